@@ -1,0 +1,1 @@
+"""rankmeter measures rankings."""

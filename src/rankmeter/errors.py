@@ -1,0 +1,93 @@
+"""The errors and warnings that rankmeter raises.
+
+::
+
+    RankmeterError
+    ├── UsageError (ValueError)             a wrong option, metric or combination of them · exit code 2
+    │   └── UnknownMetricError              a name that no metric has
+    ├── DataError (ValueError)              something in the data · exit code 3
+    │   ├── ColumnError                     a column is missing or several could be meant
+    │   ├── IdTypeError                     ids that cannot be compared with each other
+    │   ├── FileFormatError                 a file that cannot be read as what it claims to be
+    │   ├── InvalidValueError               NaN or null where a value is needed, a rank below 1, …
+    │   ├── DuplicateError                  an item twice in one ranking, contradicting judgements
+    │   └── NoOverlapError                  rankings and truth share no user, or no item
+    └── MissingDependencyError (ImportError) an optional package is not installed · exit code 4
+
+    RankmeterWarning (UserWarning)          a number that is right but easily misread
+
+Every message says what was expected, what was found, where, and what to do.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ColumnError",
+    "DataError",
+    "DuplicateError",
+    "FileFormatError",
+    "IdTypeError",
+    "InvalidValueError",
+    "MissingDependencyError",
+    "NoOverlapError",
+    "RankmeterError",
+    "RankmeterWarning",
+    "UnknownMetricError",
+    "UsageError",
+]
+
+
+class RankmeterError(Exception):
+    """Anything that rankmeter refuses to do."""
+
+    exit_code = 1
+
+
+class UsageError(RankmeterError, ValueError):
+    """An option, a metric or a combination of them that has no meaning."""
+
+    exit_code = 2
+
+
+class UnknownMetricError(UsageError):
+    """A name that no metric has."""
+
+
+class DataError(RankmeterError, ValueError):
+    """Something in the data that would make the numbers wrong."""
+
+    exit_code = 3
+
+
+class ColumnError(DataError):
+    """A column is missing, or more than one could be meant."""
+
+
+class IdTypeError(DataError):
+    """Identifiers of the two sides cannot be compared with each other."""
+
+
+class FileFormatError(DataError):
+    """A file that cannot be read as what it claims to be."""
+
+
+class InvalidValueError(DataError):
+    """A value that has no place in a ranking: NaN, null, a rank below 1."""
+
+
+class DuplicateError(DataError):
+    """An item stands twice in one ranking, or has contradicting judgements."""
+
+
+class NoOverlapError(DataError):
+    """Rankings and truth share no user, or no item."""
+
+
+class MissingDependencyError(RankmeterError, ImportError):
+    """An optional package is needed and not installed."""
+
+    exit_code = 4
+
+
+class RankmeterWarning(UserWarning):
+    """A number that is right but easily misread."""
