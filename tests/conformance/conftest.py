@@ -1,0 +1,3 @@
+"""Keep pytest away from the recording scripts: they run inside the tools' own environments."""
+
+collect_ignore = ["golden.py", "record.py", "record"]
