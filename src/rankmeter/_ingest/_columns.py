@@ -1,0 +1,188 @@
+"""Which column means what."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import polars as pl
+
+from rankmeter._ingest._messages import near, some
+from rankmeter.errors import ColumnError, UsageError
+
+__all__ = ["SYNONYMS", "Column", "Columns", "Side", "named", "plain", "resolve"]
+
+Side: TypeAlias = Literal["rankings", "truth", "interactions"]
+"""What the data is read as."""
+
+Column: TypeAlias = "pl.Series | list[Any]"
+"""A column as a reader hands it over: typed, or Python objects of any type."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What a reader hands over: columns by name, fetched only once they are chosen.
+
+    Attributes
+    ----------
+    names : sequence of str
+        All columns, in the order of the input; a name may stand there twice.
+    fetch : callable
+        Gives the columns of some of the names, each of the same length.
+    source : str
+        What the data came from, for messages.
+    roles : mapping of str to str, optional
+        Role → name, where the form itself says what is what (a dict, a TREC run). The role
+        ``value`` is the score of a ranking and the gain of a judgement.
+    empty_users : list
+        Users that are named without any item.
+    textual : bool
+        Whether the ids stood in a text.
+    untyped : bool
+        Whether every column is String because the text has no types (CSV).
+    hint : str
+        What to add to the message when a column is missing.
+    counts : Counter
+        What the reader itself dropped or converted.
+    """
+
+    names: Sequence[str]
+    fetch: Callable[[Sequence[str]], Mapping[str, Column]]
+    source: str
+    roles: Mapping[str, str] | None = None
+    empty_users: list[Any] = field(default_factory=list)
+    textual: bool = False
+    untyped: bool = False
+    hint: str = ""
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+# As `plain` leaves them: lower case, without underscores, hyphens and spaces.
+SYNONYMS: dict[str, frozenset[str]] = {
+    "user": frozenset(
+        "user userid uid query queryid qid topic session sessionid".split()  # noqa: SIM905
+    ),
+    "item": frozenset(
+        "item itemid iid doc docid docno document movie movieid product productid".split()  # noqa: SIM905
+    ),
+    "score": frozenset({"score", "rating", "prediction", "pred"}),
+    "rank": frozenset({"rank"}),
+    "gain": frozenset({"relevance", "rel", "gain", "label", "rating", "grade"}),
+    "rating": frozenset({"rating", "score", "relevance", "rel", "gain", "label", "grade"}),
+    "time": frozenset({"time", "timestamp", "ts", "date", "datetime", "unixtime"}),
+}
+
+ROLES: dict[Side, tuple[str, ...]] = {
+    "rankings": ("user", "item", "score", "rank"),
+    "truth": ("user", "item", "gain"),
+    "interactions": ("user", "item", "rating", "time"),
+}
+
+VALUE: dict[Side, str] = {"rankings": "score", "truth": "gain", "interactions": "rating"}
+
+
+def plain(name: object) -> str:
+    """A column name without what synonyms ignore."""
+    return re.sub(r"[\s_-]", "", str(name)).lower()
+
+
+def named(role: str, names: Sequence[object]) -> list[str]:
+    """The names that could mean a role."""
+    return [str(name) for name in names if plain(name) in SYNONYMS[role]]
+
+
+def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> dict[str, str]:
+    """Find the column of each role of a side.
+
+    Parameters
+    ----------
+    found : Columns
+        What the reader found.
+    side : {"rankings", "truth", "interactions"}
+        Decides which roles are looked for.
+    columns : mapping of str to str, optional
+        Role → name: wins over the synonyms. Roles of the other side are allowed and not looked
+        at, because one mapping serves both sides; forms without column names do not need it.
+
+    Returns
+    -------
+    dict of str to str
+        Role → column name; ``user`` and ``item`` are always there.
+
+    Raises
+    ------
+    UsageError
+        If `columns` has a key that is no role.
+    ColumnError
+        If a column is missing or several could be meant.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"userID": [1], "docno": ["a"], "Score": [0.5]})
+    >>> resolve(Columns(frame.columns, lambda names: {}, "a frame"), "rankings", None)
+    {'user': 'userID', 'item': 'docno', 'score': 'Score'}
+    """
+    chosen = dict(columns or {})
+    for key in chosen:
+        if key not in SYNONYMS:
+            raise UsageError(
+                f"columns= has the key {key!r}; its keys are {some(SYNONYMS, len(SYNONYMS))}."
+                f"{near(key, SYNONYMS)}"
+            )
+    if found.roles is not None:
+        roles = {VALUE[side] if role == "value" else role: at for role, at in found.roles.items()}
+        return {role: name for role, name in roles.items() if role in ROLES[side]}
+    roles = {}
+    for role in ROLES[side]:
+        if role in chosen:
+            roles[role] = _explicit(role, chosen[role], found)
+    for role in ROLES[side]:
+        if role not in roles and (name := _by_synonym(role, found, set(roles.values()))):
+            roles[role] = name
+    for role in ("user", "item"):
+        if role not in roles:
+            raise _missing(role, found)
+    if {"score", "rank"} <= roles.keys() and "rank" not in chosen and "score" in chosen:
+        del roles["rank"]
+    return {role: roles[role] for role in ROLES[side] if role in roles}
+
+
+def _explicit(role: str, name: str, found: Columns) -> str:
+    count = list(found.names).count(name)
+    if count == 1:
+        return name
+    if count > 1:
+        raise ColumnError(
+            f"columns={{{role!r}: {name!r}}} names {count} columns of {found.source}, which are "
+            f"all called {name!r}. Rename all but one."
+        )
+    raise ColumnError(
+        f"columns={{{role!r}: {name!r}}} names a column that {found.source} does not have. "
+        f"Its columns are {_names(found)}.{near(str(name), found.names)}"
+    )
+
+
+def _by_synonym(role: str, found: Columns, taken: set[str]) -> str | None:
+    candidates = [name for name in named(role, found.names) if name not in taken]
+    if len(candidates) > 1:
+        raise ColumnError(
+            f"{found.source} has {len(candidates)} columns that could be the {role}: "
+            f"{some(candidates, 9)}. Say which one, for example "
+            f"columns={{{role!r}: {candidates[0]!r}}}, or rename the others."
+        )
+    return candidates[0] if candidates else None
+
+
+def _missing(role: str, found: Columns) -> ColumnError:
+    return ColumnError(
+        f"{found.source} has no column for the {role}. Its columns are {_names(found)}. "
+        f"Name the column with columns={{{role!r}: ...}}, or rename it to {role!r}."
+        f"{found.hint}"
+    )
+
+
+def _names(found: Columns) -> str:
+    return some(found.names, 12) if found.names else "none"

@@ -1,0 +1,196 @@
+"""Files: which format a path holds, and the errors of reading it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from rankmeter._ingest._columns import Columns, Side
+from rankmeter._ingest._frames import from_lazy
+from rankmeter._ingest._json import read_json, read_json_lines
+from rankmeter._ingest._mappings import is_records_list
+from rankmeter._ingest._messages import near
+from rankmeter._ingest._text import Text, looks_like_trec, read_delimited, read_qrels, read_run
+from rankmeter.errors import DataError, FileFormatError
+
+__all__ = ["from_path", "holds_records"]
+
+ACCEPTED = (
+    "a Parquet file or a folder of them, CSV or TSV with a header line, JSON, JSON Lines, a TREC "
+    "run (qid Q0 docid rank score tag) or TREC qrels (qid 0 docid rel); the text formats may be "
+    "gzipped"
+)
+
+TEXT_FORMATS: Mapping[str, Callable[[Text, Side], Columns]] = {
+    ".csv": partial(read_delimited, separator=","),
+    ".tsv": partial(read_delimited, separator="\t"),
+    ".json": read_json,
+    ".jsonl": read_json_lines,
+    ".ndjson": read_json_lines,
+    ".run": read_run,
+    ".qrels": read_qrels,
+    ".qrel": read_qrels,
+}
+PARQUET = (".parquet", ".pq")
+
+
+def from_path(data: str | Path, side: Side) -> Columns:
+    """A file or a folder of Parquet files; the extension says the format, else the content."""
+    path = Path(data).expanduser()
+    if "://" in str(data):
+        raise FileFormatError(
+            f"{data} is an address on the network; rankmeter reads local files. Pass the frame that "
+            f"polars.scan_parquet or polars.read_csv makes of it."
+        )
+    try:
+        if path.is_dir():
+            return _parquet(_folder(path), path)
+        if not path.exists():
+            raise _missing(path)
+        if _extension(path) in PARQUET:
+            if path.stat().st_size == 0:
+                raise FileFormatError(f"{path} is empty. Was it written completely?")
+            return _parquet([path], path)
+        content = path.read_bytes()
+    except OSError as error:
+        raise FileFormatError(f"{path} cannot be read: {error.strerror or error}.") from error
+    if content[:4] == b"PAR1":
+        return _parquet([path], path)
+    text = _text(content, path)
+    return _reader(text, path, side)(text, side)
+
+
+def holds_records(data: str | Path) -> bool:
+    """Whether a JSON or JSON Lines file starts with a record of rankings and truth."""
+    path = Path(data).expanduser()
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            start = file.read(4096)
+        if start[:2] != b"\x1f\x8b" and start.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (
+            b"{",
+            b"[",
+        ):
+            return False
+        text = _text(path.read_bytes(), path).text
+        first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
+    except (OSError, DataError, ValueError):
+        # Whatever is wrong with the file is said when it is read.
+        return False
+    return is_records_list(first)
+
+
+def _extension(path: Path) -> str:
+    name = path.name.lower()
+    return Path(name.removesuffix(".gz")).suffix
+
+
+def _missing(path: Path) -> FileFormatError:
+    if not path.parent.is_dir():
+        return FileFormatError(f"{path} does not exist, nor does its folder {path.parent}.")
+    hint = near(path.name, (one.name for one in path.parent.iterdir()))
+    return FileFormatError(f"{path} does not exist.{hint}")
+
+
+# ---------------------------------------------------------------------------------------------
+# Parquet
+
+
+def _folder(path: Path) -> list[Path]:
+    """The Parquet files below a folder, without what Spark and friends hide."""
+    files = sorted(
+        file
+        for file in path.rglob("*")
+        if file.suffix.lower() in PARQUET
+        and not any(part.startswith(("_", ".")) for part in file.relative_to(path).parts)
+    )
+    if not files:
+        raise FileFormatError(
+            f"{path} is a folder without Parquet files (*.parquet). Name a file, or a folder of "
+            f"Parquet files."
+        )
+    return files
+
+
+def _parquet(files: list[Path], path: Path) -> Columns:
+    try:
+        found = from_lazy(pl.scan_parquet(files, glob=False), "rankings", str(path))
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise _bad_parquet(path, error) from error
+
+    def fetch(names):  # type: ignore[no-untyped-def]
+        try:
+            return found.fetch(names)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise _bad_parquet(path, error) from error
+
+    return Columns(found.names, fetch, str(path))
+
+
+def _bad_parquet(path: Path, error: Exception) -> FileFormatError:
+    return FileFormatError(
+        f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}. It may be truncated, or "
+        f"another format under this name, or its files may have different columns; write it again."
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# Text
+
+
+def _text(content: bytes, path: Path) -> Text:
+    """Decompressed and decoded content."""
+    if content[:2] == b"\x1f\x8b":
+        try:
+            content = gzip.decompress(content)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise FileFormatError(
+                f"{path} is not a complete gzip file: {error}. It may be truncated; copy or "
+                f"compress it again."
+            ) from error
+    elif path.name.lower().endswith(".gz"):
+        raise FileFormatError(f"{path} ends in .gz but is not gzipped. Compress or rename it.")
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise FileFormatError(f"{path} is UTF-16 text; expected UTF-8. Save it again as UTF-8.")
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise FileFormatError(
+            f"{path} is not UTF-8 text: byte {error.start} (line {line}) is "
+            f"0x{content[error.start]:02x}. Save it again as UTF-8, or, if it is no text file: "
+            f"accepted are {ACCEPTED}."
+        ) from error
+    if not text.strip():
+        raise FileFormatError(f"{path} is empty. Was it written completely?")
+    return Text(str(path), text)
+
+
+def _reader(text: Text, path: Path, side: Side) -> Callable[[Text, Side], Columns]:
+    extension = _extension(path)
+    if extension not in (".csv", ".json", ".jsonl", ".ndjson"):
+        # TREC files come under every name, .tsv and .txt among them.
+        if extension not in (".run", ".qrels", ".qrel") and (kind := looks_like_trec(text.text)):
+            return read_run if kind == "run" else read_qrels
+        if extension not in TEXT_FORMATS and text.text.lstrip()[0] in "{[":
+            return read_json
+        header = text.text.lstrip().partition("\n")[0]
+        if extension not in TEXT_FORMATS:
+            for separator in ("\t", ","):
+                if separator in header:
+                    return partial(read_delimited, separator=separator)
+            if extension == ".trec":
+                return read_qrels if side == "truth" else read_run
+            raise FileFormatError(
+                f"The format of {path} is not known: its extension says nothing and its first line "
+                f"is {header[:80]!r}. Accepted are {ACCEPTED}."
+            )
+    return TEXT_FORMATS[extension]

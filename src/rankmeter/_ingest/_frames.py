@@ -1,0 +1,127 @@
+"""Frames of every maker: Polars, pandas, Arrow, DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankmeter._ingest._columns import Column, Columns, Side, named
+from rankmeter.errors import DataError
+
+__all__ = ["from_arrow", "from_duckdb", "from_lazy", "from_pandas", "from_polars", "made_by"]
+
+
+def made_by(data: object, package: str, name: str) -> bool:
+    """Whether an object is of a package's class or a subclass of it, without importing it."""
+    return any(
+        kind.__name__ == name and kind.__module__.partition(".")[0] == package
+        for kind in type(data).__mro__
+    )
+
+
+def from_polars(data: pl.DataFrame, side: Side) -> Columns:
+    """A Polars frame."""
+    return Columns(data.columns, lambda names: _series(data.select(names)), "polars DataFrame")
+
+
+def from_lazy(data: pl.LazyFrame, side: Side, source: str = "polars LazyFrame") -> Columns:
+    """A Polars query, of which only the needed columns are computed."""
+
+    def fetch(names: Sequence[str]) -> Mapping[str, Column]:
+        # The in-memory engine keeps the row order that a ranking without scores relies on.
+        return _series(data.select(names).collect(engine="in-memory"))
+
+    return Columns(data.collect_schema().names(), fetch, source)
+
+
+def from_arrow(data: Any, side: Side) -> Columns:
+    """Anything that exports an Arrow stream: pyarrow, Spark from 4.3 on and many more."""
+    source = f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"
+    try:
+        # Not pl.from_arrow: Polars 2 makes it a Series for objects that only have the capsule.
+        frame = pl.DataFrame(data)
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        raise DataError(
+            f"The Arrow data of {source} cannot be read as a table: {error}. Pass an object that "
+            f"exports a table with a column for the user and one for the item."
+        ) from error
+    return Columns(frame.columns, lambda names: _series(frame.select(names)), source)
+
+
+def from_duckdb(data: Any, side: Side) -> Columns:
+    """A DuckDB relation, of which only the needed columns are computed."""
+
+    def fetch(names: Sequence[str]) -> Mapping[str, Column]:
+        chosen = data.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
+        if hasattr(chosen, "__arrow_c_stream__"):
+            return _series(pl.DataFrame(chosen))
+        return {name: _from_numpy(values) for name, values in chosen.fetchnumpy().items()}
+
+    return Columns(data.columns, fetch, "DuckDB relation")
+
+
+def from_pandas(data: Any, side: Side) -> Columns:
+    """A pandas frame, column by column, so that pyarrow is not needed."""
+    # Names need not be strings (0, 1, … without a header), and positions are unique where they
+    # are not.
+    names = [str(name) for name in data.columns]
+
+    def fetch(chosen: Sequence[str]) -> Mapping[str, Column]:
+        return {name: _pandas_column(data.iloc[:, names.index(name)]) for name in chosen}
+
+    levels = [str(name) for name in data.index.names if name is not None]
+    in_index = [name for role in ("user", "item") for name in named(role, levels)]
+    hint = f" {in_index[0]!r} is in the index: call .reset_index() first." if in_index else ""
+    return Columns(names, fetch, "pandas DataFrame", hint=hint)
+
+
+def _series(frame: pl.DataFrame) -> dict[str, Column]:
+    return {column.name: _storage(column) for column in frame.iter_columns()}
+
+
+def _storage(column: pl.Series) -> Column:
+    """The plain type under an extension type, and Python objects as what they are."""
+    if column.dtype == pl.Object:
+        return column.to_list()
+    if hasattr(column, "ext") and type(column.dtype).__name__ == "Extension":
+        return column.ext.storage()  # type: ignore[no-any-return]
+    return column
+
+
+def _pandas_column(series: Any) -> Column:
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype):
+        return _from_numpy(series.to_numpy())
+    if dtype.name == "category":
+        return _pandas_category(series)
+    try:
+        import pyarrow as pa
+
+        return _storage(pl.Series(pl.from_arrow(pa.array(series, from_pandas=True))))
+    except (ImportError, TypeError, ValueError, NotImplementedError):
+        return list(series)
+
+
+def _pandas_category(series: Any) -> Column:
+    categories = _pandas_column(series.cat.categories.to_series())
+    codes = series.cat.codes.to_numpy()
+    if isinstance(categories, pl.Series):
+        positions = pl.Series(codes.astype(np.int64))
+        return categories.gather(positions.set(positions < 0, None))
+    return [categories[code] if code >= 0 else None for code in codes]
+
+
+def _from_numpy(values: Any) -> Column:
+    """A 1-D array; types that Polars lacks become the next wider one or Python objects."""
+    if isinstance(values, np.ma.MaskedArray):
+        return values.tolist() if values.mask.any() else _from_numpy(values.data)
+    if values.dtype == np.float16:
+        return pl.Series(values.astype(np.float32))
+    if values.dtype.kind == "f" and values.dtype.itemsize > 8:
+        return pl.Series(values.astype(np.float64))
+    if values.dtype.kind in "biufmMU":
+        return pl.Series(values)
+    return values.tolist()  # type: ignore[no-any-return]

@@ -1,0 +1,219 @@
+"""Identifiers: integers stay integers, names stay strings, anything else is refused."""
+
+from __future__ import annotations
+
+import numbers
+from collections import Counter
+from collections.abc import Sequence
+from decimal import Decimal
+from uuid import UUID
+
+import polars as pl
+
+from rankmeter._ingest._columns import Column
+from rankmeter._ingest._messages import rows, short
+from rankmeter._ingest._table import whole_numbers
+from rankmeter.errors import IdTypeError, InvalidValueError
+
+__all__ = ["ids", "is_null", "kinds"]
+
+_MAX_INT = 2**63 - 1
+# The largest whole number up to which a float type skips none.
+_FLOAT_LIMIT = {pl.Float64: 2**53, pl.Float32: 2**24}
+
+
+def ids(
+    column: Column, role: str, source: str, counts: Counter[str], *, untyped: bool = False
+) -> pl.Series:
+    """The ids of a column as Int64, UInt64 or String without nulls.
+
+    Parameters
+    ----------
+    column : polars.Series or list
+        The ids as they were found.
+    role : {"user", "item"}
+        For messages, counts and the name of the result.
+    source : str
+        For messages.
+    counts : Counter
+        Gets ``float_user_ids`` or ``float_item_ids`` where whole numbers came as floats.
+    untyped : bool
+        Whether the column is text that may mean integers.
+
+    Returns
+    -------
+    polars.Series
+        Of the length of the column, named after the role.
+
+    Raises
+    ------
+    IdTypeError
+        If a value cannot be an id, or the column mixes types.
+    InvalidValueError
+        If a value is missing.
+    """
+    series = _from_python(column, role, source) if isinstance(column, list) else column
+    if series.dtype.is_float() and series.is_nan().any():
+        series = series.fill_nan(None)
+    if nulls := series.null_count():
+        raise InvalidValueError(
+            f"{nulls} of {len(series)} {role} ids of {source} are missing (null, None or NaN), "
+            f"first at {rows(series.is_null().arg_true())}. Every row needs a {role}: fill or drop "
+            f"these rows."
+        )
+    return _canonical(series, role, source, counts, untyped=untyped).alias(role)
+
+
+def _canonical(
+    series: pl.Series, role: str, source: str, counts: Counter[str], *, untyped: bool
+) -> pl.Series:
+    dtype = series.dtype
+    if dtype == pl.String:
+        read = whole_numbers(series) if untyped else None
+        return series if read is None else read
+    if dtype == pl.Int64:
+        return series
+    if dtype.is_integer():
+        return _integers(series, role, source)
+    if dtype.is_float() or dtype.is_decimal():
+        counts[f"float_{role}_ids"] += len(series)
+        return _integers(_whole(series, role, source), role, source)
+    if dtype in (pl.Categorical, pl.Enum):
+        return series.cast(pl.String)
+    if len(series) == 0 and dtype == pl.Null:
+        return series.cast(pl.Int64)
+    todo = "Explode the lists into rows first" if dtype == pl.List else "Cast them to strings"
+    raise IdTypeError(
+        f"The {role} ids of {source} are of type {dtype}, for example {short(series[0])}; ids are "
+        f"integers or strings. {todo}."
+    )
+
+
+def _integers(series: pl.Series, role: str, source: str) -> pl.Series:
+    if series.dtype in (pl.UInt64, pl.Int128) or series.dtype == getattr(pl, "UInt128", None):
+        low, high = series.min(), series.max()
+        if (
+            isinstance(low, int)
+            and isinstance(high, int)
+            and not -_MAX_INT <= low <= high <= _MAX_INT
+        ):
+            if low >= 0 and high < 2**64:
+                return series.cast(pl.UInt64)
+            raise _too_wide(role, source, high if high > _MAX_INT else low)
+    return series.cast(pl.Int64)
+
+
+def _whole(series: pl.Series, role: str, source: str) -> pl.Series:
+    """Floats or decimals that are whole numbers, as integers."""
+    broken = series.filter(series != series.floor())
+    if series.dtype.is_float():
+        broken = pl.concat([broken, series.filter(series.is_infinite())])
+    if len(broken):
+        raise IdTypeError(
+            f"{len(broken)} of {len(series)} {role} ids of {source} are not whole numbers, for "
+            f"example {short(broken[0])}; ids are integers or strings. Is this the right column?"
+        )
+    limit = _FLOAT_LIMIT.get(type(series.dtype), 2**11 if series.dtype.is_float() else 2**63 - 1)
+    wide = series.filter(series.abs() > limit)
+    if len(wide):
+        raise IdTypeError(
+            f"The {role} ids of {source} are floats beyond {limit}, for example {short(wide[0])}, "
+            f"where {series.dtype} no longer tells neighbouring integers apart: some ids may "
+            f"already be wrong. Keep them as integers or strings from the start."
+        )
+    return series.cast(pl.Int64)
+
+
+def _too_wide(role: str, source: str, value: object) -> IdTypeError:
+    return IdTypeError(
+        f"The {role} ids of {source} hold {short(value)}, which no 64-bit integer can hold "
+        f"together with the others. Cast the ids to strings."
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# Python objects
+
+
+def is_null(value: object) -> bool:
+    """Whether a Python object stands for a missing value: None, NaN, pandas' NA and NaT."""
+    return (
+        value is None
+        or type(value).__name__ in {"NAType", "NaTType"}
+        or (
+            isinstance(value, float) and value != value  # noqa: PLR0124
+        )
+    )
+
+
+def kinds(values: Sequence[object]) -> set[str]:
+    """What kinds of values there are, in words."""
+    found = {_kind(kind) for kind in set(map(type, values))}
+    if (
+        "float" in found
+        and len(found) > 1
+        and all(is_null(value) for value in values if _kind(type(value)) == "float")
+    ):
+        found = found - {"float"} | {"null"}
+    return found
+
+
+def _kind(kind: type) -> str:
+    if issubclass(kind, bool) or kind.__name__ in {"bool_", "bool"}:
+        return "boolean"
+    if issubclass(kind, str):
+        return "string"
+    if issubclass(kind, numbers.Integral):
+        return "integer"
+    if issubclass(kind, numbers.Real | Decimal):
+        return "float"
+    if issubclass(kind, UUID):
+        return "UUID"
+    if kind.__name__ in {"NoneType", "NAType", "NaTType"}:
+        return "null"
+    return kind.__name__
+
+
+def _from_python(values: list[object], role: str, source: str) -> pl.Series:
+    found = kinds(values)
+    present = found - {"null"}
+    if present == {"integer"}:
+        return _python_integers(values, role, source)
+    if present == {"string"}:
+        return pl.Series(
+            [None if is_null(v) else v for v in values] if "null" in found else values,
+            dtype=pl.String,
+        )
+    if present == {"UUID"}:
+        return pl.Series([None if is_null(v) else str(v) for v in values], dtype=pl.String)
+    if present and present <= {"integer", "float"}:
+        return pl.Series([None if is_null(v) else float(v) for v in values], dtype=pl.Float64)  # type: ignore[arg-type]
+    if not present:
+        return pl.Series([None] * len(values), dtype=pl.Null)
+    raise _refused(values, present, role, source)
+
+
+def _python_integers(values: list[object], role: str, source: str) -> pl.Series:
+    integers = [None if is_null(value) else int(value) for value in values]  # type: ignore[call-overload]
+    for dtype in (pl.Int64, pl.UInt64):
+        try:
+            return pl.Series(integers, dtype=dtype)
+        except (OverflowError, TypeError, pl.exceptions.PolarsError):
+            continue
+    raise _too_wide(role, source, max(integers, key=lambda v: abs(v or 0)))
+
+
+def _refused(values: list[object], present: set[str], role: str, source: str) -> IdTypeError:
+    examples = []
+    for kind in sorted(present):
+        at = next(i for i, v in enumerate(values) if _kind(type(v)) == kind and not is_null(v))
+        examples.append(f"{kind} {short(values[at])} in row {at + 1}")
+    if len(present) > 1:
+        return IdTypeError(
+            f"The {role} ids of {source} mix types: {'; '.join(examples)}. 7 and '7' would be two "
+            f"different ids: convert all of them to integers or all to strings."
+        )
+    return IdTypeError(
+        f"The {role} ids of {source} are of type {examples[0]}; ids are integers or strings. "
+        f"Convert them to strings."
+    )

@@ -1,0 +1,108 @@
+"""JSON and JSON Lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from rankmeter._ingest._columns import Columns, Side, named
+from rankmeter._ingest._mappings import from_listing, from_mapping
+from rankmeter._ingest._messages import short
+from rankmeter._ingest._text import Text
+from rankmeter.errors import FileFormatError
+
+__all__ = ["read_json", "read_json_lines"]
+
+
+def read_json(file: Text, side: Side) -> Columns:
+    """One JSON value: an object user → list or {item: number}, or an array of rows or lists."""
+    try:
+        data = _parse(file.text)
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data":
+            return read_json_lines(file, side)
+        raise FileFormatError(
+            f"{file.name} is not valid JSON: {error.msg} in line {error.lineno}, column "
+            f"{error.colno}. Was it written completely?"
+        ) from error
+    except _Twice as twice:
+        raise FileFormatError(f"{file.name} {twice}") from twice
+    if isinstance(data, Mapping):
+        found = from_mapping(data, side, file.name)
+    elif isinstance(data, list):
+        found = from_listing(data, side, file.name)
+    else:
+        raise FileFormatError(
+            f"{file.name} holds {short(data)}; expected an object user → items or an array of rows."
+        )
+    return replace(found, textual=True)
+
+
+def read_json_lines(file: Text, side: Side) -> Columns:
+    """One JSON value per line: a row, a user with a list of items, a record, or a list."""
+    found = _flat_rows(file) or from_listing(_parse_lines(file), side, file.name)
+    return replace(found, textual=True)
+
+
+class _Twice(Exception):  # noqa: N818
+    """A key that stands twice in one object."""
+
+
+def _parse(text: str) -> Any:
+    return json.loads(text, object_pairs_hook=_object)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    whole = dict(pairs)
+    if len(whole) < len(pairs):
+        seen: set[str] = set()
+        key = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise _Twice(
+            f"has the key {key!r} twice in one object, and only one of them could be read. Merge "
+            f"the two."
+        )
+    return whole
+
+
+def _parse_lines(file: Text) -> list[Any]:
+    values = []
+    for number, line in enumerate(file.text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            values.append(_parse(line))
+        except json.JSONDecodeError as error:
+            raise FileFormatError(
+                f"{file.name}, line {number} is not valid JSON ({error.msg}, column {error.colno}): "
+                f"{short(line)}. Complete or remove the line."
+            ) from error
+        except _Twice as twice:
+            raise FileFormatError(f"{file.name}, line {number} {twice}") from twice
+    return values
+
+
+def _flat_rows(file: Text) -> Columns | None:
+    """The quick way for rows of plain values, or None where it could change a value.
+
+    Polars reads the integer 7 in a column with strings as ``"7"``. So a column of strings that
+    look like something else is left to the slow and exact way.
+    """
+    first = file.text.lstrip().partition("\n")[0]
+    try:
+        row = json.loads(first)
+        if not isinstance(row, dict) or not (named("user", list(row)) and named("item", list(row))):
+            return None
+        frame = pl.read_ndjson(file.text.encode(), infer_schema_length=None)
+    except (ValueError, pl.exceptions.PolarsError):
+        return None
+    for column in frame.iter_columns():
+        if column.dtype == pl.String:
+            if column.str.contains(r"^\s*([-+.0-9\[{]|true|false|null|nan|inf)").any():
+                return None
+        elif column.dtype not in (pl.Int64, pl.Float64, pl.Null):
+            return None
+    return Columns(frame.columns, lambda names: {name: frame[name] for name in names}, file.name)

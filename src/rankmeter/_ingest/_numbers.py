@@ -1,0 +1,122 @@
+"""Scores, ranks and gains: numbers as Float64, with every bad value found."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import polars as pl
+
+from rankmeter._ingest._columns import Column
+from rankmeter._ingest._ids import is_null, kinds
+from rankmeter._ingest._messages import rows, short
+from rankmeter.errors import InvalidValueError
+
+__all__ = ["gains", "numbers", "ranks"]
+
+
+def numbers(
+    column: Column, role: str, source: str, *, untyped: bool = False, counts: Counter[str]
+) -> pl.Series:
+    """The numbers of a column as Float64; NaN and missing values are both null.
+
+    Parameters
+    ----------
+    column : polars.Series or list
+        The values as they were found.
+    role : str
+        ``score``, ``rank``, ``gain`` or ``rating``: for messages and the name of the result.
+    source : str
+        For messages.
+    untyped : bool
+        Whether the column is text that must mean numbers.
+    counts : Counter
+        Gets ``rounded_scores``: integers that no float can hold exactly.
+
+    Returns
+    -------
+    polars.Series
+        Float64, of the length of the column, named after the role.
+
+    Raises
+    ------
+    InvalidValueError
+        If a value is not a number.
+    """
+    series = _from_python(column, role, source) if isinstance(column, list) else column
+    dtype = series.dtype
+    if untyped:
+        return _from_text(series, role, source).fill_nan(None).alias(role)
+    if dtype == pl.Boolean and role == "gain":
+        return series.cast(pl.Float64).alias(role)
+    if not (dtype.is_numeric() or dtype == pl.Null):
+        first = next((value for value in series if value is not None), None)
+        raise _not_a_number(role, source, first, series.is_not_null().arg_true())
+    values = series.cast(pl.Float64)
+    if dtype.is_integer() and not dtype.is_(pl.Int32) and _beyond_floats(series):
+        rounded = int((values.cast(series.dtype, strict=False).ne_missing(series)).sum())
+        counts.update({f"rounded_{role}s": rounded} if rounded else {})
+    return values.fill_nan(None).alias(role)
+
+
+def ranks(values: pl.Series, source: str) -> pl.Series:
+    """Check that ranks are finite and at least 1."""
+    bad = values.is_null() | values.is_infinite() | (values < 1)
+    bad = bad.fill_null(value=True)
+    if bad.any():
+        where = bad.arg_true()
+        worst = values[int(where[0])]
+        hint = " Ranks start at 1: add 1 to ranks that start at 0." if worst == 0 else ""
+        raise InvalidValueError(
+            f"{len(where)} of {len(values)} ranks of {source} are not finite numbers of at least "
+            f"1, for example {short(worst)}, first at {rows(where)}.{hint} To order by the score "
+            f"instead, name it: columns={{'score': ...}}."
+        )
+    return values
+
+
+def gains(values: pl.Series, source: str) -> pl.Series:
+    """Check that gains are finite."""
+    bad = (values.is_null() | values.is_infinite()).fill_null(value=True)
+    if bad.any():
+        where = bad.arg_true()
+        raise InvalidValueError(
+            f"{len(where)} of {len(values)} gains of {source} are missing or infinite, for example "
+            f"{short(values[int(where[0])])}, first at {rows(where)}. A gain is a finite number: "
+            f"fill or drop these judgements."
+        )
+    return values
+
+
+def _beyond_floats(series: pl.Series) -> bool:
+    low, high = series.min(), series.max()
+    return isinstance(low, int) and isinstance(high, int) and max(-low, high) > 2**53
+
+
+def _from_text(series: pl.Series, role: str, source: str) -> pl.Series:
+    text = series.str.strip_chars()
+    values = text.cast(pl.Float64, strict=False)
+    bad = (values.is_null() & text.is_not_null() & (text != "")).arg_true()
+    if len(bad):
+        raise _not_a_number(role, source, series[int(bad[0])], bad)
+    return values
+
+
+def _from_python(values: list[object], role: str, source: str) -> pl.Series:
+    allowed = {"integer", "float", "null"} | ({"boolean"} if role == "gain" else set())
+    if not kinds(values) <= allowed:
+        where = [i for i, value in enumerate(values) if not kinds([value]) <= allowed]
+        raise _not_a_number(role, source, values[where[0]], where)
+    return pl.Series(
+        [None if is_null(value) else float(value) for value in values],  # type: ignore[arg-type]
+        dtype=pl.Float64,
+    )
+
+
+def _not_a_number(
+    role: str, source: str, value: object, where: pl.Series | list[int]
+) -> InvalidValueError:
+    return InvalidValueError(
+        f"The {role} {short(value)} of {source} is not a number ({type(value).__name__}), first at "
+        f"{rows(where)}. Convert the {role}s to numbers, or name another column: "
+        f"columns={{{role!r}: ...}}."
+    )

@@ -1,0 +1,193 @@
+"""The canonical table, and how two of them come to speak of the same ids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import polars as pl
+
+from rankmeter._ingest._messages import some
+from rankmeter.errors import IdTypeError
+
+__all__ = ["Table", "meet", "whole_numbers"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rankings or judgements in canonical form.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        Columns ``user`` and ``item`` without nulls, of type Int64, UInt64 or String; for rankings
+        ``score`` (Float64) if `order` is ``"score"`` or ``rank`` (Float64) if it is ``"rank"``;
+        for judgements ``gain`` (Float64). Rows stand in the order of the input.
+    order : {"score", "rank", "list"}
+        What orders the items of a user: the score (descending), the rank (ascending), or the
+        order of the rows.
+    empty_users : polars.Series
+        Users that the input names without any item (an empty list), of the type of ``user``.
+    source : str
+        What the data came from, for messages: ``"pandas DataFrame"``, ``"runs/bpr.csv"``.
+    textual : bool
+        Whether the ids were read from text, so that ``"7"`` and ``7`` may be the same id.
+    counts : dict of str to int
+        What was read, dropped or converted. ``rows`` is always there; the others only where they
+        are not zero: ``float_user_ids``, ``float_item_ids`` (whole numbers that came as floats),
+        ``infinite_scores``, ``worst_scores``, ``dropped_scores``, ``rounded_scores`` (integers
+        too wide for a float), ``scores_beside_ranks`` (scores not used because the input also
+        has ranks), ``assumed_gains`` (judgements without a gain, taken as 1), ``masked_cells``.
+    """
+
+    frame: pl.DataFrame
+    order: Literal["score", "rank", "list"] = "score"
+    empty_users: pl.Series = field(default_factory=lambda: pl.Series("user", [], pl.Int64))
+    source: str = "rankings"
+    textual: bool = False
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+def whole_numbers(text: pl.Series) -> pl.Series | None:
+    """Int64 values of a String series, or None if writing any of them back would differ.
+
+    So ``"7"`` is a whole number, and ``"007"``, ``"+7"``, ``" 7"`` and ``"-0"`` are names.
+    """
+    numbers = text.cast(pl.Int64, strict=False)
+    if numbers.null_count() == text.null_count() and bool((numbers.cast(pl.String) == text).all()):
+        return numbers
+    return None
+
+
+def meet(rankings: Table, truth: Table) -> tuple[Table, Table]:
+    """Give both tables the same types of user and of item.
+
+    Text has no types, so ids that were read from text follow the other side where that loses
+    nothing; ids that a program made are never converted between integer and string.
+
+    Parameters
+    ----------
+    rankings, truth : Table
+        As read; neither is changed.
+
+    Returns
+    -------
+    tuple of Table
+        The rankings and the truth with one type for ``user`` and one for ``item``.
+
+    Raises
+    ------
+    IdTypeError
+        If the ids of one side are integers and those of the other strings, and no lossless
+        conversion exists.
+
+    Notes
+    -----
+    1. Both sides from text: the integers become strings.
+    2. One side from text and of strings, the other of integers: the text is read as integers if
+       every id of the column is a whole number in its shortest form.
+    3. One side from text and of integers, the other of strings: the integers become strings.
+    4. Int64 and UInt64 meet as UInt64 if no id is negative.
+    5. A side without any id takes the type of the other.
+
+    Examples
+    --------
+    >>> a = Table(pl.DataFrame({"user": [1], "item": ["7"]}), textual=True)
+    >>> b = Table(pl.DataFrame({"user": [1], "item": [7]}))
+    >>> meet(a, b)[0].frame["item"].to_list()
+    [7]
+    """
+    for role in ("user", "item"):
+        left, right = _meet_role(role, rankings, truth)
+        rankings, truth = _with_ids(rankings, role, left), _with_ids(truth, role, right)
+    return rankings, truth
+
+
+def _ids(table: Table, role: str) -> pl.Series:
+    """All ids of a role: those of the rows, then those of the users without items."""
+    ids = table.frame[role]
+    return pl.concat([ids, table.empty_users]) if _has_empty(table, role) else ids
+
+
+def _has_empty(table: Table, role: str) -> bool:
+    return role == "user" and len(table.empty_users) > 0
+
+
+def _with_ids(table: Table, role: str, ids: pl.Series) -> Table:
+    if table.frame[role].dtype == ids.dtype:
+        if role == "user" and table.empty_users.dtype != ids.dtype:
+            return replace(table, empty_users=table.empty_users.clear().cast(ids.dtype))
+        return table
+    rows = table.frame.height
+    frame = table.frame.with_columns(ids.slice(0, rows).alias(role))
+    if role == "item":
+        return replace(table, frame=frame)
+    return replace(table, frame=frame, empty_users=ids.slice(rows).alias("user"))
+
+
+def _meet_role(role: str, rankings: Table, truth: Table) -> tuple[pl.Series, pl.Series]:
+    left, right = _ids(rankings, role), _ids(truth, role)
+    if left.dtype == right.dtype:
+        return left, right
+    if len(left) == 0:
+        return left.cast(right.dtype), right
+    if len(right) == 0:
+        return left, right.cast(left.dtype)
+    if pl.String not in (left.dtype, right.dtype):
+        return _unsigned(role, left, rankings), _unsigned(role, right, truth)
+    if left.dtype == pl.String:
+        text, numbers = _text_and_numbers(left, rankings, right, truth)
+        met = text, numbers
+    else:
+        text, numbers = _text_and_numbers(right, truth, left, rankings)
+        met = numbers, text
+    if text.dtype != numbers.dtype:
+        raise _cannot_meet(role, rankings, left, truth, right)
+    return met
+
+
+def _text_and_numbers(
+    text: pl.Series, text_table: Table, numbers: pl.Series, numbers_table: Table
+) -> tuple[pl.Series, pl.Series]:
+    """Bring strings and integers together if no id changes its meaning, else leave both."""
+    if numbers_table.textual:
+        return text, numbers.cast(pl.String)
+    if text_table.textual:
+        read = whole_numbers(text)
+        return (text, numbers) if read is None else (read.cast(numbers.dtype), numbers)
+    return text, numbers
+
+
+def _unsigned(role: str, ids: pl.Series, table: Table) -> pl.Series:
+    lowest = ids.min()
+    if isinstance(lowest, int) and lowest < 0:
+        raise IdTypeError(
+            f"The {role} ids cannot be compared: one side has integers beyond 9223372036854775807 "
+            f"and {table.source} has negative ones ({lowest}), and no 64-bit type holds both. "
+            f"Cast the {role} ids of both sides to strings."
+        )
+    return ids.cast(pl.UInt64)
+
+
+def _cannot_meet(
+    role: str, rankings: Table, left: pl.Series, truth: Table, right: pl.Series
+) -> IdTypeError:
+    sides = (
+        f"The rankings ({rankings.source}) have {_kind(left)} {role} ids: {some(left)}. "
+        f"The truth ({truth.source}) has {_kind(right)} {role} ids: {some(right)}."
+    )
+    for ids, table in ((left, rankings), (right, truth)):
+        if table.textual and ids.dtype == pl.String:
+            odd = ids.filter(
+                ids.cast(pl.Int64, strict=False).cast(pl.String).ne_missing(ids)
+            ).unique(maintain_order=True)
+            sides += f" Not all ids of {table.source} are whole numbers: {some(odd)}."
+    return IdTypeError(
+        f"The {role} ids of the two sides have different types and would never match. {sides} "
+        f"Convert one side, for example with polars: frame.with_columns(pl.col({role!r})"
+        f".cast(pl.String))."
+    )
+
+
+def _kind(ids: pl.Series) -> str:
+    return "string" if ids.dtype == pl.String else "integer"

@@ -1,0 +1,201 @@
+"""Delimited text and TREC files."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from itertools import islice
+from typing import Literal
+
+import polars as pl
+
+from rankmeter._ingest._columns import Columns, Side
+from rankmeter._ingest._messages import short
+from rankmeter.errors import FileFormatError
+
+__all__ = ["Text", "looks_like_trec", "read_delimited", "read_qrels", "read_run"]
+
+
+@dataclass(frozen=True)
+class Text:
+    """The decoded content of a file."""
+
+    name: str
+    text: str
+
+
+# ---------------------------------------------------------------------------------------------
+# CSV and TSV
+
+
+def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
+    """A table with a header line; every value stays text until its meaning is known."""
+    header = next(csv.reader(StringIO(file.text.lstrip("\r\n")), delimiter=separator))
+    if len(header) == 1 and (other := next((c for c in "\t;|," if c in header[0]), None)):
+        raise FileFormatError(
+            f"{file.name} has one column, {short(header[0])}: its fields seem to be separated by "
+            f"{other!r}, not by {separator!r}. Write it with {separator!r}"
+            f"{', or name it .tsv' if other == chr(9) else ''}"
+            f"{', or name it .csv' if other == ',' else ''}, or read it with polars.read_csv(path, "
+            f"separator={other!r}) and pass the frame."
+        )
+    try:
+        frame = pl.read_csv(
+            _without_blank_lines(file.text).encode(), separator=separator, infer_schema=False
+        )
+    except pl.exceptions.PolarsError as error:
+        raise _ragged(file, separator, len(header)) or FileFormatError(
+            f"{file.name} cannot be read as a table: {str(error).splitlines()[0]}. Is a quotation "
+            f"mark left open?"
+        ) from error
+    # A short row leaves its last column empty; only then is it worth walking over the rows.
+    if frame.to_series(-1).null_count() and (ragged := _ragged(file, separator, len(header))):
+        raise ragged
+    # By position: Polars renames a column whose name stands twice.
+    found = dict(zip(header, frame.get_columns(), strict=True))
+    return Columns(
+        header,
+        lambda names: {name: found[name] for name in names},
+        file.name,
+        textual=True,
+        untyped=True,
+        hint=_header_hint(header, separator),
+    )
+
+
+def _without_blank_lines(text: str) -> str:
+    """Polars would read a blank line as a row of nulls."""
+    text = text.lstrip("\r\n")
+    if "\n\n" in text or "\n\r\n" in text:
+        text = re.sub(r"(?:\r?\n)+(?=\r?\n|$)", "", text)
+    return text
+
+
+def _ragged(file: Text, separator: str, width: int) -> FileFormatError | None:
+    """The first row whose fields are too many or too few, if there is one."""
+    reader = csv.reader(StringIO(file.text), delimiter=separator)
+    for row in reader:
+        if row and len(row) != width:
+            return FileFormatError(
+                f"{file.name}, line {reader.line_num}: {len(row)} fields where the header has "
+                f"{width}: {short(separator.join(row))}. Complete or remove the line, or put "
+                f"quotation marks around fields that contain {separator!r}."
+            )
+    return None
+
+
+def _header_hint(header: Sequence[str], separator: str) -> str:
+    """What to say if the first line cannot be a header."""
+    if any(re.fullmatch(r"\s*-?\d+(\.\d+)?\s*", name) for name in header):
+        return (
+            f" The first line, {short(separator.join(header))}, looks like data: put a header line "
+            f"such as {separator.join(['user', 'item', 'score'])!r} above it."
+        )
+    return ""
+
+
+# ---------------------------------------------------------------------------------------------
+# TREC: fields separated by any run of ASCII white space, without a header
+
+_SPACE = r"[ \t\r\x0b\x0c]"
+_FIELD = r"[^ \t\r\x0b\x0c]+"
+
+
+def read_run(file: Text, side: Side) -> Columns:
+    """A TREC run: ``qid Q0 docid rank score tag``, ordered by score as trec_eval orders it."""
+    if side == "truth" and looks_like_trec(file.text) == "run":
+        raise FileFormatError(
+            f"{file.name} is a TREC run (qid Q0 docid rank score tag), but judgements are expected "
+            f"here: qid 0 docid rel. Are rankings and truth swapped?"
+        )
+    return _read_trec(file, ("qid", "Q0", "docid", "rank", "score", "tag"), value=4)
+
+
+def read_qrels(file: Text, side: Side) -> Columns:
+    """TREC judgements: ``qid 0 docid rel``."""
+    if side == "rankings" and looks_like_trec(file.text) == "qrels":
+        raise FileFormatError(
+            f"{file.name} is a file of TREC judgements (qid 0 docid rel), but a ranking is expected "
+            f"here: qid Q0 docid rank score tag. Are rankings and truth swapped?"
+        )
+    return _read_trec(file, ("qid", "0", "docid", "rel"), value=3)
+
+
+def looks_like_trec(text: str) -> Literal["run", "qrels"] | None:
+    """What the first lines of a text are, judged by their fields."""
+    lines = [line.split() for line in islice(_lines(text), 20)]
+    if any(
+        len(line) >= 6 and line[1].upper() == "Q0" and _is_number(line[3]) and _is_number(line[4])
+        for line in lines
+    ):
+        return "run"
+    # The second field of judgements is an unused 0; four columns of ratings look different.
+    if any(
+        len(line) == 4 and line[1].upper() in {"0", "Q0"} and _is_number(line[3]) for line in lines
+    ):
+        return "qrels"
+    return None
+
+
+def _lines(text: str) -> Iterator[str]:
+    return (line for line in StringIO(text) if line.strip())
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _read_trec(file: Text, fields: tuple[str, ...], value: int) -> Columns:
+    lines = pl.read_csv(
+        file.text.encode(),
+        has_header=False,
+        separator="\x1f",
+        quote_char=None,
+        infer_schema=False,
+        new_columns=["line"],
+        truncate_ragged_lines=True,
+    )["line"]
+    lines = lines.filter(lines.str.contains(_FIELD))
+    # Only the fields that are used are captured; the rest must be there.
+    used = {0: "user", 2: "item", value: "value"}
+    pattern = f"{_SPACE}+".join(
+        f"(?<{used[at]}>{_FIELD})" if at in used else _FIELD for at in range(len(fields))
+    )
+    found = lines.str.extract_groups(f"^{_SPACE}*{pattern}").struct.unnest()
+    numbers = found["value"].cast(pl.Float64, strict=False)
+    if numbers.null_count():
+        raise _bad_line(file, fields, value)
+    columns = {"user": found["user"], "item": found["item"], "value": numbers}
+    return Columns(
+        list(columns),
+        lambda names: {name: columns[name] for name in names},
+        file.name,
+        roles={name: name for name in columns},
+        textual=True,
+    )
+
+
+def _bad_line(file: Text, fields: tuple[str, ...], value: int) -> FileFormatError:
+    expected = " ".join(fields)
+    for number, line in enumerate(file.text.split("\n"), start=1):
+        found = line.split()
+        if not found:
+            continue
+        if len(found) < len(fields):
+            return FileFormatError(
+                f"{file.name}, line {number}: {len(found)} fields where a line needs {len(fields)} "
+                f"({expected}): {short(line)}. Complete or remove the line."
+            )
+        if not _is_number(found[value]):
+            return FileFormatError(
+                f"{file.name}, line {number}: the {fields[value]} {found[value]!r} is not a number "
+                f"({expected}): {short(line)}. Correct or remove the line."
+            )
+    return FileFormatError(f"{file.name} is not a TREC file with the fields {expected}.")
