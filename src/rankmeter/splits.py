@@ -1,0 +1,758 @@
+"""Held-out data: the last or random interactions of each user, a cut in time, folds.
+
+A method chooses rows for the test part; everything else is train. What it chooses depends on the
+values in the table and on the seed, never on where a row stands: shuffle the table and the split
+is the same. Both parts keep the columns of the input and the order of its rows.
+
+Chance comes from `draws`: integer arithmetic on the seed and the ids, the same in every version of
+NumPy and Polars. What is drawn for one user does not change when other users come or go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from hashlib import blake2b
+from typing import Any, Literal, get_args
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rankmeter._ingest import read_interactions
+from rankmeter.errors import ColumnError, DataError, InvalidValueError, UsageError
+
+__all__ = ["SPLITS", "Split", "holdout", "k_fold", "leave_k_out", "leave_one_out", "temporal"]
+
+By = Literal["time", "random"]
+"""Whether the latest or random interactions are held out."""
+
+Ties = Literal["item", "random"]
+"""Which of several interactions at the same time is later: the greater item, or a random one."""
+
+Cold = Literal["keep", "drop"]
+"""What happens to test interactions with a user or an item that train does not contain."""
+
+Over = Literal["users", "interactions"]
+"""What is dealt to folds."""
+
+Unit = Literal["s", "ms", "us", "ns"]
+"""What a time that is a number counts, since 1970-01-01 UTC."""
+
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_YEAR_9999 = 253_402_300_799  # its last second
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Split:
+    """Interactions to learn from and interactions to test on.
+
+    Attributes
+    ----------
+    train, test : polars.DataFrame
+        All columns of the input, with ``user``, ``item``, ``rating`` and ``time`` under these
+        names; rows in the order of the input.
+    method : str
+        What was done, with every choice.
+    counts : dict of str to int
+        ``interactions`` and ``users`` of the input; ``interactions``, ``users`` and ``items`` of
+        each part (``train_users``, ``test_items``, …); of the interactions chosen for the test,
+        those with an item or a user that train does not contain (``cold_item_interactions``,
+        ``cold_user_interactions``) and those that were left out of both parts because of it
+        (``dropped_interactions``). Some methods add ``short_users`` and ``tied_users``.
+
+    Examples
+    --------
+    >>> ratings = pl.DataFrame(
+    ...     {"user": [1, 1, 1, 2], "item": [10, 20, 30, 10], "time": [1, 2, 3, 1]}
+    ... )
+    >>> leave_one_out(ratings)
+    Split by leave_k_out(k=1, by='time', ties='item', seed=0, min_history=1, cold_items='keep')
+             interactions    users    items
+    train               3        2        2
+    test                1        1        1
+    users with too few interactions, wholly in train: 1
+    test interactions with an item that train does not contain: 1
+    """
+
+    train: pl.DataFrame
+    test: pl.DataFrame
+    method: str
+    counts: dict[str, int]
+
+    def __repr__(self) -> str:
+        lines = [f"Split by {self.method}", f"{'':8}{'interactions':>13}{'users':>9}{'items':>9}"]
+        for part in ("train", "test"):
+            sizes = [self.counts[f"{part}_{what}"] for what in ("interactions", "users", "items")]
+            lines.append("{:8}{:>13,}{:>9,}{:>9,}".format(part, *sizes))
+        lines += [f"{text}: {n:,}" for key, text in _REMARKS.items() if (n := self.counts.get(key))]
+        return "\n".join(lines)
+
+
+_REMARKS = {
+    "short_users": "users with too few interactions, wholly in train",
+    "tied_users": "users with the same time on both sides of the cut",
+    "cold_item_interactions": "test interactions with an item that train does not contain",
+    "cold_user_interactions": "test interactions with a user that train does not contain",
+    "dropped_interactions": "test interactions left out because of that",
+}
+
+
+def leave_one_out(
+    data: Any,
+    *,
+    by: By = "time",
+    ties: Ties = "item",
+    seed: int = 0,
+    min_history: int = 1,
+    cold_items: Cold = "keep",
+    columns: dict[str, str] | None = None,
+) -> Split:
+    """Hold out the last (or a random) interaction of each user: `leave_k_out` with one.
+
+    Parameters and edge cases are those of `leave_k_out`.
+
+    Examples
+    --------
+    >>> ratings = pl.DataFrame(
+    ...     {"user": [1, 1, 2, 2], "item": [10, 20, 10, 20], "time": [1, 2, 9, 8]}
+    ... )
+    >>> leave_one_out(ratings).test.rows()
+    [(1, 20, 2), (2, 10, 9)]
+    """
+    return leave_k_out(
+        data,
+        k=1,
+        by=by,
+        ties=ties,
+        seed=seed,
+        min_history=min_history,
+        cold_items=cold_items,
+        columns=columns,
+    )
+
+
+def leave_k_out(
+    data: Any,
+    *,
+    k: int = 1,
+    by: By = "time",
+    ties: Ties = "item",
+    seed: int = 0,
+    min_history: int = 1,
+    cold_items: Cold = "keep",
+    columns: dict[str, str] | None = None,
+) -> Split:
+    """Hold out the last (or random) `k` interactions of each user.
+
+    Parameters
+    ----------
+    data : table or path
+        Interactions: user, item, and time if `by` is ``"time"``.
+    k : int
+        Interactions to hold out per user.
+    by : {"time", "random"}
+        Hold out the latest interactions, or random ones.
+    ties : {"item", "random"}
+        Which of several interactions at the same time counts as later: the one with the greater
+        item, or a random one (drawn with `seed`).
+    seed : int
+        Of the random choices.
+    min_history : int
+        Interactions that a user must have left in train. A user with fewer than
+        ``k + min_history`` stays wholly in train.
+    cold_items : {"keep", "drop"}
+        Keep or drop test interactions with an item that train does not contain.
+    columns : dict of str to str, optional
+        Names of the columns: ``{"user": "uid", "time": "ts"}``.
+
+    Returns
+    -------
+    Split
+        With ``short_users`` (too few interactions) and, by time, ``tied_users`` (`ties` decided
+        what was held out).
+
+    Raises
+    ------
+    UsageError
+        An option has no meaning.
+    ColumnError
+        `by` is ``"time"`` and there is no time.
+    DataError
+        Nothing is held out, or nothing is left in train.
+
+    Notes
+    -----
+    A pair (user, item) that occurs several times is held out like different items would be, so
+    the held-out item may also be in train.
+
+    Examples
+    --------
+    >>> ratings = pl.DataFrame(
+    ...     {"user": [1, 1, 1, 2, 2], "item": [3, 4, 5, 3, 4], "time": [1, 2, 3, 1, 2]}
+    ... )
+    >>> split = leave_k_out(ratings, k=2)
+    >>> split.test.rows()
+    [(1, 4, 2), (1, 5, 3)]
+    >>> split.counts["short_users"]
+    1
+    """
+    method = _spell("leave_k_out", locals())
+    whole("k", k, least=1)
+    _check_choices(by, ties, min_history, cold_items)
+    return _hold_out_per_user(
+        read_interactions(data, columns=columns),
+        lambda history: np.where(history >= k + min_history, k, 0),
+        method=method,
+        by=by,
+        ties=ties,
+        seed=seed,
+        cold_items=cold_items,
+    )
+
+
+def holdout(
+    data: Any,
+    *,
+    ratio: float = 0.2,
+    per_user: bool = True,
+    by: By = "random",
+    ties: Ties = "item",
+    seed: int = 0,
+    min_history: int = 1,
+    cold_items: Cold = "keep",
+    columns: dict[str, str] | None = None,
+) -> Split:
+    """Hold out a share of each user's interactions, or of all interactions.
+
+    Parameters
+    ----------
+    data : table or path
+        Interactions: user, item, and time if `by` is ``"time"``.
+    ratio : float
+        Share to hold out, between 0 and 1.
+    per_user : bool
+        Hold out this share of each user's interactions, or (False) of all interactions together.
+    by : {"random", "time"}
+        Hold out random interactions, or each user's latest.
+    ties, seed, cold_items, columns
+        As in `leave_k_out`.
+    min_history : int
+        Interactions that a user must have left in train.
+
+    Returns
+    -------
+    Split
+        With ``short_users``, of whom nothing could be held out, and, by time, ``tied_users``.
+
+    Raises
+    ------
+    UsageError
+        An option has no meaning; `by` is ``"time"`` without `per_user` (that is `temporal`).
+    ColumnError
+        `by` is ``"time"`` and there is no time.
+    DataError
+        Nothing is held out, or nothing is left in train.
+
+    Notes
+    -----
+    Of n interactions, ⌊ratio · n + 1/2⌋ are held out.
+
+    1. Per user, at most n − `min_history` are.
+    2. Over all interactions, users who would keep fewer than `min_history` stay wholly in train,
+       and the test part is smaller by their interactions.
+
+    Examples
+    --------
+    >>> ratings = pl.DataFrame(
+    ...     {"user": ["a"] * 5 + ["b"], "item": [1, 2, 3, 4, 5, 1], "time": range(6)}
+    ... )
+    >>> split = holdout(ratings, ratio=0.3, by="time")  # 0.3 · 5 + 0.5 = 2 of "a", 0 of "b"
+    >>> split.test["item"].to_list(), split.counts["short_users"]
+    ([4, 5], 1)
+    """
+    method = _spell("holdout", locals())
+    share("ratio", ratio)
+    _check_choices(by, ties, min_history, cold_items)
+    if by == "time" and not per_user:
+        raise UsageError(
+            "by='time' with per_user=False is a cut in time: use temporal(ratio=...), which keeps "
+            "interactions of the same time together"
+        )
+    frame = read_interactions(data, columns=columns)
+    if not per_user:
+        return _hold_out_overall(
+            frame,
+            ratio,
+            method=method,
+            seed=seed,
+            min_history=min_history,
+            cold_items=cold_items,
+        )
+    return _hold_out_per_user(
+        frame,
+        lambda history: np.minimum(_part(ratio, history), history - min_history),
+        method=method,
+        by=by,
+        ties=ties,
+        seed=seed,
+        cold_items=cold_items,
+    )
+
+
+def temporal(
+    data: Any,
+    *,
+    at: float | str | date | datetime | None = None,
+    ratio: float | None = None,
+    unit: Unit | None = None,
+    cold_users: Cold = "keep",
+    cold_items: Cold = "keep",
+    columns: dict[str, str] | None = None,
+) -> Split:
+    """Cut at one moment: what happened before it is train, what happened from it on is test.
+
+    Parameters
+    ----------
+    data : table or path
+        Interactions: user, item, time.
+    at : number, str, date or datetime, optional
+        The moment; interactions at that very moment belong to the test. A string is ISO 8601
+        (``"2018-01-31"``, ``"2018-01-31T12:00+09:00"``) or a number. A moment without a time
+        zone is in that of the column, or UTC.
+    ratio : float, optional
+        Instead of `at`: the share of the latest interactions to hold out; 0.2 if neither is given.
+    unit : {"s", "ms", "us", "ns"}, optional
+        What times that are numbers count since 1970. Without it: seconds, or the first of the
+        others by which no time lies beyond the year 9999.
+    cold_users, cold_items : {"keep", "drop"}
+        Keep or drop test interactions with a user or an item that train does not contain.
+    columns : dict of str to str, optional
+        Names of the columns.
+
+    Returns
+    -------
+    Split
+        Its ``method`` tells the moment of the cut.
+
+    Raises
+    ------
+    UsageError
+        Both `at` and `ratio`, or one that has no meaning.
+    ColumnError
+        There is no time.
+    DataError
+        Everything would be on one side.
+
+    Notes
+    -----
+    Of n interactions the latest ⌊ratio · n + 1/2⌋ are held out, and with them any others that
+    happened at the same time as the first of these: no moment is on both sides.
+
+    Examples
+    --------
+    >>> ratings = pl.DataFrame(
+    ...     {"user": [1, 2, 1, 2], "item": [5, 5, 6, 7], "time": [10, 20, 30, 30]}
+    ... )
+    >>> temporal(ratings, ratio=0.25).test.rows()
+    [(1, 6, 30), (2, 7, 30)]
+    >>> temporal(ratings, at=20).method
+    "temporal(at=20, cold_users='keep', cold_items='keep'), cut at 20"
+    """
+    if at is not None and ratio is not None:
+        raise UsageError(f"either `at` or `ratio` tells the cut; found {at=} and {ratio=}")
+    portion = share("ratio", 0.2 if ratio is None else ratio)
+    choice("cold_users", cold_users, Cold)
+    choice("cold_items", cold_items, Cold)
+    frame = read_interactions(data, columns=columns)
+    clock = Clock.of(frame, needed_by="temporal", unit=unit)
+    cut = clock.start_of_last(portion) if at is None else clock.tick(at)
+    options: dict[str, Any] = {"ratio": portion} if at is None else {"at": at}
+    options |= {"unit": unit, "cold_users": cold_users, "cold_items": cold_items}
+    return _split(
+        frame,
+        np.asarray(clock.ticks >= cut),
+        method=f"{_spell('temporal', options)}, cut at {clock.say(cut)}",
+        cold_items=cold_items,
+        cold_users=cold_users,
+    )
+
+
+def k_fold(
+    data: Any,
+    *,
+    k: int = 5,
+    over: Over = "users",
+    seed: int = 0,
+    cold_items: Cold = "keep",
+    columns: dict[str, str] | None = None,
+) -> tuple[Split, ...]:
+    """Cut into `k` folds, each of which is the test part once.
+
+    Parameters
+    ----------
+    data : table or path
+        Interactions: user, item.
+    k : int
+        Number of folds, at least 2.
+    over : {"users", "interactions"}
+        ``"users"``: the test part is everything that the fold's users did, train is everything
+        that the others did. Every test user is unknown to train; for a model that needs some
+        history of a user when it recommends, split the test part again.
+        ``"interactions"``: the interactions of each user are dealt to the folds, so that a
+        user's numbers of interactions in any two folds differ by at most one.
+    seed : int
+        Of the random order in which users or interactions are dealt.
+    cold_items : {"keep", "drop"}
+        Keep or drop test interactions with an item that train does not contain.
+    columns : dict of str to str, optional
+        Names of the columns.
+
+    Returns
+    -------
+    tuple of Split
+        `k` splits. Without dropping, every interaction is in the test part of exactly one.
+
+    Raises
+    ------
+    UsageError
+        An option has no meaning.
+    DataError
+        There are fewer users (or interactions) than folds.
+
+    Notes
+    -----
+    The folds' numbers of users (or of interactions) differ by at most one. With
+    ``over="interactions"`` a user with a single interaction is unknown to train in the fold that
+    tests it.
+
+    Examples
+    --------
+    >>> ratings = pl.DataFrame({"user": [1, 1, 2, 2, 3], "item": [5, 6, 5, 6, 5]})
+    >>> folds = k_fold(ratings, k=3)
+    >>> sorted(fold.test["user"].unique().to_list() for fold in folds)
+    [[1], [2], [3]]
+    """
+    method = _spell("k_fold", locals())
+    whole("k", k, least=2)
+    choice("over", over, Over)
+    choice("cold_items", cold_items, Cold)
+    frame = read_interactions(data, columns=columns)
+    user = frame.select("user", draw=pl.Series(draws(seed, frame["user"])))
+    if over == "users":
+        dealt = user.unique().sort("draw", "user").with_row_index("place").drop("draw")
+        place = user.join(dealt, on="user", how="left", maintain_order="left")["place"].to_numpy()
+        n = dealt.height
+    else:
+        order = _sorted_rows(
+            frame, user["draw"], user["user"], draws(seed, frame["user"], frame["item"])
+        )
+        place = np.argsort(order)
+        n = frame.height
+    if n < k:
+        raise DataError(f"{k} folds need at least {k} {over}; found {n}: choose a smaller `k`")
+    return tuple(
+        _split(frame, place % k == fold, method=f"{method}, fold {fold + 1}", cold_items=cold_items)
+        for fold in range(k)
+    )
+
+
+SPLITS: dict[str, Callable[..., Split | tuple[Split, ...]]] = {
+    "leave-one-out": leave_one_out,
+    "leave-k-out": leave_k_out,
+    "holdout": holdout,
+    "temporal": temporal,
+    "k-fold": k_fold,
+}
+"""The methods by the names that the command line uses."""
+
+
+# -- choosing rows ----------------------------------------------------------------------------
+
+
+def _hold_out_per_user(
+    frame: pl.DataFrame,
+    how_many: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+    *,
+    method: str,
+    by: str,
+    ties: str,
+    seed: int,
+    cold_items: str,
+) -> Split:
+    """Hold out the last rows of each user, as many as `how_many` tells for its interactions."""
+    keys, when = [], None
+    if by == "time":
+        when = Clock.of(frame, needed_by="by='time'").ticks
+        keys.append(when)
+    if by == "random" or ties == "random":
+        keys.append(draws(seed, frame["user"], frame["item"]))
+    order = _sorted_rows(frame, frame["user"], *keys)
+    history = frame["user"].gather(order).rle().struct.field("len").to_numpy().astype(np.int64)
+    n_test = np.maximum(how_many(history), 0)
+    cut = np.cumsum(history) - n_test
+    test = np.zeros(frame.height, dtype=np.bool_)
+    test[order] = np.arange(frame.height) >= np.repeat(cut, history)
+    counts = {"short_users": int((n_test == 0).sum())}
+    if when is not None:
+        first = cut[(n_test > 0) & (n_test < history)]
+        counts["tied_users"] = int((when[order[first]] == when[order[first - 1]]).sum())
+    return _split(frame, test, method=method, cold_items=cold_items, counts=counts)
+
+
+def _hold_out_overall(
+    frame: pl.DataFrame, ratio: float, *, method: str, seed: int, min_history: int, cold_items: str
+) -> Split:
+    """Hold out random rows, save those of users who would keep too few."""
+    order = _sorted_rows(frame, draws(seed, frame["user"], frame["item"]), frame["user"])
+    test = np.zeros(frame.height, dtype=np.bool_)
+    test[order[frame.height - int(_part(ratio, frame.height)) :]] = True
+    rows = frame.select("user", test=pl.Series(test))
+    kept = rows.select((~pl.col("test")).sum().over("user")).to_series().to_numpy()
+    back = test & (kept < min_history)
+    counts = {"short_users": rows["user"].filter(pl.Series(back)).n_unique()}
+    return _split(frame, test & ~back, method=method, cold_items=cold_items, counts=counts)
+
+
+def _split(
+    frame: pl.DataFrame,
+    chosen: NDArray[np.bool_],
+    *,
+    method: str,
+    cold_items: str = "keep",
+    cold_users: str = "keep",
+    counts: dict[str, int] | None = None,
+) -> Split:
+    """Part the rows, drop the cold ones if asked, and count."""
+    train, held = frame.filter(pl.Series(~chosen)), frame.filter(pl.Series(chosen))
+    if not train.height or not held.height:
+        longest = frame["user"].value_counts()["count"].to_numpy().max(initial=0)
+        raise DataError(
+            f"{method} leaves nothing in {'test' if train.height else 'train'}: found "
+            f"{frame.height} interactions of {frame['user'].n_unique()} users, {longest} of the "
+            "busiest user; change how much is held out"
+        )
+    cold_item, cold_user = (
+        ~held[name].is_in(train[name].unique().implode()) for name in ("item", "user")
+    )
+    dropped = (cold_item & (cold_items == "drop")) | (cold_user & (cold_users == "drop"))
+    test = held.filter(~dropped)
+    if not test.height:
+        raise DataError(
+            f"{method} holds out {held.height} interactions, and train contains the item or the "
+            "user of none: keep cold ones, or hold out less"
+        )
+    sizes = {"interactions": frame.height, "users": frame["user"].n_unique()}
+    for name, part in (("train", train), ("test", test)):
+        sizes[f"{name}_interactions"] = part.height
+        sizes[f"{name}_users"] = part["user"].n_unique()
+        sizes[f"{name}_items"] = part["item"].n_unique()
+    cold = {
+        "cold_item_interactions": int(cold_item.sum()),
+        "cold_user_interactions": int(cold_user.sum()),
+        "dropped_interactions": int(dropped.sum()),
+    }
+    return Split(train, test, method, {**sizes, **(counts or {}), **cold})
+
+
+def _sorted_rows(frame: pl.DataFrame, *keys: pl.Series | NDArray[Any]) -> NDArray[np.int64]:
+    """Row numbers in the order of `keys`, then of the item, then of everything else in the row.
+
+    Repeated pairs of user and item need the other columns: without them the order of the rows in
+    the table would decide. Rows that are alike in all columns may stand for each other.
+    """
+    by = [*(pl.Series(key) for key in keys), frame["item"]]
+    if frame.select("user", "item").is_duplicated().any():
+        by += [
+            column.cast(pl.String) if column.dtype == pl.Categorical else column
+            for column in frame
+            if not column.dtype.is_nested() and column.dtype != pl.Object
+        ]
+    table = pl.DataFrame([key.alias(str(number)) for number, key in enumerate(by)])
+    return table.select(pl.arg_sort_by(table.columns)).to_series().to_numpy().astype(np.int64)
+
+
+def _check_choices(by: str, ties: str, min_history: int, cold_items: str) -> None:
+    choice("by", by, By)
+    choice("ties", ties, Ties)
+    whole("min_history", min_history, least=0)
+    choice("cold_items", cold_items, Cold)
+
+
+def _part(ratio: float, n: NDArray[np.int64] | int) -> NDArray[np.int64]:
+    """⌊ratio · n + 1/2⌋."""
+    return np.asarray(np.floor(np.multiply(ratio, n) + 0.5), dtype=np.int64)
+
+
+def _spell(name: str, arguments: dict[str, Any]) -> str:
+    """Write the call as one would type it; given ``locals()``, it cannot forget an option."""
+    options = {key: arguments[key] for key in arguments.keys() - {"data", "columns"}}
+    told = (f"{key}={options[key]!r}" for key in arguments if options.get(key) is not None)
+    return f"{name}({', '.join(told)})"
+
+
+# -- options, chance and time: shared with the baselines --------------------------------------
+
+
+def whole(name: str, value: int, *, least: int) -> int:
+    """Check that an option is a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise UsageError(f"`{name}` must be a whole number of at least {least}; found {value!r}")
+    return int(value)
+
+
+def share(name: str, value: float) -> float:
+    """Check that an option lies strictly between 0 and 1."""
+    if not isinstance(value, float | np.floating) or not 0 < value < 1:
+        raise UsageError(f"`{name}` must lie between 0 and 1, both excluded; found {value!r}")
+    return float(value)
+
+
+def choice(name: str, value: str, options: Any) -> None:
+    """Check that an option is one of the values of the literal type `options`."""
+    if value not in get_args(options):
+        raise UsageError(f"`{name}` must be one of {get_args(options)}; found {value!r}")
+
+
+def mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Scramble 64-bit words one to one: a step of SplitMix64.
+
+    Steele, Lea and Flood (2014), "Fast splittable pseudorandom number generators", OOPSLA.
+    """
+    words = words + np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
+
+
+def draws(seed: int, *columns: pl.Series) -> NDArray[np.uint64]:
+    """Draw one 64-bit number per row, made from the seed and the ids in that row alone."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+        raise UsageError(f"`seed` must be a whole number; found {seed!r}")
+    state = mix(np.full(len(columns[0]), int(seed) % 2**64, dtype=np.uint64))
+    for column in columns:
+        state = mix(state ^ _words(column))
+    return state
+
+
+def _words(ids: pl.Series) -> NDArray[np.uint64]:
+    """Ids as 64-bit words: integers as they are, others by the BLAKE2b hash of their text."""
+    if ids.dtype.is_integer():
+        return ids.to_numpy().astype(np.uint64)
+    known = ids.unique().to_frame("id")
+    hashed = (
+        int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
+        for text in known["id"].cast(pl.String)
+    )
+    known = known.with_columns(word=pl.Series(hashed, dtype=pl.UInt64))
+    words = ids.to_frame("id").join(known, on="id", how="left", maintain_order="left")["word"]
+    return words.to_numpy()
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The times of a table as numbers.
+
+    Attributes
+    ----------
+    ticks : ndarray of shape (n_interactions,)
+        Times as they were, if they were numbers; else what dates and datetimes count since 1970.
+    per_second : int
+        Ticks in a second.
+    zone : str or None
+        Time zone of datetimes, ``""`` if they have none; None if times were numbers.
+    """
+
+    ticks: NDArray[Any]
+    per_second: int
+    zone: str | None = None
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, *, needed_by: str, unit: Unit | None = None) -> Clock:
+        """Read the time column; refuse what is not a time."""
+        if unit is not None:
+            choice("unit", unit, Unit)
+        if "time" not in frame.columns:
+            raise ColumnError(
+                f"{needed_by} needs a time column; found only {', '.join(frame.columns)}: "
+                "name it with columns={'time': ...}"
+            )
+        time = _typed(frame["time"])
+        if not (time.dtype.is_integer() or time.dtype.is_float() or time.dtype == pl.Datetime):
+            raise InvalidValueError(
+                f"{needed_by} needs times that are dates, datetimes or numbers; found "
+                f"{time.dtype} such as {time.first()!r} in the time column: convert it first"
+            )
+        if missing := time.null_count() + (
+            int(time.is_nan().sum()) if time.dtype.is_float() else 0
+        ):
+            raise InvalidValueError(
+                f"{needed_by} needs a time for each interaction; found {missing} of {len(time)} "
+                "missing: drop or fill these first"
+            )
+        ticks = time.to_physical().to_numpy()
+        if isinstance(time.dtype, pl.Datetime):
+            return cls(ticks, _PER_SECOND[time.dtype.time_unit], time.dtype.time_zone or "")
+        fits = [u for u, n in _PER_SECOND.items() if ticks.max(initial=0) <= _YEAR_9999 * n]
+        return cls(ticks, _PER_SECOND[unit or [*fits, "ns"][0]])
+
+    def tick(self, at: float | str | date | datetime) -> float:
+        """Translate a moment into a number that compares with `ticks`."""
+        moment = _moment(at)
+        if not isinstance(moment, datetime):
+            if self.zone is None:
+                return moment
+            raise UsageError(f"times are dates here, so `at` must be a date too; found {at!r}")
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=ZoneInfo(self.zone) if self.zone else UTC)
+        microseconds = (moment - _EPOCH) // timedelta(microseconds=1)
+        ticks, rest = divmod(microseconds * self.per_second, 10**6)
+        return ticks + rest / 10**6 if rest else ticks
+
+    def start_of_last(self, ratio: float) -> float:
+        """Find the time of the first of the last ⌊ratio · n + 1/2⌋ interactions, at least one."""
+        n = len(self.ticks)
+        first = n - max(int(_part(ratio, n)), 1)
+        return np.partition(self.ticks, first)[first].item() if n else 0
+
+    def say(self, tick: float) -> str:
+        """Write a time as a person reads it; a number that may not count from 1970 stays one."""
+        seconds = tick / self.per_second
+        if self.zone is None and not 10**8 <= seconds <= _YEAR_9999:
+            return f"{tick}"
+        zone = ZoneInfo(self.zone) if self.zone else UTC
+        text = f"{(_EPOCH + timedelta(seconds=seconds)).astimezone(zone):%Y-%m-%d %H:%M:%S}"
+        return f"{text} UTC ({tick})" if self.zone is None else f"{text} {self.zone}".rstrip()
+
+
+def _typed(time: pl.Series) -> pl.Series:
+    """Read times that are text: whole numbers, or ISO 8601; dates become datetimes."""
+    if time.dtype == pl.String:
+        numbers = time.cast(pl.Int64, strict=False)
+        if numbers.null_count() == time.null_count():
+            return numbers
+        if time.str.contains(r"^\d{4}-\d\d-\d\d").all():
+            with suppress(pl.exceptions.PolarsError):
+                return time.str.to_datetime(time_unit="us")
+    return time.cast(pl.Datetime("ms")) if time.dtype == pl.Date else time
+
+
+def _moment(at: float | str | date | datetime) -> float | datetime:
+    """Read a moment: a datetime, or a number that has the unit of the time column."""
+    if isinstance(at, datetime):
+        return at
+    if isinstance(at, date):
+        return datetime(at.year, at.month, at.day)  # noqa: DTZ001 - the zone is the column's
+    if isinstance(at, int | float | np.number) and not isinstance(at, bool):
+        return at.item() if isinstance(at, np.number) else at
+    if isinstance(at, str):
+        for read in (datetime.fromisoformat, int, float):
+            try:
+                return read(at)
+            except ValueError:
+                continue
+    raise UsageError(f"`at` must be a date, an ISO 8601 string or a number; found {at!r}")
