@@ -1,0 +1,200 @@
+"""Where the true items stand in the rankings: all that a metric needs to know.
+
+A metric is a function from hits to one number per user. `Hits` holds, for a block of users, the
+ranks at which their relevant items stand and what these items are worth; it knows neither ids nor
+scores. Ties that a rule has resolved are ordinary ranks; ties left open (the rule ``expected``)
+are spans ``rank_low..rank_high``, over which the verbs below take exact expectations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["FloatArray", "Groups", "Hits", "IntArray"]
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+"""One float per user, per hit or per rank."""
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
+"""One integer per user or per hit."""
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Hits that are tied with each other, a row for each tied group that holds a hit.
+
+    Attributes
+    ----------
+    user : int64 array of shape (n_groups,)
+        Index of the user.
+    above : int64 array of shape (n_groups,)
+        Items ranked strictly above the group.
+    size : int64 array of shape (n_groups,)
+        Items in the group, hits and misses.
+    hits : int64 array of shape (n_groups,)
+        Hits in the group.
+    before : int64 array of shape (n_groups,)
+        Hits of the same user above the group.
+    start : int64 array of shape (n_groups + 1,)
+        Where each group begins among the hits.
+    """
+
+    user: IntArray
+    above: IntArray
+    size: IntArray
+    hits: IntArray
+    before: IntArray
+    start: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """The hits of a block of users, as flat arrays ordered by user and rank.
+
+    Attributes
+    ----------
+    offsets : int64 array of shape (n_users + 1,)
+        The hits of user ``i`` are ``offsets[i]:offsets[i + 1]``.
+    rank : float64 array of shape (n_hits,)
+        1-based rank; half ranks occur under the tie rule ``realistic``.
+    gain : float64 array of shape (n_hits,)
+        What each hit is worth.
+    n_relevant : int64 array of shape (n_users,)
+        Relevant items in the truth, found or not.
+    n_ranked : int64 array of shape (n_users,)
+        Items in the ranking.
+    rank_low, rank_high : int64 arrays of shape (n_hits,), optional
+        The span of ranks that an unresolved tie leaves open; without them every rank is certain.
+    ideal : Hits, optional
+        The perfect ranking of the same truth, which is just another `Hits`.
+    judged : Hits, optional
+        The items judged as not relevant, aligned the same way.
+    """
+
+    offsets: IntArray
+    rank: FloatArray
+    gain: FloatArray
+    n_relevant: IntArray
+    n_ranked: IntArray
+    rank_low: IntArray | None = None
+    rank_high: IntArray | None = None
+    ideal: Hits | None = None
+    judged: Hits | None = None
+
+    @classmethod
+    def perfect(cls, offsets: IntArray, gain: FloatArray) -> Hits:
+        """The ranking that holds exactly the given gains, largest first.
+
+        Parameters
+        ----------
+        offsets : int64 array of shape (n_users + 1,)
+        gain : float64 array of shape (offsets[-1],)
+            Gains in any order within a user.
+        """
+        counts = np.diff(offsets)
+        user = np.repeat(np.arange(counts.size), counts)
+        if np.any((user[1:] == user[:-1]) & (gain[1:] > gain[:-1])):
+            gain = gain[np.lexsort((-gain, user))]
+        rank = np.arange(gain.size) - offsets[user] + 1.0
+        return cls(offsets, rank, gain, counts, counts)
+
+    @property
+    def n_users(self) -> int:
+        """Number of users."""
+        return self.n_relevant.size
+
+    @cached_property
+    def user(self) -> IntArray:
+        """Index of the user of each hit."""
+        return np.repeat(np.arange(self.n_users), np.diff(self.offsets))
+
+    @cached_property
+    def tied(self) -> bool:
+        """Whether any rank is a span."""
+        low, high = self.rank_low, self.rank_high
+        return low is not None and high is not None and bool(np.any(low != high))
+
+    @cached_property
+    def nth(self) -> FloatArray:
+        """Which hit of its user each one is: 1, 2, …; hits of equal rank share their mean."""
+        nth = np.arange(self.rank.size) - self.offsets[self.user] + 1.0
+        same = (self.rank[1:] == self.rank[:-1]) & (self.user[1:] == self.user[:-1])
+        if same.any():
+            run = np.concatenate(([0], np.cumsum(~same)))
+            nth = (np.bincount(run, nth) / np.bincount(run))[run]
+        return nth
+
+    @cached_property
+    def first(self) -> FloatArray:
+        """Rank of each user's first hit, infinite where there is none."""
+        first = np.full(self.n_users, np.inf)
+        found = self.offsets[:-1] < self.offsets[1:]
+        first[found] = self.rank[self.offsets[:-1][found]]
+        return first
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The tied groups; a hit whose rank is certain is a group of one."""
+        if self.rank_low is None or self.rank_high is None:
+            low = high = self.rank.astype(np.int64)
+        else:
+            low, high = self.rank_low, self.rank_high
+        new = np.ones(low.size, dtype=bool)
+        new[1:] = (low[1:] != low[:-1]) | (self.user[1:] != self.user[:-1]) | (high[1:] == low[1:])
+        start = np.append(np.flatnonzero(new), low.size)
+        head = start[:-1]
+        user = self.user[head]
+        above = low[head] - 1
+        return Groups(
+            user=user,
+            above=above,
+            size=high[head] - above,
+            hits=np.diff(start),
+            before=head - self.offsets[user],
+            start=start,
+        )
+
+    def sum(self, values: FloatArray, user: IntArray | None = None) -> FloatArray:
+        """Σ over each user's hits (or groups, given their `user`).
+
+        Summed in order of rank, so that a value never depends on the other users of the block.
+        """
+        where = self.user if user is None else user
+        return np.bincount(where, weights=values, minlength=self.n_users)
+
+    def within(self, k: float | IntArray | None) -> FloatArray:
+        """1 for each hit in the top k, 0 for the others; in an open tie, the probability.
+
+        `k` is one cutoff, one per user, or None for the whole ranking.
+        """
+        if k is None:
+            return np.ones(self.rank.size)
+        limit = k[self.user] if isinstance(k, np.ndarray) else k
+        if not self.tied or self.rank_low is None or self.rank_high is None:
+            return (self.rank <= limit).astype(np.float64)
+        span = self.rank_high - self.rank_low + 1
+        return np.clip((limit - self.rank_low + 1) / span, 0.0, 1.0)
+
+    def weigh(self, weight: Callable[[FloatArray], FloatArray], k: int | None) -> FloatArray:
+        """``weight(rank)`` of each hit in the top k, 0 below; in an open tie, the expectation.
+
+        Every item of a tied group is equally likely at each of the group's ranks, so the
+        expectation of a weight is its mean over the span.
+        """
+        plain = weight(self.rank)
+        if k is not None:
+            plain = np.where(self.rank <= k, plain, 0.0)
+        if not self.tied or self.rank_low is None or self.rank_high is None:
+            return plain
+        low, high = self.rank_low, self.rank_high
+        table = weight(np.arange(1.0, high.max() + 1.0))
+        if k is not None:
+            table[k:] = 0.0
+        total = np.concatenate(([0.0], np.cumsum(table)))
+        return np.where(low == high, plain, (total[high] - total[low - 1]) / (high - low + 1))

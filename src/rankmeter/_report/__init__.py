@@ -1,0 +1,3 @@
+"""Results as tables and pages."""
+
+from __future__ import annotations

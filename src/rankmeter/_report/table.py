@@ -1,0 +1,126 @@
+"""A small table as a value, and its renderings: text, Markdown, LaTeX, HTML."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankmeter.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Table", "to_frame"]
+
+_LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "–": "--",
+    ">": r"\textgreater{}",
+    "<": r"\textless{}",
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells of text under named columns, with notes below.
+
+    Attributes
+    ----------
+    columns : sequence of str
+        The first is set left, the others right.
+    rows : sequence of sequences of str
+    notes : sequence of str
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+
+    def to_text(self) -> str:
+        """Render for a terminal or a log: aligned columns, a rule, notes."""
+        grid = [self.columns, *self.rows]
+        widths = [max(len(row[i]) for row in grid) for i in range(len(self.columns))]
+
+        def line(row: Sequence[str]) -> str:
+            cells = [
+                cell.ljust(width) if i == 0 else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ]
+            return "  ".join(cells).rstrip()
+
+        rule = "─" * (sum(widths) + 2 * (len(widths) - 1))
+        notes = [" · ".join(self.notes)] if self.notes else []
+        return "\n".join([line(self.columns), rule, *map(line, self.rows), *notes])
+
+    def to_markdown(self) -> str:
+        """Render as a pipe table with the notes as a line below."""
+
+        def line(row: Sequence[str]) -> str:
+            return "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+
+        align = "|" + "|".join(":--" if i == 0 else "--:" for i in range(len(self.columns))) + "|"
+        notes = ["", " · ".join(self.notes)] if self.notes else []
+        return "\n".join([line(self.columns), align, *map(line, self.rows), *notes])
+
+    def to_latex(self) -> str:
+        """Render as a ``tabular`` with booktabs rules; the notes are comments."""
+
+        def line(row: Sequence[str]) -> str:
+            cells = [re.sub(r"[&%$#_{}\\~^–<>]", lambda m: _LATEX[m[0]], cell) for cell in row]
+            # A bracket at the start of a cell would be read as an optional argument of \\.
+            return " & ".join(f"{{{c}}}" if c.startswith("[") else c for c in cells) + r" \\"
+
+        return "\n".join(
+            [
+                *(f"% {note}" for note in self.notes),
+                rf"\begin{{tabular}}{{l{'r' * (len(self.columns) - 1)}}}",
+                r"\toprule",
+                line(self.columns),
+                r"\midrule",
+                *map(line, self.rows),
+                r"\bottomrule",
+                r"\end{tabular}",
+            ]
+        )
+
+    def to_html(self) -> str:
+        """Render as an HTML table in the reader's own colours; all text is escaped."""
+
+        def line(row: Sequence[str], tag: str) -> str:
+            cells = [
+                f'<{tag} style="text-align:{"left" if i == 0 else "right"};padding:.2em .8em;'
+                f'font-variant-numeric:tabular-nums">{html.escape(cell)}</{tag}>'
+                for i, cell in enumerate(row)
+            ]
+            return f"<tr>{''.join(cells)}</tr>"
+
+        notes = f"<small>{html.escape(' · '.join(self.notes))}</small>" if self.notes else ""
+        return (
+            '<table style="border-collapse:collapse"><thead style="border-bottom:1px solid">'
+            f"{line(self.columns, 'th')}</thead><tbody>"
+            f"{''.join(line(row, 'td') for row in self.rows)}</tbody></table>{notes}"
+        )
+
+
+def to_frame(frame: pl.DataFrame) -> pd.DataFrame:
+    """A Polars frame as a pandas frame, which needs pandas but not pyarrow.
+
+    Raises
+    ------
+    MissingDependencyError
+        If pandas is not installed.
+    """
+    try:
+        import pandas as pd
+    except ImportError:
+        raise MissingDependencyError(
+            "to_pandas() needs pandas: pip install 'rankmeter[pandas]'"
+        ) from None
+    return pd.DataFrame({name: frame[name].to_list() for name in frame.columns})

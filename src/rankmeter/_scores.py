@@ -1,0 +1,219 @@
+"""Per-user values of every metric of a plan: the only caller of metric functions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankmeter._align import Aligned
+from rankmeter._hits import FloatArray
+from rankmeter._plan import Alignment, MetricPlan, Plan
+from rankmeter.errors import DataError, UsageError
+
+__all__ = ["Averaged", "Scores", "score"]
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Averaged:
+    """What one metric contributes to its mean.
+
+    Attributes
+    ----------
+    values : float64 array of shape (n,)
+        The values that are averaged, in order of the users.
+    users : int64 array of shape (n,)
+        Whose values they are: rows of `Scores.users`.
+    undefined : int
+        Users for whom the metric was undefined, whatever they then counted as.
+    missing : int
+        Users with truth but without a ranking, whatever they counted as.
+    """
+
+    values: FloatArray
+    users: npt.NDArray[np.int64]
+    undefined: int
+    missing: int
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """One value per user and metric, before any averaging. Scores of disjoint users merge.
+
+    Attributes
+    ----------
+    users : polars.Series
+        Ids, ascending.
+    values : mapping of str to float64 array of shape (n_users,)
+        By label of the metric; NaN where it is undefined.
+    in_truth, in_rankings : bool arrays of shape (n_users,)
+        Whether truth and rankings name the user.
+    has_hit : mapping of str to bool array of shape (n_users,)
+        By label: whether the ranking holds anything relevant at all.
+    counts : mapping of str to int
+        Facts about the data that add up over blocks.
+    """
+
+    users: pl.Series
+    values: Mapping[str, FloatArray]
+    in_truth: BoolArray
+    in_rankings: BoolArray
+    has_hit: Mapping[str, BoolArray]
+    counts: Mapping[str, int]
+
+    @classmethod
+    def merge(cls, blocks: Iterable[Scores]) -> Scores:
+        """Put blocks of users together.
+
+        Parameters
+        ----------
+        blocks : iterable of Scores
+            Of one plan, with no user in two of them.
+
+        Raises
+        ------
+        DataError
+            If a user is in two blocks.
+        """
+        parts = list(blocks)
+        if len(parts) == 1:
+            return parts[0]
+        users = pl.concat([part.users for part in parts])
+        order = users.arg_sort().to_numpy()
+        users = users.sort()
+        if users.n_unique() != len(users):
+            raise DataError("a user is in two blocks: cut the data by user, not by row")
+
+        def join(of: Callable[[Scores], npt.NDArray[np.generic]]) -> npt.NDArray[np.generic]:
+            return np.concatenate([of(part) for part in parts])[order]
+
+        labels = list(parts[0].values)
+        names = sorted({name for part in parts for name in part.counts})
+        return cls(
+            users,
+            {label: join(lambda p, label=label: p.values[label]) for label in labels},  # type: ignore[misc]
+            join(lambda p: p.in_truth).astype(bool),
+            join(lambda p: p.in_rankings).astype(bool),
+            {
+                label: join(lambda p, label=label: p.has_hit[label]).astype(bool)  # type: ignore[misc]
+                for label in labels
+            },
+            {name: sum(part.counts.get(name, 0) for part in parts) for name in names},
+        )
+
+    def averaged(self, entry: MetricPlan) -> Averaged:
+        """Apply the averaging choices of one metric.
+
+        Parameters
+        ----------
+        entry : MetricPlan
+            One of the plan's metrics.
+
+        Returns
+        -------
+        Averaged
+
+        Raises
+        ------
+        DataError
+            If a choice is ``raise`` and there is such a user.
+        """
+        choices = entry.averaging
+        values = self.values[entry.label].copy()
+        missing = self.in_truth & ~self.in_rankings
+        extra = self.in_rankings & ~self.in_truth
+        for name, mask, choice, what in (
+            ("missing", missing, choices.missing, "in the truth have no ranking"),
+            ("extra", extra, choices.extra, "in the rankings have no truth"),
+        ):
+            if choice == "raise" and mask.any():
+                raise DataError(self._refusal(entry, name, mask, what))
+        chosen = self.in_truth.copy()
+        if choices.missing == "skip":
+            chosen &= self.in_rankings
+        if choices.extra == "zero":
+            chosen |= extra
+            values[extra] = 0.0
+        if choices.users == "hit":
+            chosen &= self.has_hit[entry.label]
+        undefined = chosen & np.isnan(values)
+        if choices.undefined == "raise" and undefined.any():
+            what = "have no defined value (nothing relevant in their truth, or nothing found)"
+            raise DataError(self._refusal(entry, "undefined", undefined, what))
+        if choices.undefined == "skip":
+            chosen &= ~undefined
+        else:
+            values[undefined] = 1.0 if choices.undefined == "one" else 0.0
+        rows = np.flatnonzero(chosen)
+        return Averaged(values[rows], rows, int(undefined.sum()), int(missing.sum()))
+
+    def _refusal(self, entry: MetricPlan, name: str, mask: BoolArray, what: str) -> str:
+        examples = ", ".join(repr(user) for user in self.users.filter(mask).head(3))
+        return (
+            f"{int(mask.sum())} users {what}, for example {examples}: {entry.label} was asked to "
+            f"raise then ({name}='raise')"
+        )
+
+
+def score(plan: Plan, align: Callable[[Alignment], Aligned]) -> Scores:
+    """Compute every metric of the plan for one block of users.
+
+    Parameters
+    ----------
+    plan : Plan
+    align : callable
+        Gives the hits of the block for one alignment; called once for each distinct one.
+
+    Returns
+    -------
+    Scores
+
+    Raises
+    ------
+    UsageError, DataError
+    """
+    values: dict[str, FloatArray] = {}
+    has_hit: dict[str, BoolArray] = {}
+    counts: dict[str, int] = {}
+    first: Aligned | None = None
+    for alignment, entries in plan.alignments().items():
+        aligned = align(alignment)
+        first = first or aligned
+        for name, count in aligned.counts.items():
+            counts[name] = max(counts.get(name, 0), count)
+        counts["users_without_relevant"] = max(
+            counts.get("users_without_relevant", 0),
+            int((aligned.in_truth & (aligned.hits.n_relevant == 0)).sum()),
+        )
+        hit = np.diff(aligned.hits.offsets) > 0
+        for entry in entries:
+            values[entry.label] = _evaluate(entry, aligned)
+            has_hit[entry.label] = hit
+    assert first is not None
+    order = [entry.label for entry in plan.metrics]
+    counts["users_in_truth"] = int(first.in_truth.sum())
+    counts["users_in_rankings"] = int(first.in_rankings.sum())
+    counts["users_in_both"] = int((first.in_truth & first.in_rankings).sum())
+    return Scores(
+        first.users,
+        {label: values[label] for label in order},
+        first.in_truth,
+        first.in_rankings,
+        {label: has_hit[label] for label in order},
+        counts,
+    )
+
+
+def _evaluate(entry: MetricPlan, aligned: Aligned) -> FloatArray:
+    metric = entry.metric
+    function = functools.partial(entry.spec.function, aligned.hits, **dict(metric.options))
+    try:
+        return function(metric.k) if entry.spec.cutoff else function()
+    except UsageError as error:
+        raise UsageError(f"{entry.label}: {error}") from None

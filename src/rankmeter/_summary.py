@@ -1,0 +1,260 @@
+"""The result of an evaluation: every mean with its interval, and everything needed to trust it."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankmeter._plan import Plan
+from rankmeter._report.table import Table, to_frame
+from rankmeter._scores import Scores
+from rankmeter._statistics.student import t_quantile
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Estimate", "Summary", "summarise"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The mean of one metric over users, with its uncertainty.
+
+    Attributes
+    ----------
+    label : str
+        The metric, as it was asked for.
+    mean : float
+        NaN if there is no user to average.
+    low, high : float
+        Bounds of the interval of the mean; NaN with fewer than two users.
+    std : float
+        Standard deviation over users, with n - 1; NaN with fewer than two users.
+    n : int
+        Users averaged.
+    undefined : int
+        Users for whom the metric is undefined; the plan says what they count as.
+    missing : int
+        Users with truth but without a ranking; the plan says what they count as.
+    """
+
+    label: str
+    mean: float
+    low: float
+    high: float
+    std: float
+    n: int
+    undefined: int
+    missing: int
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Bounds of the interval, at the confidence of the result."""
+        return self.low, self.high
+
+    def __float__(self) -> float:
+        return self.mean
+
+    def __str__(self) -> str:
+        return f"{self.label} {self.mean:.4f} [{self.low:.4f}, {self.high:.4f}] n={self.n}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Summary(Mapping[str, Estimate]):
+    """Means of all metrics of a plan; a mapping from metric to `Estimate`.
+
+    Any spelling of a metric finds it: ``result["nDCG@10"]`` is ``result["ndcg@10"]``.
+
+    Attributes
+    ----------
+    plan : Plan
+        Every choice that was made.
+    scores : Scores
+        The values behind the means.
+    counts : mapping of str to int
+        What was read, dropped, merged, missing.
+    """
+
+    plan: Plan
+    scores: Scores
+    counts: Mapping[str, int]
+    estimates: Mapping[str, Estimate]
+
+    def __getitem__(self, metric: str) -> Estimate:
+        if metric in self.estimates:
+            return self.estimates[metric]
+        return self.estimates[self.plan[str(metric)].label]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.estimates)
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    @property
+    def confidence(self) -> float:
+        """Level of the intervals."""
+        return self.plan.confidence
+
+    @cached_property
+    def per_user(self) -> pl.DataFrame:
+        """One row per user that any metric averages: ``user`` and a column per metric.
+
+        A value that counts by rule (a missing user's 0) is shown as it counts; a user that a
+        metric does not average is null there.
+        """
+        n = len(self.scores.users)
+        columns = {}
+        used = np.zeros(n, dtype=bool)
+        for entry in self.plan.metrics:
+            averaged = self.scores.averaged(entry)
+            column = np.full(n, np.nan)
+            column[averaged.users] = averaged.values
+            used[averaged.users] = True
+            columns[entry.label] = column
+        frame = pl.DataFrame({"user": self.scores.users, **columns})
+        return frame.filter(pl.Series(used)).fill_nan(None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole result as plain values: what ``rankmeter evaluate --json`` prints."""
+        return {
+            "schema": 1,
+            "metrics": {
+                label: {
+                    "mean": _finite(e.mean),
+                    "low": _finite(e.low),
+                    "high": _finite(e.high),
+                    "n_users": e.n,
+                    "undefined": e.undefined,
+                }
+                for label, e in self.estimates.items()
+            },
+            "users": dict(self.counts),
+            "plan": self.plan.to_dict(),
+        }
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """`to_dict` as JSON text; a mean that does not exist is null."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per metric: metric, mean, low, high, std, n_users, undefined, missing."""
+        rows = [
+            (e.label, e.mean, e.low, e.high, e.std, e.n, e.undefined, e.missing)
+            for e in self.estimates.values()
+        ]
+        names = ["metric", "mean", "low", "high", "std", "n_users", "undefined", "missing"]
+        return pl.DataFrame(rows, schema=names, orient="row")
+
+    def to_pandas(self) -> pd.DataFrame:
+        """`to_polars` as a pandas frame.
+
+        Raises
+        ------
+        MissingDependencyError
+            If pandas is not installed.
+        """
+        return to_frame(self.to_polars())
+
+    def table(self) -> Table:
+        """The result as a table that can be rendered: text, Markdown, CSV, LaTeX, HTML."""
+        level = f"{self.confidence:.4g}".removeprefix("0.").ljust(2, "0")
+        title = f"{level[:2]}{'.' + level[2:] if level[2:] else ''} % interval"
+        rows = [
+            (e.label, _number(e.mean), f"[{_number(e.low)}, {_number(e.high)}]", f"{e.n:,}")
+            for e in self.estimates.values()
+        ]
+        columns: tuple[str, ...] = ("metric", "mean", title, "users")
+        if any(e.undefined for e in self.estimates.values()):
+            columns = (*columns, "undefined")
+            values = self.estimates.values()
+            rows = [(*r, f"{e.undefined:,}") for r, e in zip(rows, values, strict=True)]  # type: ignore[misc]
+        return Table(columns, tuple(rows), self._notes())
+
+    def _notes(self) -> tuple[str, ...]:
+        """What a reader must know to read the means rightly."""
+        first = self.plan.metrics[0]
+        counts = self.counts
+        notes = [f"convention {self.plan.convention}, relevant {first.alignment.relevant}"]
+        missing = counts["users_in_truth"] - counts["users_in_both"]
+        extra = counts["users_in_rankings"] - counts["users_in_both"]
+        for count, what in (
+            (missing, f"users without a ranking: {first.averaging.missing}"),
+            (extra, f"users without truth: {first.averaging.extra}"),
+            (
+                counts["users_without_relevant"],
+                f"users with nothing relevant: {first.averaging.undefined}",
+            ),
+            (counts.get("tied_hits", 0), f"hits tied in score: by {first.alignment.ties}"),
+        ):
+            if count:
+                notes.append(f"{count:,} {what}")
+        for name in ("dropped_scores", "duplicate_items_dropped", "duplicate_items_counted",
+                     "duplicate_judgements_merged"):  # fmt: skip
+            if counts.get(name):
+                notes.append(f"{counts[name]:,} {name.replace('_', ' ')}")
+        return tuple(notes)
+
+    def to_markdown(self) -> str:
+        """The table in Markdown."""
+        return self.table().to_markdown()
+
+    def to_csv(self) -> str:
+        """`to_polars` as CSV text, at full precision."""
+        return self.to_polars().write_csv()
+
+    def to_latex(self) -> str:
+        """The table in LaTeX, with the rules of the booktabs package."""
+        return self.table().to_latex()
+
+    def __repr__(self) -> str:
+        return self.table().to_text()
+
+    def _repr_html_(self) -> str:
+        plan = html.escape(self.plan.describe())
+        details = f"<details><summary>plan</summary><pre>{plan}</pre></details>"
+        return self.table().to_html() + details
+
+
+def summarise(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Summary:
+    """Average the scores as the plan says.
+
+    Parameters
+    ----------
+    plan : Plan
+    scores : Scores
+    counts : mapping of str to int
+        What was read and dropped before the scores.
+
+    Returns
+    -------
+    Summary
+    """
+    estimates = {}
+    for entry in plan.metrics:
+        averaged = scores.averaged(entry)
+        values = averaged.values
+        n = values.size
+        mean = float(values.mean()) if n else math.nan
+        std = float(values.std(ddof=1)) if n > 1 else math.nan
+        half = t_quantile((1 + plan.confidence) / 2, n - 1) * std / math.sqrt(n) if n > 1 else std
+        estimates[entry.label] = Estimate(
+            entry.label, mean, mean - half, mean + half, std, n, averaged.undefined, averaged.missing
+        )
+    return Summary(plan, scores, {**scores.counts, **counts}, estimates)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _number(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.4f}"

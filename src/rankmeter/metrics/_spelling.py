@@ -1,0 +1,267 @@
+"""A metric is a value: ``rm.NDCG(gain="exp2") @ 10`` in Python, ``ndcg(gain=exp2)@10`` in text."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from rankmeter.errors import UnknownMetricError, UsageError
+from rankmeter.metrics._registry import METRICS, SYNONYMS, Option, Spec
+
+__all__ = ["Metric", "metric", "parse_metrics"]
+
+PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
+    "f2": ("f_beta", {"beta": 2.0}),
+    "f0.5": ("f_beta", {"beta": 0.5}),
+}
+"""Names that stand for a metric with options."""
+
+_SPELLING = re.compile(
+    r"(?P<name>[A-Za-z][\w.\- ]*?)\s*"
+    r"(?P<options>\(.*\))?\s*"
+    r"(?:(?:@|_cut_|_at_|[_.])\s*(?P<k>-?\d+(?:\s*,\s*-?\d+)*))?",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric with its options and cutoff.
+
+    Parameters
+    ----------
+    name : str
+        Canonical name, a key of the registry.
+    k : int, optional
+        Cutoff; without it the whole ranking counts.
+    options : tuple of (str, value)
+        The options that were chosen, sorted by name; the others follow the convention.
+    label : str
+        How the metric was asked for, if that is a synonym; it does not affect equality.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> rm.NDCG(gain="exp2") @ 10
+    ndcg(gain=exp2)@10
+    >>> rm.NDCG(gain="exp2") @ 10 == rm.metric("nDCG(gain=exp2)@10")
+    True
+    """
+
+    name: str
+    k: int | None = None
+    options: tuple[tuple[str, Any], ...] = ()
+    label: str = field(default="", compare=False)
+
+    @property
+    def spec(self) -> Spec:
+        """What the registry knows about the metric."""
+        return METRICS[self.name]
+
+    def __call__(self, **options: Any) -> Metric:
+        """Return the same metric with other options."""
+        chosen = dict(self.options)
+        for name, value in options.items():
+            option = self.spec.options.get(name)
+            if option is None:
+                known = ", ".join(self.spec.options) or "none"
+                raise UsageError(f"{self.name} has no option {name!r}; its options: {known}")
+            chosen[name] = _checked(self.name, option, value)
+        return Metric(self.name, self.k, tuple(sorted(chosen.items())))
+
+    def __matmul__(self, k: int) -> Metric:
+        """Return the same metric with a cutoff."""
+        if not self.spec.cutoff:
+            raise UsageError(f"{self.name} has no cutoff: write it without @{k}")
+        if isinstance(k, bool) or int(k) != k or k < 1:
+            raise UsageError(f"the cutoff of {self.name} must be a whole number from 1 up, got {k}")
+        return Metric(self.name, int(k), self.options)
+
+    def __str__(self) -> str:
+        chosen = ",".join(f"{name}={_spell(value)}" for name, value in self.options)
+        cutoff = "" if self.k is None else f"@{self.k}"
+        return self.name + (f"({chosen})" if chosen else "") + cutoff
+
+    __repr__ = __str__
+
+
+def metric(text: str) -> Metric:
+    """Read one metric.
+
+    Parameters
+    ----------
+    text : str
+        A name or synonym in any case, options in parentheses, a cutoff after ``@``: ``ndcg@10``,
+        ``nDCG@10``, ``ndcg_cut_10``, ``ndcg_at_10``, ``P_5``, ``HR@10``, ``ndcg(gain=exp2)@10``.
+
+    Returns
+    -------
+    Metric
+
+    Raises
+    ------
+    UnknownMetricError
+        If no metric has that name; the message offers the nearest ones.
+    UsageError
+        If an option or the cutoff is wrong, or the text names several cutoffs.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> rm.metric("nDCG_cut_10"), rm.metric("MAP"), rm.metric("Hits@3")
+    (ndcg@10, ap, hit_rate@3)
+    """
+    found = parse_metrics(text)
+    if len(found) != 1:
+        raise UsageError(f"expected one metric, found {len(found)} in {text!r}")
+    return found[0]
+
+
+def parse_metrics(metrics: str | Metric | Iterable[str | Metric]) -> tuple[Metric, ...]:
+    """Read metrics in any form; problems are collected and reported together.
+
+    Parameters
+    ----------
+    metrics : str, Metric or iterable of them
+        A text may name several: ``"ndcg@5,10 map@10"``.
+
+    Returns
+    -------
+    tuple of Metric
+        In the order given, each once.
+
+    Raises
+    ------
+    UnknownMetricError, UsageError
+    """
+    entries = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
+    found: dict[Metric, None] = {}
+    problems: list[UsageError] = []
+    for entry in entries:
+        if isinstance(entry, Metric):
+            found.setdefault(entry)
+            continue
+        if not isinstance(entry, str):
+            problems.append(UsageError(f"a metric is a text such as 'ndcg@10', got {entry!r}"))
+            continue
+        try:
+            read = _read(entry)
+        except UsageError as error:
+            read, parts = [], _split(entry)
+            if len(parts) < 2:
+                problems.append(error)
+                parts = []
+            for text in parts:
+                try:
+                    read += _read(text)
+                except UsageError as inner:
+                    problems.append(inner)
+        found.update(dict.fromkeys(read))
+    if problems:
+        kind = type(problems[0]) if len({type(p) for p in problems}) == 1 else UsageError
+        raise kind("; ".join(str(problem) for problem in problems))
+    if not found:
+        raise UsageError("no metric given: name at least one, for example 'ndcg@10'")
+    return tuple(found)
+
+
+def _split(text: str) -> list[str]:
+    """Cut ``ndcg@5,10, map(denominator=k)@3`` where a new name begins outside parentheses."""
+    parts, depth, start = [], 0, 0
+    for match in re.finditer(r"[()]|[\s,;]+(?=[A-Za-z])", text):
+        if match[0] == "(":
+            depth += 1
+        elif match[0] == ")":
+            depth -= 1
+        elif depth == 0 and text[start : match.start()].strip():
+            parts.append(text[start : match.start()])
+            start = match.end()
+    parts.append(text[start:])
+    return [part.strip(" \t\n,;") for part in parts if part.strip(" \t\n,;")]
+
+
+def _read(text: str) -> list[Metric]:
+    match = _SPELLING.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(
+            f"cannot read the metric {text!r}: expected name, name@k or name(option=value)@k, "
+            "with k a whole number from 1 up"
+        )
+    name = match["name"]
+    base, label = _lookup(name)
+    options = {}
+    for pair in (match["options"] or "()")[1:-1].split(","):
+        if not pair.strip():
+            continue
+        key, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals:
+            raise UsageError(f"cannot read the option {pair.strip()!r} of {text!r}: write name=value")
+        options[key] = value
+    base = base(**options)
+    if match["k"] is None:
+        found = [base]
+    else:
+        found = [base @ int(k) for k in match["k"].split(",")]
+    return [_labelled(one, label) for one in found]
+
+
+def _labelled(one: Metric, label: str) -> Metric:
+    """The metric under the name that was used for it, where that is a word of its own."""
+    if label == one.name:
+        return one
+    return Metric(one.name, one.k, one.options, label + str(one)[len(one.name) :])
+
+
+def _lookup(name: str) -> tuple[Metric, str]:
+    """The metric that a name means, and the name by which to show it."""
+    lower = name.strip().lower()
+    key = re.sub(r"[\s_\-]", "", lower)
+    for known in METRICS:
+        if key == known.replace("_", ""):
+            return Metric(known), known
+    for known, (target, options) in PRESETS.items():
+        if key == known:
+            return Metric(target)(**options), target
+    for known, target in SYNONYMS.items():
+        if key == known.replace("_", ""):
+            # One letter is an abbreviation, not a name: P@5 is shown as precision@5.
+            return Metric(target), target if len(known) == 1 else known
+    names = [*METRICS, *SYNONYMS, *PRESETS]
+    near = difflib.get_close_matches(lower, names, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"known metrics: {', '.join(METRICS)}"
+    raise UnknownMetricError(f"unknown metric {name!r}: {hint}")
+
+
+def _checked(name: str, option: Option, value: Any) -> Any:
+    """The value of an option in its own type."""
+    word = value.strip().lower() if isinstance(value, str) else value
+    if isinstance(word, str) and word in option.choices:
+        return word
+    if option.optional and (word is None or word == "none"):
+        return None
+    if option.type is not None and not isinstance(word, bool):
+        try:
+            number = option.type(word)
+        except (TypeError, ValueError):
+            pass
+        else:
+            if math.isfinite(number) and (isinstance(word, str) or number == word):
+                return number
+    expected = [repr(choice) for choice in option.choices]
+    if option.type is not None:
+        expected.append({"int": "a whole number", "float": "a number"}[option.type.__name__])
+    if option.optional:
+        expected.append("none")
+    raise UsageError(f"option {option.name} of {name} must be {' or '.join(expected)}, got {value!r}")
+
+
+def _spell(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)

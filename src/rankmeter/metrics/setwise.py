@@ -1,0 +1,332 @@
+"""Metrics of the set of items in the top k: what stands there counts, in which order does not."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from rankmeter._hits import FloatArray, Hits, IntArray
+from rankmeter.errors import UsageError
+from rankmeter.metrics._registry import register
+
+__all__ = ["accuracy", "cg", "f_beta", "hit_rate", "precision", "r_precision", "recall"]
+
+PrecisionDenominator = Literal["k", "ranked", "relevant"]
+
+
+def _length(hits: Hits, k: int | None) -> IntArray:
+    """Items in each user's top k."""
+    return hits.n_ranked if k is None else np.minimum(hits.n_ranked, k)
+
+
+def _ratio(part: FloatArray, whole: IntArray | FloatArray | float) -> FloatArray:
+    """``part / whole``, where nothing of nothing is 0."""
+    return np.divide(part, whole, out=np.zeros_like(part), where=np.asarray(whole) > 0)
+
+
+def _found(hits: Hits, k: int | IntArray | None) -> FloatArray:
+    """Hits of each user in the top k."""
+    return hits.sum(hits.within(k))
+
+
+def _precision_denominator(
+    hits: Hits, k: int | None, denominator: PrecisionDenominator
+) -> IntArray | float:
+    if denominator == "relevant":
+        return hits.n_relevant if k is None else np.minimum(hits.n_relevant, k)
+    if denominator == "ranked" or k is None:
+        return _length(hits, k)
+    return float(k)
+
+
+@register("Precision", synonyms=("p", "prec"))
+def precision(
+    hits: Hits, k: int | None = None, *, denominator: PrecisionDenominator = "k"
+) -> FloatArray:
+    """Share of the top k that is relevant.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+    k : int, optional
+        Cutoff; without it the whole ranking counts.
+    denominator : {"k", "ranked", "relevant"}
+        What the hits are divided by when a list is shorter than k: ``k``; the items that there
+        are, ``min(k, n_ranked)``; or ``min(k, n_relevant)``, which some tools call R-precision
+        and trec_eval ``relative_P``.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        In [0, 1].
+
+    Notes
+    -----
+    Edge cases: an empty ranking has precision 0; a user with nothing relevant is undefined (NaN).
+    Without a cutoff the denominator ``k`` is the length of the ranking.
+
+    Examples
+    --------
+    Items 1, 6 and 9 are relevant and stand at ranks 5, 2 and 8: two of the first five.
+
+    >>> import rankmeter as rm
+    >>> ranking = {"u": [4, 6, 2, 3, 1, 8, 10, 9, 5, 7]}
+    >>> rm.evaluate(ranking, {"u": {1, 6, 9}}, "precision@5")["precision@5"].mean
+    0.4
+    """
+    return _ratio(_found(hits, k), _precision_denominator(hits, k, denominator))
+
+
+@register("Recall", synonyms=("r", "rec", "sensitivity"))
+def recall(
+    hits: Hits, k: int | None = None, *, denominator: Literal["relevant", "min"] = "relevant"
+) -> FloatArray:
+    """Share of the relevant items that the top k contains.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+    k : int, optional
+        Cutoff; without it the whole ranking counts.
+    denominator : {"relevant", "min"}
+        All relevant items, or no more than fit into the list: ``min(n_relevant, k)``.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        In [0, 1].
+
+    Notes
+    -----
+    Edge cases: an empty ranking has recall 0; a user with nothing relevant is undefined (NaN).
+    With exactly one relevant item recall equals the hit rate.
+
+    Examples
+    --------
+    Two of the three relevant items stand in the first five.
+
+    >>> import rankmeter as rm
+    >>> ranking = {"u": [4, 6, 2, 3, 1, 8, 10, 9, 5, 7]}
+    >>> round(rm.evaluate(ranking, {"u": {1, 6, 9}}, "recall@5")["recall@5"].mean, 4)
+    0.6667
+    """
+    whole = hits.n_relevant
+    if denominator == "min" and k is not None:
+        whole = np.minimum(whole, k)
+    return _ratio(_found(hits, k), whole)
+
+
+@register("Hit rate", synonyms=("hr", "hits", "hit", "hit_ratio", "hitrate", "success"))
+def hit_rate(hits: Hits, k: int | None = None) -> FloatArray:
+    """Whether the top k contains anything relevant; averaged, the share of users served.
+
+    Also known as hit ratio, success@k and, for link prediction, Hits@k.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+    k : int, optional
+        Cutoff; without it the whole ranking counts.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        0 or 1; in an open tie the probability of a hit.
+
+    Notes
+    -----
+    Edge cases: an empty ranking has no hit; a user with nothing relevant is undefined (NaN).
+    An open tie of n items, m of them relevant, of which t fall into the top k, holds no hit there
+    with probability C(n - t, m) / C(n, m).
+
+    Examples
+    --------
+    First hits at ranks 3, 2 and 1: one of three users is served at k = 1, all at k = 3.
+
+    >>> import rankmeter as rm
+    >>> lists, truth = ["xyA", "xBy", "Cxy"], [{"A"}, {"B"}, {"C"}]
+    >>> result = rm.evaluate([list(items) for items in lists], truth, "hits@1,3")
+    >>> round(result["hits@1"].mean, 3), result["hits@3"].mean
+    (0.333, 1.0)
+    """
+    if not hits.tied:
+        return (hits.first < np.inf if k is None else hits.first <= k).astype(np.float64)
+    groups = hits.groups
+    inside = groups.size if k is None else np.clip(k - groups.above, 0, groups.size)
+    miss = _no_hit(groups.size, groups.hits, inside)
+    # A miss needs no hit in any group; only one group straddles the cutoff, the others are sure.
+    result = np.ones(hits.n_users)
+    np.multiply.at(result, groups.user, miss)
+    return 1.0 - result
+
+
+def _no_hit(size: IntArray, relevant: IntArray, inside: IntArray) -> FloatArray:
+    """Probability that none of the relevant items of a tied group falls into its first places."""
+    probability = np.ones(size.size)
+    for i in range(int(relevant.max(initial=0))):
+        left = size - inside - i
+        factor = np.maximum(left, 0) / np.maximum(size - i, 1)
+        probability *= np.where(i < relevant, factor, 1.0)
+    return probability
+
+
+@register("F-measure", synonyms=("f", "f1", "f_measure", "f_score"))
+def f_beta(
+    hits: Hits,
+    k: int | None = None,
+    *,
+    beta: float = 1.0,
+    denominator: PrecisionDenominator = "k",
+) -> FloatArray:
+    """Weighted harmonic mean of precision and recall: (1 + β²)PR / (β²P + R).
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+    k : int, optional
+        Cutoff; without it the whole ranking counts.
+    beta : float
+        How many times as much recall counts as precision.
+    denominator : {"k", "ranked", "relevant"}
+        Denominator of the precision.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        In [0, 1].
+
+    Notes
+    -----
+    With h hits it equals (1 + β²)h / (β²·n_relevant + denominator), which is 0 without hits.
+    A user with nothing relevant is undefined (NaN). Source: van Rijsbergen 1979.
+
+    Examples
+    --------
+    P@5 = 2/5 and R@5 = 2/3: their harmonic mean is 1/2.
+
+    >>> import rankmeter as rm
+    >>> ranking = {"u": [4, 6, 2, 3, 1, 8, 10, 9, 5, 7]}
+    >>> rm.evaluate(ranking, {"u": {1, 6, 9}}, "f1@5")["f1@5"].mean
+    0.5
+    """
+    if beta < 0:
+        raise UsageError(f"beta must be 0 or more, got {beta}")
+    whole = beta**2 * hits.n_relevant + _precision_denominator(hits, k, denominator)
+    return _ratio((1 + beta**2) * _found(hits, k), whole)
+
+
+@register("R-precision", synonyms=("rprec", "r_prec", "rprecision"))
+def r_precision(hits: Hits, k: int | None = None) -> FloatArray:
+    """Precision at rank R, where R is the user's number of relevant items.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+    k : int, optional
+        Cutoff that limits where hits are counted, not the denominator.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        In [0, 1]; a perfect ranking (of at least R items) has 1.
+
+    Notes
+    -----
+    Hits in the top min(R, k), divided by R. Edge cases: a ranking shorter than R is not
+    excused; a user with nothing relevant is undefined (NaN).
+
+    Examples
+    --------
+    Three items are relevant, and one of them stands in the first three.
+
+    >>> import rankmeter as rm
+    >>> ranking = {"u": [4, 6, 2, 3, 1, 8, 10, 9, 5, 7]}
+    >>> round(rm.evaluate(ranking, {"u": {1, 6, 9}}, "r_precision")["r_precision"].mean, 4)
+    0.3333
+    """
+    depth = hits.n_relevant if k is None else np.minimum(hits.n_relevant, k)
+    return _ratio(_found(hits, depth), hits.n_relevant)
+
+
+@register("Accuracy", synonyms=("acc",), needs_relevant=False)
+def accuracy(hits: Hits, k: int | None = None, *, n_items: int) -> FloatArray:
+    """Share of the catalogue that is rightly recommended or rightly left out.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+    k : int, optional
+        Cutoff: the top k are "recommended"; without it the whole ranking is.
+    n_items : int
+        Size of the catalogue.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        In [0, 1].
+
+    Raises
+    ------
+    UsageError
+        If `n_items` is smaller than what one user is recommended or finds relevant.
+
+    Notes
+    -----
+    (TP + TN) / n_items. Read it with care: the items that nobody would recommend swamp it, so
+    that recommending nothing scores 1 - n_relevant / n_items; and it ignores order.
+
+    Examples
+    --------
+    Ten items; of the five recommended two are right, and of the five left out one is relevant:
+    2 + 4 items out of 10 are classified rightly.
+
+    >>> import rankmeter as rm
+    >>> ranking = {"u": [4, 6, 2, 3, 1, 8, 10, 9, 5, 7]}
+    >>> rm.evaluate(ranking, {"u": {1, 6, 9}}, "accuracy@5", n_items=10)["accuracy@5"].mean
+    0.6
+    """
+    most = max(hits.n_relevant.max(initial=0), _length(hits, k).max(initial=0))
+    if n_items < most:
+        raise UsageError(f"n_items must be the size of the catalogue, at least {most}: {n_items}")
+    found = _found(hits, k)
+    wrong = (_length(hits, k) - found) + (hits.n_relevant - found)
+    return 1.0 - wrong / n_items
+
+
+@register("Cumulative gain", high=math.inf)
+def cg(hits: Hits, k: int | None = None) -> FloatArray:
+    """Sum of the gains in the top k.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+    k : int, optional
+        Cutoff; without it the whole ranking counts.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        Zero or more, in units of the gains.
+
+    Notes
+    -----
+    Order does not matter: see `dcg` for the sum that discounts by rank. A user with nothing
+    relevant is undefined (NaN).
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> truth = {"u": {"a": 2, "b": 3, "c": 3, "d": 1, "e": 2}}
+    >>> rm.evaluate({"u": list("abcde")}, truth, "cg")["cg"].mean
+    11.0
+    """
+    return hits.sum(hits.within(k) * hits.gain)

@@ -1,0 +1,200 @@
+"""The definition of every metric, as slow and as plain as the formula on paper.
+
+Nothing here is shared with the library. A case is one ranking, a list of items in order, and one
+truth, a dict from item to gain; an item is relevant if its gain is above 0. Metrics are written
+rank by rank, with loops, from the sources cited in the library's docstrings.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+NAN = math.nan
+
+
+def relevant(truth):
+    return {item: gain for item, gain in truth.items() if gain > 0}
+
+
+def hit_at(ranking, truth, rank):
+    return ranking[rank - 1] in relevant(truth)
+
+
+def depth(ranking, k):
+    return len(ranking) if k is None else min(k, len(ranking))
+
+
+def hits(ranking, truth, k):
+    return sum(hit_at(ranking, truth, r) for r in range(1, depth(ranking, k) + 1))
+
+
+def precision(ranking, truth, k, denominator="k"):
+    if denominator == "k":
+        whole = len(ranking) if k is None else k
+    elif denominator == "ranked":
+        whole = depth(ranking, k)
+    else:
+        whole = len(relevant(truth)) if k is None else min(k, len(relevant(truth)))
+    return hits(ranking, truth, k) / whole if whole else 0.0
+
+
+def recall(ranking, truth, k, denominator="relevant"):
+    n = len(relevant(truth))
+    return hits(ranking, truth, k) / (n if denominator == "relevant" or k is None else min(n, k))
+
+
+def hit_rate(ranking, truth, k):
+    return 1.0 if hits(ranking, truth, k) else 0.0
+
+
+def f_beta(ranking, truth, k, beta=1.0, denominator="k"):
+    p, r = precision(ranking, truth, k, denominator), recall(ranking, truth, k)
+    return (1 + beta**2) * p * r / (beta**2 * p + r) if p and r else 0.0
+
+
+def r_precision(ranking, truth, k):
+    n = len(relevant(truth))
+    return hits(ranking, truth, n if k is None else min(n, k)) / n
+
+
+def accuracy(ranking, truth, k, n_items):
+    recommended = set(ranking[: depth(ranking, k)])
+    true = set(relevant(truth))
+    right = len(recommended & true) + n_items - len(recommended | true)
+    return right / n_items
+
+
+def cg(ranking, truth, k):
+    return sum(relevant(truth).get(item, 0.0) for item in ranking[: depth(ranking, k)])
+
+
+def ap(ranking, truth, k, denominator="min"):
+    n, length = len(relevant(truth)), depth(ranking, k)
+    if denominator == "all":
+        last = len(ranking) if k is None else k
+        return sum(hits(ranking, truth, r) / r for r in range(1, last + 1)) / last if last else 0.0
+    total = 0.0
+    for r in range(1, length + 1):
+        if hit_at(ranking, truth, r):
+            total += hits(ranking, truth, r) / r
+    whole = {
+        "min": n if k is None else min(n, k),
+        "relevant": n,
+        "k": len(ranking) if k is None else k,
+        "hits": hits(ranking, truth, k),
+        "ranked": min(n, len(ranking)) if k is None else min(n, len(ranking), k),
+    }[denominator]
+    return total / whole if whole else 0.0
+
+
+def rr(ranking, truth, k):
+    for r in range(1, depth(ranking, k) + 1):
+        if hit_at(ranking, truth, r):
+            return 1 / r
+    return 0.0
+
+
+def mean_rank(ranking, truth, k, of="first", absent="undefined"):
+    last = depth(ranking, k)
+    found = [r for r in range(1, last + 1) if hit_at(ranking, truth, r)]
+    worst = {"undefined": None, "next": last + 1}.get(absent, absent)
+    if of == "first":
+        return float(found[0]) if found else NAN if worst is None else float(worst)
+    if worst is not None:
+        found += [worst] * (len(relevant(truth)) - len(found))
+    return sum(found) / len(found) if found else NAN
+
+
+def gain_of(g, gain):
+    return {"linear": g, "exp2": 2**g - 1, "binary": 1.0}[gain]
+
+
+def discount_of(rank, discount):
+    return {
+        "log2": math.log2(rank + 1),
+        "ln": math.log(rank + 1),
+        "log10": math.log10(rank + 1),
+        "jarvelin": 1.0 if rank < 2 else math.log2(rank),
+    }[discount]
+
+
+def dcg(ranking, truth, k, gain="linear", discount="log2"):
+    total = 0.0
+    for r in range(1, depth(ranking, k) + 1):
+        if hit_at(ranking, truth, r):
+            total += gain_of(truth[ranking[r - 1]], gain) / discount_of(r, discount)
+    return total
+
+
+def ndcg(ranking, truth, k, gain="linear", discount="log2", ideal="truth"):
+    value = dcg(ranking, truth, k, gain, discount)
+    if ideal == "ones":
+        last = len(ranking) if k is None else k
+        best = sum(1 / discount_of(r, discount) for r in range(1, last + 1))
+        return value / best if best else 0.0
+    if ideal == "retrieved":
+        pool = {item: truth[item] for item in ranking if item in relevant(truth)}
+    else:
+        pool = relevant(truth)
+    order = sorted(pool, key=lambda item: -pool[item])
+    best = dcg(order, pool, None if ideal == "uncut" else k, gain, discount)
+    return value / best if best else 0.0 if ideal == "retrieved" else NAN
+
+
+def rbp(ranking, truth, k, p=0.8, max_gain=None):
+    total = 0.0
+    for r in range(1, depth(ranking, k) + 1):
+        if hit_at(ranking, truth, r):
+            g = truth[ranking[r - 1]]
+            total += (1 if max_gain is None else g / max_gain) * p ** (r - 1)
+    return (1 - p) * total
+
+
+def rbp_residual(ranking, truth, k, p=0.8, unjudged="nonrelevant"):
+    last = depth(ranking, k)
+    residual = p**last
+    if unjudged == "unknown":
+        for r in range(1, last + 1):
+            if ranking[r - 1] not in truth:
+                residual += (1 - p) * p ** (r - 1)
+    return residual
+
+
+def err(ranking, truth, k, max_gain, gain="linear"):
+    total, left = 0.0, 1.0
+    for r in range(1, depth(ranking, k) + 1):
+        g = relevant(truth).get(ranking[r - 1], 0.0)
+        if gain == "binary":
+            g = 1.0 if g else 0.0
+        stop = (2**g - 1) / 2**max_gain
+        total += left * stop / r
+        left *= 1 - stop
+    return total
+
+
+def nerr(ranking, truth, k, max_gain, gain="linear"):
+    pool = relevant(truth)
+    order = sorted(pool, key=lambda item: -pool[item])
+    return err(ranking, truth, k, max_gain, gain) / err(order, pool, k, max_gain, gain)
+
+
+def value(name, ranking, truth, k=None, **options):
+    """One metric of one ranking without ties; NaN where it is undefined."""
+    if not relevant(truth) and name not in ("accuracy", "rbp_residual"):
+        return NAN
+    return globals()[name](ranking, truth, k, **options)
+
+
+def orders(scored):
+    """Every order in which a scored list may stand: ties in all permutations."""
+    groups = itertools.groupby(sorted(scored, key=lambda pair: -pair[1]), key=lambda pair: pair[1])
+    groups = [[item for item, _ in members] for _, members in groups]
+    for combination in itertools.product(*(itertools.permutations(group) for group in groups)):
+        yield [item for group in combination for item in group]
+
+
+def expected(name, scored, truth, k=None, **options):
+    """The mean of a metric over every order of the ties."""
+    values = [value(name, ranking, truth, k, **options) for ranking in orders(scored)]
+    return sum(values) / len(values)
