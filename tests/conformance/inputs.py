@@ -434,6 +434,21 @@ def in_score_order(case):
     return dict(case, rankings=rankings)
 
 
+def with_typed_items(case):
+    """`case` with whole numbers as items where it is ``integer_ids``: for tools that take both."""
+    if case["name"] != "integer_ids":
+        return case
+    rankings = {
+        user: [[int(item), score] for item, score in listed]
+        for user, listed in case["rankings"].items()
+    }
+    truth = {
+        user: {int(item): gain for item, gain in judged.items()}
+        for user, judged in case["truth"].items()
+    }
+    return dict(case, rankings=rankings, truth=truth)
+
+
 def item_numbers(case):
     """Item to 1, 2, 3 ...: the items' order kept, for tools that take whole numbers only.
 
@@ -442,7 +457,7 @@ def item_numbers(case):
     items = {item for judged in case["truth"].values() for item in judged}
     items |= {item for listed in case["rankings"].values() for item, _ in listed}
     if case["name"] == "integer_ids":
-        return {item: int(item) for item in items}
+        return {item: int(item) for item in sorted(items, key=int)}
     return {item: at for at, item in enumerate(sorted(items), start=1)}
 
 

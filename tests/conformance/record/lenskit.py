@@ -37,7 +37,7 @@ GRADED = {
 
 
 def record(golden):
-    for case in inputs.CASES:
+    for case in map(inputs.with_typed_items, inputs.CASES):
         lists = ItemListCollection(["user_id"])
         for user, listed in case["rankings"].items():
             items, scores = [item for item, _ in listed], [score for _, score in listed]

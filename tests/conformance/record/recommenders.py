@@ -29,7 +29,7 @@ SCORE_TYPES = ["binary", "raw", "exp"]
 
 
 def record(golden):
-    for case in inputs.CASES:
+    for case in map(inputs.with_typed_items, inputs.CASES):
         predicted = frame(
             [user, item, score]
             for user, listed in case["rankings"].items()

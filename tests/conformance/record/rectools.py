@@ -39,7 +39,7 @@ OVER_CATALOGUE = {"Accuracy": Accuracy, "MCC": MCC}
 
 
 def record(golden):
-    for case in inputs.CASES:
+    for case in map(inputs.with_typed_items, inputs.CASES):
         reco = frame(
             [user, item, rank]
             for user in case["rankings"]

@@ -20,7 +20,7 @@ METRICS = [HitRate, Precision, Recall, MAP, MRR, NDCG, RocAuc]
 
 
 def record(golden):
-    for case in inputs.CASES:
+    for case in map(inputs.with_typed_items, inputs.CASES):
         lists = [
             (user, item, float(score))
             for user, listed in case["rankings"].items()
