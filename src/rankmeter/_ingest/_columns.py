@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
-from rankmeter._ingest._messages import near, some
+from rankmeter._ingest._messages import near, short, some
 from rankmeter.errors import ColumnError, UsageError
 
 __all__ = ["SYNONYMS", "Column", "Columns", "Side", "named", "plain", "resolve"]
@@ -37,7 +37,7 @@ class Columns:
     roles : mapping of str to str, optional
         Role → name, where the form itself says what is what (a dict, a TREC run). The role
         ``value`` is the score of a ranking and the gain of a judgement.
-    empty_users : list
+    empty_users : list or polars.Series
         Users that are named without any item.
     textual : bool
         Whether the ids stood in a text.
@@ -53,7 +53,7 @@ class Columns:
     fetch: Callable[[Sequence[str]], Mapping[str, Column]]
     source: str
     roles: Mapping[str, str] | None = None
-    empty_users: list[Any] = field(default_factory=list)
+    empty_users: Column = field(default_factory=list)
     textual: bool = False
     untyped: bool = False
     hint: str = ""
@@ -125,7 +125,9 @@ def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> di
     >>> resolve(Columns(frame.columns, lambda names: {}, "a frame"), "rankings", None)
     {'user': 'userID', 'item': 'docno', 'score': 'Score'}
     """
-    chosen = dict(columns or {})
+    if not isinstance(columns, Mapping | None):
+        raise UsageError(f"columns= is {short(columns)}; expected a dict of role to column name.")
+    chosen = {key: str(name) for key, name in (columns or {}).items()}
     for key in chosen:
         if key not in SYNONYMS:
             raise UsageError(
@@ -161,7 +163,7 @@ def _explicit(role: str, name: str, found: Columns) -> str:
         )
     raise ColumnError(
         f"columns={{{role!r}: {name!r}}} names a column that {found.source} does not have. "
-        f"Its columns are {_names(found)}.{near(str(name), found.names)}"
+        f"Its columns are {_names(found)}.{near(name, found.names)}"
     )
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import polars as pl
 
-from rankmeter._ingest._columns import Columns, Side
+from rankmeter._ingest._columns import Column, Columns, Side
 from rankmeter._ingest._frames import from_lazy
 from rankmeter._ingest._json import read_json, read_json_lines
-from rankmeter._ingest._mappings import is_records_list
 from rankmeter._ingest._messages import near
+from rankmeter._ingest._rows import starts_with_record
 from rankmeter._ingest._text import Text, looks_like_trec, read_delimited, read_qrels, read_run
 from rankmeter.errors import DataError, FileFormatError
 
@@ -38,6 +38,8 @@ TEXT_FORMATS: Mapping[str, Callable[[Text, Side], Columns]] = {
     ".qrel": read_qrels,
 }
 PARQUET = (".parquet", ".pq")
+GZIP = b"\x1f\x8b"
+BOM = b"\xef\xbb\xbf"
 
 
 def from_path(data: str | Path, side: Side) -> Columns:
@@ -45,8 +47,8 @@ def from_path(data: str | Path, side: Side) -> Columns:
     path = Path(data).expanduser()
     if "://" in str(data):
         raise FileFormatError(
-            f"{data} is an address on the network; rankmeter reads local files. Pass the frame that "
-            f"polars.scan_parquet or polars.read_csv makes of it."
+            f"{data} is an address on the network; rankmeter reads local files. Pass the "
+            f"frame that polars.scan_parquet or polars.read_csv makes of it."
         )
     try:
         if path.is_dir():
@@ -84,7 +86,7 @@ def holds_records(data: str | Path) -> bool:
     except (OSError, DataError, ValueError):
         # Whatever is wrong with the file is said when it is read.
         return False
-    return is_records_list(first)
+    return starts_with_record(first)
 
 
 def _extension(path: Path) -> str:
@@ -125,7 +127,7 @@ def _parquet(files: list[Path], path: Path) -> Columns:
     except (pl.exceptions.PolarsError, OSError) as error:
         raise _bad_parquet(path, error) from error
 
-    def fetch(names):  # type: ignore[no-untyped-def]
+    def fetch(names: Sequence[str]) -> Mapping[str, Column]:
         try:
             return found.fetch(names)
         except (pl.exceptions.PolarsError, OSError) as error:
@@ -147,7 +149,7 @@ def _bad_parquet(path: Path, error: Exception) -> FileFormatError:
 
 def _text(content: bytes, path: Path) -> Text:
     """Decompressed and decoded content."""
-    if content[:2] == b"\x1f\x8b":
+    if content[:2] == GZIP:
         try:
             content = gzip.decompress(content)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -159,7 +161,7 @@ def _text(content: bytes, path: Path) -> Text:
         raise FileFormatError(f"{path} ends in .gz but is not gzipped. Compress or rename it.")
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise FileFormatError(f"{path} is UTF-16 text; expected UTF-8. Save it again as UTF-8.")
-    content = content.removeprefix(b"\xef\xbb\xbf")
+    content = content.removeprefix(BOM)
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -11,7 +11,16 @@ import polars as pl
 from rankmeter._ingest._columns import Column, Columns, Side, named
 from rankmeter.errors import DataError
 
-__all__ = ["from_arrow", "from_duckdb", "from_lazy", "from_pandas", "from_polars", "made_by"]
+__all__ = [
+    "from_arrow",
+    "from_duckdb",
+    "from_lazy",
+    "from_pandas",
+    "from_polars",
+    "made_by",
+    "numpy_column",
+    "origin",
+]
 
 
 def made_by(data: object, package: str, name: str) -> bool:
@@ -20,6 +29,11 @@ def made_by(data: object, package: str, name: str) -> bool:
         kind.__name__ == name and kind.__module__.partition(".")[0] == package
         for kind in type(data).__mro__
     )
+
+
+def origin(data: object) -> str:
+    """What an object is, for messages: ``"pyarrow Table"``."""
+    return f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"
 
 
 def from_polars(data: pl.DataFrame, side: Side) -> Columns:
@@ -39,7 +53,7 @@ def from_lazy(data: pl.LazyFrame, side: Side, source: str = "polars LazyFrame") 
 
 def from_arrow(data: Any, side: Side) -> Columns:
     """Anything that exports an Arrow stream: pyarrow, Spark from 4.3 on and many more."""
-    source = f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"
+    source = origin(data)
     try:
         # Not pl.from_arrow: Polars 2 makes it a Series for objects that only have the capsule.
         frame = pl.DataFrame(data)
@@ -58,7 +72,7 @@ def from_duckdb(data: Any, side: Side) -> Columns:
         chosen = data.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
         if hasattr(chosen, "__arrow_c_stream__"):
             return _series(pl.DataFrame(chosen))
-        return {name: _from_numpy(values) for name, values in chosen.fetchnumpy().items()}
+        return {name: numpy_column(values) for name, values in chosen.fetchnumpy().items()}
 
     return Columns(data.columns, fetch, "DuckDB relation")
 
@@ -87,14 +101,14 @@ def _storage(column: pl.Series) -> Column:
     if column.dtype == pl.Object:
         return column.to_list()
     if hasattr(column, "ext") and type(column.dtype).__name__ == "Extension":
-        return column.ext.storage()  # type: ignore[no-any-return]
+        return column.ext.storage()
     return column
 
 
 def _pandas_column(series: Any) -> Column:
     dtype = series.dtype
     if isinstance(dtype, np.dtype):
-        return _from_numpy(series.to_numpy())
+        return numpy_column(series.to_numpy())
     if dtype.name == "category":
         return _pandas_category(series)
     try:
@@ -114,10 +128,10 @@ def _pandas_category(series: Any) -> Column:
     return [categories[code] if code >= 0 else None for code in codes]
 
 
-def _from_numpy(values: Any) -> Column:
+def numpy_column(values: Any) -> Column:
     """A 1-D array; types that Polars lacks become the next wider one or Python objects."""
     if isinstance(values, np.ma.MaskedArray):
-        return values.tolist() if values.mask.any() else _from_numpy(values.data)
+        return values.tolist() if values.mask.any() else numpy_column(values.data)
     if values.dtype == np.float16:
         return pl.Series(values.astype(np.float32))
     if values.dtype.kind == "f" and values.dtype.itemsize > 8:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from uuid import UUID
 
+import numpy as np
 import polars as pl
 
 from rankmeter._ingest._columns import Column
@@ -19,7 +20,7 @@ __all__ = ["ids", "is_null", "kinds"]
 
 _MAX_INT = 2**63 - 1
 # The largest whole number up to which a float type skips none.
-_FLOAT_LIMIT = {pl.Float64: 2**53, pl.Float32: 2**24}
+_FLOAT_LIMIT: dict[pl.DataType, int] = {pl.Float64(): 2**53, pl.Float32(): 2**24}
 
 
 def ids(
@@ -113,7 +114,7 @@ def _whole(series: pl.Series, role: str, source: str) -> pl.Series:
             f"{len(broken)} of {len(series)} {role} ids of {source} are not whole numbers, for "
             f"example {short(broken[0])}; ids are integers or strings. Is this the right column?"
         )
-    limit = _FLOAT_LIMIT.get(type(series.dtype), 2**11 if series.dtype.is_float() else 2**63 - 1)
+    limit = _FLOAT_LIMIT.get(series.dtype, _MAX_INT)
     wide = series.filter(series.abs() > limit)
     if len(wide):
         raise IdTypeError(
@@ -141,7 +142,7 @@ def is_null(value: object) -> bool:
         value is None
         or type(value).__name__ in {"NAType", "NaTType"}
         or (
-            isinstance(value, float) and value != value  # noqa: PLR0124
+            isinstance(value, float | np.floating | Decimal) and value != value  # noqa: PLR0124
         )
     )
 

@@ -77,8 +77,8 @@ def _parse_lines(file: Text) -> list[Any]:
             values.append(_parse(line))
         except json.JSONDecodeError as error:
             raise FileFormatError(
-                f"{file.name}, line {number} is not valid JSON ({error.msg}, column {error.colno}): "
-                f"{short(line)}. Complete or remove the line."
+                f"{file.name}, line {number} is not valid JSON ({error.msg}, column "
+                f"{error.colno}): {short(line)}. Complete or remove the line."
             ) from error
         except _Twice as twice:
             raise FileFormatError(f"{file.name}, line {number} {twice}") from twice

@@ -9,13 +9,14 @@ import polars as pl
 from rankmeter._ingest._columns import Column
 from rankmeter._ingest._ids import is_null, kinds
 from rankmeter._ingest._messages import rows, short
+from rankmeter._ingest._table import whole_numbers
 from rankmeter.errors import InvalidValueError
 
-__all__ = ["gains", "numbers", "ranks"]
+__all__ = ["gains", "numbers", "ranks", "typed"]
 
 
 def numbers(
-    column: Column, role: str, source: str, *, untyped: bool = False, counts: Counter[str]
+    column: Column, role: str, source: str, counts: Counter[str], *, untyped: bool = False
 ) -> pl.Series:
     """The numbers of a column as Float64; NaN and missing values are both null.
 
@@ -27,10 +28,10 @@ def numbers(
         ``score``, ``rank``, ``gain`` or ``rating``: for messages and the name of the result.
     source : str
         For messages.
-    untyped : bool
-        Whether the column is text that must mean numbers.
     counts : Counter
         Gets ``rounded_scores``: integers that no float can hold exactly.
+    untyped : bool
+        Whether the column is text that must mean numbers.
 
     Returns
     -------
@@ -46,15 +47,14 @@ def numbers(
     dtype = series.dtype
     if untyped:
         return _from_text(series, role, source).fill_nan(None).alias(role)
-    if dtype == pl.Boolean and role == "gain":
+    if dtype == pl.Boolean and role in ("gain", "rating"):
         return series.cast(pl.Float64).alias(role)
     if not (dtype.is_numeric() or dtype == pl.Null):
         first = next((value for value in series if value is not None), None)
         raise _not_a_number(role, source, first, series.is_not_null().arg_true())
     values = series.cast(pl.Float64)
-    if dtype.is_integer() and not dtype.is_(pl.Int32) and _beyond_floats(series):
-        rounded = int((values.cast(series.dtype, strict=False).ne_missing(series)).sum())
-        counts.update({f"rounded_{role}s": rounded} if rounded else {})
+    if dtype.is_integer() and _beyond_floats(series):
+        counts[f"rounded_{role}s"] += _rounded(series, values)
     return values.fill_nan(None).alias(role)
 
 
@@ -87,9 +87,53 @@ def gains(values: pl.Series, source: str) -> pl.Series:
     return values
 
 
+def typed(column: Column, name: str, *, untyped: bool = False) -> pl.Series:
+    """A column that is only carried along; text is read as what all of its values are.
+
+    Parameters
+    ----------
+    column : polars.Series or list
+        The values as they were found.
+    name : str
+        The name of the result; the values of ``time`` may also be ISO dates.
+    untyped : bool
+        Whether the column is text without types.
+
+    Returns
+    -------
+    polars.Series
+        As it was, or for text Int64, Float64, Datetime or String.
+
+    Examples
+    --------
+    >>> typed(pl.Series(["1", "2.5", None]), "price", untyped=True).to_list()
+    [1.0, 2.5, None]
+    """
+    series = column if isinstance(column, pl.Series) else pl.Series(column, strict=False)
+    if untyped and series.null_count() < len(series):
+        read = whole_numbers(series)
+        series = _read_or_kept(series, name) if read is None else read
+    return series.alias(name)
+
+
+def _read_or_kept(text: pl.Series, name: str) -> pl.Series:
+    read = text.cast(pl.Float64, strict=False)
+    if read.null_count() > text.null_count() and name == "time":
+        try:
+            read = text.str.to_datetime(strict=False)
+        except pl.exceptions.ComputeError:
+            return text
+    return text if read.null_count() > text.null_count() else read
+
+
 def _beyond_floats(series: pl.Series) -> bool:
     low, high = series.min(), series.max()
     return isinstance(low, int) and isinstance(high, int) and max(-low, high) > 2**53
+
+
+def _rounded(integers: pl.Series, floats: pl.Series) -> int:
+    """How many integers are not what their float says."""
+    return int(floats.cast(integers.dtype, strict=False).ne_missing(integers).sum())
 
 
 def _from_text(series: pl.Series, role: str, source: str) -> pl.Series:
@@ -102,7 +146,7 @@ def _from_text(series: pl.Series, role: str, source: str) -> pl.Series:
 
 
 def _from_python(values: list[object], role: str, source: str) -> pl.Series:
-    allowed = {"integer", "float", "null"} | ({"boolean"} if role == "gain" else set())
+    allowed = {"integer", "float", "null"} | ({"boolean"} if role in ("gain", "rating") else set())
     if not kinds(values) <= allowed:
         where = [i for i, value in enumerate(values) if not kinds([value]) <= allowed]
         raise _not_a_number(role, source, values[where[0]], where)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
-from itertools import islice
 from typing import Literal
 
 import polars as pl
@@ -118,15 +117,15 @@ def read_qrels(file: Text, side: Side) -> Columns:
     """TREC judgements: ``qid 0 docid rel``."""
     if side == "rankings" and looks_like_trec(file.text) == "qrels":
         raise FileFormatError(
-            f"{file.name} is a file of TREC judgements (qid 0 docid rel), but a ranking is expected "
-            f"here: qid Q0 docid rank score tag. Are rankings and truth swapped?"
+            f"{file.name} is a file of TREC judgements (qid 0 docid rel), but a ranking is "
+            f"expected here: qid Q0 docid rank score tag. Are rankings and truth swapped?"
         )
     return _read_trec(file, ("qid", "0", "docid", "rel"), value=3)
 
 
 def looks_like_trec(text: str) -> Literal["run", "qrels"] | None:
     """What the first lines of a text are, judged by their fields."""
-    lines = [line.split() for line in islice(_lines(text), 20)]
+    lines = [line.split() for line in text[:65536].split("\n") if line.strip()][:20]
     if any(
         len(line) >= 6 and line[1].upper() == "Q0" and _is_number(line[3]) and _is_number(line[4])
         for line in lines
@@ -138,10 +137,6 @@ def looks_like_trec(text: str) -> Literal["run", "qrels"] | None:
     ):
         return "qrels"
     return None
-
-
-def _lines(text: str) -> Iterator[str]:
-    return (line for line in StringIO(text) if line.strip())
 
 
 def _is_number(text: str) -> bool:
@@ -162,7 +157,6 @@ def _read_trec(file: Text, fields: tuple[str, ...], value: int) -> Columns:
         new_columns=["line"],
         truncate_ragged_lines=True,
     )["line"]
-    lines = lines.filter(lines.str.contains(_FIELD))
     # Only the fields that are used are captured; the rest must be there.
     used = {0: "user", 2: "item", value: "value"}
     pattern = f"{_SPACE}+".join(
@@ -171,7 +165,9 @@ def _read_trec(file: Text, fields: tuple[str, ...], value: int) -> Columns:
     found = lines.str.extract_groups(f"^{_SPACE}*{pattern}").struct.unnest()
     numbers = found["value"].cast(pl.Float64, strict=False)
     if numbers.null_count():
-        raise _bad_line(file, fields, value)
+        if lines.filter(numbers.is_null()).str.contains(_FIELD).any():
+            raise _bad_line(file, fields, value)
+        found, numbers = found.filter(numbers.is_not_null()), numbers.drop_nulls()
     columns = {"user": found["user"], "item": found["item"], "value": numbers}
     return Columns(
         list(columns),

@@ -1,0 +1,112 @@
+"""The accepted input forms: how each is recognised, and what reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from rankmeter._ingest._arrays import from_array, from_sparse
+from rankmeter._ingest._columns import Columns, Side
+from rankmeter._ingest._files import from_path
+from rankmeter._ingest._frames import (
+    from_arrow,
+    from_duckdb,
+    from_lazy,
+    from_pandas,
+    from_polars,
+    made_by,
+)
+from rankmeter._ingest._mappings import from_listing, from_mapping, from_pandas_series
+from rankmeter._ingest._messages import short
+from rankmeter.errors import DataError
+
+__all__ = ["FORMS", "Form", "find"]
+
+
+class Form(NamedTuple):
+    """One accepted input form."""
+
+    name: str
+    recognise: Callable[[Any], bool]
+    read: Callable[[Any, Side], Columns]
+
+
+def _is_listing(data: object) -> bool:
+    return isinstance(data, Sequence | AbstractSet | Iterator) and not isinstance(
+        data, bytes | bytearray | memoryview
+    )
+
+
+# The first form that recognises the data reads it.
+FORMS = (
+    Form("a path", lambda data: isinstance(data, str | Path), from_path),
+    Form("a Polars DataFrame", lambda data: isinstance(data, pl.DataFrame), from_polars),
+    Form("a Polars LazyFrame", lambda data: isinstance(data, pl.LazyFrame), from_lazy),
+    Form("a pandas DataFrame", lambda data: made_by(data, "pandas", "DataFrame"), from_pandas),
+    Form(
+        "a pandas Series of lists",
+        lambda data: made_by(data, "pandas", "Series"),
+        from_pandas_series,
+    ),
+    Form(
+        "a dict {user: [items]} or {user: {item: number}}",
+        lambda data: isinstance(data, Mapping),
+        from_mapping,
+    ),
+    Form("a list of lists", _is_listing, from_listing),
+    Form(
+        "a DuckDB relation", lambda data: made_by(data, "duckdb", "DuckDBPyRelation"), from_duckdb
+    ),
+    Form(
+        "a SciPy sparse matrix (users × items)",
+        lambda data: type(data).__module__.startswith("scipy.sparse"),
+        from_sparse,
+    ),
+    Form(
+        "an Arrow table (anything with __arrow_c_stream__)",
+        lambda data: hasattr(data, "__arrow_c_stream__"),
+        from_arrow,
+    ),
+    Form(
+        "an array of item ids (users × k)",
+        lambda data: hasattr(data, "__array__"),
+        from_array,
+    ),
+)
+
+
+def find(data: object, side: Side) -> Columns:
+    """Read data of any form as far as its columns.
+
+    Parameters
+    ----------
+    data : object
+        Anything.
+    side : {"rankings", "truth", "interactions"}
+        What it is read as.
+
+    Returns
+    -------
+    Columns
+        Not yet checked.
+
+    Raises
+    ------
+    DataError
+        If no form recognises the data.
+
+    Examples
+    --------
+    >>> find({"u": ["a", "b"]}, "rankings").names
+    ['user', 'item']
+    """
+    for form in FORMS:
+        if form.recognise(data):
+            return form.read(data, side)
+    what = "None" if data is None else f"{short(data)} ({type(data).__name__})"
+    accepted = "; ".join(form.name for form in FORMS)
+    raise DataError(f"{what} cannot be read as {side}. Accepted: {accepted}.")

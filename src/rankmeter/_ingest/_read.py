@@ -1,0 +1,274 @@
+"""From the columns that a reader found to checked canonical frames."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import polars as pl
+
+from rankmeter._ingest._columns import Column, Columns, resolve
+from rankmeter._ingest._files import holds_records
+from rankmeter._ingest._forms import find
+from rankmeter._ingest._ids import ids
+from rankmeter._ingest._messages import rows
+from rankmeter._ingest._numbers import gains, numbers, ranks, typed
+from rankmeter._ingest._rows import starts_with_record
+from rankmeter._ingest._table import Table
+from rankmeter.errors import ColumnError, DataError, InvalidValueError, UsageError
+
+__all__ = ["is_records", "read_interactions", "read_rankings", "read_truth"]
+
+BadScores = Literal["error", "drop", "worst"]
+
+
+def read_rankings(
+    data: object,
+    *,
+    columns: Mapping[str, str] | None = None,
+    bad_scores: BadScores = "error",
+) -> Table:
+    """Read rankings of any accepted form.
+
+    Parameters
+    ----------
+    data : object
+        A frame, a dictionary, lists, an array, a sparse matrix or a path; see `FORMS`.
+    columns : mapping of str to str, optional
+        Role (``user``, ``item``, ``score``, ``rank``) → column name, where the usual synonyms do
+        not find it. Roles of the truth are allowed and not used here.
+    bad_scores : {"error", "drop", "worst"}
+        What a missing or NaN score means: an error, a row to drop, or a place behind all others
+        of the user (score -inf).
+
+    Returns
+    -------
+    Table
+        Columns ``user``, ``item`` and ``score`` or ``rank``; neither if the rows are in order.
+
+    Raises
+    ------
+    DataError
+        Or one of its subclasses, if the data cannot be read without guessing.
+    UsageError
+        If `columns` has an unknown key or `bad_scores` an unknown value.
+
+    Notes
+    -----
+    1. If there are both ranks and scores, the ranks decide: they are the final order of the tool
+       that wrote them. ``columns={"score": ...}`` decides otherwise. In TREC runs the score
+       decides and the rank is not read, as in trec_eval.
+    2. Infinite scores are allowed and counted.
+    3. A user all of whose rows were dropped keeps an empty ranking.
+
+    Examples
+    --------
+    >>> table = read_rankings({"u1": ["a", "b"], "u2": []})
+    >>> table.frame.rows(), table.order, table.empty_users.to_list()
+    ([('u1', 'a'), ('u1', 'b')], 'list', ['u2'])
+    """
+    if bad_scores not in ("error", "drop", "worst"):
+        raise UsageError(f"bad_scores is {bad_scores!r}; expected 'error', 'drop' or 'worst'.")
+    found = find(data, "rankings")
+    roles = resolve(found, "rankings", columns)
+    unused = roles.pop("score", None) if "rank" in roles else None
+    users, items, empty, counts, values = _checked(found, roles)
+    if "rank" in values:
+        if unused is not None:
+            counts["scores_beside_ranks"] = len(users)
+        frame = pl.DataFrame([users, items, ranks(values["rank"], found.source)])
+        return _table(frame, "rank", empty, found, counts)
+    if "score" in values:
+        frame = pl.DataFrame([users, items, values["score"]])
+        frame, empty = _settle_scores(frame, empty, bad_scores, found.source, counts)
+        return _table(frame, "score", empty, found, counts)
+    return _table(pl.DataFrame([users, items]), "list", empty, found, counts)
+
+
+def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Table:
+    """Read judgements of any accepted form.
+
+    Parameters
+    ----------
+    data : object
+        A frame, a dictionary, lists, an array, a sparse matrix or a path; see `FORMS`.
+    columns : mapping of str to str, optional
+        Role (``user``, ``item``, ``gain``) → column name, where the usual synonyms do not find
+        it. Roles of the rankings are allowed and not used here.
+
+    Returns
+    -------
+    Table
+        Columns ``user``, ``item``, ``gain``.
+
+    Raises
+    ------
+    DataError
+        Or one of its subclasses, if the data cannot be read without guessing.
+    UsageError
+        If `columns` has an unknown key.
+
+    Notes
+    -----
+    A judgement without a gain has the gain 1; these are counted as ``assumed_gains``.
+
+    Examples
+    --------
+    >>> read_truth({"u1": {"a": 2, "b": 0}, "u2": {"c"}}).frame.rows()
+    [('u1', 'a', 2.0), ('u1', 'b', 0.0), ('u2', 'c', 1.0)]
+    """
+    found = find(data, "truth")
+    users, items, empty, counts, values = _checked(found, resolve(found, "truth", columns))
+    if "gain" in values:
+        gain = gains(values["gain"], found.source)
+    else:
+        gain = pl.repeat(1.0, len(users), dtype=pl.Float64, eager=True).alias("gain")
+        counts["assumed_gains"] = len(users)
+    return _table(pl.DataFrame([users, items, gain]), "list", empty, found, counts)
+
+
+def read_interactions(data: object, *, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
+    """Read what users did, for splits, baselines and descriptions.
+
+    Parameters
+    ----------
+    data : object
+        Any form that `read_truth` takes.
+    columns : mapping of str to str, optional
+        Role (``user``, ``item``, ``rating``, ``time``) → column name.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``user``, ``item``, ``rating`` (Float64) and ``time`` if there are any, then every other
+        column as it is, in the order of the input. Rows keep their order.
+
+    Raises
+    ------
+    DataError
+        Or one of its subclasses, if the data cannot be read without guessing.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"ts": [3, 4], "uid": [1, 2], "iid": ["a", "b"], "shop": ["x", "y"]})
+    >>> read_interactions(frame).rows(named=True)[0]
+    {'user': 1, 'item': 'a', 'time': 3, 'shop': 'x'}
+    """
+    found = find(data, "interactions")
+    roles = resolve(found, "interactions", columns)
+    others = [name for name in found.names if name not in roles.values()]
+    if taken := roles.keys() & set(others):
+        raise ColumnError(
+            f"{found.source} has another column called {min(taken)!r} beside the one that columns= "
+            f"names for it. Rename one of them."
+        )
+    users, items, _, _, values = _checked(found, roles, others)
+    return pl.DataFrame([users, items, *values.values()])
+
+
+def is_records(data: object) -> bool:
+    """Whether rankings and truth stand together in one object or file, as records.
+
+    Parameters
+    ----------
+    data : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        True for ``[{"predict_list": [...], "ground_truth": {...}}, ...]`` and for a JSON or JSON
+        Lines file of such records.
+
+    Examples
+    --------
+    >>> is_records([{"predict_list": ["A", "B"], "ground_truth": {"A": 1.0}}])
+    True
+    >>> is_records({"u1": ["A"]})
+    False
+    """
+    if isinstance(data, str | Path):
+        return holds_records(data)
+    return starts_with_record(data)
+
+
+class _Checked(NamedTuple):
+    """Ids of the rows, users without rows, counts, and the other columns by role or name."""
+
+    users: pl.Series
+    items: pl.Series
+    empty_users: pl.Series
+    counts: Counter[str]
+    values: dict[str, pl.Series]
+
+
+def _checked(found: Columns, roles: Mapping[str, str], others: Sequence[str] = ()) -> _Checked:
+    """Fetch the columns, all at once because a query may order its rows anew each time."""
+    columns = found.fetch([*roles.values(), *others])
+    counts = Counter(found.counts)
+    source, untyped = found.source, found.untyped
+    items = ids(columns[roles["item"]], "item", source, counts, untyped=untyped)
+    # Typed together, so that no user with an empty list can be of another type than the rest.
+    everyone = _joined(columns[roles["user"]], found.empty_users)
+    users = ids(everyone, "user", source, counts, untyped=untyped)
+    if len(users) == 0:
+        raise DataError(f"{source} has no rows: there is nothing to evaluate.")
+    counts["rows"] = len(items)
+    values = {}
+    for role in roles.keys() - {"user", "item", "time"}:
+        values[role] = numbers(columns[roles[role]], role, source, counts, untyped=untyped)
+    for name in (["time"] if "time" in roles else []) + list(others):
+        values[name] = typed(columns[roles.get(name, name)], name, untyped=untyped)
+    return _Checked(users.slice(0, len(items)), items, users.slice(len(items)), counts, values)
+
+
+def _joined(column: Column, more: Column) -> Column:
+    if len(more) == 0:
+        return column
+    if isinstance(column, pl.Series) and isinstance(more, pl.Series):
+        return pl.concat([column, more])
+    return [*column, *more]
+
+
+def _table(
+    frame: pl.DataFrame,
+    order: Literal["score", "rank", "list"],
+    empty_users: pl.Series,
+    found: Columns,
+    counts: Counter[str],
+) -> Table:
+    told = {"rows": counts["rows"], **+counts}
+    return Table(frame, order, empty_users, found.source, found.textual, told)
+
+
+def _settle_scores(
+    frame: pl.DataFrame,
+    empty: pl.Series,
+    bad_scores: BadScores,
+    source: str,
+    counts: Counter[str],
+) -> tuple[pl.DataFrame, pl.Series]:
+    """Decide about missing scores and count the infinite ones."""
+    scores = frame["score"]
+    if infinite := int(scores.is_infinite().sum()):
+        counts["infinite_scores"] = infinite
+    missing = scores.null_count()
+    if missing == 0:
+        return frame, empty
+    bad = frame.filter(pl.col("score").is_null())
+    if bad_scores == "error":
+        pairs = ", ".join(f"user {user!r} item {item!r}" for user, item, _ in bad.head(3).rows())
+        raise InvalidValueError(
+            f"{missing} of {frame.height} scores of {source} are missing or NaN: {pairs}; first at "
+            f"{rows(scores.is_null().arg_true())}. Where NaN sorts differs between tools, so it is "
+            f"refused; bad_scores='drop' leaves these rows out, bad_scores='worst' ranks them last."
+        )
+    if bad_scores == "worst":
+        counts["worst_scores"] = missing
+        return frame.with_columns(pl.col("score").fill_null(float("-inf"))), empty
+    counts["dropped_scores"] = missing
+    kept = frame.filter(pl.col("score").is_not_null())
+    gone = bad.join(kept, on="user", how="anti")["user"].unique(maintain_order=True)
+    return kept, pl.concat([empty, gone])

@@ -1,0 +1,120 @@
+"""Rows as dictionaries: one item each, one user with a list of items each, or records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rankmeter._ingest._columns import Column, Columns, Side, named, plain
+from rankmeter._ingest._lists import Pairs, flatten
+from rankmeter._ingest._messages import short, some
+from rankmeter.errors import DataError
+
+__all__ = [
+    "from_list_rows",
+    "from_records",
+    "from_rows",
+    "is_list_row",
+    "is_record",
+    "is_row",
+    "starts_with_record",
+]
+
+RECORD_KEYS: Mapping[Side, str] = {
+    "rankings": "predict_list",
+    "truth": "ground_truth",
+    "interactions": "ground_truth",
+}
+LIST_KEYS = frozenset({"items", "itemids", "docs", "docids", "documents"})
+VALUE_KEYS: Mapping[Side, frozenset[str]] = {
+    "rankings": frozenset({"scores"}),
+    "truth": frozenset({"gains", "ratings", "relevances"}),
+    "interactions": frozenset({"gains", "ratings", "scores"}),
+}
+
+
+def is_row(value: Mapping[Any, Any]) -> bool:
+    """Whether the keys name a user and an item, as in ``{"user": 1, "item": 7}``."""
+    keys = [key for key in value if isinstance(key, str)]
+    return bool(named("user", keys)) and bool(named("item", keys))
+
+
+def is_list_row(value: Mapping[Any, Any]) -> bool:
+    """Whether the keys name a user and a list, as in ``{"user": 1, "items": [7, 8]}``."""
+    keys = [key for key in value if isinstance(key, str)]
+    return bool(named("user", keys)) and any(plain(key) in LIST_KEYS for key in keys)
+
+
+def is_record(value: object) -> bool:
+    """Whether a value has the prediction, the truth or both of one user."""
+    return isinstance(value, Mapping) and any(key in value for key in RECORD_KEYS.values())
+
+
+def starts_with_record(data: object) -> bool:
+    """Whether a list, or a single mapping, holds rankings and truth together."""
+    first = data[0] if isinstance(data, list | tuple) and data else data
+    return isinstance(first, Mapping) and all(key in first for key in RECORD_KEYS.values())
+
+
+def from_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
+    """One row per item: keys are columns, and a key that a row lacks is a missing value."""
+    _only_mappings(rows, source)
+    names = list(dict.fromkeys(str(key) for row in rows for key in row))
+
+    def fetch(chosen: Sequence[str]) -> Mapping[str, Column]:
+        return {name: [row.get(name) for row in rows] for name in chosen}
+
+    return Columns(names, fetch, source)
+
+
+def from_list_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
+    """One row per user: ``{"user": ..., "items": [...], "scores": [...]}``."""
+    _only_mappings(rows, source)
+    users: list[Any] = []
+    values: list[Any] = []
+    for number, row in enumerate(rows, start=1):
+        user = [row[name] for name in named("user", list(row))]
+        items = [row[name] for name in row if plain(name) in LIST_KEYS]
+        numbers = [row[name] for name in row if plain(name) in VALUE_KEYS[side]]
+        if len(user) != 1 or len(items) != 1 or len(numbers) > 1:
+            raise DataError(
+                f"Row {number} of {source} is not one user with one list of items: {short(row)}. "
+                f"Expected {{'user': ..., 'items': [...]}}, with at most one list of "
+                f"{some(sorted(VALUE_KEYS[side]))} beside the items."
+            )
+        users += user
+        values.append(_paired(items[0], numbers[0], number, source) if numbers else items[0])
+    return flatten(users, values, side, source)
+
+
+def from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
+    """The part of each record that the side asks for; the user is the record's number."""
+    key = RECORD_KEYS[side]
+    for number, record in enumerate(records, start=1):
+        if not isinstance(record, Mapping) or key not in record:
+            raise DataError(
+                f"Record {number} of {source} has no {key!r}: {short(record)}. Expected "
+                f"{{'predict_list': [...], 'ground_truth': {{...}}}}."
+            )
+    return flatten(range(len(records)), [record[key] for record in records], side, source)
+
+
+def _only_mappings(rows: Sequence[Any], source: str) -> None:
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, Mapping):
+            raise DataError(
+                f"Row {number} of {source} is {short(row)}, where the rows before it name their "
+                f"columns: {short(rows[0])}. Give all rows the same form."
+            )
+
+
+def _paired(items: Any, numbers: Any, number: int, source: str) -> Pairs:
+    for part in (items, numbers):
+        if not isinstance(part, Sequence) or isinstance(part, str):
+            raise DataError(f"Row {number} of {source} has {short(part)} where a list belongs.")
+    if len(items) != len(numbers):
+        raise DataError(
+            f"Row {number} of {source} has {len(items)} items but {len(numbers)} numbers for them. "
+            f"Each item needs one."
+        )
+    return Pairs(zip(items, numbers, strict=True))
