@@ -1,0 +1,591 @@
+"""Recommendations from simple statistics: what a real recommender has to beat.
+
+A baseline is an order of the items, and a user gets the first `k` that the user has not seen. So
+it is enough to know at which places of the order the seen items stand: `_unseen` turns these into
+the places of the unseen ones, and nothing of the size users × items is ever made. Most baselines
+order the items by a score, the same for everyone; `random` gives each user an order of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rankmeter._ingest import read_interactions
+from rankmeter._ingest._ids import ids
+from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError, UsageError
+from rankmeter.splits import Clock, Unit, draws, mix, share, whole
+
+__all__ = [
+    "BASELINES",
+    "damped_mean_rating",
+    "decayed_popularity",
+    "mean_rating",
+    "popularity",
+    "random",
+    "recent_popularity",
+]
+
+_DAY = 86_400
+
+
+def popularity(
+    train: Any,
+    *,
+    k: int = 100,
+    users: Any = None,
+    exclude_seen: bool = True,
+    columns: dict[str, str] | None = None,
+) -> pl.DataFrame:
+    """Recommend the items with the most interactions.
+
+    Parameters
+    ----------
+    train : table or path
+        Interactions: user, item.
+    k : int
+        Items to recommend to each user.
+    users : sequence of ids, optional
+        Whom to recommend to; everyone in `train` if not given. Repetitions do not count, and
+        users that `train` does not contain are welcome: they have seen nothing.
+    exclude_seen : bool
+        Leave out the items that the user has in `train`.
+    columns : dict of str to str, optional
+        Names of the columns: ``{"user": "uid", "item": "iid"}``.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``user``, ``item``, ``score`` (Float64) and ``rank`` (1, 2, …), by user and rank. The
+        score is the number of interactions.
+
+    Raises
+    ------
+    UsageError
+        `k` is no whole number of at least 1.
+    IdTypeError
+        The type of `users` does not match that of the users in `train`.
+
+    Notes
+    -----
+    1. Items of the same score are ordered by item, ascending.
+    2. Each of several interactions of a user with an item counts.
+    3. Only items in `train` are recommended. A user who has seen all but n of them gets n; a user
+       who has seen all of them is not in the result.
+
+    Examples
+    --------
+    >>> train = pl.DataFrame({"user": [1, 1, 2, 3], "item": [10, 20, 20, 30]})
+    >>> popularity(train, k=2, users=[1, 9]).rows()
+    [(1, 30, 1.0, 1), (9, 20, 2.0, 1), (9, 10, 1.0, 2)]
+    """
+    frame = _read(train, columns)
+    scores = frame.group_by("item").agg(score=pl.len())
+    return _recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
+
+
+def recent_popularity(
+    train: Any,
+    *,
+    days: float | None = None,
+    fraction: float | None = None,
+    unit: Unit | None = None,
+    k: int = 100,
+    users: Any = None,
+    exclude_seen: bool = True,
+    columns: dict[str, str] | None = None,
+) -> pl.DataFrame:
+    """Recommend the items with the most interactions in the time before the last interaction.
+
+    Parameters
+    ----------
+    train : table or path
+        Interactions: user, item, time.
+    days : float, optional
+        Length of the window: interactions less than so many days before the last one count.
+    fraction : float, optional
+        Instead of `days`: length of the window as a share of the time from the first to the last
+        interaction; 0.1 if neither is given.
+    unit : {"s", "ms", "us", "ns"}, optional
+        What times that are numbers count. Without it: seconds, or the first of the others by
+        which no time lies beyond the year 9999.
+    k, users, exclude_seen, columns
+        As in `popularity`.
+
+    Returns
+    -------
+    polars.DataFrame
+        As from `popularity`; the score is the number of interactions in the window.
+
+    Raises
+    ------
+    UsageError
+        Both `days` and `fraction`, or one that has no meaning.
+    ColumnError
+        There is no time.
+
+    Notes
+    -----
+    Only items with an interaction in the window are recommended, so lists may be shorter than
+    `k`. Interactions exactly at the start of the window do not count, those at its end do; if all
+    have the same time, all count.
+
+    Examples
+    --------
+    >>> train = pl.DataFrame({"user": [1, 1, 2], "item": [10, 20, 30], "time": [0, 8, 10]})
+    >>> recent_popularity(train, fraction=0.5, k=2, users=[4]).rows()  # 5 < time <= 10
+    [(4, 20, 1.0, 1), (4, 30, 1.0, 2)]
+    """
+    if days is not None and fraction is not None:
+        raise UsageError(
+            f"either `days` or `fraction` tells the window; found {days=}, {fraction=}"
+        )
+    frame = _read(train, columns)
+    age = _age(frame, needed_by="recent_popularity", unit=unit)
+    if days is None:
+        window = share("fraction", 0.1 if fraction is None else fraction) * age.max(initial=0)
+    else:
+        window = _positive("days", days)
+    inside = (age < window) | (age == 0)
+    scores = frame.filter(pl.Series(inside)).group_by("item").agg(score=pl.len())
+    return _recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
+
+
+def decayed_popularity(
+    train: Any,
+    *,
+    half_life: float | None = None,
+    unit: Unit | None = None,
+    k: int = 100,
+    users: Any = None,
+    exclude_seen: bool = True,
+    columns: dict[str, str] | None = None,
+) -> pl.DataFrame:
+    """Recommend the items with the most interactions, where old ones count less.
+
+    Parameters
+    ----------
+    train : table or path
+        Interactions: user, item, time.
+    half_life : float, optional
+        Days after which an interaction counts half; a tenth of the time from the first to the
+        last interaction if not given.
+    unit : {"s", "ms", "us", "ns"}, optional
+        As in `recent_popularity`.
+    k, users, exclude_seen, columns
+        As in `popularity`.
+
+    Returns
+    -------
+    polars.DataFrame
+        As from `popularity`; the score is Σ 2^(−age / `half_life`), the age of an interaction
+        counted back from the last one.
+
+    Raises
+    ------
+    UsageError
+        `half_life` is not positive.
+    ColumnError
+        There is no time.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> days = [date(2024, 1, 1), date(2024, 1, 2), date(2024, 1, 3)]
+    >>> train = pl.DataFrame({"user": [1, 2, 3], "item": [10, 10, 20], "time": days})
+    >>> decayed_popularity(train, half_life=1, k=2, users=[4]).rows()  # 1, and 1/4 + 1/2
+    [(4, 20, 1.0, 1), (4, 10, 0.75, 2)]
+    """
+    frame = _read(train, columns)
+    age = _age(frame, needed_by="decayed_popularity", unit=unit)
+    life = age.max(initial=0) / 10 if half_life is None else _positive("half_life", half_life)
+    weight = np.exp2(-age / life) if life else np.ones_like(age)
+    return _recommend(
+        frame, _sums(frame["item"], weight), k=k, users=users, exclude_seen=exclude_seen
+    )
+
+
+def mean_rating(
+    train: Any,
+    *,
+    k: int = 100,
+    users: Any = None,
+    exclude_seen: bool = True,
+    columns: dict[str, str] | None = None,
+) -> pl.DataFrame:
+    """Recommend the items with the best mean rating.
+
+    Parameters
+    ----------
+    train : table or path
+        Interactions: user, item, rating.
+    k, users, exclude_seen, columns
+        As in `popularity`.
+
+    Returns
+    -------
+    polars.DataFrame
+        As from `popularity`; the score is the mean rating.
+
+    Raises
+    ------
+    ColumnError
+        There is no rating.
+    InvalidValueError
+        A rating is missing or infinite.
+
+    Notes
+    -----
+    An item with a single best rating is first: `damped_mean_rating` is the remedy.
+
+    Examples
+    --------
+    >>> train = pl.DataFrame({"user": [1, 2, 3], "item": [10, 10, 20], "rating": [5, 2, 4]})
+    >>> mean_rating(train, k=2, users=[4]).rows()
+    [(4, 20, 4.0, 1), (4, 10, 3.5, 2)]
+    """
+    frame = _rated(_read(train, columns), needed_by="mean_rating")
+    return _recommend(frame, _mean_ratings(frame, 0), k=k, users=users, exclude_seen=exclude_seen)
+
+
+def damped_mean_rating(
+    train: Any,
+    *,
+    damping: float = 10,
+    k: int = 100,
+    users: Any = None,
+    exclude_seen: bool = True,
+    columns: dict[str, str] | None = None,
+) -> pl.DataFrame:
+    """Recommend the items with the best mean rating, pulled towards the overall mean.
+
+    Parameters
+    ----------
+    train : table or path
+        Interactions: user, item, rating.
+    damping : float
+        How many ratings of the overall mean are added to those of each item.
+    k, users, exclude_seen, columns
+        As in `popularity`.
+
+    Returns
+    -------
+    polars.DataFrame
+        As from `popularity`; the score is (Σ ratings + `damping` · μ) / (n + `damping`), where μ
+        is the mean of all ratings.
+
+    Raises
+    ------
+    UsageError
+        `damping` is negative.
+    ColumnError
+        There is no rating.
+    InvalidValueError
+        A rating is missing or infinite.
+
+    Notes
+    -----
+    The posterior mean of an item's rating if a normal prior around μ is worth `damping` ratings;
+    Simon Funk (2006), "Netflix update: try this at home", where it is called the better mean.
+
+    Examples
+    --------
+    >>> train = pl.DataFrame({"user": [1, 2, 3], "item": [10, 10, 20], "rating": [4, 4, 1]})
+    >>> damped_mean_rating(train, damping=1, k=2, users=[4]).rows()  # (8 + 3) / 3, (1 + 3) / 2
+    [(4, 10, 3.6666666666666665, 1), (4, 20, 2.0, 2)]
+    """
+    damping = _positive("damping", damping, or_zero=True)
+    frame = _rated(_read(train, columns), needed_by="damped_mean_rating")
+    scores = _mean_ratings(frame, damping)
+    return _recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
+
+
+def random(
+    train: Any,
+    *,
+    seed: int = 0,
+    k: int = 100,
+    users: Any = None,
+    exclude_seen: bool = True,
+    columns: dict[str, str] | None = None,
+) -> pl.DataFrame:
+    """Recommend random items, other ones to each user.
+
+    Parameters
+    ----------
+    train : table or path
+        Interactions: user, item.
+    seed : int
+        Of the random order. A user's order depends on the seed, the user's id and the items in
+        `train`, and on nothing else: not on which other users there are.
+    k, users, exclude_seen, columns
+        As in `popularity`.
+
+    Returns
+    -------
+    polars.DataFrame
+        As from `popularity`; the score falls in equal steps from 1 along the user's random order
+        of all n items: (n − place) / n, the first place being 0.
+
+    Raises
+    ------
+    UsageError
+        `seed` is no whole number.
+
+    Notes
+    -----
+    The orders are pseudo-random permutations: a cipher on the item numbers with a key for each
+    user, after Black and Rogaway (2002), "Ciphers with arbitrary finite domains".
+
+    Examples
+    --------
+    >>> train = pl.DataFrame({"user": [1, 2, 2], "item": [10, 20, 30]})
+    >>> sorted(random(train, users=[1])["item"]), random(train, users=[9])["score"].to_list()
+    ([20, 30], [1.0, 0.6666666666666666, 0.3333333333333333])
+    """
+    frame = _read(train, columns)
+    items = frame["item"].unique().sort()
+    places = pl.DataFrame({"item": items, "score": np.arange(len(items), 0, -1) / len(items)})
+    return _recommend(frame, places, k=k, users=users, exclude_seen=exclude_seen, seed=seed)
+
+
+BASELINES: dict[str, Callable[..., pl.DataFrame]] = {
+    "popularity": popularity,
+    "recent-popularity": recent_popularity,
+    "decayed-popularity": decayed_popularity,
+    "mean-rating": mean_rating,
+    "damped-mean-rating": damped_mean_rating,
+    "random": random,
+}
+"""The baselines by the names that the command line uses."""
+
+
+def _read(train: Any, columns: dict[str, str] | None) -> pl.DataFrame:
+    frame = read_interactions(train, columns=columns)
+    if frame.is_empty():
+        raise DataError("train has users but no interactions: nothing can be recommended")
+    return frame
+
+
+# -- from an order of the items to lists ------------------------------------------------------
+
+
+def _recommend(
+    frame: pl.DataFrame,
+    scores: pl.DataFrame,
+    *,
+    k: int,
+    users: Any,
+    exclude_seen: bool,
+    seed: int | None = None,
+) -> pl.DataFrame:
+    """List the first `k` unseen items of each user, in an order of the user's own if seeded."""
+    whole("k", k, least=1)
+    best = scores.sort("score", "item", descending=[True, False])
+    items, score = best["item"], best["score"].cast(pl.Float64)
+    audience = _audience(frame["user"], users)
+    shuffle = None if seed is None else _Shuffle(len(items), draws(seed, audience))
+    user, place = _seen(frame if exclude_seen else frame.clear(), audience, items)
+    if shuffle:
+        place = shuffle.place_of(place, user)
+    by_user = np.lexsort((place, user))
+    user, place = user[by_user], place[by_user]
+    k = min(k, len(items))
+    lists = []
+    for start in range(0, len(audience), step := max(_BLOCK // k, 1)):
+        stop = min(start + step, len(audience))
+        block = slice(*np.searchsorted(user, (start, stop)))
+        unseen = _unseen(user[block] - start, place[block], shape=(stop - start, k))
+        row, column = np.nonzero(unseen < len(items))
+        at = unseen[row, column]
+        item = shuffle.item_at(at, row + start) if shuffle else at
+        lists.append(
+            pl.DataFrame(
+                {
+                    "user": audience.gather(row + start),
+                    "item": items.gather(item),
+                    "score": score.gather(at),
+                    "rank": column + 1,
+                }
+            )
+        )
+    return pl.concat(lists)
+
+
+_BLOCK = 4_000_000  # list cells in work at a time: a few hundred megabytes
+
+
+def _audience(known: pl.Series, users: Any) -> pl.Series:
+    """Find whom to recommend to: each user once, ascending, of the type in train."""
+    if users is None:
+        return known.unique().sort()
+    listed = users.tolist() if hasattr(users, "tolist") else users
+    asked = ids(
+        listed if isinstance(users, pl.Series) else list(listed), "user", "users=", Counter()
+    )
+    fitting = asked
+    if asked.dtype != known.dtype and pl.String not in (asked.dtype, known.dtype):
+        fitting = asked.cast(known.dtype, strict=False)
+    if fitting.dtype != known.dtype or fitting.null_count():
+        raise IdTypeError(
+            f"users= has {asked.dtype} ids such as {asked.first()!r}, train has {known.dtype} ids "
+            f"such as {known.first()!r}: convert one of them"
+        )
+    if asked.is_empty():
+        raise UsageError("users= is empty: leave it out to recommend to everyone in train")
+    return fitting.unique().sort()
+
+
+def _seen(
+    frame: pl.DataFrame, audience: pl.Series, items: pl.Series
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number the pairs of user and item in train by their places in `audience` and `items`."""
+    pairs = frame.select("user", "item").unique()
+    for name, column in (("user", audience), ("item", items)):
+        numbered = column.alias(name).to_frame().with_row_index(f"{name}_number")
+        pairs = pairs.join(numbered, on=name)
+    user, item = (pairs[f"{name}_number"].to_numpy().astype(np.int64) for name in ("user", "item"))
+    return user, item
+
+
+def _unseen(
+    user: NDArray[np.int64], place: NDArray[np.int64], *, shape: tuple[int, int]
+) -> NDArray[np.int64]:
+    """Find the first places that a user has not seen.
+
+    Parameters
+    ----------
+    user, place : int64 of shape (n_seen,)
+        Places seen, sorted by user and place.
+    shape : tuple of int
+        Users, and places wanted.
+
+    Returns
+    -------
+    int64 of shape `shape`
+        Ascending in each row.
+
+    Notes
+    -----
+    If b unseen places stand before a seen one, it moves the unseen places from the b-th on (the
+    first is the 0th) up by one.
+    """
+    n_users, k = shape
+    nth = np.arange(len(user)) - np.searchsorted(user, user)
+    before = place - nth
+    matters = before < k
+    cell = user[matters] * k + before[matters]
+    moved = np.bincount(cell, minlength=n_users * k).reshape(shape)
+    places: NDArray[np.int64] = np.arange(k) + moved.cumsum(axis=1)
+    return places
+
+
+@dataclass(frozen=True)
+class _Shuffle:
+    """A pseudo-random order of the numbers below `n` for each key.
+
+    A Feistel network over two digits of base ⌈√n⌉; a number that it moves to n or beyond is moved
+    again until it is back (Black and Rogaway 2002, methods 2 and 3).
+    """
+
+    n: int
+    keys: NDArray[np.uint64]
+    rounds: ClassVar[int] = 8
+
+    def item_at(self, place: NDArray[np.int64], key: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Tell which item stands at a place of the order of a key (by its number)."""
+        return self._walk(self._forward, place, key)
+
+    def place_of(self, item: NDArray[np.int64], key: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Tell at which place an item stands: the inverse of `item_at`."""
+        return self._walk(self._backward, item, key)
+
+    def _walk(
+        self, step: _Step, numbers: NDArray[np.int64], key: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        keys = self.keys[key]
+        value = step(numbers.astype(np.uint64), keys)
+        while len(outside := np.flatnonzero(value >= self.n)):
+            value[outside] = step(value[outside], keys[outside])
+        return value.astype(np.int64)
+
+    @property
+    def _base(self) -> np.uint64:
+        return np.uint64(math.isqrt(self.n - 1) + 1)
+
+    def _forward(self, value: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        high, low = np.divmod(value, self._base)
+        for number in range(self.rounds):
+            high, low = low, (high + self._digit(low, keys, number)) % self._base
+        return high * self._base + low
+
+    def _backward(self, value: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        high, low = np.divmod(value, self._base)
+        for number in reversed(range(self.rounds)):
+            high, low = (low + self._base - self._digit(high, keys, number)) % self._base, high
+        return high * self._base + low
+
+    def _digit(
+        self, digit: NDArray[np.uint64], keys: NDArray[np.uint64], number: int
+    ) -> NDArray[np.uint64]:
+        return mix(keys + digit * np.uint64(self.rounds) + np.uint64(number)) % self._base
+
+
+_Step = Callable[[NDArray[np.uint64], NDArray[np.uint64]], NDArray[np.uint64]]
+
+
+# -- scores -----------------------------------------------------------------------------------
+
+
+def _age(frame: pl.DataFrame, *, needed_by: str, unit: Unit | None) -> NDArray[np.float64]:
+    """Days from each interaction to the last one."""
+    clock = Clock.of(frame, needed_by=needed_by, unit=unit)
+    return np.asarray(
+        (clock.ticks.max() - clock.ticks) / (clock.per_second * _DAY), dtype=np.float64
+    )
+
+
+def _sums(items: pl.Series, weights: NDArray[np.float64]) -> pl.DataFrame:
+    """Sum per item, adding small to large, one after the other: the same for any row order."""
+    rows = pl.DataFrame({"item": items, "weight": weights}).sort("item", "weight")
+    total = np.bincount(rows["item"].rle_id().to_numpy(), weights=rows["weight"].to_numpy())
+    return pl.DataFrame({"item": rows["item"].unique(maintain_order=True), "score": total})
+
+
+def _mean_ratings(frame: pl.DataFrame, damping: float) -> pl.DataFrame:
+    """(Σ ratings + damping · overall mean) / (number of ratings + damping), per item."""
+    ratings = frame["rating"].to_numpy()
+    mean = math.fsum(ratings) / len(ratings)
+    total = _sums(frame["item"], ratings)
+    n = frame.group_by("item").agg(n=pl.len())
+    score = (pl.col("score") + damping * mean) / (pl.col("n") + damping)
+    return total.join(n, on="item").select("item", score=score)
+
+
+def _rated(frame: pl.DataFrame, *, needed_by: str) -> pl.DataFrame:
+    if "rating" not in frame.columns:
+        raise ColumnError(
+            f"{needed_by} needs a rating column; found only {', '.join(frame.columns)}: "
+            "name it with columns={'rating': ...}"
+        )
+    if bad := frame.height - int(frame["rating"].is_finite().sum()):
+        raise InvalidValueError(
+            f"{needed_by} needs a rating for each of {frame.height} interactions; found {bad} "
+            "missing or infinite: drop or fill these first"
+        )
+    return frame
+
+
+def _positive(name: str, value: float, *, or_zero: bool = False) -> float:
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or value < 0 or (value == 0 and not or_zero):
+        least = "a number of at least 0" if or_zero else "a number above 0"
+        raise UsageError(f"`{name}` must be {least}; found {value!r}")
+    return float(value)
