@@ -719,13 +719,17 @@ class Clock:
         first = n - max(int(_part(ratio, n)), 1)
         return np.partition(self.ticks, first)[first].item() if n else 0
 
+    def dates(self, tick: float) -> bool:
+        """Tell whether a tick is a date: a number from 1973 to 9999 is taken for one."""
+        return self.zone is not None or 10**8 <= tick / self.per_second <= _YEAR_9999
+
     def say(self, tick: float) -> str:
-        """Write a time as a person reads it; a number that may not count from 1970 stays one."""
-        seconds = tick / self.per_second
-        if self.zone is None and not 10**8 <= seconds <= _YEAR_9999:
+        """Write a time as a person reads it."""
+        if not self.dates(tick):
             return f"{tick}"
         zone = ZoneInfo(self.zone) if self.zone else UTC
-        text = f"{(_EPOCH + timedelta(seconds=seconds)).astimezone(zone):%Y-%m-%d %H:%M:%S}"
+        moment = (_EPOCH + timedelta(seconds=tick / self.per_second)).astimezone(zone)
+        text = f"{moment:%Y-%m-%d %H:%M:%S}"
         return f"{text} UTC ({tick})" if self.zone is None else f"{text} {self.zone}".rstrip()
 
 
