@@ -1,8 +1,12 @@
-"""Spark MLlib: ``pyspark.mllib.evaluation.RankingMetrics`` on rows of (list, labels[, relevances]).
+"""Spark MLlib: ``RankingMetrics`` on rows of (list, labels[, relevances]).
 
 The rows are the users of the truth, which is the caller's choice; one without a list has an empty
-list. Items are given as their numbers. ``[rel]`` passes every judged item with its gain in the order
-of the truth, ``[rel, sorted]`` the same by falling gain: the ideal follows that order. Means only.
+list. Items are given as their numbers. Means only.
+
+``pyspark.mllib.evaluation.RankingMetrics`` takes a third column but never passes it on: ``[rel]``
+shows that on one case. The graded NDCG is that of the Scala class, called through the gateway:
+``[Scala, rel]`` gives it every judged item with its gain in the order of the truth, ``[Scala, rel,
+sorted]`` the same by falling gain, because the ideal follows the order given.
 """
 
 from importlib.metadata import version
@@ -13,6 +17,11 @@ from pyspark.sql import SparkSession
 
 VERSION = version("pyspark")
 PACKAGES = {}
+
+GRADED = [
+    "graded", "ties_graded", "negative_gains", "fractional_gains", "short_list_graded",
+    "judged_and_unjudged",
+]  # fmt: skip
 
 
 def record(golden):
@@ -25,6 +34,7 @@ def record(golden):
     session.sparkContext.setLogLevel("OFF")
     for case in inputs.CASES:
         items = inputs.item_numbers(case)
+        # The types are read from the first row: it must not be an empty list.
         users = sorted(case["truth"], key=lambda user: not case["rankings"].get(user))
         binary, given, falling = [], [], []
         for user in users:
@@ -34,13 +44,16 @@ def record(golden):
             binary.append((listed, relevant))
             given.append((listed, *columns(judged)))
             falling.append((listed, *columns(sorted(judged, key=lambda pair: -pair[1]))))
-        keep_binary(golden, case, metrics(session, binary))
-        if "gains" in " ".join(case["features"]) or case["name"] in (
-            "short_list_graded",
-            "judged_and_unjudged",
-        ):
-            keep_graded(golden, case, "ndcgAt[rel]", metrics(session, given))
-            keep_graded(golden, case, "ndcgAt[rel, sorted]", metrics(session, falling))
+        spark = RankingMetrics(session.sparkContext.parallelize(binary, 1).cache())
+        golden.attempt(case, "meanAveragePrecision", lambda m=spark: m.meanAveragePrecision)
+        for name in ("precisionAt", "recallAt", "meanAveragePrecisionAt", "ndcgAt"):
+            keep(golden, case, name, getattr(spark, name))
+        if case["name"] in GRADED:
+            keep(golden, case, "ndcgAt[Scala, rel]", scala(session, given).ndcgAt)
+            keep(golden, case, "ndcgAt[Scala, rel, sorted]", scala(session, falling).ndcgAt)
+        if case["name"] == "short_list_graded":
+            ignored = RankingMetrics(session.sparkContext.parallelize(given, 1))
+            keep(golden, case, "ndcgAt[rel]", ignored.ndcgAt)
     session.stop()
 
 
@@ -48,17 +61,27 @@ def columns(judged):
     return [item for item, _ in judged], [gain for _, gain in judged]
 
 
-def metrics(session, rows):
-    return RankingMetrics(session.sparkContext.parallelize(rows, 1).cache())
+def scala(session, rows):
+    """MLlib's own class on rows with relevances."""
+    context = session.sparkContext
+    jvm, gateway = context._jvm, context._gateway
+
+    def array(kind, values):
+        filled = gateway.new_array(kind, len(values))
+        for at, value in enumerate(values):
+            filled[at] = value
+        return filled
+
+    given = jvm.java.util.ArrayList()
+    for listed, labels, gains in rows:
+        anything = jvm.java.lang.Object
+        row = array(anything, listed), array(anything, labels), array(jvm.double, gains)
+        given.add(jvm.scala.Tuple3(*row))
+    any_class = getattr(getattr(jvm.scala.reflect, "ClassTag$"), "MODULE$").Any()
+    rdd = context._jsc.parallelize(given, 1).rdd()
+    return jvm.org.apache.spark.mllib.evaluation.RankingMetrics(rdd, any_class)
 
 
-def keep_binary(golden, case, spark):
-    golden.attempt(case, "meanAveragePrecision", lambda: spark.meanAveragePrecision)
+def keep(golden, case, name, metric):
     for k in case["ks"]:
-        for name in ("precisionAt", "recallAt", "meanAveragePrecisionAt", "ndcgAt"):
-            golden.attempt(case, "%s@%d" % (name, k), lambda n=name, k=k: getattr(spark, n)(k))
-
-
-def keep_graded(golden, case, name, spark):
-    for k in case["ks"]:
-        golden.attempt(case, "%s@%d" % (name, k), lambda k=k: spark.ndcgAt(k))
+        golden.attempt(case, "%s@%d" % (name, k), lambda k=k: metric(k))

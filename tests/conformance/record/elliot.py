@@ -1,0 +1,64 @@
+"""Elliot: the accuracy metrics of ``elliot.evaluation.metrics``, ``eval()`` and ``eval_user_metric()``.
+
+No registry carries Elliot: ``ELLIOT_SOURCE`` points to a checkout, of which only the package
+``elliot.evaluation`` is loaded (its ``__init__`` would start a recommender framework). As in its
+``Evaluator``, users without truth leave the recommendations first. The relevance threshold is 1,
+or that of the case; ``[relevance_threshold=2]`` is recorded beside it for graded truths.
+"""
+
+import os
+import subprocess
+import sys
+import types
+from importlib.metadata import version
+
+import inputs
+
+SOURCE = os.environ["ELLIOT_SOURCE"]
+for name in ("elliot", "elliot.evaluation"):
+    package = types.ModuleType(name)
+    package.__path__ = [os.path.join(SOURCE, *name.split("."))]
+    sys.modules[name] = package
+
+from elliot.evaluation.metrics.accuracy import (  # noqa: E402
+    f1, hit_rate, map, mar, mrr, ndcg, precision, recall,
+)  # fmt: skip
+from elliot.evaluation.relevance.relevance import Relevance  # noqa: E402
+
+VERSION = subprocess.run(
+    ["git", "-C", SOURCE, "describe", "--tags", "--always"],
+    check=True,
+    stdout=subprocess.PIPE,
+    universal_newlines=True,
+).stdout.strip()
+PACKAGES = {"numpy": version("numpy")}
+
+METRICS = [
+    ndcg.NDCG, ndcg.NDCGRendle2020, precision.Precision, recall.Recall, hit_rate.HR, mrr.MRR,
+    map.MAP, mar.MAR, f1.F1,
+]  # fmt: skip
+
+
+def record(golden):
+    for case in inputs.CASES:
+        keep(golden, case, "", case["relevant"].get("at_least", case["relevant"].get("above", 0) + 1))
+        if case["name"] in ("graded", "ties_graded", "fractional_gains", "negative_gains"):
+            keep(golden, case, "[relevance_threshold=2]", 2)
+
+
+def keep(golden, case, option, threshold):
+    truth = case["truth"]
+    lists = {
+        user: [tuple(pair) for pair in listed]
+        for user, listed in case["rankings"].items()
+        if truth.get(user)
+    }
+    for k in case["ks"]:
+        evaluation = types.SimpleNamespace(relevance=Relevance(truth, threshold), cutoff=k)
+        for metric in METRICS:
+            asked = metric(lists, None, None, evaluation)
+            golden.attempt(
+                case,
+                "%s%s@%d" % (metric.name(), option, k),
+                lambda m=asked: (m.eval(), m.eval_user_metric()),
+            )
