@@ -41,11 +41,18 @@ def _is_listing(data: object) -> bool:
     )
 
 
-# The first form that recognises the data reads it.
+# The first form that recognises the data reads it. Some are two things at once: a SciPy matrix may
+# be a dict, a reader of Arrow batches is an iterator, a Series is an array. So containers of
+# Python come after the named packages, and arrays last.
 FORMS = (
     Form("a path", lambda data: isinstance(data, str | Path), from_path),
     Form("a Polars DataFrame", lambda data: isinstance(data, pl.DataFrame), from_polars),
     Form("a Polars LazyFrame", lambda data: isinstance(data, pl.LazyFrame), from_lazy),
+    Form(
+        "a Polars Series",
+        lambda data: isinstance(data, pl.Series),
+        lambda data, side: from_listing(data.to_list(), side, "polars Series"),
+    ),
     Form("a pandas DataFrame", lambda data: made_by(data, "pandas", "DataFrame"), from_pandas),
     Form(
         "a pandas Series of lists",
@@ -53,24 +60,24 @@ FORMS = (
         from_pandas_series,
     ),
     Form(
+        "a SciPy sparse matrix (users × items)",
+        lambda data: type(data).__module__.startswith("scipy.sparse"),
+        from_sparse,
+    ),
+    Form(
         "a dict {user: [items]} or {user: {item: number}}",
         lambda data: isinstance(data, Mapping),
         from_mapping,
     ),
-    Form("a list of lists", _is_listing, from_listing),
     Form(
         "a DuckDB relation", lambda data: made_by(data, "duckdb", "DuckDBPyRelation"), from_duckdb
-    ),
-    Form(
-        "a SciPy sparse matrix (users × items)",
-        lambda data: type(data).__module__.startswith("scipy.sparse"),
-        from_sparse,
     ),
     Form(
         "an Arrow table (anything with __arrow_c_stream__)",
         lambda data: hasattr(data, "__arrow_c_stream__"),
         from_arrow,
     ),
+    Form("a list of lists", _is_listing, from_listing),
     Form(
         "an array of item ids (users × k)",
         lambda data: hasattr(data, "__array__"),

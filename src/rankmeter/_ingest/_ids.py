@@ -18,9 +18,9 @@ from rankmeter.errors import IdTypeError, InvalidValueError
 
 __all__ = ["ids", "is_null", "kinds"]
 
-_MAX_INT = 2**63 - 1
-# The largest whole number up to which a float type skips none.
-_FLOAT_LIMIT: dict[pl.DataType, int] = {pl.Float64(): 2**53, pl.Float32(): 2**24}
+# The largest whole number up to which a float type skips none; Float16 exists since Polars 2.
+_EXACT: dict[pl.DataType, int] = {pl.Float64(): 2**53, pl.Float32(): 2**24}
+_EXACT_FLOAT16 = 2**11
 
 
 def ids(
@@ -91,17 +91,12 @@ def _canonical(
 
 
 def _integers(series: pl.Series, role: str, source: str) -> pl.Series:
-    if series.dtype in (pl.UInt64, pl.Int128) or series.dtype == getattr(pl, "UInt128", None):
-        low, high = series.min(), series.max()
-        if (
-            isinstance(low, int)
-            and isinstance(high, int)
-            and not -_MAX_INT <= low <= high <= _MAX_INT
-        ):
-            if low >= 0 and high < 2**64:
-                return series.cast(pl.UInt64)
-            raise _too_wide(role, source, high if high > _MAX_INT else low)
-    return series.cast(pl.Int64)
+    for dtype in (pl.Int64, pl.UInt64):
+        fitting = series.cast(dtype, strict=False)
+        if fitting.null_count() == 0:
+            return fitting
+    outside = series.filter(series.cast(pl.Int64, strict=False).is_null())
+    raise _too_wide(role, source, outside[0])
 
 
 def _whole(series: pl.Series, role: str, source: str) -> pl.Series:
@@ -114,7 +109,9 @@ def _whole(series: pl.Series, role: str, source: str) -> pl.Series:
             f"{len(broken)} of {len(series)} {role} ids of {source} are not whole numbers, for "
             f"example {short(broken[0])}; ids are integers or strings. Is this the right column?"
         )
-    limit = _FLOAT_LIMIT.get(series.dtype, _MAX_INT)
+    if series.dtype.is_decimal():
+        return series.cast(pl.Int128)
+    limit = _EXACT.get(series.dtype, _EXACT_FLOAT16)
     wide = series.filter(series.abs() > limit)
     if len(wide):
         raise IdTypeError(

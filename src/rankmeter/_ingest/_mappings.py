@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -84,4 +84,6 @@ def _columns(data: Mapping[Any, Any], source: str) -> Columns | None:
 
 
 def _is_scalar(value: object) -> bool:
-    return isinstance(value, str | bytes) or not hasattr(value, "__len__")
+    if isinstance(value, str | bytes):
+        return True
+    return not (hasattr(value, "__len__") or isinstance(value, Iterator))

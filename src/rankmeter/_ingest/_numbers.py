@@ -117,6 +117,8 @@ def typed(column: Column, name: str, *, untyped: bool = False) -> pl.Series:
 
 
 def _read_or_kept(text: pl.Series, name: str) -> pl.Series:
+    if text.str.contains(r"^[-+]?0\d").any():
+        return text  # 007 is a name
     read = text.cast(pl.Float64, strict=False)
     if read.null_count() > text.null_count() and name == "time":
         try:

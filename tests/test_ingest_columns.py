@@ -1,0 +1,205 @@
+"""Which column is the user, the item, the score, the rank, the gain."""
+
+import pandas as pd
+import polars as pl
+import pytest
+
+from rankmeter._ingest import read_interactions, read_rankings, read_truth
+from rankmeter._ingest._columns import SYNONYMS, plain
+from rankmeter.errors import ColumnError, UsageError
+
+SPELLINGS = {
+    "user": "user user_id uid userid query_id qid q_id query userID topic session session_id "
+    "USER User_Id user-id",
+    "item": "item item_id iid doc_id docid docno itemID doc document movieId movie_id product_id "
+    "ITEM Item-ID",
+    "score": "score rating prediction pred SCORE Rating",
+    "rank": "rank Rank RANK",
+    "gain": "relevance rel gain label rating grade Relevance",
+}
+
+
+def frame(**columns):
+    return pl.DataFrame(columns)
+
+
+@pytest.mark.parametrize("name", SPELLINGS["user"].split())
+def test_the_user_goes_by_many_names(name):
+    assert read_rankings(pl.DataFrame({name: [7], "item": ["a"]})).frame.rows() == [(7, "a")]
+
+
+@pytest.mark.parametrize("name", SPELLINGS["item"].split())
+def test_the_item_goes_by_many_names(name):
+    assert read_rankings(pl.DataFrame({name: [7], "user": ["a"]})).frame.rows() == [("a", 7)]
+
+
+@pytest.mark.parametrize("name", SPELLINGS["score"].split())
+def test_the_score_goes_by_many_names(name):
+    data = pl.DataFrame({"user": [1], "item": [2], name: [3]})
+    assert read_rankings(data).frame.rows(named=True) == [{"user": 1, "item": 2, "score": 3.0}]
+
+
+@pytest.mark.parametrize("name", SPELLINGS["rank"].split())
+def test_the_rank_goes_by_its_name(name):
+    data = pl.DataFrame({"user": [1], "item": [2], name: [3]})
+    assert read_rankings(data).frame.rows(named=True) == [{"user": 1, "item": 2, "rank": 3.0}]
+    assert read_rankings(data).order == "rank"
+
+
+@pytest.mark.parametrize("name", SPELLINGS["gain"].split())
+def test_the_gain_goes_by_many_names(name):
+    data = pl.DataFrame({"user": [1], "item": [2], name: [3]})
+    assert read_truth(data).frame.rows() == [(1, 2, 3.0)]
+
+
+@pytest.mark.parametrize("name", ["time", "timestamp", "ts", "date", "datetime", "unix_time"])
+def test_the_time_goes_by_many_names(name):
+    data = pl.DataFrame({"user": [1], "item": [2], name: [3]})
+    assert read_interactions(data).columns == ["user", "item", "time"]
+
+
+def test_synonyms_are_stored_as_they_are_compared():
+    for names in SYNONYMS.values():
+        assert {plain(name) for name in names} == names
+
+
+def test_a_score_is_no_gain_and_a_gain_is_no_score():
+    data = frame(user=[1], item=[2], score=[0.5], relevance=[3])
+
+    assert read_truth(data).frame["gain"].to_list() == [3.0]
+    assert read_rankings(data).frame["score"].to_list() == [0.5]
+    assert read_truth(data.drop("relevance")).counts["assumed_gains"] == 1
+
+
+def test_a_rating_is_a_score_in_rankings_and_a_gain_in_truth():
+    data = frame(user=[1], item=[2], rating=[4.5])
+
+    assert read_rankings(data).frame.columns == ["user", "item", "score"]
+    assert read_truth(data).frame.columns == ["user", "item", "gain"]
+
+
+def test_other_columns_are_not_looked_at():
+    data = frame(user=[1], item=[2], title=[None], genres=[["x"]], geo=[{"a": 1}])
+
+    assert read_rankings(data).frame.columns == ["user", "item"]
+
+
+def test_an_explicit_column_wins_over_the_synonyms():
+    data = frame(user=[1], item=[2], person=[3], thing=[4], score=[5], value=[6])
+    table = read_rankings(data, columns={"user": "person", "item": "thing", "score": "value"})
+
+    assert table.frame.rows() == [(3, 4, 6.0)]
+
+
+def test_an_explicit_column_is_not_taken_for_another_role():
+    """`rating` named as the score leaves `relevance` alone as the gain of nobody."""
+    data = frame(user=[1], topic=["x"], item=[2])
+    assert read_rankings(data, columns={"user": "topic"}).frame.rows() == [("x", 2)]
+    assert read_rankings(data, columns={"item": "topic", "user": "user"}).frame.rows() == [(1, "x")]
+
+
+def test_roles_of_the_other_side_are_allowed_because_one_mapping_serves_both():
+    columns = {"user": "u", "gain": "points", "score": "s"}
+    rankings, truth = frame(u=[1], item=[2], s=[3]), frame(u=[1], item=[2], points=[4])
+
+    assert read_rankings(rankings, columns=columns).frame.rows() == [(1, 2, 3.0)]
+    assert read_truth(truth, columns=columns).frame.rows() == [(1, 2, 4.0)]
+    assert read_truth({1: [2]}, columns=columns).frame.rows() == [(1, 2, 1.0)]
+
+
+def test_ranks_decide_over_scores_unless_the_score_is_named():
+    data = frame(user=[1, 1], item=[2, 3], rank=[2, 1], score=[0.9, 0.1])
+    by_rank = read_rankings(data)
+
+    assert by_rank.order == "rank"
+    assert by_rank.frame["rank"].to_list() == [2.0, 1.0]
+    assert by_rank.counts == {"rows": 2, "scores_beside_ranks": 2}
+    assert read_rankings(data, columns={"score": "score"}).order == "score"
+    assert read_rankings(data, columns={"score": "score"}).counts == {"rows": 2}
+    assert read_rankings(data, columns={"rank": "rank"}).order == "rank"
+    assert read_rankings(data, columns={"rank": "rank", "score": "score"}).order == "rank"
+
+
+@pytest.mark.parametrize(
+    ("columns", "role", "candidates"),
+    [
+        (["user_id", "uid", "item"], "user", ["'user_id', 'uid'"]),
+        (["user", "docid", "docno"], "item", ["'docid', 'docno'"]),
+        (["user", "item", "rating", "prediction"], "score", ["'rating', 'prediction'"]),
+        (["user", "item", "rank", "Rank"], "rank", ["'rank', 'Rank'"]),
+    ],
+)
+def test_two_candidates_for_a_role_are_an_error_that_shows_what_to_write(columns, role, candidates):
+    with pytest.raises(ColumnError) as caught:
+        read_rankings(pl.DataFrame({name: [1] for name in columns}))
+    for word in [f"could be the {role}", *candidates, f"columns={{'{role}': "]:
+        assert word in str(caught.value)
+
+
+def test_two_candidates_for_the_gain_are_an_error():
+    with pytest.raises(ColumnError, match="could be the gain: 'rating', 'relevance'"):
+        read_truth(frame(user=[1], item=[2], rating=[3], relevance=[4]))
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (frame(usr=[1], item=[2]), ["no column for the user", "'usr', 'item'", "columns={'user'"]),
+        (frame(user=[1], thing=[2]), ["no column for the item", "'user', 'thing'"]),
+        (pl.DataFrame(), ["no column for the user", "columns are none"]),
+        (pd.DataFrame([[1, 2]]), ["no column for the user", "'0', '1'"]),
+        (
+            pd.DataFrame({"user_id": [1], "item": [2]}).set_index("user_id"),
+            ["no column for the user", "'user_id' is in the index", ".reset_index()"],
+        ),
+    ],
+)
+def test_a_missing_column_is_named_beside_those_that_are_there(data, words):
+    for read in (read_rankings, read_truth):
+        with pytest.raises(ColumnError) as caught:
+            read(data)
+        for word in words:
+            assert word in str(caught.value)
+
+
+def test_a_column_that_does_not_exist_brings_near_matches():
+    with pytest.raises(ColumnError, match=r"'costumer'.*Did you mean 'customer'\?"):
+        read_rankings(frame(customer=[1], item=[2]), columns={"user": "costumer"})
+
+
+def test_an_unknown_role_brings_near_matches():
+    with pytest.raises(UsageError, match=r"key 'users'.*Did you mean 'user'"):
+        read_rankings(frame(user=[1], item=[2]), columns={"users": "user"})
+
+
+def test_columns_must_be_a_mapping():
+    with pytest.raises(UsageError, match=r"columns= is \['user'\]"):
+        read_rankings(frame(user=[1], item=[2]), columns=["user"])
+
+
+def test_columns_of_the_same_name_are_ambiguous():
+    data = pd.DataFrame([[1, 2, 3]], columns=["user", "user", "item"])
+    with pytest.raises(ColumnError, match="'user', 'user'"):
+        read_rankings(data)
+    with pytest.raises(ColumnError, match="names 2 columns"):
+        read_rankings(data, columns={"user": "user"})
+
+
+def test_names_that_are_no_strings_can_be_named():
+    assert read_rankings(pd.DataFrame([[1, 2]]), columns={"user": 0, "item": 1}).frame.rows() == [
+        (1, 2)
+    ]
+
+
+def test_another_column_may_not_lose_its_name_to_a_role():
+    data = frame(user=["x"], customer=[1], item=[2])
+    with pytest.raises(ColumnError, match="another column called 'user'"):
+        read_interactions(data, columns={"user": "customer"})
+
+
+def test_duckdb_names_are_quoted():
+    duckdb = pytest.importorskip("duckdb")
+    relation = duckdb.sql("""SELECT 1 AS "the ""user", 2 AS "select" """)
+
+    table = read_rankings(relation, columns={"user": 'the "user', "item": "select"})
+    assert table.frame.rows() == [(1, 2)]
