@@ -1,8 +1,9 @@
 """Run one recording script inside its tool's environment and write what the tool answered.
 
-``python golden.py TOOL OUTPUT`` loads ``record/TOOL.py``, which offers ``VERSION`` (the version
-that really runs), ``PACKAGES`` (others whose version may matter) and ``record(golden)``. The
+``python golden.py TOOL SCRIPT OUTPUT`` loads ``record/SCRIPT.py``, which offers ``VERSION`` (the
+version that really runs), ``PACKAGES`` (others whose version may matter) and ``record(golden)``. The
 scripts are loaded by path, not imported by name, because most are called like the tool they import.
+A script whose tool no registry carries finds the path of that tool in ``$TOOL_SOURCE``.
 
 Standard library only, Python 3.8 or later.
 """
@@ -117,17 +118,17 @@ def dump(value):
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
 
 
-def load(tool):
-    path = os.path.join(HERE, "record", tool + ".py")
-    spec = importlib.util.spec_from_file_location("record_" + tool.replace("-", "_"), path)
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    return script
+def load(script):
+    path = os.path.join(HERE, "record", script + ".py")
+    spec = importlib.util.spec_from_file_location("recording_script", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-def main(tool, output):
+def main(tool, script, output):
     sys.dont_write_bytecode = True
-    script = load(tool)
+    script = load(script)
     golden = Golden(tool)
     script.record(golden)
     text = "\n".join(golden.lines(script.VERSION, script.PACKAGES)) + "\n"

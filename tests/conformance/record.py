@@ -64,8 +64,12 @@ def environment(tool: str, wanted: dict) -> Path:
 
 def record(tool: str, wanted: dict, output: Path) -> None:
     """Let `tool` answer all inputs and write its golden to `output`."""
-    command = [environment(tool, wanted), HERE / "golden.py", tool, output]
-    subprocess.run(command, check=True, env={**os.environ, "PYTHONHASHSEED": "0"})
+    script = wanted.get("script", tool)
+    variables = {**os.environ, "PYTHONHASHSEED": "0"}
+    if needs := wanted.get("needs"):
+        variables["TOOL_SOURCE"] = os.environ[needs]
+    command = [environment(tool, wanted), HERE / "golden.py", tool, script, output]
+    subprocess.run(command, check=True, env=variables)
 
 
 def differences(stored: object, fresh: object, where: str = "") -> list[str]:

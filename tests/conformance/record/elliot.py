@@ -14,15 +14,13 @@ from importlib.metadata import version
 
 import inputs
 
-SOURCE = os.environ["ELLIOT_SOURCE"]
+SOURCE = os.environ["TOOL_SOURCE"]
 for name in ("elliot", "elliot.evaluation"):
     package = types.ModuleType(name)
     package.__path__ = [os.path.join(SOURCE, *name.split("."))]
     sys.modules[name] = package
 
-from elliot.evaluation.metrics.accuracy import (  # noqa: E402
-    f1, hit_rate, map, mar, mrr, ndcg, precision, recall,
-)  # fmt: skip
+from elliot.evaluation import metrics  # noqa: E402
 from elliot.evaluation.relevance.relevance import Relevance  # noqa: E402
 
 VERSION = subprocess.run(
@@ -34,8 +32,7 @@ VERSION = subprocess.run(
 PACKAGES = {"numpy": version("numpy")}
 
 METRICS = [
-    ndcg.NDCG, ndcg.NDCGRendle2020, precision.Precision, recall.Recall, hit_rate.HR, mrr.MRR,
-    map.MAP, mar.MAR, f1.F1,
+    "nDCG", "nDCGRendle2020", "Precision", "Recall", "HR", "MRR", "MAP", "MAR", "F1",
 ]  # fmt: skip
 
 
@@ -56,9 +53,9 @@ def keep(golden, case, option, threshold):
     for k in case["ks"]:
         evaluation = types.SimpleNamespace(relevance=Relevance(truth, threshold), cutoff=k)
         for metric in METRICS:
-            asked = metric(lists, None, None, evaluation)
+            asked = metrics.parse_metric(metric)(lists, None, None, evaluation)
             golden.attempt(
                 case,
-                "%s%s@%d" % (metric.name(), option, k),
+                "%s%s@%d" % (metric, option, k),
                 lambda m=asked: (m.eval(), m.eval_user_metric()),
             )
