@@ -181,7 +181,7 @@ def nerr(ranking, truth, k, max_gain, gain="linear"):
 
 def value(name, ranking, truth, k=None, **options):
     """One metric of one ranking without ties; NaN where it is undefined."""
-    if not relevant(truth) and name not in ("accuracy", "rbp_residual"):
+    if not relevant(truth) and name != "accuracy":
         return NAN
     return globals()[name](ranking, truth, k, **options)
 

@@ -47,7 +47,42 @@ _METRICS = {
 }
 
 __version__ = "0.1.0"
-__all__ = sorted([*_HOMES, *_MODULES, *_METRICS])  # noqa: PLE0605 - a list, built
+__all__ = [
+    "AP",
+    "CG",
+    "DCG",
+    "DEFAULT_METRICS",
+    "ERR",
+    "MAP",
+    "MRR",
+    "NDCG",
+    "NERR",
+    "RBP",
+    "RR",
+    "Accuracy",
+    "Description",
+    "Estimate",
+    "FBeta",
+    "HitRate",
+    "MeanRank",
+    "Metric",
+    "Plan",
+    "Precision",
+    "RBPResidual",
+    "RPrecision",
+    "Recall",
+    "Split",
+    "Summary",
+    "baselines",
+    "datasets",
+    "describe",
+    "errors",
+    "evaluate",
+    "metric",
+    "metrics",
+    "splits",
+    "testing",
+]
 
 if TYPE_CHECKING:
     from rankmeter import baselines, datasets, errors, metrics, splits, testing

@@ -57,7 +57,9 @@ class _Ranked:
     offsets: IntArray  # where each user's rows begin in `order`
 
 
-def align(rankings: Table, truth: Table, choices: Alignment, *, no_overlap: str = "error") -> Aligned:
+def align(
+    rankings: Table, truth: Table, choices: Alignment, *, no_overlap: str = "error"
+) -> Aligned:
     """Find the hits.
 
     Parameters
@@ -126,7 +128,7 @@ class _Codes:
         if users.dtype.is_integer() and self.n:
             low, high = int(users[0]), int(users[-1])
             # Integer ids that lie close together need no hashing, only a table.
-            if -(2**62) < low and high < 2**62 and high - low < 4 * self.n + 1_000_000:
+            if low > -(2**62) and high < 2**62 and high - low < 4 * self.n + 1_000_000:
                 self.low = low
                 self.table = np.full(high - low + 1, -1, dtype=np.int64)
                 self.table[users.to_numpy().astype(np.int64) - low] = np.arange(self.n)
@@ -152,7 +154,9 @@ class _Codes:
 def _universe(rankings: Table, truth: Table) -> pl.Series:
     parts = [truth.frame["user"], truth.empty_users, rankings.frame["user"], rankings.empty_users]
     dtype = parts[0].dtype if len(parts[0]) else parts[2].dtype
-    return pl.concat([p.cast(dtype).unique() for p in parts if len(p)] or [parts[0]]).unique().sort()
+    return (
+        pl.concat([p.cast(dtype).unique() for p in parts if len(p)] or [parts[0]]).unique().sort()
+    )
 
 
 def _has_duplicates(frame: pl.DataFrame) -> bool:
@@ -233,8 +237,8 @@ def _group(frame: pl.DataFrame, code: _Codes, by: str, choices: Alignment) -> _R
         whole = np.floor(value) == value
         if not whole.all():
             raise InvalidValueError(
-                f"ranks are whole numbers from 1 up, found {value[~whole][0]}; if higher values are "
-                "better pass the column as score: columns={'score': …}"
+                f"ranks are whole numbers from 1 up, found {value[~whole][0]}; if higher is better, "
+                "pass the column as score: columns={'score': …}"
             )
     offsets = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=code.n))))
     return _Ranked(user, value, by == "rank", _by_user(user), offsets)
@@ -361,7 +365,9 @@ def _places(frame: pl.DataFrame, row: IntArray, ranked: _Ranked, rule: str) -> I
     assert ranked.value is not None
     # −0.0 and 0.0 are equal scores with different bits: adding 0.0 makes them one.
     bits = (ranked.value + 0.0).view(np.int64)
-    table = pl.DataFrame({"user": ranked.user, "bits": bits, "item": frame["item"]}).with_row_index()
+    table = pl.DataFrame(
+        {"user": ranked.user, "bits": bits, "item": frame["item"]}
+    ).with_row_index()
     runs = table[row].select("user", "bits").unique()
     members = table.join(runs, on=["user", "bits"], how="semi")
     by = "index" if rule == "input" else "item"

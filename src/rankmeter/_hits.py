@@ -16,13 +16,30 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FloatArray", "Groups", "Hits", "IntArray"]
+__all__ = ["FloatArray", "Groups", "Hits", "IntArray", "ratio"]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 """One float per user, per hit or per rank."""
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 """One integer per user or per hit."""
+
+
+def ratio(part: FloatArray, whole: npt.ArrayLike, *, nothing: float = 0.0) -> FloatArray:
+    """``part / whole``, and `nothing` where the whole is 0.
+
+    Parameters
+    ----------
+    part : float64 array
+    whole : array_like
+        Of the same shape, or one number; 0 or more.
+    nothing : float
+        What nothing of nothing is.
+    """
+    below = np.asarray(whole, dtype=np.float64)
+    result: FloatArray = np.full(part.shape, nothing)
+    np.divide(part, below, out=result, where=below > 0)
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +118,7 @@ class Hits:
         user = np.repeat(np.arange(counts.size), counts)
         if np.any((user[1:] == user[:-1]) & (gain[1:] > gain[:-1])):
             gain = gain[np.lexsort((-gain, user))]
-        rank = np.arange(gain.size) - offsets[user] + 1.0
+        rank = (np.arange(gain.size) - offsets[user] + 1).astype(np.float64)
         return cls(offsets, rank, gain, counts, counts)
 
     @property
@@ -123,11 +140,12 @@ class Hits:
     @cached_property
     def nth(self) -> FloatArray:
         """Which hit of its user each one is: 1, 2, …; hits of equal rank share their mean."""
-        nth = np.arange(self.rank.size) - self.offsets[self.user] + 1.0
+        place = np.arange(self.rank.size) - self.offsets[self.user] + 1
+        nth = place.astype(np.float64)
         same = (self.rank[1:] == self.rank[:-1]) & (self.user[1:] == self.user[:-1])
         if same.any():
             run = np.concatenate(([0], np.cumsum(~same)))
-            nth = (np.bincount(run, nth) / np.bincount(run))[run]
+            nth = (np.bincount(run, nth) / np.bincount(run))[run].astype(np.float64)
         return nth
 
     @cached_property
@@ -166,7 +184,8 @@ class Hits:
         Summed in order of rank, so that a value never depends on the other users of the block.
         """
         where = self.user if user is None else user
-        return np.bincount(where, weights=values, minlength=self.n_users)
+        total = np.bincount(where, weights=values, minlength=self.n_users)
+        return total.astype(np.float64, copy=False)  # counts nothing in integers
 
     def within(self, k: float | IntArray | None) -> FloatArray:
         """1 for each hit in the top k, 0 for the others; in an open tie, the probability.

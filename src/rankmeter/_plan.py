@@ -265,9 +265,7 @@ def resolve(
     top = {name: chosen.pop(name) for name in ("bad_scores", "no_overlap") if name in chosen}
     for name, value in top.items():
         _check_choice(Plan, name, value)
-    entries = [
-        _resolve_metric(one, convention, chosen, n_items) for one in parse_metrics(metrics)
-    ]
+    entries = [_resolve_metric(one, convention, chosen, n_items) for one in parse_metrics(metrics)]
     return Plan(convention.name, tuple(entries), confidence=confidence, **top)
 
 

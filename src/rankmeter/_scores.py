@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -90,18 +91,19 @@ class Scores:
         if users.n_unique() != len(users):
             raise DataError("a user is in two blocks: cut the data by user, not by row")
 
-        def join(of: Callable[[Scores], npt.NDArray[np.generic]]) -> npt.NDArray[np.generic]:
-            return np.concatenate([of(part) for part in parts])[order]
+        def join(of: Callable[[Scores], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+            joined: npt.NDArray[Any] = np.concatenate([of(part) for part in parts])[order]
+            return joined
 
         labels = list(parts[0].values)
         names = sorted({name for part in parts for name in part.counts})
         return cls(
             users,
             {label: join(lambda p, label=label: p.values[label]) for label in labels},  # type: ignore[misc]
-            join(lambda p: p.in_truth).astype(bool),
-            join(lambda p: p.in_rankings).astype(bool),
+            join(lambda p: p.in_truth),
+            join(lambda p: p.in_rankings),
             {
-                label: join(lambda p, label=label: p.has_hit[label]).astype(bool)  # type: ignore[misc]
+                label: join(lambda p, label=label: p.has_hit[label])  # type: ignore[misc]
                 for label in labels
             },
             {name: sum(part.counts.get(name, 0) for part in parts) for name in names},

@@ -117,7 +117,7 @@ class Summary(Mapping[str, Estimate]):
         for entry in self.plan.metrics:
             averaged = self.scores.averaged(entry)
             column = np.full(n, np.nan)
-            column[averaged.users] = averaged.values
+            column[averaged.users] = averaged.values  # noqa: PD011 - not a frame
             used[averaged.users] = True
             columns[entry.label] = column
         frame = pl.DataFrame({"user": self.scores.users, **columns})
@@ -200,7 +200,7 @@ class Summary(Mapping[str, Estimate]):
         for name in ("dropped_scores", "duplicate_items_dropped", "duplicate_items_counted",
                      "duplicate_judgements_merged"):  # fmt: skip
             if counts.get(name):
-                notes.append(f"{counts[name]:,} {name.replace('_', ' ')}")
+                notes.append(f"{counts[name]:,} {name.replace('_', ' ')}")  # noqa: PERF401
         return tuple(notes)
 
     def to_markdown(self) -> str:
@@ -241,13 +241,20 @@ def summarise(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Summary:
     estimates = {}
     for entry in plan.metrics:
         averaged = scores.averaged(entry)
-        values = averaged.values
+        values = averaged.values  # noqa: PD011 - not a frame
         n = values.size
         mean = float(values.mean()) if n else math.nan
         std = float(values.std(ddof=1)) if n > 1 else math.nan
         half = t_quantile((1 + plan.confidence) / 2, n - 1) * std / math.sqrt(n) if n > 1 else std
         estimates[entry.label] = Estimate(
-            entry.label, mean, mean - half, mean + half, std, n, averaged.undefined, averaged.missing
+            entry.label,
+            mean,
+            mean - half,
+            mean + half,
+            std,
+            n,
+            averaged.undefined,
+            averaged.missing,
         )
     return Summary(plan, scores, {**scores.counts, **counts}, estimates)
 

@@ -3,7 +3,7 @@
 ::
 
     RankmeterError
-    ├── UsageError (ValueError)             a wrong option, metric or combination of them · exit code 2
+    ├── UsageError (ValueError)             a wrong option, metric or combination · exit code 2
     │   └── UnknownMetricError              a name that no metric has
     ├── DataError (ValueError)              something in the data · exit code 3
     │   ├── ColumnError                     a column is missing or several could be meant

@@ -18,8 +18,8 @@ from rankmeter.metrics.setwise import (
 
 __all__ = [
     "METRICS",
-    "Metric",
     "SYNONYMS",
+    "Metric",
     "Option",
     "Spec",
     "accuracy",

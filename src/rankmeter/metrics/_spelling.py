@@ -199,13 +199,13 @@ def _read(text: str) -> list[Metric]:
             continue
         key, equals, value = (part.strip() for part in pair.partition("="))
         if not equals:
-            raise UsageError(f"cannot read the option {pair.strip()!r} of {text!r}: write name=value")
+            raise UsageError(
+                f"cannot read the option {pair.strip()!r} of {text!r}: write name=value"
+            )
         options[key] = value
     base = base(**options)
-    if match["k"] is None:
-        found = [base]
-    else:
-        found = [base @ int(k) for k in match["k"].split(",")]
+    cutoffs = match["k"].split(",") if match["k"] else []
+    found = [base @ int(k) for k in cutoffs] or [base]
     return [_labelled(one, label) for one in found]
 
 
@@ -256,7 +256,9 @@ def _checked(name: str, option: Option, value: Any) -> Any:
         expected.append({"int": "a whole number", "float": "a number"}[option.type.__name__])
     if option.optional:
         expected.append("none")
-    raise UsageError(f"option {option.name} of {name} must be {' or '.join(expected)}, got {value!r}")
+    raise UsageError(
+        f"option {option.name} of {name} must be {' or '.join(expected)}, got {value!r}"
+    )
 
 
 def _spell(value: Any) -> str:

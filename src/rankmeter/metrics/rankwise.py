@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from rankmeter._hits import FloatArray, Groups, Hits, IntArray
+from rankmeter._hits import FloatArray, Groups, Hits, IntArray, ratio
 from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import register
 
@@ -97,7 +97,7 @@ def ap(
         if k is not None:
             whole = np.minimum(whole, k)
     total = _precision_at_hits(hits, k)
-    return np.divide(total, whole, out=np.zeros_like(total), where=whole > 0)
+    return ratio(total, whole)
 
 
 def _precision_at_hits(hits: Hits, k: int | None) -> FloatArray:
@@ -123,19 +123,19 @@ def _expected_precision(
     harmonic = _harmonic(int((above + inside).max(initial=0)))
     reciprocal = harmonic[above + inside] - harmonic[above]
     reciprocal = np.where(inside == 1, 1.0 / (above + 1.0), reciprocal)
-    others = np.divide(m - 1.0, n - 1.0, out=np.zeros_like(n), where=n > 1)
+    others = ratio(m - 1.0, n - 1.0)
     later = inside - (above + 1.0) * reciprocal  # Σ (i - 1) / (above + i)
     later = np.where(inside <= 1, 0.0, later)
-    return np.where(inside > 0, m / np.maximum(n, 1.0), 0.0) * (
-        (groups.before + 1.0) * reciprocal + others * later
-    )
+    chance = np.where(inside > 0, ratio(m, n), 0.0)
+    expected: FloatArray = chance * ((groups.before + 1.0) * reciprocal + others * later)
+    return expected
 
 
 def _ap_per_hit(hits: Hits, k: int | None) -> FloatArray:
     """Σ of the precision at hits in the top k, divided by the number of these hits."""
     if not hits.tied:
         total, found = _precision_at_hits(hits, k), hits.sum(hits.within(k))
-        return np.divide(total, found, out=np.zeros_like(total), where=found > 0)
+        return ratio(total, found)
     # How many hits are found is itself random, but only in the one group that straddles k:
     # sum over their number j, which is hypergeometric.
     groups = hits.groups
@@ -144,7 +144,7 @@ def _ap_per_hit(hits: Hits, k: int | None) -> FloatArray:
     sure = np.where(whole, _expected_precision(groups, groups.size, groups.hits, inside), 0.0)
     total = hits.sum(sure, groups.user)
     found = hits.sum(np.where(whole, groups.hits, 0).astype(np.float64), groups.user)
-    result = np.divide(total, found, out=np.zeros_like(total), where=found > 0)
+    result = ratio(total, found)
     split = np.flatnonzero(~whole & (inside > 0))
     for index in split:
         n, m, t = int(groups.size[index]), int(groups.hits[index]), int(inside[index])
@@ -157,12 +157,12 @@ def _ap_per_hit(hits: Hits, k: int | None) -> FloatArray:
         places = np.full(j.size, t)
         extra = _expected_precision(one, places, j, places)
         count = found[user] + j
-        value = np.divide(total[user] + extra, count, out=np.zeros(j.size), where=count > 0)
+        value = ratio(total[user] + extra, count)
         result[user] = chance @ value
     return result
 
 
-def _row(groups: Groups, index: int) -> list[IntArray]:
+def _row(groups: Groups, index: np.intp) -> list[IntArray]:
     """One group, as arrays of length 1 in the order of the fields."""
     fields = (groups.user, groups.above, groups.size, groups.hits, groups.before, groups.start)
     return [part[index : index + 1] for part in fields]
@@ -185,10 +185,12 @@ def _mean_precision(hits: Hits, k: int | None) -> FloatArray:
         spread = places * top - (total[np.maximum(high, low - 1)] - total[low - 1])
         share = spread / (hits.rank_high - low + 1)
     value = hits.sum(share)
-    return np.divide(value, last, out=np.zeros_like(value), where=last > 0)
+    return ratio(value, last)
 
 
-@register("Reciprocal rank", synonyms=("mrr", "recip_rank", "reciprocal_rank", "mean_reciprocal_rank"))
+@register(
+    "Reciprocal rank", synonyms=("mrr", "recip_rank", "reciprocal_rank", "mean_reciprocal_rank")
+)
 def rr(hits: Hits, k: int | None = None) -> FloatArray:
     """One over the rank of the first hit; 0 if there is none in the top k.
 
@@ -249,7 +251,7 @@ def _expected_first(
     value = chance * weight(rank)
     if k is not None:
         value = np.where(rank <= k, value, 0.0)
-    return np.bincount(groups.user[lead][row], weights=value, minlength=hits.n_users)
+    return hits.sum(value, groups.user[lead][row])
 
 
 @register("Mean rank", low=1.0, high=math.inf, increasing=False, synonyms=("mr",))
@@ -291,9 +293,7 @@ def mean_rank(
     Ranks 1, 3, 3, 5 and 2 have the mean 14/5.
 
     >>> import rankmeter as rm
-    >>> lists = ["Axxxx", "xxAxx", "xxAxx", "xxxxA", "xAxxx"]
-    >>> lists = [[item + str(i) if item == "x" else item for i, item in enumerate(x)] for x in lists]
-    >>> rm.evaluate(lists, [{"A"}] * 5, "mean_rank")["mean_rank"].mean
+    >>> rm.evaluate([list("abcde")] * 5, [{"a"}, {"c"}, {"c"}, {"e"}, {"b"}], "mr")["mr"].mean
     2.8
     """
     length = hits.n_ranked if k is None else np.minimum(hits.n_ranked, k)
@@ -304,13 +304,9 @@ def mean_rank(
         total = hits.sum(hits.weigh(lambda rank: rank, k))
         found = hits.sum(hits.within(k))
         if worst is not None:
-            return np.divide(
-                total + (hits.n_relevant - found) * worst,
-                hits.n_relevant,
-                out=np.full(hits.n_users, np.nan),
-                where=hits.n_relevant > 0,
-            )
-        return np.divide(total, found, out=np.full(hits.n_users, np.nan), where=found > 0)
+            missed = hits.n_relevant - found
+            return ratio(total + missed * worst, hits.n_relevant, nothing=np.nan)
+        return ratio(total, found, nothing=np.nan)
     if hits.tied:
         rank = _expected_first(hits, lambda rank: rank, k)
         chance = _expected_first(hits, np.ones_like, k)
@@ -319,7 +315,7 @@ def mean_rank(
         rank = np.where(chance > 0, hits.first, 0.0)
     if worst is not None:
         return rank + (1.0 - chance) * worst
-    return np.divide(rank, chance, out=np.full(hits.n_users, np.nan), where=chance > 0)
+    return ratio(rank, chance, nothing=np.nan)
 
 
 @register("Discounted cumulative gain", high=math.inf)
@@ -419,7 +415,10 @@ def ndcg(
         perfect = hits if hits.ideal is None else hits.ideal
         best = dcg(perfect, None if ideal == "uncut" else k, gain=gain, discount=discount)
     nothing = 0.0 if ideal in ("retrieved", "ones") else np.nan
-    return np.divide(value, best, out=np.full(hits.n_users, nothing), where=best != 0)
+    # Negative gains can make an ideal negative: only an ideal of nothing is undefined.
+    result: FloatArray = np.full(hits.n_users, nothing)
+    np.divide(value, best, out=result, where=best != 0)
+    return result
 
 
 def _share(gain: FloatArray, max_gain: float | None) -> FloatArray:
@@ -428,7 +427,9 @@ def _share(gain: FloatArray, max_gain: float | None) -> FloatArray:
         return np.ones_like(gain)
     if max_gain <= 0 or gain.max(initial=0.0) > max_gain:
         found = gain.max(initial=0.0)
-        raise UsageError(f"max_gain must be positive and the largest gain; {max_gain}, found {found}")
+        raise UsageError(
+            f"max_gain must be positive and the largest gain; {max_gain}, found {found}"
+        )
     return gain / max_gain
 
 
@@ -546,7 +547,11 @@ def rbp_residual(
 
 @register("Expected reciprocal rank", synonyms=("expected_reciprocal_rank",))
 def err(
-    hits: Hits, k: int | None = None, *, max_gain: float, gain: Literal["linear", "binary"] = "linear"
+    hits: Hits,
+    k: int | None = None,
+    *,
+    max_gain: float,
+    gain: Literal["linear", "binary"] = "linear",
 ) -> FloatArray:
     """Expected reciprocal rank at which a reader who stops when satisfied will stop.
 
@@ -637,7 +642,11 @@ def _expected_err(hits: Hits, stop: FloatArray, k: int | None) -> FloatArray:
 
 @register("Normalised expected reciprocal rank")
 def nerr(
-    hits: Hits, k: int | None = None, *, max_gain: float, gain: Literal["linear", "binary"] = "linear"
+    hits: Hits,
+    k: int | None = None,
+    *,
+    max_gain: float,
+    gain: Literal["linear", "binary"] = "linear",
 ) -> FloatArray:
     """ERR divided by the ERR of the ideal ranking, cut at the same k.
 
@@ -677,4 +686,4 @@ def nerr(
     perfect = hits if hits.ideal is None else hits.ideal
     value = err(hits, k, max_gain=max_gain, gain=gain)
     best = err(perfect, k, max_gain=max_gain, gain=gain)
-    return np.divide(value, best, out=np.full(hits.n_users, np.nan), where=best > 0)
+    return ratio(value, best, nothing=np.nan)

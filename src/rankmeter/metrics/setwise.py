@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from rankmeter._hits import FloatArray, Hits, IntArray
+from rankmeter._hits import FloatArray, Hits, IntArray, ratio
 from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import register
 
@@ -19,11 +19,6 @@ PrecisionDenominator = Literal["k", "ranked", "relevant"]
 def _length(hits: Hits, k: int | None) -> IntArray:
     """Items in each user's top k."""
     return hits.n_ranked if k is None else np.minimum(hits.n_ranked, k)
-
-
-def _ratio(part: FloatArray, whole: IntArray | FloatArray | float) -> FloatArray:
-    """``part / whole``, where nothing of nothing is 0."""
-    return np.divide(part, whole, out=np.zeros_like(part), where=np.asarray(whole) > 0)
 
 
 def _found(hits: Hits, k: int | IntArray | None) -> FloatArray:
@@ -77,7 +72,7 @@ def precision(
     >>> rm.evaluate(ranking, {"u": {1, 6, 9}}, "precision@5")["precision@5"].mean
     0.4
     """
-    return _ratio(_found(hits, k), _precision_denominator(hits, k, denominator))
+    return ratio(_found(hits, k), _precision_denominator(hits, k, denominator))
 
 
 @register("Recall", synonyms=("r", "rec", "sensitivity"))
@@ -117,7 +112,7 @@ def recall(
     whole = hits.n_relevant
     if denominator == "min" and k is not None:
         whole = np.minimum(whole, k)
-    return _ratio(_found(hits, k), whole)
+    return ratio(_found(hits, k), whole)
 
 
 @register("Hit rate", synonyms=("hr", "hits", "hit", "hit_ratio", "hitrate", "success"))
@@ -218,7 +213,7 @@ def f_beta(
     if beta < 0:
         raise UsageError(f"beta must be 0 or more, got {beta}")
     whole = beta**2 * hits.n_relevant + _precision_denominator(hits, k, denominator)
-    return _ratio((1 + beta**2) * _found(hits, k), whole)
+    return ratio((1 + beta**2) * _found(hits, k), whole)
 
 
 @register("R-precision", synonyms=("rprec", "r_prec", "rprecision"))
@@ -252,7 +247,7 @@ def r_precision(hits: Hits, k: int | None = None) -> FloatArray:
     0.3333
     """
     depth = hits.n_relevant if k is None else np.minimum(hits.n_relevant, k)
-    return _ratio(_found(hits, depth), hits.n_relevant)
+    return ratio(_found(hits, depth), hits.n_relevant)
 
 
 @register("Accuracy", synonyms=("acc",), needs_relevant=False)

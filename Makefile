@@ -1,0 +1,76 @@
+# make demo   set up, evaluate baselines on real ratings, print the table, write the results
+# make test   set up, run all tests
+# make help   everything else
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+FLOOR := .venv-floor
+
+.PHONY: help demo test test-floor lint types docs bench build conformance clean
+.DEFAULT_GOAL := help
+
+help:
+	@sed -n 's/^# make/make/p' Makefile
+	@echo "make test-floor   run all tests on the oldest dependencies that are supported"
+	@echo "make lint types   check style; check types"
+	@echo "make docs         build the documentation into docs/_build/html"
+	@echo "make bench        measure speed, side by side with a floor"
+	@echo "make build        build wheel and sdist; install and try the wheel outside the checkout"
+	@echo "make conformance  run the real peer tools again and compare with what is stored"
+	@echo "make clean        remove everything that make made"
+
+demo: $(VENV)/.demo
+	@$(BIN)/rankmeter demo --output demo
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -n auto $(ARGS)
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+docs: $(VENV)/.dev
+	$(BIN)/python -m sphinx -n -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+bench: $(VENV)/.test
+	$(BIN)/python benchmarks/speed.py
+
+build: $(VENV)/.dev
+	sh .ci/build "$(BIN)"
+
+conformance: $(VENV)/.test
+	$(BIN)/python tests/conformance/record.py --check $(ARGS)
+
+test-floor: $(FLOOR)/.test
+	$(FLOOR)/bin/python -m pytest -n auto $(ARGS)
+
+clean:
+	rm -rf $(VENV) $(FLOOR) build dist demo docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# One environment, filled as far as the target needs.
+$(VENV)/.python:
+	@sh .ci/venv "$(PYTHON)" "$(VENV)"
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.python pyproject.toml
+	$(PIP) install --editable '.[report]'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.demo
+	$(PIP) install --group test
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.test
+	$(PIP) install --group dev
+	@touch $@
+
+$(FLOOR)/.test: pyproject.toml
+	@sh .ci/venv "$(PYTHON)" "$(FLOOR)"
+	$(FLOOR)/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[report]' --group test --constraint .ci/floor.txt
+	@touch $@
