@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from io import BytesIO
 from typing import Any
 
 import polars as pl
@@ -96,7 +97,9 @@ def _flat_rows(file: Text) -> Columns | None:
         row = json.loads(first)
         if not isinstance(row, dict) or not (named("user", list(row)) and named("item", list(row))):
             return None
-        frame = pl.read_ndjson(file.text.encode(), infer_schema_length=None)
+        # Not read_ndjson: Polars 1.30 takes its columns from the first 100 rows alone.
+        lazy = pl.scan_ndjson(BytesIO(file.text.encode()), infer_schema_length=None)
+        frame = lazy.collect(engine="in-memory")
     except (ValueError, pl.exceptions.PolarsError):
         return None
     for column in frame.iter_columns():

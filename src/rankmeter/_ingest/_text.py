@@ -47,8 +47,8 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
         )
     except pl.exceptions.PolarsError as error:
         raise _ragged(file, separator, len(header)) or FileFormatError(
-            f"{file.name} cannot be read as a table: {str(error).splitlines()[0]}. Is a quotation "
-            f"mark left open?"
+            f"{file.name} cannot be read as a table: {str(error).splitlines()[0]}. Write it again "
+            f"as plain CSV."
         ) from error
     # A short row leaves its last column empty; only then is it worth walking over the rows.
     if frame.to_series(-1).null_count() and (ragged := _ragged(file, separator, len(header))):
@@ -74,14 +74,23 @@ def _without_blank_lines(text: str) -> str:
 
 
 def _ragged(file: Text, separator: str, width: int) -> FileFormatError | None:
-    """The first row whose fields are too many or too few, if there is one."""
-    reader = csv.reader(StringIO(file.text), delimiter=separator)
-    for row in reader:
-        if row and len(row) != width:
+    """The first row whose fields are too many or too few, or whose quotation never ends."""
+    reader = csv.reader(StringIO(file.text), delimiter=separator, strict=True)
+    line = 0
+    try:
+        for row in reader:
+            if row and len(row) != width:
+                return FileFormatError(
+                    f"{file.name}, line {reader.line_num}: {len(row)} fields where the header has "
+                    f"{width}: {short(separator.join(row))}. Complete or remove the line, or put "
+                    f"quotation marks around fields that contain {separator!r}."
+                )
+            line = reader.line_num
+    except csv.Error as error:
+        if "end of data" in str(error):
             return FileFormatError(
-                f"{file.name}, line {reader.line_num}: {len(row)} fields where the header has "
-                f"{width}: {short(separator.join(row))}. Complete or remove the line, or put "
-                f"quotation marks around fields that contain {separator!r}."
+                f"{file.name}, line {line + 1}: a quotation mark is opened and never closed. "
+                f"Close it, or double it if it belongs to the value."
             )
     return None
 
@@ -99,28 +108,32 @@ def _header_hint(header: Sequence[str], separator: str) -> str:
 # ---------------------------------------------------------------------------------------------
 # TREC: fields separated by any run of ASCII white space, without a header
 
+_RUN = "qid Q0 docid rank score tag"
+_QRELS = "qid 0 docid rel"
 _SPACE = r"[ \t\r\x0b\x0c]"
 _FIELD = r"[^ \t\r\x0b\x0c]+"
 
 
 def read_run(file: Text, side: Side) -> Columns:
     """A TREC run: ``qid Q0 docid rank score tag``, ordered by score as trec_eval orders it."""
-    if side == "truth" and looks_like_trec(file.text) == "run":
-        raise FileFormatError(
-            f"{file.name} is a TREC run (qid Q0 docid rank score tag), but judgements are expected "
-            f"here: qid 0 docid rel. Are rankings and truth swapped?"
-        )
-    return _read_trec(file, ("qid", "Q0", "docid", "rank", "score", "tag"), value=4)
+    _refuse_swapped(file, side)
+    return _read_trec(file, _RUN.split(), value=4)
 
 
 def read_qrels(file: Text, side: Side) -> Columns:
     """TREC judgements: ``qid 0 docid rel``."""
-    if side == "rankings" and looks_like_trec(file.text) == "qrels":
+    _refuse_swapped(file, side)
+    return _read_trec(file, _QRELS.split(), value=3)
+
+
+def _refuse_swapped(file: Text, side: Side) -> None:
+    found = looks_like_trec(file.text)
+    if (side, found) in (("rankings", "qrels"), ("truth", "run")):
+        is_, wanted = (_QRELS, _RUN) if found == "qrels" else (_RUN, _QRELS)
         raise FileFormatError(
-            f"{file.name} is a file of TREC judgements (qid 0 docid rel), but a ranking is "
-            f"expected here: qid Q0 docid rank score tag. Are rankings and truth swapped?"
+            f"{file.name} has the lines of TREC {found} ({is_}), where {side} are expected: "
+            f"{wanted}. Are rankings and truth swapped?"
         )
-    return _read_trec(file, ("qid", "0", "docid", "rel"), value=3)
 
 
 def looks_like_trec(text: str) -> Literal["run", "qrels"] | None:
@@ -147,7 +160,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _read_trec(file: Text, fields: tuple[str, ...], value: int) -> Columns:
+def _read_trec(file: Text, fields: list[str], value: int) -> Columns:
     lines = pl.read_csv(
         file.text.encode(),
         has_header=False,
@@ -178,7 +191,7 @@ def _read_trec(file: Text, fields: tuple[str, ...], value: int) -> Columns:
     )
 
 
-def _bad_line(file: Text, fields: tuple[str, ...], value: int) -> FileFormatError:
+def _bad_line(file: Text, fields: list[str], value: int) -> FileFormatError:
     expected = " ".join(fields)
     for number, line in enumerate(file.text.split("\n"), start=1):
         found = line.split()
