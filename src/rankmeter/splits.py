@@ -10,6 +10,7 @@ NumPy and Polars. What is drawn for one user does not change when other users co
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -747,16 +748,18 @@ def _typed(time: pl.Series) -> pl.Series:
 
 def _moment(at: float | str | date | datetime) -> float | datetime:
     """Read a moment: a datetime, or a number that has the unit of the time column."""
-    if isinstance(at, datetime):
-        return at
-    if isinstance(at, date):
-        return datetime(at.year, at.month, at.day)  # noqa: DTZ001 - the zone is the column's
-    if isinstance(at, int | float | np.number) and not isinstance(at, bool):
-        return at.item() if isinstance(at, np.number) else at
+    moment: Any = at
     if isinstance(at, str):
         for read in (datetime.fromisoformat, int, float):
-            try:
-                return read(at)
-            except ValueError:
-                continue
-    raise UsageError(f"`at` must be a date, an ISO 8601 string or a number; found {at!r}")
+            with suppress(ValueError):
+                moment = read(at)
+                break
+    if isinstance(moment, datetime):
+        return moment
+    if isinstance(moment, date):
+        return datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 - the column's zone
+    number = isinstance(moment, int | float | np.number) and not isinstance(moment, bool)
+    if not number or not math.isfinite(moment):
+        raise UsageError(f"`at` must be a date, an ISO 8601 string or a number; found {at!r}")
+    finite: float = moment.item() if isinstance(moment, np.number) else moment
+    return finite
