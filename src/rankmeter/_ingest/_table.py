@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import polars as pl
 
@@ -11,6 +11,8 @@ from rankmeter._ingest._messages import some
 from rankmeter.errors import IdTypeError
 
 __all__ = ["Table", "meet", "whole_numbers"]
+
+_Type: TypeAlias = "pl.DataType | type[pl.DataType]"
 
 
 @dataclass(frozen=True)
@@ -48,15 +50,17 @@ class Table:
     counts: dict[str, int] = field(default_factory=dict)
 
 
-def whole_numbers(text: pl.Series) -> pl.Series | None:
-    """Int64 values of a String series, or None if writing any of them back would differ.
+def whole_numbers(text: pl.Series, dtype: _Type = pl.Int64) -> pl.Series | None:
+    """The integers that a String series writes, or None if any of them would change.
 
     So ``"7"`` is a whole number, and ``"007"``, ``"+7"``, ``" 7"`` and ``"-0"`` are names.
     """
-    numbers = text.cast(pl.Int64, strict=False)
-    if numbers.null_count() == text.null_count() and bool((numbers.cast(pl.String) == text).all()):
-        return numbers
-    return None
+    return None if _names(text, dtype).any() else text.cast(dtype)
+
+
+def _names(text: pl.Series, dtype: _Type) -> pl.Series:
+    """Where writing the integer back does not give the text again."""
+    return text.cast(dtype, strict=False).cast(pl.String).ne_missing(text)
 
 
 def meet(rankings: Table, truth: Table) -> tuple[Table, Table]:
@@ -153,8 +157,8 @@ def _text_and_numbers(
     if numbers_table.textual:
         return text, numbers.cast(pl.String)
     if text_table.textual:
-        read = whole_numbers(text)
-        return (text, numbers) if read is None else (read.cast(numbers.dtype), numbers)
+        read = whole_numbers(text, numbers.dtype)
+        return (text, numbers) if read is None else (read, numbers)
     return text, numbers
 
 
@@ -176,12 +180,10 @@ def _cannot_meet(
         f"The rankings ({rankings.source}) have {_kind(left)} {role} ids: {some(left)}. "
         f"The truth ({truth.source}) has {_kind(right)} {role} ids: {some(right)}."
     )
-    for ids, table in ((left, rankings), (right, truth)):
+    for ids, other, table in ((left, right, rankings), (right, left, truth)):
         if table.textual and ids.dtype == pl.String:
-            odd = ids.filter(
-                ids.cast(pl.Int64, strict=False).cast(pl.String).ne_missing(ids)
-            ).unique(maintain_order=True)
-            sides += f" Not all ids of {table.source} are whole numbers: {some(odd)}."
+            odd = ids.filter(_names(ids, other.dtype)).unique(maintain_order=True)
+            sides += f" In {table.source} these are not written as whole numbers: {some(odd)}."
     return IdTypeError(
         f"The {role} ids of the two sides have different types and would never match. {sides} "
         f"Convert one side, for example with polars: frame.with_columns(pl.col({role!r})"

@@ -1,0 +1,265 @@
+"""How rankings and truth come to speak of the same ids, and laws of reading as a whole."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from rankmeter._ingest import Table, meet, read_rankings, read_truth
+from rankmeter._ingest._table import whole_numbers
+from rankmeter.errors import IdTypeError
+
+INT, TEXT_INT = [1, 2], [7, 8]
+
+
+def table(users, items, *, textual=False, empty=()):
+    frame = pl.DataFrame({"user": users, "item": items})
+    empty_users = pl.Series("user", empty, dtype=frame["user"].dtype)
+    return Table(frame, "list", empty_users, f"side {users}", textual)
+
+
+@pytest.mark.parametrize(
+    ("left", "left_textual", "right", "right_textual", "expected"),
+    [
+        # Same types: left alone, whatever they came from.
+        ([1, 7], False, [1, 8], False, ([1, 7], [1, 8])),
+        (["1", "7"], True, ["1", "8"], False, (["1", "7"], ["1", "8"])),
+        # Both from text: integers become strings.
+        ([1, 7], True, ["1", "x"], True, (["1", "7"], ["1", "x"])),
+        (["1", "x"], True, [1, 7], True, (["1", "x"], ["1", "7"])),
+        # Strings from text, integers from a program: read as integers if all of them are.
+        (["1", "7"], True, [1, 8], False, ([1, 7], [1, 8])),
+        ([1, 8], False, ["1", "-7"], True, ([1, 8], [1, -7])),
+        # Integers from text, strings from a program: strings.
+        ([1, 7], True, ["1", "x"], False, (["1", "7"], ["1", "x"])),
+        (["1", "x"], False, [1, 7], True, (["1", "x"], ["1", "7"])),
+    ],
+)
+@pytest.mark.parametrize("role", ["user", "item"])
+def test_ids_meet_where_no_id_changes_its_meaning(
+    role, left, left_textual, right, right_textual, expected
+):
+    def side(ids, textual):
+        columns = {"user": ["u", "v"], "item": ["a", "b"], role: ids}
+        return table(columns["user"], columns["item"], textual=textual)
+
+    rankings, truth = meet(side(left, left_textual), side(right, right_textual))
+
+    assert (rankings.frame[role].to_list(), truth.frame[role].to_list()) == expected
+    assert rankings.frame[role].dtype == truth.frame[role].dtype
+    assert rankings.empty_users.dtype == rankings.frame["user"].dtype
+
+
+@pytest.mark.parametrize(
+    ("left", "left_textual", "right", "right_textual", "words"),
+    [
+        ([1, 2, 3, 4], False, ["1", "2", "3", "4"], False, ["integer item ids: 1, 2, 3, …",
+                                                           "string item ids: '1', '2', '3', …"]),
+        (["1", "2"], False, [1, 2], False, ["string item ids: '1', '2'."]),
+        (["1", "007", "x"], True, [1, 2, 3], False, ["not written as whole numbers: '007', 'x'."]),
+        ([1], False, ["1", "+1"], True, ["not written as whole numbers: '+1'."]),
+    ],
+)  # fmt: skip
+def test_ids_that_cannot_meet_are_shown(left, left_textual, right, right_textual, words):
+    rankings = table(["u"] * len(left), left, textual=left_textual)
+    truth = table(["u"] * len(right), right, textual=right_textual)
+    with pytest.raises(IdTypeError) as caught:
+        meet(rankings, truth)
+    for word in ["The item ids", rankings.source, truth.source, "cast(pl.String)", *words]:
+        assert word in str(caught.value)
+
+
+def test_users_without_items_meet_too():
+    rankings = table(["1"], ["a"], textual=True, empty=["2"])
+    truth = table([1], ["a"], empty=[3])
+    met = meet(rankings, truth)
+
+    assert met[0].empty_users.to_list() == [2]
+    assert met[0].frame["user"].to_list() == [1]
+    assert met[1].empty_users.to_list() == [3]
+    assert rankings.empty_users.to_list() == ["2"]
+    with pytest.raises(IdTypeError, match="user ids"):
+        meet(table(["1"], ["a"], textual=True, empty=["x"]), truth)
+
+
+def test_a_side_without_any_id_takes_the_type_of_the_other():
+    only_empty = read_rankings({"u": [], "v": []})
+    met = meet(only_empty, read_truth({"u": ["a"]}))
+    assert met[0].frame.schema == {"user": pl.String, "item": pl.String}
+    assert met[0].empty_users.to_list() == ["u", "v"]
+
+    met = meet(read_rankings({"u": ["a"]}), read_truth({"u": []}))
+    assert met[1].frame.schema["item"] == pl.String
+
+
+def test_no_rows_at_all_take_the_types_of_the_other_side():
+    nothing = Table(pl.DataFrame(schema={"user": pl.Int64, "item": pl.Int64}))
+    met = meet(nothing, table(["u"], ["a"]))
+
+    assert met[0].frame.schema == {"user": pl.String, "item": pl.String}
+    assert met[0].empty_users.dtype == pl.String
+
+
+def test_wide_unsigned_ids_meet_the_others():
+    wide, narrow = table([1], [2**64 - 1]), table([1], [5])
+    for met in (meet(wide, narrow), meet(narrow, wide)):
+        assert {side.frame["item"].dtype for side in met} == {pl.UInt64}
+    assert wide.frame["item"].dtype == pl.UInt64
+
+
+def test_wide_unsigned_ids_do_not_meet_negative_ones():
+    with pytest.raises(IdTypeError, match=r"side \[2\] has negative ones \(-5\)"):
+        meet(table([1], [2**64 - 1]), table([2], [-5]))
+
+
+def test_text_meets_wide_unsigned_ids_only_where_it_fits():
+    wide = table(["u"], [2**64 - 1])
+    assert meet(table(["u"], ["7"], textual=True), wide)[0].frame["item"].to_list() == [7]
+    assert (
+        meet(table(["u"], [str(2**64 - 1)], textual=True), wide)[0]
+        .frame["item"]
+        .equals(wide.frame["item"])
+    )
+    with pytest.raises(IdTypeError, match="not written as whole numbers: '-7'"):
+        meet(table(["u"], ["-7"], textual=True), wide)
+
+
+def test_tables_that_agree_are_passed_on_as_they_are():
+    rankings, truth = table([1], ["a"]), table([1], ["b"])
+    met = meet(rankings, truth)
+
+    assert met[0] is rankings
+    assert met[1] is truth
+
+
+def test_a_csv_file_meets_a_frame_and_a_run_meets_a_dict(tmp_path):
+    (tmp_path / "a.csv").write_text("user,item\n7,1\n")
+    (tmp_path / "a.run").write_text("7 Q0 1 1 0.5 tag\n")
+    strings, integers = read_truth({"7": ["1"]}), read_truth({7: [1]})
+    for name in ("a.csv", "a.run"):
+        for truth in (strings, integers):
+            met = meet(read_rankings(tmp_path / name), truth)
+            assert met[0].frame.select("user", "item").rows() == truth.frame.drop("gain").rows()
+
+
+@given(st.lists(st.one_of(st.integers(-(2**63), 2**63 - 1).map(str), st.text(max_size=3))))
+def test_text_is_whole_numbers_only_if_writing_them_back_gives_the_text(values):
+    read = whole_numbers(pl.Series(values, dtype=pl.String))
+
+    def canonical(value):
+        try:
+            return str(int(value)) == value and -(2**63) <= int(value) < 2**63
+        except ValueError:
+            return False
+
+    assert (read is not None) == all(map(canonical, values))
+    if read is not None:
+        assert [str(value) for value in read] == values
+
+
+NAMES = st.text(
+    st.characters(codec="utf-8", exclude_categories=("Cc", "Zs", "Zl", "Zp")), min_size=1
+)
+IDS = st.one_of(st.integers(-99, 99), st.integers(0, 2**63 - 1))
+SCORES = st.floats(allow_nan=False)
+
+
+def nested(ids):
+    return st.dictionaries(ids, st.dictionaries(ids, SCORES, max_size=4), min_size=1, max_size=4)
+
+
+def forms(data):
+    """The same data in every form that can hold it, written where needed."""
+    rows = [(user, item, score) for user, items in data.items() for item, score in items.items()]
+    frame = pl.DataFrame(rows, schema=["user", "item", "score"], orient="row")
+    frame = frame.cast({"score": pl.Float64})
+    yield data
+    yield {user: pd.Series(items).to_dict() for user, items in data.items()}
+    yield frame
+    yield frame.lazy()
+    yield frame.to_pandas()
+    yield frame.to_arrow()
+    yield frame.to_dicts()
+    yield frame.to_dict(as_series=False)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder)
+        frame.write_csv(path / "a.csv")
+        frame.write_csv(path / "a.tsv", separator="\t")
+        frame.write_parquet(path / "a.parquet")
+        frame.write_ndjson(path / "a.jsonl")
+        (path / "a.json").write_text(json.dumps(frame.to_dicts()))
+        for name in ("a.csv", "a.tsv", "a.parquet", "a.jsonl", "a.json"):
+            if name in ("a.csv", "a.tsv", "a.parquet") or frame["score"].is_finite().all():
+                yield path / name
+
+
+@given(nested(IDS) | nested(NAMES))
+def test_every_form_reads_as_the_same_rows(data):
+    if not any(data.values()):
+        return
+    expected = [(user, item, score) for user in data for item, score in data[user].items()]
+    for form in forms(data):
+        table = read_rankings(form)
+        assert [tuple(map(str, row[:2])) + row[2:] for row in table.frame.rows()] == [
+            tuple(map(str, row[:2])) + row[2:] for row in expected
+        ]
+
+
+@given(nested(NAMES), st.sampled_from([" ", "\t", "  ", " \t "]), st.sampled_from(["\n", "\r\n"]))
+def test_a_trec_run_reads_as_it_was_written(data, space, newline):
+    rows = [(user, item, score) for user in data for item, score in data[user].items()]
+    if not rows:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "a.run")
+        lines = [
+            space.join([user, "Q0", item, "1", repr(score), "t"]) for user, item, score in rows
+        ]
+        path.write_bytes((newline.join(lines) + newline).encode())
+
+        assert read_rankings(path).frame.rows() == rows
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=4), min_size=1, max_size=5))
+def test_no_user_and_no_item_of_lists_is_lost(lists):
+    table = read_rankings(lists)
+    found = {user: [] for user in table.empty_users.to_list()}
+    for user, item in table.frame.rows():
+        found.setdefault(user, []).append(item)
+
+    assert found == dict(enumerate(lists))
+
+
+@given(st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=3, max_size=3), min_size=1))
+def test_a_sparse_matrix_reads_as_its_entries(cells):
+    matrix = sparse.csr_array(np.array(cells))
+    table = read_truth(matrix)
+    users, items = matrix.nonzero()
+
+    assert set(table.frame.rows()) == {
+        (user, item, cells[user][item])
+        for user, item in zip(users.tolist(), items.tolist(), strict=True)
+    }
+    assert set(table.empty_users) == set(range(len(cells))) - set(users.tolist())
+
+
+def test_reading_plain_data_imports_none_of_the_optional_packages():
+    code = """
+import sys
+from rankmeter._ingest import meet, read_rankings, read_truth, is_records
+data = {"u": ["a"]}
+meet(read_rankings(data), read_truth([{"user": "u", "item": "a"}]))
+is_records(data)
+print(sorted({"pandas", "pyarrow", "duckdb", "scipy"} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
