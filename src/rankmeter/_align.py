@@ -106,12 +106,12 @@ def align(
     wanted = _is_relevant(truth_gain, choices)
     n = len(users)
     perfect = _perfect(truth_user[wanted], truth_gain[wanted], n)
-    others = np.bincount(truth_user[~wanted], minlength=n)
-    nonrelevant = _select(hits, ~relevant, others, n_ranked)
+    others = _perfect(truth_user[~wanted], truth_gain[~wanted], n)
+    nonrelevant = _select(hits, ~relevant, others.n_relevant, n_ranked)
     result = _select(hits, relevant, perfect.n_relevant, n_ranked)
     return Aligned(
         users,
-        replace(result, ideal=perfect, judged=nonrelevant),
+        replace(result, ideal=perfect, judged=replace(nonrelevant, ideal=others)),
         in_truth,
         in_rankings,
         counts,

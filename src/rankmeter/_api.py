@@ -38,6 +38,7 @@ def evaluate(
     extra: Literal["ignore", "zero", "raise"] | None = None,
     undefined: Literal["skip", "zero", "one", "raise"] | None = None,
     users: Literal["all", "hit"] | None = None,
+    aggregate: Literal["mean", "geometric", "sum"] | None = None,
     no_overlap: Literal["error", "allow"] | None = None,
     n_items: int | None = None,
     confidence: float = 0.95,
@@ -93,6 +94,9 @@ def evaluate(
         ``one``, ``raise``.
     users : str, optional
         Average ``all`` of them (default) or only those with a ``hit``.
+    aggregate : str, optional
+        What becomes of the users' values: the ``mean`` (default), the ``geometric`` mean, the
+        ``sum``.
     no_overlap : str, optional
         Two sides without any user or item in common: ``error`` (default) or ``allow``.
     n_items : int, optional
@@ -143,6 +147,7 @@ def evaluate(
             "extra": extra,
             "undefined": undefined,
             "users": users,
+            "aggregate": aggregate,
             "no_overlap": no_overlap,
         },
         n_items=n_items,

@@ -91,7 +91,7 @@ class Hits:
     ideal : Hits, optional
         The perfect ranking of the same truth, which is just another `Hits`.
     judged : Hits, optional
-        The items judged as not relevant, aligned the same way.
+        The items judged as not relevant, aligned the same way; its `ideal` holds all of them.
     """
 
     offsets: IntArray

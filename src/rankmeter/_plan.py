@@ -96,12 +96,16 @@ class Averaging:
         ``skip``, ``zero``, ``one``, ``raise``.
     users : str
         ``all`` of those, or only those with a ``hit`` in the ranking.
+    aggregate : str
+        What becomes of their values: the ``mean``, the ``geometric`` mean (of values raised to
+        at least 0.00001, as trec_eval does, so that one 0 is not all), or the ``sum``.
     """
 
     missing: Literal["zero", "skip", "raise"] = "zero"
     extra: Literal["ignore", "zero", "raise"] = "ignore"
     undefined: Literal["skip", "zero", "one", "raise"] = "skip"
     users: Literal["all", "hit"] = "all"
+    aggregate: Literal["mean", "geometric", "sum"] = "mean"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankmeter._hits import FloatArray
 from rankmeter._plan import Plan
 from rankmeter._report.table import Table, to_frame
 from rankmeter._scores import Scores
@@ -21,7 +22,10 @@ from rankmeter._statistics.student import t_quantile
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Estimate", "Summary", "summarise"]
+__all__ = ["GEOMETRIC_FLOOR", "Estimate", "Summary", "summarise"]
+
+GEOMETRIC_FLOOR = 1e-5
+"""What a smaller value counts as in a geometric mean."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class Estimate:
     label : str
         The metric, as it was asked for.
     mean : float
-        NaN if there is no user to average.
+        Or the geometric mean, or the sum, if the plan says so; NaN if there is no user to average.
     low, high : float
         Bounds of the interval of the mean; NaN with fewer than two users.
     std : float
@@ -201,6 +205,12 @@ class Summary(Mapping[str, Estimate]):
                      "duplicate_judgements_merged"):  # fmt: skip
             if counts.get(name):
                 notes.append(f"{counts[name]:,} {name.replace('_', ' ')}")  # noqa: PERF401
+        named = {"geometric": "geometric mean", "sum": "sum"}
+        notes.extend(
+            f"{entry.label}: {named[entry.averaging.aggregate]} in place of mean"
+            for entry in self.plan.metrics
+            if entry.averaging.aggregate in named
+        )
         return tuple(notes)
 
     def to_markdown(self) -> str:
@@ -242,21 +252,34 @@ def summarise(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Summary:
     for entry in plan.metrics:
         averaged = scores.averaged(entry)
         values = averaged.values  # noqa: PD011 - not a frame
-        n = values.size
-        mean = float(values.mean()) if n else math.nan
-        std = float(values.std(ddof=1)) if n > 1 else math.nan
-        half = t_quantile((1 + plan.confidence) / 2, n - 1) * std / math.sqrt(n) if n > 1 else std
+        mean, low, high = _aggregate(values, entry.averaging.aggregate, plan.confidence)
+        std = float(values.std(ddof=1)) if values.size > 1 else math.nan
         estimates[entry.label] = Estimate(
             entry.label,
             mean,
-            mean - half,
-            mean + half,
+            low,
+            high,
             std,
-            n,
+            values.size,
             averaged.undefined,
             averaged.missing,
         )
     return Summary(plan, scores, {**scores.counts, **counts}, estimates)
+
+
+def _aggregate(values: FloatArray, how: str, confidence: float) -> tuple[float, float, float]:
+    """The mean (geometric mean, sum) of the values, and the bounds of its interval."""
+    if how == "geometric":
+        bounds = _aggregate(np.log(np.maximum(values, GEOMETRIC_FLOOR)), "mean", confidence)
+        mean, low, high = map(math.exp, bounds)
+        return mean, low, high
+    n = values.size
+    mean = float(values.mean()) if n else math.nan
+    half = math.nan
+    if n > 1:
+        half = t_quantile((1 + confidence) / 2, n - 1) * float(values.std(ddof=1)) / math.sqrt(n)
+    times = n if how == "sum" else 1
+    return times * mean, times * (mean - half), times * (mean + half)
 
 
 def _finite(value: float) -> float | None:
