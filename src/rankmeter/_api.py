@@ -24,6 +24,7 @@ def evaluate(
     metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
     *,
     like: str | None = None,
+    bugs: bool = False,
     columns: Mapping[str, Any] | None = None,
     relevant: str | float | None = None,
     ties: TieRule | None = None,
@@ -38,6 +39,7 @@ def evaluate(
     extra: Literal["ignore", "zero", "raise"] | None = None,
     undefined: Literal["skip", "zero", "one", "raise"] | None = None,
     users: Literal["all", "hit"] | None = None,
+    empty: Literal["score", "skip"] | None = None,
     aggregate: Literal["mean", "geometric", "sum"] | None = None,
     no_overlap: Literal["error", "allow"] | None = None,
     n_items: int | None = None,
@@ -60,6 +62,8 @@ def evaluate(
         ``"ndcg@10"``, ``"map@5,10"``, ``rm.NDCG(gain="exp2") @ 10``.
     like : str, optional
         The tool whose conventions to follow; see `rankmeter conventions`.
+    bugs : bool
+        Follow also the outright bugs of that tool, to trace published numbers.
     columns : mapping, optional
         Which column plays which role, where the names do not say it:
         ``{"user": "member", "item": "sku"}``, or one such mapping for each side,
@@ -94,6 +98,8 @@ def evaluate(
         ``one``, ``raise``.
     users : str, optional
         Average ``all`` of them (default) or only those with a ``hit``.
+    empty : str, optional
+        A user whose ranking is an empty list: ``score`` it (default) or ``skip``.
     aggregate : str, optional
         What becomes of the users' values: the ``mean`` (default), the ``geometric`` mean, the
         ``sum``.
@@ -147,11 +153,13 @@ def evaluate(
             "extra": extra,
             "undefined": undefined,
             "users": users,
+            "empty": empty,
             "aggregate": aggregate,
             "no_overlap": no_overlap,
         },
         n_items=n_items,
         confidence=confidence,
+        bugs=bugs,
     )
     if truth is None:
         if not is_records(rankings):

@@ -105,6 +105,7 @@ class Averaging:
     extra: Literal["ignore", "zero", "raise"] = "ignore"
     undefined: Literal["skip", "zero", "one", "raise"] = "skip"
     users: Literal["all", "hit"] = "all"
+    empty: Literal["score", "skip"] = "score"
     aggregate: Literal["mean", "geometric", "sum"] = "mean"
 
 
@@ -237,6 +238,7 @@ def resolve(
     overrides: Mapping[str, Any] | None = None,
     n_items: int | None = None,
     confidence: float = 0.95,
+    bugs: bool = False,
 ) -> Plan:
     """Decide everything.
 
@@ -252,6 +254,8 @@ def resolve(
         Size of the catalogue, for the metrics that need it.
     confidence : float
         Level of the intervals, between 0 and 1.
+    bugs : bool
+        Reproduce the outright bugs of the tool too, to trace published numbers.
 
     Returns
     -------
@@ -269,15 +273,24 @@ def resolve(
     top = {name: chosen.pop(name) for name in ("bad_scores", "no_overlap") if name in chosen}
     for name, value in top.items():
         _check_choice(Plan, name, value)
-    entries = [_resolve_metric(one, convention, chosen, n_items) for one in parse_metrics(metrics)]
-    return Plan(convention.name, tuple(entries), confidence=confidence, **top)
+    entries = [
+        _resolve_metric(one, convention, chosen, n_items, bugs=bugs)
+        for one in parse_metrics(metrics)
+    ]
+    name = f"{convention.name} with its bugs" if bugs else convention.name
+    return Plan(name, tuple(entries), confidence=confidence, **top)
 
 
 def _resolve_metric(
-    wanted: Metric, convention: Convention, overrides: Mapping[str, Any], n_items: int | None
+    wanted: Metric,
+    convention: Convention,
+    overrides: Mapping[str, Any],
+    n_items: int | None,
+    *,
+    bugs: bool,
 ) -> MetricPlan:
     spec = wanted.spec
-    switches = {**convention.switches, **convention.metrics.get(wanted.name, {}), **overrides}
+    switches = {**convention.choices(wanted.name, wanted.k, bugs=bugs), **overrides}
     options: dict[str, Any] = {}
     given = dict(wanted.options)
     for name, option in spec.options.items():

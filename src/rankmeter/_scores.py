@@ -57,6 +57,8 @@ class Scores:
         Whether truth and rankings name the user.
     has_hit : mapping of str to bool array of shape (n_users,)
         By label: whether the ranking holds anything relevant at all.
+    n_ranked : mapping of str to int64 array of shape (n_users,)
+        By label: how many items the ranking holds.
     counts : mapping of str to int
         Facts about the data that add up over blocks.
     """
@@ -66,6 +68,7 @@ class Scores:
     in_truth: BoolArray
     in_rankings: BoolArray
     has_hit: Mapping[str, BoolArray]
+    n_ranked: Mapping[str, npt.NDArray[np.int64]]
     counts: Mapping[str, int]
 
     @classmethod
@@ -102,10 +105,8 @@ class Scores:
             {label: join(lambda p, label=label: p.values[label]) for label in labels},  # type: ignore[misc]
             join(lambda p: p.in_truth),
             join(lambda p: p.in_rankings),
-            {
-                label: join(lambda p, label=label: p.has_hit[label])  # type: ignore[misc]
-                for label in labels
-            },
+            {label: join(lambda p, label=label: p.has_hit[label]) for label in labels},  # type: ignore[misc]
+            {label: join(lambda p, label=label: p.n_ranked[label]) for label in labels},  # type: ignore[misc]
             {name: sum(part.counts.get(name, 0) for part in parts) for name in names},
         )
 
@@ -139,6 +140,8 @@ class Scores:
         chosen = self.in_truth.copy()
         if choices.missing == "skip":
             chosen &= self.in_rankings
+        if choices.empty == "skip":
+            chosen &= ~(self.in_rankings & (self.n_ranked[entry.label] == 0))
         if choices.extra == "zero":
             chosen |= extra
             values[extra] = 0.0
@@ -182,6 +185,7 @@ def score(plan: Plan, align: Callable[[Alignment], Aligned]) -> Scores:
     """
     values: dict[str, FloatArray] = {}
     has_hit: dict[str, BoolArray] = {}
+    n_ranked: dict[str, npt.NDArray[np.int64]] = {}
     counts: dict[str, int] = {}
     first: Aligned | None = None
     for alignment, entries in plan.alignments().items():
@@ -197,6 +201,7 @@ def score(plan: Plan, align: Callable[[Alignment], Aligned]) -> Scores:
         for entry in entries:
             values[entry.label] = _evaluate(entry, aligned)
             has_hit[entry.label] = hit
+            n_ranked[entry.label] = aligned.hits.n_ranked
     assert first is not None
     order = [entry.label for entry in plan.metrics]
     counts["users_in_truth"] = int(first.in_truth.sum())
@@ -208,6 +213,7 @@ def score(plan: Plan, align: Callable[[Alignment], Aligned]) -> Scores:
         first.in_truth,
         first.in_rankings,
         {label: has_hit[label] for label in order},
+        {label: n_ranked[label] for label in order},
         counts,
     )
 

@@ -4,15 +4,35 @@ A file states, with its sources, only what differs from the convention ``rankmet
 
 .. code-block:: toml
 
-    name = "trec_eval"
-    title = "trec_eval 10"
+    name = "lenskit"
+    title = "LensKit"
+    version = "2025.8.1"
+    golden = "lenskit"            # tests/conformance/goldens/lenskit.json
+    takes = "lists"               # it is given lists in order, not "scores"
     sources = ["…"]
+    notes = ["…"]
 
-    [all]                       # choices that hold for every metric
-    ties = "item-descending"
+    [all]                         # choices that hold for every metric
+    missing = "skip"
 
-    [metrics.ap]                # options and choices of one metric
-    denominator = "relevant"
+    [metrics.ndcg]                # options and choices of one metric
+    discount = "jarvelin"
+    [metrics."rr@"]               # … of the metric with a cutoff, where the tool treats it otherwise
+    ties = "item"
+
+    [names]                       # the tool's spelling → the same metric here (the cutoff goes along)
+    "NDCG" = "ndcg"
+    "NDCG[gain=rating]" = "ndcg(gain=linear)"
+
+    [[bugs]]                      # outright bugs, followed only on demand
+    why = "divides by one too many"
+    metrics = ["auc"]
+    choices = { denominator = "k" }
+
+    [[deviations]]                # where the profile stays with the documented meaning
+    why = "…"
+    names = ["NDCG*"]             # patterns of the tool's spelling
+    cases = ["ties"]              # the shared inputs on which it shows
 """
 
 from __future__ import annotations
@@ -44,7 +64,18 @@ class Convention:
     switches : mapping
         Choices of alignment and averaging for every metric.
     metrics : mapping of str to mapping
-        Options and choices by canonical metric name.
+        Options and choices by canonical metric name; ``name@`` holds those of the metric with a
+        cutoff.
+    golden : str
+        Name of the recording of the tool's answers that the profile is held against; may be empty.
+    takes : str
+        What the tool is given: ``scores``, or ``lists`` in order.
+    names : mapping of str to str
+        Metric by the tool's own spelling of it.
+    bugs : tuple of mapping
+        Outright bugs of the tool: ``why``, ``metrics``, ``choices``.
+    deviations : tuple of mapping
+        Where the profile does not follow the tool: ``why``, ``names``, ``cases``.
     """
 
     name: str
@@ -54,6 +85,31 @@ class Convention:
     notes: tuple[str, ...] = ()
     switches: Mapping[str, Any] = field(default_factory=dict)
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    golden: str = ""
+    takes: str = "scores"
+    names: Mapping[str, str] = field(default_factory=dict)
+    bugs: tuple[Mapping[str, Any], ...] = ()
+    deviations: tuple[Mapping[str, Any], ...] = ()
+
+    def choices(self, metric: str, k: int | None, *, bugs: bool = False) -> dict[str, Any]:
+        """Options and choices of one metric, the more special ones winning.
+
+        Parameters
+        ----------
+        metric : str
+            Canonical name.
+        k : int or None
+            Its cutoff.
+        bugs : bool
+            Whether to follow the tool's bugs too.
+        """
+        chosen = {**self.switches, **self.metrics.get(metric, {})}
+        if k is not None:
+            chosen |= self.metrics.get(f"{metric}@", {})
+        for bug in self.bugs if bugs else ():
+            if metric in bug["metrics"]:
+                chosen |= bug["choices"]
+        return chosen
 
 
 def convention_names() -> tuple[str, ...]:
@@ -98,4 +154,9 @@ def load_convention(name: str) -> Convention:
         notes=tuple(data.get("notes", ())),
         switches=data.get("all", {}),
         metrics=data.get("metrics", {}),
+        golden=data.get("golden", ""),
+        takes=data.get("takes", "scores"),
+        names=data.get("names", {}),
+        bugs=tuple(data.get("bugs", ())),
+        deviations=tuple(data.get("deviations", ())),
     )

@@ -1,0 +1,148 @@
+"""Each convention, held against what its tool really answered.
+
+For every tool with a recording in ``goldens/``: all shared cases × all metrics that the profile
+names, per user and in the mean. ``pytest -k conformance`` lists them tool by tool; `compare` is
+also what the matrix in the docs is generated from.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import inputs
+import polars as pl
+import pytest
+
+import rankmeter as rm
+from rankmeter.conventions import convention_names, load_convention
+
+GOLDENS = Path(__file__).parent / "goldens"
+SINGLE_PRECISION = {"torchmetrics", "recbole", "merlin", "tf_ranking", "pykeen"}
+CASES = {case["name"]: case for case in inputs.CASES}
+TOOLS = [name for name in convention_names() if load_convention(name).golden]
+
+
+@dataclass
+class Agreement:
+    """What was compared for one metric of one tool."""
+
+    compared: int = 0
+    largest: float = 0.0
+    differs: list[str] = field(default_factory=list)
+
+
+def rankings_of(case, takes):
+    """The case's rankings as the tool takes them: lists in order, or items with scores.
+
+    Where an item stands twice, as rows.
+    """
+    if takes == "lists":
+        return {user: [item for item, _ in listed] for user, listed in case["rankings"].items()}
+    if "duplicates" in case["name"]:
+        rows = [(u, i, s) for u, listed in case["rankings"].items() for i, s in listed]
+        return pl.DataFrame(rows, schema=["user", "item", "score"], orient="row")
+    return {user: dict(map(tuple, listed)) for user, listed in case["rankings"].items()}
+
+
+def threshold(case):
+    rule = case["relevant"]
+    return f">{rule['above']}" if "above" in rule else f">={rule['at_least']}"
+
+
+def golden(tool):
+    return json.loads((GOLDENS / f"{load_convention(tool).golden}.json").read_text("utf-8"))
+
+
+def spelled(name, convention):
+    """The metric here that a golden's metric is, or None."""
+    if name in convention.names:
+        return convention.names[name]
+    base, at, k = name.rpartition("@")
+    if at and base in convention.names and re.fullmatch(r"\d+", k):
+        return f"{convention.names[base]}@{k}"
+    return None
+
+
+def excused(convention, name, case):
+    """Why the profile stays away from the tool here, or None."""
+    for deviation in convention.deviations:
+        names, cases = deviation.get("names", ["*"]), deviation.get("cases", ["*"])
+        if any(_like(name, n) for n in names) and any(fnmatch.fnmatchcase(case, c) for c in cases):
+            return deviation["why"]
+    return None
+
+
+def _like(name, pattern):
+    """Whether a spelling, with or without its cutoff, matches; only * is special."""
+    regex = ".*".join(map(re.escape, pattern.split("*")))
+    return re.fullmatch(regex + r"(@\d+)?", name) is not None
+
+
+def value(number):
+    return float(number)
+
+
+def close(got, want, tolerance):
+    if math.isnan(want) or math.isnan(got):
+        return math.isnan(want) and math.isnan(got)
+    return math.isclose(got, want, rel_tol=tolerance, abs_tol=tolerance)
+
+
+def compare(tool):
+    """Agreement by the tool's own metric name (without cutoff)."""
+    convention = load_convention(tool)
+    tolerance = 1e-6 if tool in SINGLE_PRECISION else 1e-9
+    found: dict[str, Agreement] = {}
+    for name, recorded in golden(tool)["cases"].items():
+        case = CASES[name]
+        for metric, answer in recorded.get("metrics", {}).items():
+            ours = spelled(metric, convention)
+            if ours is None or "refused" in answer or excused(convention, metric, name):
+                continue
+            base = metric.rpartition("@")[0] or metric
+            agreement = found.setdefault(base, Agreement())
+            one_case(case, tool, ours, answer, tolerance, agreement, f"{name} {metric}")
+    return found
+
+
+def one_case(case, tool, metric, answer, tolerance, agreement, where):
+    result = rm.evaluate(
+        rankings_of(case, load_convention(tool).takes),
+        case["truth"],
+        metric,
+        like=tool,
+        bugs=True,
+        relevant=threshold(case),
+        no_overlap="allow",
+    )
+    pairs = []
+    if "mean" in answer:
+        pairs.append(("mean", next(iter(result.values())).mean, value(answer["mean"])))
+    if "per_user" in answer:
+        ours = dict(result.per_user.iter_rows())
+        users = sorted({u for u, v in answer["per_user"].items() if v != "nan"} | set(ours))
+        for user in users:
+            want = value(answer["per_user"].get(user, "nan"))
+            pairs.append((user, math.nan if ours.get(user) is None else ours[user], want))
+    for what, got, want in pairs:
+        agreement.compared += 1
+        if close(got, want, tolerance):
+            if not math.isnan(got):
+                agreement.largest = max(agreement.largest, abs(got - want))
+        else:
+            agreement.differs.append(f"{where} {what}: {got} here, {want} there")
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_conformance(tool, record_property):
+    found = compare(tool)
+    assert found, f"{tool} names no metric that was recorded"
+    for name, agreement in found.items():
+        print(f"{tool:14} {name:40} {agreement.compared:6} {agreement.largest:.1e}")
+    differs = [line for agreement in found.values() for line in agreement.differs]
+    assert not differs, f"{len(differs)} differ:\n" + "\n".join(differs[:40])
