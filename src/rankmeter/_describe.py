@@ -129,7 +129,7 @@ class Description:
             for row in rows
         ]
         facts = [f"{name:<11}{text}" for name, text in self._facts()]
-        bars = [f"{'':11}{line}" for line in self._bars()]
+        bars = [f"{'' if n else 'ratings':11}{line}" for n, line in enumerate(self._bars())]
         return "\n".join([self._headline(), "", *table, "", *facts, *bars])
 
     def _repr_html_(self) -> str:
@@ -164,11 +164,11 @@ class Description:
         if self.times:
             days = "" if self.times.days is None else f", {_figure(self.times.days)} days"
             facts.append(("times", f"{self.times.first} to {self.times.last}{days}"))
-        repeated = f"{self.repeated_pairs:,} pairs of user and item, {self.repeated_rows:,} rows"
-        facts.append(("repeated", repeated))
-        for name, n in (("ratings", self.missing_ratings), ("times", self.missing_times)):
-            if n:
-                facts.append(("missing", f"{n:,} {name}"))
+        repeated = {"user and item": self.repeated_pairs, "whole rows": self.repeated_rows}
+        missing = {"ratings": self.missing_ratings, "times": self.missing_times}
+        facts.append(("repeated", _listed(repeated)))
+        if any(missing.values()):
+            facts.append(("missing", _listed(missing)))
         return facts
 
     def _bars(self) -> list[str]:
@@ -223,8 +223,8 @@ def describe(data: Any, *, columns: dict[str, str] | None = None) -> Description
     rating       4    2   3.5     4.5     5     5     5    5
     <BLANKLINE>
     popularity Gini 0.250; the top item has 75 % of the interactions
-    repeated   1 pairs of user and item, 1 rows
-               2  1  ####################
+    repeated   user and item: 1, whole rows: 1
+    ratings    2  1  ####################
                4  1  ####################
                5  2  ########################################
     """
@@ -294,6 +294,10 @@ def _times(frame: pl.DataFrame) -> dict[str, Any]:
     dated = clock.dates(first) and clock.dates(last)
     days = (last - first) / (clock.per_second * 86_400) if dated else None
     return {"times": Times(clock.say(first), clock.say(last), days), "missing_times": missing}
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name}: {n:,}" for name, n in counts.items())
 
 
 def _figure(value: float) -> str:

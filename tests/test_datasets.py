@@ -1,0 +1,161 @@
+"""The MovieLens ratings of the checkout, and the made-up ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rankmeter import datasets
+from rankmeter.datasets import movielens, synthetic
+from rankmeter.errors import DataError, UsageError
+
+HEADER = "userId,movieId,rating,timestamp\n"
+
+
+def test_movielens_is_what_grouplens_says():
+    ratings = movielens()
+
+    assert ratings.schema == {
+        "user": pl.Int64,
+        "item": pl.Int64,
+        "rating": pl.Float64,
+        "time": pl.Int64,
+    }
+    assert ratings.height == 100_836
+    assert ratings["user"].n_unique() == 610
+    assert ratings["item"].n_unique() == 9_724
+    assert not ratings.select("user", "item").is_duplicated().any()
+    assert ratings["user"].value_counts()["count"].min() == 20
+    assert Counter(ratings["rating"]) == {
+        0.5: 1370,
+        1.0: 2811,
+        1.5: 1791,
+        2.0: 7551,
+        2.5: 5550,
+        3.0: 20047,
+        3.5: 13136,
+        4.0: 26818,
+        4.5: 8551,
+        5.0: 13211,
+    }
+
+
+def test_the_licence_stands_beside_the_ratings():
+    licence = datasets._CHECKOUT / datasets._FOLDER / "README.txt"
+
+    assert "may redistribute the data set" in licence.read_text(encoding="utf-8")
+
+
+def test_movielens_reads_a_file_or_its_folder(tmp_path):
+    (tmp_path / "ratings.csv").write_text(HEADER + "1,2,3.5,4\n")
+
+    for path in (tmp_path, tmp_path / "ratings.csv", str(tmp_path)):
+        assert movielens(path).rows() == [(1, 2, 3.5, 4)]
+
+
+def test_without_a_checkout_movielens_looks_in_the_current_directory(tmp_path, monkeypatch):
+    monkeypatch.setattr(datasets, "_CHECKOUT", tmp_path / "site-packages")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        DataError, match=r"site-packages.* or .*GroupLens.*README\.txt.*demo --ratings"
+    ):
+        movielens()
+
+    folder = tmp_path / "examples" / "ml-latest-small"
+    folder.mkdir(parents=True)
+    (folder / "ratings.csv").write_text(HEADER + "1,2,3.5,4\n")
+    assert movielens().rows() == [(1, 2, 3.5, 4)]
+
+
+def test_a_path_without_ratings_is_named(tmp_path):
+    with pytest.raises(DataError, match=r"nowhere\.csv"):
+        movielens(tmp_path / "nowhere.csv")
+
+
+def test_synthetic_ratings_have_the_shape_that_was_asked_for():
+    ratings = synthetic(n_users=50, n_items=30, n_per_user=12)
+
+    assert ratings.equals(ratings.sort("user", "time"))
+    assert Counter(ratings["user"]) == dict.fromkeys(range(1, 51), 12)
+    assert set(ratings["item"]) <= set(range(1, 31))
+    assert not ratings.select("user", "item").is_duplicated().any()
+    assert set(ratings["rating"]) <= {stars / 2 for stars in range(1, 11)}
+    assert ratings["rating"].n_unique() > 5
+    assert ratings["time"].min() >= 1_577_836_800
+
+
+def test_everyone_may_rate_everything():
+    ratings = synthetic(n_users=3, n_items=5, n_per_user=5)
+
+    assert sorted(ratings["item"]) == sorted([1, 2, 3, 4, 5] * 3)
+
+
+def test_blocks_of_users_and_more_users_change_nothing(monkeypatch):
+    ratings = synthetic(n_users=20, n_items=40, n_per_user=6)
+    monkeypatch.setattr(datasets, "_CELLS", 100)
+
+    assert synthetic(n_users=20, n_items=40, n_per_user=6).equals(ratings)
+    assert synthetic(n_users=5, n_items=40, n_per_user=6).equals(ratings.head(30))
+
+
+def test_popularity_follows_zipf():
+    """With one draw each, the r-th item has the share (1 / r) / (1 + 1/2 + ... + 1/n)."""
+    n_users, n_items = 20_000, 20
+    ratings = synthetic(n_users=n_users, n_items=n_items, n_per_user=1)
+    counts = np.sort(ratings["item"].value_counts()["count"].to_numpy())[::-1]
+    share = 1 / np.arange(1, n_items + 1)
+    expected = n_users * share / share.sum()
+
+    assert ((counts - expected) ** 2 / expected).sum() < 19 + 4 * np.sqrt(2 * 19)
+
+
+def test_exponent_zero_makes_all_items_alike():
+    ratings = synthetic(n_users=20_000, n_items=10, n_per_user=1, exponent=0)
+    counts = ratings["item"].value_counts()["count"].to_numpy()
+
+    assert ((counts - 2000) ** 2 / 2000).sum() < 9 + 4 * np.sqrt(2 * 9)
+
+
+def test_a_greater_exponent_makes_popularity_more_uneven():
+    top = [
+        synthetic(n_users=500, n_items=200, n_per_user=5, exponent=exponent)["item"]
+        .value_counts()["count"]
+        .max()
+        for exponent in (0, 0.5, 1, 2)
+    ]
+
+    assert top == sorted(set(top))
+
+
+def test_synthetic_ratings_never_change():
+    """Docs and benchmarks quote numbers computed on them."""
+    assert synthetic(n_users=2, n_items=100, n_per_user=3).rows() == [
+        (1, 48, 4.0, 1586832037),
+        (1, 62, 5.0, 1586918691),
+        (1, 13, 2.0, 1586975617),
+        (2, 75, 4.5, 1594427180),
+        (2, 47, 3.5, 1594609877),
+        (2, 1, 4.0, 1594652470),
+    ]
+    assert not synthetic(seed=1).equals(synthetic(seed=2))
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"n_users": 0}, "`n_users`.*found 0"),
+        ({"n_items": 2.5}, "`n_items`.*2.5"),
+        ({"n_per_user": -1}, "`n_per_user`.*-1"),
+        ({"n_items": 5, "n_per_user": 6}, "`n_per_user` is at most `n_items`; found 6 > 5"),
+        ({"exponent": -1}, "`exponent`.*-1"),
+        ({"exponent": float("nan")}, "`exponent`.*nan"),
+        ({"exponent": "1"}, "`exponent`.*'1'"),
+        ({"seed": None}, "`seed`.*None"),
+    ],
+)
+def test_numbers_without_a_meaning_are_refused(options, message):
+    with pytest.raises(UsageError, match=message):
+        synthetic(**options)
