@@ -1,0 +1,154 @@
+"""The command line: argv → the public functions → tables, files and exit codes.
+
+A command is one file in this folder, named like the command and holding it as ``command``, and one
+row in `COMMANDS`. Only the command that runs is imported, so `rankmeter --help` is quick. Commands
+compute nothing and have no defaults of their own: their options come from the signatures of the
+functions that they call (`_options`), and they raise or return; `_exits` says what becomes of it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from rankmeter._cli._command import write_example
+from rankmeter._cli._exits import exit_code
+
+__all__ = ["COMMANDS", "COMPLETE", "CommandLine", "main"]
+
+COMMANDS = {
+    "evaluate": "Measure rankings against the truth.",
+    "split": "Part interactions into train and test.",
+    "baseline": "Recommend by simple statistics.",
+    "describe": "Tell what interactions look like.",
+    "metrics": "List the metrics, or explain one.",
+    "conventions": "List the conventions of known tools, or show one.",
+    "demo": "Run the whole job on the MovieLens ratings.",
+    "doctor": "Show versions, packages and the machine.",
+    "completion": "Print the script that completes commands in a shell.",
+}
+"""Every command with its help in one line, in the order of the help."""
+
+COMPLETE = "_RANKMETER_COMPLETE"
+"""The variable by which a shell asks for completions."""
+
+
+class CommandLine(click.Group):
+    """The commands, imported when they are run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click calls it so
+        """Names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click calls it so
+        cmd_name: str,
+    ) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"{__name__}.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; offer the nearest one if there is none of that name."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(name, COMMANDS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(COMMANDS)}"
+            raise click.UsageError(f"no command is called {name!r}: {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click calls it so
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """Write the table of commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def format_epilog(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click calls it so
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """Write the example as it is typed."""
+        write_example(formatter, "rankmeter demo")
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Complete the name of a command without importing any."""
+        from click.shell_completion import CompletionItem
+
+        found = [
+            CompletionItem(name, help=text)
+            for name, text in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
+
+    def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> NoReturn:
+        """Run a command line and exit.
+
+        Parameters
+        ----------
+        args : sequence of str, optional
+            The arguments; those of the process if not given.
+        """
+        if instruction := os.environ.get(COMPLETE):
+            from click.shell_completion import shell_complete
+
+            sys.exit(shell_complete(self, {}, "rankmeter", COMPLETE, instruction))
+
+        def run() -> None:
+            with self.make_context(
+                "rankmeter", list(sys.argv[1:] if args is None else args)
+            ) as ctx:
+                self.invoke(ctx)
+
+        sys.exit(exit_code(run))
+
+
+def _run(ctx: click.Context) -> None:
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        from rankmeter import __version__
+
+        click.echo(f"rankmeter {__version__}")
+        ctx.exit()
+
+
+main = CommandLine(
+    "rankmeter",
+    help=(
+        "Measure rankings: recommendations, retrieval runs, link predictions. Any metric, by any "
+        "convention, with its uncertainty."
+    ),
+    invoke_without_command=True,
+    callback=click.pass_context(_run),
+    params=[
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_show_version,
+            help="Show the version and exit.",
+        )
+    ],
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)

@@ -1,0 +1,78 @@
+"""Numpydoc docstrings as data: the help texts of the command line are those of the functions."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Docstring", "parameter_text", "plain", "read_docstring"]
+
+_HEADING = re.compile(r"^(?P<title>\S[^\n]*)\n-{3,}$", re.MULTILINE)
+_ENTRY = re.compile(r"^(?P<names>\w+(?:, \w+)*)(?: : (?P<type>[^\n]*))?$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Docstring:
+    """The parts of a docstring, in plain text.
+
+    Attributes
+    ----------
+    text : str
+        Everything above the first section.
+    parameters : dict of str to str
+        What is said about each parameter, on one line.
+    sections : dict of str to str
+        The other sections by title.
+    """
+
+    text: str = ""
+    parameters: dict[str, str] = field(default_factory=dict)
+    sections: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def summary(self) -> str:
+        """The first paragraph, on one line."""
+        return _one_line(self.text.partition("\n\n")[0])
+
+
+def read_docstring(thing: Callable[..., Any]) -> Docstring:
+    """Take the docstring of a function apart; one that is missing (``python -OO``) is empty."""
+    source = inspect.getdoc(thing) or ""
+    text, *rest = _HEADING.split(source)
+    sections = dict(zip(rest[::2], (part.strip("\n") for part in rest[1::2]), strict=True))
+    parameters = {}
+    _, *entries = _ENTRY.split(sections.pop("Parameters", ""))
+    for names, said in zip(entries[::3], entries[2::3], strict=True):
+        for name in names.split(", "):
+            parameters[name] = _one_line(said)
+    return Docstring(text.strip(), parameters, sections)
+
+
+def parameter_text(function: Callable[..., Any], name: str) -> str:
+    """What a docstring says about a parameter, in plain text.
+
+    A docstring that does not repeat itself is followed: ``As in `leave_k_out`.`` or a text that
+    names the function without listing the parameter leads there.
+    """
+    doc = read_docstring(function)
+    said = doc.parameters.get(name, "")
+    referred = re.fullmatch(r"As in `(\w+)`\.", said)
+    if said and not referred:
+        return plain(said)
+    for other in [referred[1]] if referred else re.findall(r"`(\w+)`", doc.text):
+        target = getattr(inspect.getmodule(function), other, None)
+        if callable(target) and (found := parameter_text(target, name)):
+            return found
+    return plain(said)
+
+
+def plain(text: str) -> str:
+    """Text without the marks of reStructuredText."""
+    return re.sub(r"``(.+?)``|`(.+?)`", lambda m: m[1] or m[2], text, flags=re.DOTALL)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

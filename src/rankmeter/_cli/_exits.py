@@ -1,0 +1,136 @@
+"""What becomes of a run: its exit code, and one clear message if it failed.
+
+0    fine
+1    a gate (``--fail-if``) tripped
+2    wrong usage
+3    something in the data, or a file that cannot be read or written
+4    a package that is needed is not installed
+70   an error in rankmeter itself
+130  interrupted
+141  whoever read the output has gone (as if ended by the signal SIGPIPE)
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
+from typing import Any
+
+import click
+
+from rankmeter.errors import RankmeterError, RankmeterWarning
+
+__all__ = ["complain", "exit_code"]
+
+TRACEBACK = "RANKMETER_TRACEBACK"
+"""The variable that asks for the traceback of an internal error."""
+
+
+def exit_code(run: Callable[[], object]) -> int:
+    """Run something and say how it ended.
+
+    Parameters
+    ----------
+    run : callable
+        May raise anything: no traceback reaches a person who has not asked for it.
+
+    Returns
+    -------
+    int
+        As in the table of this module.
+    """
+    _never_lack_characters()
+    with _own_warnings():
+        try:
+            return _run(run)
+        except click.ClickException as error:
+            complain(error.format_message())
+            context = getattr(error, "ctx", None)
+            if context is not None:
+                click.echo(f"try '{context.command_path} --help'", err=True)
+            return 2
+        except RankmeterError as error:
+            complain(str(error))
+            return error.exit_code
+        except (KeyboardInterrupt, click.Abort):
+            click.echo(err=True)
+            return 130
+        except BrokenPipeError:
+            _drop_stdout()
+            return 141
+        except OSError as error:
+            _drop_stdout()
+            names = " → ".join(str(one) for one in (error.filename, error.filename2) if one)
+            complain(": ".join(filter(None, [names, error.strerror or str(error)])))
+            return 3
+        except ModuleNotFoundError as error:
+            complain(f"the package {error.name} is not installed: see rankmeter doctor")
+            return 4
+        except SystemExit:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a panic in Rust is no Exception
+            return _report_bug(error)
+
+
+def _run(run: Callable[[], object]) -> int:
+    try:
+        run()
+        code = 0
+    except click.exceptions.Exit as done:
+        code = done.exit_code
+    # Here, where it may fail with a message, and not when the interpreter ends.
+    sys.stdout.flush()
+    return code
+
+
+def complain(message: str) -> None:
+    """Write an error on stderr."""
+    color = False if os.environ.get("NO_COLOR") else None
+    click.secho("error: ", fg="red", bold=True, err=True, nl=False, color=color)
+    click.echo(message, err=True)
+
+
+def _report_bug(error: BaseException) -> int:
+    if os.environ.get(TRACEBACK):
+        traceback.print_exception(error)
+    said = str(error).strip().partition("\n")[0]
+    complain(
+        f"internal error, {type(error).__name__}: {said}\n"
+        f"run with {TRACEBACK}=1 for the details, and please report them"
+    )
+    return 70
+
+
+def _never_lack_characters() -> None:
+    """A terminal that lacks a character shows a question mark instead, and the rest is there."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+@contextmanager
+def _own_warnings() -> Iterator[None]:
+    """Write what rankmeter warns of on stderr, always and in one line; leave other warnings."""
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+            if issubclass(category, RankmeterWarning):
+                click.echo(f"warning: {message}", err=True)
+            else:
+                others(message, category, *where)
+
+        warnings.showwarning = show  # type: ignore[assignment]
+        warnings.simplefilter("always", RankmeterWarning)
+        yield
+
+
+def _drop_stdout() -> None:
+    """Let the interpreter flush what is left of stdout into nothing, without a complaint."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

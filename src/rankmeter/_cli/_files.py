@@ -1,0 +1,224 @@
+"""Files in and out: ``-`` for standard input, and outputs that are whole or not there at all."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import IO, cast
+
+import polars as pl
+
+from rankmeter.errors import DataError, RankmeterError, UsageError
+
+__all__ = [
+    "RANKINGS",
+    "STDIN",
+    "TABLES",
+    "check_paths",
+    "format_of",
+    "replacing",
+    "standard_input",
+    "write_frames",
+]
+
+STDIN = "-"
+"""The name by which standard input, or output, goes on the command line."""
+
+Write = Callable[[pl.DataFrame, bool], str]
+"""Rows as text, with the header or without."""
+
+
+def _run(frame: pl.DataFrame, _: bool) -> str:
+    """A TREC run: ``user Q0 item rank score rankmeter``, the scores in full precision."""
+    for role in ("user", "item"):
+        text = frame[role].cast(pl.String)
+        odd = text.filter(text.str.contains(r"\s|^$"))
+        if len(odd):
+            raise DataError(
+                f"a TREC run separates its fields by white space, which the {role} {odd[0]!r} "
+                "does not stand: choose .csv, .jsonl or .parquet"
+            )
+    q0, tag = pl.lit("Q0").alias("q0"), pl.lit("rankmeter").alias("tag")
+    lines = frame.select("user", q0, "item", "rank", "score", tag)
+    return lines.write_csv(include_header=False, separator=" ", quote_style="never")
+
+
+# Parquet has no text; it is here for its extension.
+TABLES: dict[str, Write | None] = {
+    "csv": lambda frame, header: frame.write_csv(include_header=header),
+    "tsv": lambda frame, header: frame.write_csv(include_header=header, separator="\t"),
+    "jsonl": lambda frame, _: frame.write_ndjson(),
+    "parquet": None,
+}
+"""The forms of a table, by extension."""
+
+RANKINGS: dict[str, Write | None] = {**TABLES, "run": _run}
+"""The forms of rankings: those of a table, and the TREC run."""
+
+_ALIASES = {"ndjson": "jsonl", "pq": "parquet"}
+_ROWS = 100_000  # written at a time
+
+
+@contextmanager
+def standard_input(*paths: str | None) -> Iterator[list[str | None]]:
+    """Paths to read, with a copy of standard input in the place of ``-``.
+
+    Parameters
+    ----------
+    *paths : str or None
+        As given on the command line.
+
+    Yields
+    ------
+    list of str or None
+        The same, readable any number of times.
+
+    Raises
+    ------
+    UsageError
+        If two of them are ``-``.
+    """
+    if STDIN not in paths:
+        yield list(paths)
+        return
+    if paths.count(STDIN) > 1:
+        raise UsageError("only one input can be standard input (-): name a file for the other")
+    with tempfile.TemporaryDirectory(prefix="rankmeter-") as folder:
+        copy = Path(folder, "input")
+        with copy.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        try:
+            yield [str(copy) if path == STDIN else path for path in paths]
+        except RankmeterError as error:
+            raise type(error)(str(error).replace(str(copy), "standard input")) from error
+
+
+def format_of(path: str, known: Mapping[str, Write | None]) -> tuple[str, bool]:
+    """The format that the name of an output says, and whether it is to be gzipped.
+
+    Raises
+    ------
+    UsageError
+        If it says none that is known.
+    """
+    if path == STDIN:
+        return "csv", False
+    name = Path(path).name.lower()
+    extension = Path(name.removesuffix(".gz")).suffix.removeprefix(".")
+    extension = _ALIASES.get(extension, extension)
+    zipped = name.endswith(".gz")
+    if extension not in known or (zipped and known[extension] is None):
+        shown = ", ".join(f".{one}" for one in known)
+        raise UsageError(
+            f"the extension of {path} must say how to write it: {shown}; text also with .gz"
+        )
+    return extension, zipped
+
+
+def check_paths(outputs: Sequence[str | None], inputs: Sequence[str | None] = ()) -> None:
+    """Refuse outputs that would replace an input, or each other.
+
+    Raises
+    ------
+    UsageError
+    """
+    taken = [
+        (Path(os.path.realpath(path)), "an input") for path in inputs if path and path != STDIN
+    ]
+    for output in outputs:
+        if not output or output == STDIN or _is_special(output):
+            continue
+        real = Path(os.path.realpath(output))
+        for other, what in taken:
+            # A folder of Parquet files is one input, and a file in it would become part of it.
+            if real == other or (what == "an input" and other in real.parents):
+                raise UsageError(f"{output} is {what} already: name another file to write to")
+        taken.append((real, "an output"))
+
+
+@contextmanager
+def replacing(path: str) -> Iterator[IO[bytes]]:
+    """A file that takes the place of `path` once it is written without an error.
+
+    Until then it stands beside it under another name; if anything goes wrong it is removed, and
+    what was at `path` is still there. Pipes and devices are written directly.
+    """
+    if _is_special(path):
+        with Path(path).open("wb") as file:
+            yield file
+        return
+    real = Path(os.path.realpath(path))
+    if real.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "is a folder; name a file", path)
+    if not real.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "this folder does not exist", str(Path(path).parent))
+    temporary = real.with_name(f".{real.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            yield file
+        with suppress(FileNotFoundError):
+            shutil.copymode(real, temporary)
+        temporary.replace(real)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_frames(
+    frames: Mapping[str, pl.DataFrame], known: Mapping[str, Write | None] = TABLES
+) -> None:
+    """Write tables as their extensions say: all of them, or none. ``-`` is CSV on stdout.
+
+    Parameters
+    ----------
+    frames : mapping of str to polars.DataFrame
+        By path.
+    known : mapping
+        `TABLES` or `RANKINGS`.
+
+    Raises
+    ------
+    UsageError
+        If an extension says no known format.
+    DataError
+        If the format cannot hold the table.
+    OSError
+        If a file cannot be written.
+    """
+    with ExitStack() as all_or_none:
+        for path, frame in frames.items():
+            extension, zipped = format_of(path, known)
+            if path == STDIN:
+                _write(frame, sys.stdout.buffer, known[extension], path)
+                continue
+            file = all_or_none.enter_context(replacing(path))
+            if zipped:
+                # No name and no time inside, so that equal tables make equal files.
+                with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+                    _write(frame, cast("IO[bytes]", packed), known[extension], path)
+            else:
+                _write(frame, file, known[extension], path)
+
+
+def _write(frame: pl.DataFrame, file: IO[bytes], write: Write | None, path: str) -> None:
+    try:
+        if write is None:
+            frame.write_parquet(file)
+            return
+        for start in range(0, max(frame.height, 1), _ROWS):
+            file.write(write(frame.slice(start, _ROWS), start == 0).encode())
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{path} cannot be written: {error}. Is .parquet possible?") from error
+
+
+def _is_special(path: str) -> bool:
+    """Whether there is something at a path that is neither a file nor a folder."""
+    there = Path(path)
+    return there.exists() and not there.is_file() and not there.is_dir()

@@ -1,0 +1,102 @@
+"""Gates: ``--fail-if "ndcg@10<0.2"`` turns a number into an exit code."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from dataclasses import dataclass
+
+from rankmeter._summary import Summary
+from rankmeter.errors import UsageError
+from rankmeter.metrics import metric
+
+__all__ = ["Gate", "read_gate"]
+
+_COMPARE = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+_FORM = re.compile(
+    r"\s*(?P<metric>[^<>]+?)(?:\.(?P<figure>mean|low|high))?"
+    r"\s*(?P<sign><=|>=|==|<|>)\s*(?P<limit>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*"
+)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A condition under which an evaluation fails.
+
+    Attributes
+    ----------
+    text : str
+        As it was written.
+    metric : str
+        A metric that was evaluated, in any spelling.
+    figure : str
+        ``mean``, or a bound of its interval: ``low``, ``high``.
+    sign : str
+        ``<``, ``<=``, ``>``, ``>=`` or ``==``.
+    limit : float
+        What the figure is compared with.
+    """
+
+    text: str
+    metric: str
+    figure: str
+    sign: str
+    limit: float
+
+    def find(self, result: Summary) -> float:
+        """The number that the gate is about.
+
+        Raises
+        ------
+        UsageError
+            If the metric was not evaluated.
+        """
+        try:
+            return float(getattr(result[self.metric], self.figure))
+        except KeyError as error:
+            raise UsageError(f"--fail-if {self.text!r}: {error.args[0]}") from None
+
+    def trips(self, value: float) -> bool:
+        """Whether the condition holds; a number that does not exist is no reason to pass."""
+        return math.isnan(value) or bool(_COMPARE[self.sign](value, self.limit))
+
+
+def read_gate(text: str) -> Gate:
+    """Take a condition apart.
+
+    Parameters
+    ----------
+    text : str
+        Metric, perhaps ``.low`` or ``.high``, comparison, number.
+
+    Raises
+    ------
+    UsageError
+        If it is no condition, or no metric has that name.
+
+    Examples
+    --------
+    >>> gate = read_gate("ndcg@10.low < 0.2")
+    >>> gate.metric, gate.figure, gate.trips(0.1), gate.trips(0.2)
+    ('ndcg@10', 'low', True, False)
+    """
+    found = _FORM.fullmatch(text)
+    if found is None:
+        raise UsageError(
+            f"--fail-if {text!r} is no condition: expected a metric, a comparison (<, <=, >, >=, "
+            "==) and a number, such as 'ndcg@10<0.2', or for a bound of the interval "
+            "'ndcg@10.low<0.2'"
+        )
+    try:
+        metric(found["metric"])
+    except UsageError as error:
+        raise type(error)(f"--fail-if {text!r}: {error}") from None
+    limit = float(found["limit"])
+    return Gate(text, found["metric"], found["figure"] or "mean", found["sign"], limit)

@@ -1,0 +1,188 @@
+"""Options made from signatures: names, types, choices, defaults and help of the functions.
+
+The command line knows no option and no default that a function does not have. A command that
+serves several functions (the methods of a split, the baselines) has the options of all of them,
+and the help of each tells whose they are.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import click
+
+from rankmeter._cli._command import Option, flag
+from rankmeter._cli._docstring import parameter_text, plain, read_docstring
+from rankmeter.errors import UsageError
+
+__all__ = ["options_of", "own_options", "summaries"]
+
+COLUMNS_HELP = (
+    "Which column plays which role, where the names do not say it: user=member,item=sku. "
+    "May be repeated."
+)
+
+
+@dataclass(frozen=True)
+class _Use:
+    """How one function uses an option."""
+
+    hint: Any
+    default: Any
+    text: str
+
+
+def options_of(
+    functions: Mapping[str, Callable[..., Any]],
+    *,
+    group: str,
+    without: Iterable[str] = (),
+    help_of: Mapping[str, str] | None = None,
+) -> list[click.Option]:
+    """Make the options for the keyword-only parameters of functions that a command calls.
+
+    Parameters
+    ----------
+    functions : mapping of str to callable
+        By the name under which the help speaks of them.
+    group : str
+        The heading in the help.
+    without : iterable of str
+        Parameters that the command provides in its own way.
+    help_of : mapping of str to str, optional
+        Help texts that replace those of the docstrings.
+
+    Returns
+    -------
+    list of click.Option
+        An option that is not given has the value None.
+    """
+    uses: dict[str, dict[str, _Use]] = {}
+    for method, function in functions.items():
+        hints = typing.get_type_hints(function)
+        for parameter in _keywords(function):
+            if parameter.name not in without:
+                text = parameter_text(function, parameter.name)
+                use = _Use(hints[parameter.name], parameter.default, text)
+                uses.setdefault(parameter.name, {})[method] = use
+    replaced = {"columns": COLUMNS_HELP, **(help_of or {})}
+    return [
+        _option(name, by_method, len(functions), group, replaced.get(name))
+        for name, by_method in uses.items()
+    ]
+
+
+def own_options(
+    functions: Mapping[str, Callable[..., Any]], method: str, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Keep what was given on the command line, and check that the method has such options.
+
+    Raises
+    ------
+    UsageError
+        If it has not; the message names the methods that have.
+    """
+    names = {
+        name: {parameter.name for parameter in _keywords(function)}
+        for name, function in functions.items()
+    }
+    chosen = {name: value for name, value in given.items() if value is not None}
+    for name in chosen:
+        if name not in names[method]:
+            having = ", ".join(other for other in functions if name in names[other])
+            raise UsageError(f"{flag(name)} is not an option of {method}, but of {having}")
+    return chosen
+
+
+def summaries(functions: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
+    """What each method does, in a line."""
+    return {
+        method: plain(read_docstring(function).summary) for method, function in functions.items()
+    }
+
+
+def _keywords(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    parameters = inspect.signature(function).parameters.values()
+    return [one for one in parameters if one.kind is one.KEYWORD_ONLY]
+
+
+def _option(
+    name: str, uses: Mapping[str, _Use], n_functions: int, group: str, text: str | None
+) -> click.Option:
+    kind, multiple = _kind(name, [use.hint for use in uses.values()])
+    names = [name, flag(name)]
+    if kind is click.BOOL:
+        names[1] += f"/{flag('no_' + name)}"
+    told = _tell({method: text or _said(use) for method, use in uses.items()}, n_functions)
+    callback = _read_columns if multiple else None
+    return Option(
+        names,
+        type=kind,
+        default=None,
+        multiple=multiple,
+        metavar="ROLE=NAME" if multiple else None,
+        help=told,
+        callback=callback,
+        group=group,
+    )
+
+
+def _said(use: _Use) -> str:
+    """The help text, and the default where it is a value of its own."""
+    if use.default is None:
+        return use.text
+    default = use.default
+    if isinstance(default, bool):
+        default = "yes" if default else "no"
+    return f"{use.text} [default: {default}]"
+
+
+def _tell(texts: Mapping[str, str], n_functions: int) -> str:
+    """One text if all methods say the same, else each with the methods that say it."""
+    methods: dict[str, list[str]] = {}
+    for method, text in texts.items():
+        methods.setdefault(text, []).append(method)
+    if len(methods) == 1 and len(texts) == n_functions:
+        return next(iter(methods))
+    return " ".join(f"{', '.join(who)}: {text}" for text, who in methods.items())
+
+
+def _kind(name: str, hints: list[Any]) -> tuple[click.ParamType[Any], bool]:
+    """The type of an option on the command line, and whether it may be repeated."""
+    if name == "columns":
+        return click.STRING, True
+    choices: dict[str, None] = {}
+    plain: set[Any] = set()
+    for hint in hints:
+        union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+        for part in typing.get_args(hint) if union else (hint,):
+            if typing.get_origin(part) is Literal:
+                choices.update(dict.fromkeys(typing.get_args(part)))
+            elif part is not types.NoneType:
+                plain.add(part)
+    if choices and not plain:
+        return click.Choice(list(choices), case_sensitive=False), False
+    for kinds, kind in (({bool}, click.BOOL), ({int}, click.INT), ({int, float}, click.FLOAT)):
+        if plain and plain <= kinds:
+            return kind, False
+    return click.STRING, False
+
+
+def _read_columns(
+    ctx: click.Context, param: click.Parameter, given: tuple[str, ...]
+) -> dict[str, str] | None:
+    """``user=member,item=sku`` as a dictionary; a comma inside a name is part of it."""
+    columns: dict[str, str] = {}
+    for text in (part for one in given for part in re.split(r",(?=[\w.]+=)", one)):
+        role, equals, name = (part.strip() for part in text.partition("="))
+        if not (role and equals and name):
+            raise UsageError(f"--columns {text!r} is not of the form ROLE=NAME, as user=member is")
+        if columns.setdefault(role, name) != name:
+            raise UsageError(f"--columns names {role} twice: {columns[role]} and {name}")
+    return columns or None

@@ -1,0 +1,37 @@
+"""``rankmeter completion``: the script by which a shell completes what is typed."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import ShellComplete, get_completion_class
+
+from rankmeter._cli import COMPLETE, main
+from rankmeter._cli._command import Command
+
+__all__ = ["command"]
+
+ENABLE = {
+    "bash": 'to enable it, put into ~/.bashrc:  eval "$(rankmeter completion bash)"',
+    "zsh": 'to enable it, put into ~/.zshrc:  eval "$(rankmeter completion zsh)"',
+    "fish": (
+        "to enable it:  rankmeter completion fish > ~/.config/fish/completions/rankmeter.fish"
+    ),
+}
+
+
+def _run(shell: str) -> None:
+    kind = get_completion_class(shell)
+    assert kind is not None
+    # Not the method of the class itself: that of bash would start a shell to ask its version.
+    script = ShellComplete.source(kind(main, {}, "rankmeter", COMPLETE))
+    # At the end: a person sees it there, and zsh wants its own first line.
+    click.echo(f"{script.strip()}\n# {ENABLE[shell]}")
+
+
+command = Command(
+    "completion",
+    help="Print the script that makes SHELL complete commands, options and their values.",
+    callback=_run,
+    params=[click.Argument(["shell"], type=click.Choice(list(ENABLE)))],
+    example="rankmeter completion bash",
+)

@@ -1,0 +1,79 @@
+"""``rankmeter conventions``: what known tools mean by their metrics."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from rankmeter._cli._command import Command, Option
+from rankmeter._cli._terminal import page
+from rankmeter.conventions import Convention, convention_names, load_convention
+
+__all__ = ["command"]
+
+
+def _run(name: str | None, as_json: bool) -> None:
+    if name is not None:
+        convention = load_convention(name)
+        click.echo(_dumps(dataclasses.asdict(convention)) if as_json else _explanation(convention))
+        return
+    every = [load_convention(one) for one in convention_names()]
+    if as_json:
+        click.echo(_dumps({"conventions": [*map(dataclasses.asdict, every)]}))
+        return
+    formatter = page()
+    formatter.write_dl([(one.name, _title(one)) for one in every])
+    click.echo(formatter.getvalue().rstrip())
+
+
+def _explanation(convention: Convention) -> str:
+    formatter = page()
+    formatter.write_text(f"{convention.name} · {_title(convention)}")
+    tables = {
+        "Choices for every metric": {k: str(v) for k, v in convention.switches.items()},
+        "Choices by metric": {k: _spell(v) for k, v in convention.metrics.items()},
+    }
+    for title, rows in tables.items():
+        if rows:
+            with formatter.section(title):
+                formatter.write_dl(list(rows.items()))
+    if not any(tables.values()):
+        formatter.write_text("All its choices are the defaults of rankmeter.")
+    for title, texts in (("Notes", convention.notes), ("Sources", convention.sources)):
+        if texts:
+            with formatter.section(title):
+                for text in texts:
+                    formatter.write_text(text)
+    return formatter.getvalue().rstrip()
+
+
+def _title(convention: Convention) -> str:
+    return " ".join(filter(None, [convention.title, convention.version]))
+
+
+def _spell(choices: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in choices.items())
+
+
+def _dumps(found: Mapping[str, Any]) -> str:
+    return json.dumps({"schema": 1, **found}, indent=2, ensure_ascii=False)
+
+
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in convention_names() if name.startswith(incomplete.lower())]
+
+
+command = Command(
+    "conventions",
+    help="List the conventions that --like knows, or show what the one called NAME chooses.",
+    callback=_run,
+    params=[
+        click.Argument(["name"], required=False, shell_complete=_complete),
+        Option(["as_json", "--json"], is_flag=True, help="Write one JSON object.", group="Output"),
+    ],
+    example="rankmeter conventions\nrankmeter conventions rankmeter",
+)

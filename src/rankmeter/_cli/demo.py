@@ -1,0 +1,139 @@
+"""``rankmeter demo``: the whole job on real ratings, from the file to the table of results."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+import polars as pl
+
+from rankmeter._api import evaluate
+from rankmeter._cli._command import Command, Option
+from rankmeter._cli._files import check_paths, replacing, write_frames
+from rankmeter._cli._terminal import note, print_table, working
+from rankmeter._describe import describe
+from rankmeter._report.table import Table
+from rankmeter._summary import Estimate, Summary
+from rankmeter.baselines import BASELINES
+from rankmeter.datasets import movielens
+from rankmeter.errors import ColumnError
+from rankmeter.splits import leave_one_out
+
+__all__ = ["command"]
+
+METRICS = ("ndcg", "recall")
+CUTOFFS = (1, 5, 10, 20, 50, 100)
+MAIN = 10
+"""The cutoff of the table with intervals."""
+
+Results = Mapping[str, Summary]
+
+
+def _run(ratings: str | None, output: str) -> None:
+    folder = Path(output)
+    names = ["train", "test", *BASELINES]
+    paths = {name: str(folder / f"{name}.csv") for name in names}
+    report = str(folder / "results.json")
+    check_paths([*paths.values(), report], [ratings] if ratings and Path(ratings).is_file() else [])
+    with working("reading and splitting the ratings"):
+        data = movielens(ratings)
+        description = describe(data)
+        split = leave_one_out(data)
+    with working("recommending"):
+        rankings = _recommend(split.train)
+    with working("evaluating"):
+        results = {name: _measure(ranked, split.test) for name, ranked in rankings.items()}
+    folder.mkdir(parents=True, exist_ok=True)
+    frames = {"train": split.train, "test": split.test, **rankings}
+    write_frames({paths[name]: frame for name, frame in frames.items()})
+    _write_results(results, report)
+    for part in (description, split):
+        click.echo(f"{part!r}\n")
+    for title, table in _tables(results).items():
+        print_table(table, title)
+        click.echo()
+    click.echo(f"train, test, rankings and results.json are in {folder}")
+
+
+def _recommend(train: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The top 100 of every baseline that the columns of the ratings allow."""
+    rankings = {}
+    for name, make in BASELINES.items():
+        note(f"baseline {name}")
+        try:
+            rankings[name] = make(train)
+        except ColumnError as error:
+            click.echo(f"warning: {name} is left out: {error}", err=True)
+    return rankings
+
+
+def _measure(rankings: pl.DataFrame, test: pl.DataFrame) -> Summary:
+    # A baseline may recommend nothing that anyone chose: that is a result here, not a mistake.
+    metrics = [f"{name}@{k}" for name in METRICS for k in CUTOFFS]
+    return evaluate(rankings, test, metrics, no_overlap="allow")
+
+
+def _write_results(results: Results, path: str) -> None:
+    whole = {"schema": 1, "baselines": {name: found.to_dict() for name, found in results.items()}}
+    with replacing(path) as file:
+        file.write(json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False).encode())
+
+
+def _tables(results: Results) -> dict[str, Table]:
+    """The metrics with their intervals, then each metric against the cutoff, by title."""
+    confidence = next(iter(results.values())).confidence
+    columns = ("baseline", *(f"{name}@{MAIN}" for name in METRICS))
+    rows = [
+        (baseline, *(_with_interval(found[metric]) for metric in columns[1:]))
+        for baseline, found in results.items()
+    ]
+    tables = {f"Means with their {100 * confidence:g} % intervals": Table(columns, rows)}
+    for metric in METRICS:
+        rows = [
+            (baseline, *(_number(found[f"{metric}@{k}"].mean) for k in CUTOFFS))
+            for baseline, found in results.items()
+        ]
+        tables[f"{metric} against k"] = Table(("baseline", *(f"@{k}" for k in CUTOFFS)), rows)
+    return tables
+
+
+def _with_interval(found: Estimate) -> str:
+    return f"{_number(found.mean)} [{_number(found.low)}, {_number(found.high)}]"
+
+
+def _number(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.4f}"
+
+
+command = Command(
+    "demo",
+    help=(
+        "Run the whole job on the MovieLens ratings.\n\n"
+        "Describes the ratings, holds out the last one of every user, recommends the top 100 of "
+        "every baseline, and measures these at several cutoffs. Takes a few seconds."
+    ),
+    callback=_run,
+    params=[
+        Option(
+            ["--ratings"],
+            metavar="FILE",
+            type=click.Path(),
+            help=(
+                "Other ratings than those of MovieLens in the folder examples: a file with "
+                "columns for user, item, time and perhaps rating."
+            ),
+        ),
+        Option(
+            ["--output", "-o"],
+            metavar="FOLDER",
+            type=click.Path(),
+            default="demo",
+            show_default=True,
+            help="Where to write train, test, the rankings and results.json.",
+        ),
+    ],
+    example="rankmeter demo --output demo",
+)

@@ -1,0 +1,159 @@
+"""``rankmeter doctor``: what is installed and what runs it, for reports of problems."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, requires, version
+from typing import Any
+
+import click
+
+import rankmeter
+from rankmeter._cli._command import Command, Option
+from rankmeter._cli._exits import complain
+from rankmeter._cli._terminal import page
+
+__all__ = ["command"]
+
+PURPOSES = {
+    "altair": "charts in reports",
+    "click": "the command line",
+    "duckdb": "rankings and truth from DuckDB relations",
+    "great-tables": "tables in reports",
+    "jinja2": "HTML reports",
+    "numpy": "the metrics",
+    "pandas": "results as pandas frames",
+    "polars": "reading, joining and writing tables",
+    "pyarrow": "Arrow-backed pandas frames",
+    "pyspark": "Spark frames",
+    "rich": "tables and progress on a terminal",
+    "scipy": "tests of significance, sparse matrices",
+    "vl-convert-python": "charts as images",
+}
+"""What a package is for."""
+
+
+def _run(as_json: bool) -> None:
+    machine, packages = _machine(), _packages()
+    missing = [name for name, facts in packages.items() if facts["core"] and not facts["version"]]
+    if as_json:
+        whole = {"schema": 1, "machine": machine, "packages": packages}
+        click.echo(json.dumps(whole, indent=2, ensure_ascii=False))
+    else:
+        click.echo(_text(machine, packages))
+    if missing:
+        complain(f"rankmeter does not work without {', '.join(missing)}")
+        click.get_current_context().exit(4)
+
+
+def _text(machine: dict[str, Any], packages: dict[str, dict[str, Any]]) -> str:
+    formatter = page()
+    formatter.write_dl([(name, str(value)) for name, value in machine.items()])
+    for title, core in (("Packages that it needs", True), ("Packages for more", False)):
+        with formatter.section(title):
+            formatter.write_dl(
+                [
+                    (name, _status(facts))
+                    for name, facts in packages.items()
+                    if facts["core"] == core
+                ]
+            )
+    return formatter.getvalue().rstrip()
+
+
+def _status(facts: dict[str, Any]) -> str:
+    if facts["version"]:
+        return f"{facts['version']} ({facts['purpose']})"
+    return f"not installed ({facts['purpose']}): {facts['install']}"
+
+
+def _machine() -> dict[str, Any]:
+    return {
+        "rankmeter": rankmeter.__version__,
+        "Python": f"{platform.python_version()} ({sys.executable})",
+        "platform": platform.platform(),
+        "cores": _cores(),
+        "memory": _memory(),
+        "Java": _java(),
+    }
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on Linux
+        return os.cpu_count() or 1
+
+
+def _memory() -> str:
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not on Windows
+        return "unknown"
+    return f"{total / 2**30:.1f} GiB"
+
+
+def _java() -> str:
+    """The first line of ``java -version``, which Spark needs."""
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=os.path.join(home, "bin")) if home else None  # noqa: PTH118
+    java = java or shutil.which("java")
+    if java is None:
+        return "not found (only Spark needs it)"
+    try:
+        done = subprocess.run(  # noqa: S603 - the program that the person has installed
+            [java, "-version"], capture_output=True, text=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{java} does not run: {error}"
+    said = (done.stderr or done.stdout).strip().partition("\n")[0]
+    return f"{said} ({java})"
+
+
+def _packages() -> dict[str, dict[str, Any]]:
+    """Every package that the metadata of rankmeter names, and those that it reads frames of."""
+    extras: dict[str, str | None] = {"duckdb": None, "pyspark": None}
+    core = set()
+    for requirement in requires("rankmeter") or ():
+        name = re.split(r"[^\w.-]", requirement)[0].lower()
+        extra = re.search(r"extra == ['\"]([\w-]+)['\"]", requirement)
+        extras[name] = extra[1] if extra else None
+        if not extra:
+            core.add(name)
+    return {
+        name: {
+            "core": name in core,
+            "version": _version(name),
+            "purpose": PURPOSES.get(name, "more"),
+            "install": f"pip install 'rankmeter[{extra}]'" if extra else f"pip install {name}",
+        }
+        for name, extra in sorted(extras.items())
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+command = Command(
+    "doctor",
+    help=(
+        "Show versions, packages and the machine, for a report of a problem.\n\n"
+        "Exits with code 4 if a package is missing without which nothing works."
+    ),
+    callback=_run,
+    params=[
+        Option(["as_json", "--json"], is_flag=True, help="Write one JSON object.", group="Output")
+    ],
+    example="rankmeter doctor",
+)

@@ -1,0 +1,125 @@
+"""``rankmeter metrics``: what there is to measure, and what exactly it means."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import click
+
+from rankmeter._cli._command import Command, Option
+from rankmeter._cli._docstring import parameter_text, plain, read_docstring
+from rankmeter._cli._terminal import page
+from rankmeter.metrics import METRICS, Spec, metric
+from rankmeter.metrics import Option as Choice
+
+__all__ = ["command"]
+
+
+def _run(name: str | None, as_json: bool) -> None:
+    spec = None if name is None else metric(name).spec
+    if as_json:
+        found = {"metrics": [*map(_as_dict, METRICS.values())]} if spec is None else _as_dict(spec)
+        click.echo(json.dumps({"schema": 1, **found}, indent=2, ensure_ascii=False))
+    else:
+        click.echo(_listing() if spec is None else _explanation(spec))
+
+
+def _listing() -> str:
+    formatter = page()
+    formatter.write_dl([(name, _facts(spec, spec.title)) for name, spec in METRICS.items()])
+    return formatter.getvalue().rstrip()
+
+
+def _facts(spec: Spec, *first: str) -> str:
+    also = [f"also {', '.join(spec.synonyms)}"] if spec.synonyms else []
+    better = "higher" if spec.increasing else "lower"
+    high = "∞" if math.isinf(spec.high) else f"{spec.high:g}"
+    return "; ".join([*first, f"{spec.low:g} to {high}, {better} is better", *also])
+
+
+def _explanation(spec: Spec) -> str:
+    doc = read_docstring(spec.function)
+    formatter = page()
+    formatter.write_text(f"{spec.name}{'@k' if spec.cutoff else ''} · {spec.title}")
+    formatter.write_text(_facts(spec))
+    formatter.write_paragraph()
+    formatter.write(plain(doc.text) + "\n")
+    if spec.options:
+        with formatter.section("Options, written as " + _spelling(spec)):
+            rows = [
+                (
+                    f"{name}={_values(option)}",
+                    parameter_text(spec.function, name) + _default(option),
+                )
+                for name, option in spec.options.items()
+            ]
+            formatter.write_dl(rows, col_max=36)
+    for title in ("Notes", "Examples"):
+        if title in doc.sections:
+            with formatter.section(title):
+                lines = plain(doc.sections[title]).splitlines()
+                formatter.write("".join(f"  {line}".rstrip() + "\n" for line in lines))
+    return formatter.getvalue().rstrip()
+
+
+def _spelling(spec: Spec) -> str:
+    """The first option at its first value, as it is typed."""
+    name, option = next(iter(spec.options.items()))
+    value = option.choices[0] if option.choices else "…"
+    return f"{spec.name}({name}={value}){'@10' if spec.cutoff else ''}"
+
+
+def _values(option: Choice) -> str:
+    words = list(option.choices)
+    if option.type is not None:
+        words.append({"int": "INTEGER", "float": "NUMBER"}[option.type.__name__])
+    if option.optional:
+        words.append("none")
+    return "|".join(words)
+
+
+def _default(option: Choice) -> str:
+    if option.required:
+        return " [required]"
+    return f" [default: {'none' if option.default is None else option.default}]"
+
+
+def _as_dict(spec: Spec) -> dict[str, Any]:
+    return {
+        "name": spec.name,
+        "title": spec.title,
+        "summary": plain(read_docstring(spec.function).summary),
+        "low": spec.low,
+        "high": None if math.isinf(spec.high) else spec.high,
+        "increasing": spec.increasing,
+        "cutoff": spec.cutoff,
+        "synonyms": list(spec.synonyms),
+        "options": {
+            name: {
+                "required": option.required,
+                "default": None if option.required else option.default,
+                "choices": list(option.choices),
+                "number": None if option.type is None else option.type.__name__,
+                "optional": option.optional,
+            }
+            for name, option in spec.options.items()
+        },
+    }
+
+
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in METRICS if name.startswith(incomplete.lower())]
+
+
+command = Command(
+    "metrics",
+    help="List the metrics, or explain the metric NAME: its options, edge cases and an example.",
+    callback=_run,
+    params=[
+        click.Argument(["name"], required=False, shell_complete=_complete),
+        Option(["as_json", "--json"], is_flag=True, help="Write one JSON object.", group="Output"),
+    ],
+    example="rankmeter metrics\nrankmeter metrics ndcg",
+)

@@ -1,0 +1,161 @@
+"""``rankmeter split``: interactions in, what to learn from and what to test on out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import polars as pl
+
+from rankmeter._cli._command import Command, Option
+from rankmeter._cli._files import (
+    STDIN,
+    TABLES,
+    check_paths,
+    format_of,
+    standard_input,
+    write_frames,
+)
+from rankmeter._cli._options import options_of, own_options, summaries
+from rankmeter._cli._terminal import working
+from rankmeter.errors import UsageError
+from rankmeter.splits import SPLITS, Split
+
+__all__ = ["command"]
+
+
+def _run(
+    ratings: str,
+    method: str,
+    train: str | None,
+    test: str | None,
+    output: str | None,
+    form: str | None,
+    as_json: bool,
+    **choices: Any,
+) -> None:
+    chosen = own_options(SPLITS, method, choices)
+    _check_destination(train, test, output, form)
+    check_paths([train, test, output], [ratings])
+    with standard_input(ratings) as (data,), working("splitting"):
+        made = SPLITS[method](data, **chosen)
+    folds = (made,) if isinstance(made, Split) else made
+    if output is not None:
+        paths = _in_folder(Path(output), len(folds), form or _form_of(ratings))
+    elif len(folds) > 1:
+        raise UsageError(f"{method} makes {len(folds)} splits: name a folder with --output")
+    else:
+        paths = [(str(train), str(test))]
+    frames: dict[str, pl.DataFrame] = {}
+    for fold, (train_path, test_path) in zip(folds, paths, strict=True):
+        frames |= {train_path: fold.train, test_path: fold.test}
+    write_frames(frames)
+    if as_json:
+        click.echo(json.dumps(_as_dict(folds, paths), indent=2, ensure_ascii=False))
+    else:
+        click.echo("\n\n".join(map(repr, folds)))
+
+
+def _check_destination(
+    train: str | None, test: str | None, output: str | None, form: str | None
+) -> None:
+    if output is not None and (train is not None or test is not None):
+        raise UsageError("--output names a folder for both parts: leave out --train and --test")
+    if output is None and (train is None or test is None):
+        raise UsageError("say where to write: --train FILE and --test FILE, or --output FOLDER")
+    if form is not None and output is None:
+        raise UsageError("--format is for --output: the names of --train and --test tell theirs")
+    for path in (train, test):
+        if path == STDIN:
+            raise UsageError("the parts are written to files: name one instead of -")
+        if path is not None:
+            format_of(path, TABLES)
+
+
+def _form_of(ratings: str) -> str:
+    """The parts are written like the input, if it is known how that is; else as CSV."""
+    try:
+        return format_of(ratings, TABLES)[0]
+    except UsageError:
+        return "csv"
+
+
+def _in_folder(folder: Path, n: int, form: str) -> list[tuple[str, str]]:
+    """Make the folders of all folds, and name the two files of each."""
+    digits = len(str(n))
+    homes = [folder / f"fold-{i:0{digits}}" for i in range(1, n + 1)] if n > 1 else [folder]
+    for home in homes:
+        home.mkdir(parents=True, exist_ok=True)
+    return [(str(home / f"train.{form}"), str(home / f"test.{form}")) for home in homes]
+
+
+def _as_dict(folds: tuple[Split, ...], paths: list[tuple[str, str]]) -> Mapping[str, Any]:
+    return {
+        "schema": 1,
+        "splits": [
+            {"method": fold.method, "train": train, "test": test, "counts": fold.counts}
+            for fold, (train, test) in zip(folds, paths, strict=True)
+        ],
+    }
+
+
+command = Command(
+    "split",
+    help=(
+        "Part RATINGS into train and test.\n\n"
+        "RATINGS is a file of interactions with columns for user, item and, where the method looks "
+        "at it, time, or - for standard input. Both parts keep all columns and the order of the "
+        "rows."
+    ),
+    callback=_run,
+    params=[
+        click.Argument(["ratings"], type=click.Path()),
+        Option(
+            ["--method"],
+            type=click.Choice(list(SPLITS)),
+            required=True,
+            help="How to choose what is held out.",
+        ),
+        Option(
+            ["--train"],
+            metavar="FILE",
+            type=click.Path(),
+            help="Where to write the train part: .csv, .tsv, .jsonl, .parquet; text also with .gz.",
+            group="Output",
+        ),
+        Option(
+            ["--test"],
+            metavar="FILE",
+            type=click.Path(),
+            help="Where to write the test part.",
+            group="Output",
+        ),
+        Option(
+            ["--output", "-o"],
+            metavar="FOLDER",
+            type=click.Path(),
+            help="Instead: a folder for train and test, with a folder in it for each fold.",
+            group="Output",
+        ),
+        Option(
+            ["form", "--format"],
+            type=click.Choice(list(TABLES)),
+            help="How to write in that folder; without it, as RATINGS is written, or as CSV.",
+            group="Output",
+        ),
+        Option(
+            ["as_json", "--json"],
+            is_flag=True,
+            help="Write the sizes of the parts as one JSON object.",
+            group="Output",
+        ),
+        *options_of(SPLITS, group="Options of the methods"),
+    ],
+    topics={"Methods": summaries(SPLITS)},
+    example=(
+        "rankmeter split ratings.csv --method leave-one-out --train train.csv --test test.csv"
+    ),
+)
