@@ -21,7 +21,9 @@ _HOMES = {
     "Split": "splits",
     "Summary": "_summary",
     "describe": "_describe",
+    "Explanation": "_explain",
     "evaluate": "_api",
+    "explain": "_explain",
     "metric": "metrics",
 }
 _MODULES = ("baselines", "datasets", "errors", "metrics", "splits", "testing")
@@ -62,6 +64,7 @@ __all__ = [
     "Accuracy",
     "Description",
     "Estimate",
+    "Explanation",
     "FBeta",
     "HitRate",
     "MeanRank",
@@ -78,6 +81,7 @@ __all__ = [
     "describe",
     "errors",
     "evaluate",
+    "explain",
     "metric",
     "metrics",
     "splits",
@@ -88,6 +92,7 @@ if TYPE_CHECKING:
     from rankmeter import baselines, datasets, errors, metrics, splits, testing
     from rankmeter._api import DEFAULT_METRICS, evaluate
     from rankmeter._describe import Description, describe
+    from rankmeter._explain import Explanation, explain
     from rankmeter._plan import Plan
     from rankmeter._summary import Estimate, Summary
     from rankmeter.metrics import Metric, metric

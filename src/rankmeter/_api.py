@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from rankmeter._backends import memory
-from rankmeter._ingest import is_records, meet, read_rankings, read_truth
+from rankmeter._ingest import Table, is_records, meet, read_rankings, read_truth
 from rankmeter._plan import TieRule, resolve
 from rankmeter._summary import Summary, summarise
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Metric
 
-__all__ = ["DEFAULT_METRICS", "evaluate"]
+__all__ = ["DEFAULT_METRICS", "evaluate", "read_both"]
 
 DEFAULT_METRICS = ("ndcg@10", "map@10", "mrr@10", "precision@10", "recall@10", "hr@10")
 """What is measured when nothing is asked for."""
@@ -27,6 +27,7 @@ def evaluate(
     bugs: bool = False,
     columns: Mapping[str, Any] | None = None,
     relevant: str | float | None = None,
+    gains: Literal["relevant", "positive"] | None = None,
     ties: TieRule | None = None,
     duplicates: Literal["error", "best", "each"] | None = None,
     judgements: Literal["error", "max", "last", "sum"] | None = None,
@@ -71,6 +72,9 @@ def evaluate(
     relevant : str or float, optional
         Which judged items are relevant: ``">0"`` (default), ``">=4"``, ``">3.5"``, ``"any"``; a
         number t means ``>= t``.
+    gains : str, optional
+        Which judged items have a gain: the ``relevant`` ones (default), or all ``positive``
+        judgements, whatever `relevant` says.
     ties : str, optional
         What decides between equal scores: ``item`` (ascending, default), ``item-descending``,
         ``input``, ``expected`` (exact expectation over all orders), ``optimistic``,
@@ -141,6 +145,7 @@ def evaluate(
         like=like,
         overrides={
             "relevant": relevant,
+            "gains": gains,
             "ties": ties,
             "duplicates": duplicates,
             "judgements": judgements,
@@ -161,6 +166,29 @@ def evaluate(
         confidence=confidence,
         bugs=bugs,
     )
+    ranked, judged = read_both(rankings, truth, columns=columns, bad_scores=plan.bad_scores)
+    scores = memory.run(ranked, judged, plan)
+    return summarise(plan, scores, {**judged.counts, **ranked.counts})
+
+
+def read_both(
+    rankings: object,
+    truth: object,
+    *,
+    columns: Mapping[str, Any] | None = None,
+    bad_scores: Literal["error", "drop", "worst"] = "error",
+) -> tuple[Table, Table]:
+    """Rankings and truth in canonical form, with ids of the same types.
+
+    Parameters
+    ----------
+    rankings, truth, columns, bad_scores
+        As in `evaluate`.
+
+    Raises
+    ------
+    UsageError, DataError
+    """
     if truth is None:
         if not is_records(rankings):
             raise UsageError(
@@ -169,11 +197,8 @@ def evaluate(
             )
         truth = rankings
     by_side = _columns_by_side(columns)
-    ranked = read_rankings(rankings, columns=by_side["rankings"], bad_scores=plan.bad_scores)
-    judged = read_truth(truth, columns=by_side["truth"])
-    ranked, judged = meet(ranked, judged)
-    scores = memory.run(ranked, judged, plan)
-    return summarise(plan, scores, {**judged.counts, **ranked.counts})
+    ranked = read_rankings(rankings, columns=by_side["rankings"], bad_scores=bad_scores)
+    return meet(ranked, read_truth(truth, columns=by_side["truth"]))
 
 
 def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str, str] | None]:
