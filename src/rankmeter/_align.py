@@ -35,6 +35,8 @@ class Aligned:
         Their hits, in the same order.
     in_truth, in_rankings : bool arrays of shape (n_users,)
         Whether each side names the user (an empty list names its user).
+    has_truth : bool array of shape (n_users,)
+        Whether the truth judges any item of the user.
     counts : dict of str to int
         What was merged or resolved on the way.
     """
@@ -43,6 +45,7 @@ class Aligned:
     hits: Hits
     in_truth: BoolArray
     in_rankings: BoolArray
+    has_truth: BoolArray
     counts: dict[str, int]
 
 
@@ -114,6 +117,7 @@ def align(
         replace(result, ideal=perfect, judged=replace(nonrelevant, ideal=others)),
         in_truth,
         in_rankings,
+        code.mark(truth.frame["user"]),
         counts,
     )
 

@@ -41,6 +41,7 @@ def evaluate(
     undefined: Literal["skip", "zero", "one", "raise"] | None = None,
     users: Literal["all", "hit"] | None = None,
     empty: Literal["score", "skip"] | None = None,
+    empty_truth: Literal["score", "skip"] | None = None,
     aggregate: Literal["mean", "geometric", "sum"] | None = None,
     no_overlap: Literal["error", "allow"] | None = None,
     n_items: int | None = None,
@@ -104,6 +105,8 @@ def evaluate(
         Average ``all`` of them (default) or only those with a ``hit``.
     empty : str, optional
         A user whose ranking is an empty list: ``score`` it (default) or ``skip``.
+    empty_truth : str, optional
+        A user whose truth is empty: ``score`` it (default; it is undefined) or ``skip``.
     aggregate : str, optional
         What becomes of the users' values: the ``mean`` (default), the ``geometric`` mean, the
         ``sum``.
@@ -159,6 +162,7 @@ def evaluate(
             "undefined": undefined,
             "users": users,
             "empty": empty,
+            "empty_truth": empty_truth,
             "aggregate": aggregate,
             "no_overlap": no_overlap,
         },

@@ -43,6 +43,9 @@ class Alignment:
     ----------
     relevant : str
         Which judged items are relevant: ``>0``, ``>=4``, ``>3.5``, or ``any`` (all judged ones).
+    gains : str
+        Which judged items have a gain: the ``relevant`` ones, or all ``positive`` judgements,
+        whatever `relevant` says (of metrics that weigh and do not count, in trec_eval).
     ties : str
         Among equal scores: ``item`` (ascending), ``item-descending``, ``input`` (order of the
         rows), ``expected`` (exact expectation over all orders), ``optimistic``, ``pessimistic``
@@ -64,6 +67,7 @@ class Alignment:
     """
 
     relevant: str = ">0"
+    gains: Literal["relevant", "positive"] = "relevant"
     ties: TieRule = "item"
     duplicates: Literal["error", "best", "each"] = "error"
     judgements: Literal["error", "max", "last", "sum"] = "error"
@@ -74,7 +78,9 @@ class Alignment:
 
     @property
     def threshold(self) -> tuple[str, float]:
-        """The rule `relevant` as an operator and a number."""
+        """What makes a hit, as an operator and a number."""
+        if self.gains == "positive":
+            return ">", 0.0
         if self.relevant == "any":
             return ">=", float("-inf")
         operator = ">=" if self.relevant.startswith(">=") else ">"
@@ -96,6 +102,11 @@ class Averaging:
         ``skip``, ``zero``, ``one``, ``raise``.
     users : str
         ``all`` of those, or only those with a ``hit`` in the ranking.
+    empty : str
+        A user whose ranking is empty: ``score`` it or ``skip`` the user.
+    empty_truth : str
+        A user whose truth judges no item at all: ``score`` it, which is undefined, or ``skip``
+        the user, whom files of rows cannot even name.
     aggregate : str
         What becomes of their values: the ``mean``, the ``geometric`` mean (of values raised to
         at least 0.00001, as trec_eval does, so that one 0 is not all), or the ``sum``.
@@ -106,6 +117,7 @@ class Averaging:
     undefined: Literal["skip", "zero", "one", "raise"] = "skip"
     users: Literal["all", "hit"] = "all"
     empty: Literal["score", "skip"] = "score"
+    empty_truth: Literal["score", "skip"] = "score"
     aggregate: Literal["mean", "geometric", "sum"] = "mean"
 
 

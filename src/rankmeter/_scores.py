@@ -55,6 +55,8 @@ class Scores:
         By label of the metric; NaN where it is undefined.
     in_truth, in_rankings : bool arrays of shape (n_users,)
         Whether truth and rankings name the user.
+    has_truth : bool array of shape (n_users,)
+        Whether the truth judges any item of the user.
     has_hit : mapping of str to bool array of shape (n_users,)
         By label: whether the ranking holds anything relevant at all.
     n_ranked : mapping of str to int64 array of shape (n_users,)
@@ -67,6 +69,7 @@ class Scores:
     values: Mapping[str, FloatArray]
     in_truth: BoolArray
     in_rankings: BoolArray
+    has_truth: BoolArray
     has_hit: Mapping[str, BoolArray]
     n_ranked: Mapping[str, npt.NDArray[np.int64]]
     counts: Mapping[str, int]
@@ -105,6 +108,7 @@ class Scores:
             {label: join(lambda p, label=label: p.values[label]) for label in labels},  # type: ignore[misc]
             join(lambda p: p.in_truth),
             join(lambda p: p.in_rankings),
+            join(lambda p: p.has_truth),
             {label: join(lambda p, label=label: p.has_hit[label]) for label in labels},  # type: ignore[misc]
             {label: join(lambda p, label=label: p.n_ranked[label]) for label in labels},  # type: ignore[misc]
             {name: sum(part.counts.get(name, 0) for part in parts) for name in names},
@@ -140,6 +144,8 @@ class Scores:
         chosen = self.in_truth.copy()
         if choices.missing == "skip":
             chosen &= self.in_rankings
+        if choices.empty_truth == "skip":
+            chosen &= self.has_truth
         if choices.empty == "skip":
             chosen &= ~(self.in_rankings & (self.n_ranked[entry.label] == 0))
         if choices.extra == "zero":
@@ -212,6 +218,7 @@ def score(plan: Plan, align: Callable[[Alignment], Aligned]) -> Scores:
         {label: values[label] for label in order},
         first.in_truth,
         first.in_rankings,
+        first.has_truth,
         {label: has_hit[label] for label in order},
         {label: n_ranked[label] for label in order},
         counts,

@@ -37,13 +37,10 @@ class Agreement:
 
 
 def rankings_of(case, takes):
-    """The case's rankings as the tool takes them: lists in order, or items with scores.
-
-    Where an item stands twice, as rows.
-    """
+    """The case's rankings as the tool takes them: lists in order, items with scores, or rows."""
     if takes == "lists":
         return {user: [item for item, _ in listed] for user, listed in case["rankings"].items()}
-    if "duplicates" in case["name"]:
+    if takes == "scores" and case["name"] == "duplicates":
         rows = [(u, i, s) for u, listed in case["rankings"].items() for i, s in listed]
         return pl.DataFrame(rows, schema=["user", "item", "score"], orient="row")
     return {user: dict(map(tuple, listed)) for user, listed in case["rankings"].items()}
@@ -59,13 +56,33 @@ def golden(tool):
 
 
 def spelled(name, convention):
-    """The metric here that a golden's metric is, or None."""
-    if name in convention.names:
-        return convention.names[name]
-    base, at, k = name.rpartition("@")
-    if at and base in convention.names and re.fullmatch(r"\d+", k):
-        return f"{convention.names[base]}@{k}"
-    return None
+    """The metric here that a golden's metric is, and the choices that its options make, or None.
+
+    A name is a base, options in brackets and a cutoff, ``recall[-c, truncated]@10``. Of the
+    profile's names with this base the one with most of the options is meant; the others must stand
+    under its options.
+    """
+    head, at, k = name.rpartition("@")
+    base, options = parts(head if at else name)
+    fits = []
+    for theirs, ours in convention.names.items():
+        known, wanted = parts(theirs)
+        left = options - wanted
+        if known == base and wanted <= options and left <= convention.options.keys():
+            fits.append((len(wanted), ours, left))
+    if not fits:
+        return None
+    _, ours, left = max(fits, key=lambda fit: fit[0])
+    choices = {}
+    for option in sorted(left):
+        choices |= convention.options[option]
+    return (f"{ours}@{k}" if at else ours), choices
+
+
+def parts(name):
+    """``recall[-c, truncated]`` as ``recall`` and its options."""
+    base, *options = (word for word in re.split(r"[\[\](){},]\s*|\s+(?=[\[({])", name) if word)
+    return base, frozenset(options)
 
 
 def excused(convention, name, case):
@@ -106,20 +123,25 @@ def compare(tool):
                 continue
             base = metric.rpartition("@")[0] or metric
             agreement = found.setdefault(base, Agreement())
-            one_case(case, tool, ours, answer, tolerance, agreement, f"{name} {metric}")
+            result = evaluate(case, convention, *ours)
+            one_case(result, answer, tolerance, agreement, f"{name} {metric}")
     return found
 
 
-def one_case(case, tool, metric, answer, tolerance, agreement, where):
-    result = rm.evaluate(
-        rankings_of(case, load_convention(tool).takes),
+def evaluate(case, convention, metric, choices):
+    """The case as the tool's convention has it, the case's own threshold included."""
+    return rm.evaluate(
+        rankings_of(case, convention.takes),
         case["truth"],
         metric,
-        like=tool,
+        like=convention.name,
         bugs=True,
-        relevant=threshold(case),
         no_overlap="allow",
+        **{"relevant": threshold(case), **choices},
     )
+
+
+def one_case(result, answer, tolerance, agreement, where):
     pairs = []
     if "mean" in answer:
         pairs.append(("mean", next(iter(result.values())).mean, value(answer["mean"])))

@@ -8,7 +8,7 @@ A file states, with its sources, only what differs from the convention ``rankmet
     title = "LensKit"
     version = "2025.8.1"
     golden = "lenskit"            # tests/conformance/goldens/lenskit.json
-    takes = "lists"               # it is given lists in order, not "scores"
+    takes = "lists"               # lists in order; else "mappings" from item to score, or "scores"
     sources = ["…"]
     notes = ["…"]
 
@@ -23,6 +23,9 @@ A file states, with its sources, only what differs from the convention ``rankmet
     [names]                       # the tool's spelling → the same metric here (the cutoff goes along)
     "NDCG" = "ndcg"
     "NDCG[gain=rating]" = "ndcg(gain=linear)"
+
+    [options]                     # an option of the tool → choices here, whatever the metric
+    "missing=skip" = { missing = "skip" }
 
     [[bugs]]                      # outright bugs, followed only on demand
     why = "divides by one too many"
@@ -69,9 +72,12 @@ class Convention:
     golden : str
         Name of the recording of the tool's answers that the profile is held against; may be empty.
     takes : str
-        What the tool is given: ``scores``, or ``lists`` in order.
+        What the tool is given: rows with ``scores``, in which an item may stand twice;
+        ``mappings`` from item to score; or ``lists`` in order.
     names : mapping of str to str
         Metric by the tool's own spelling of it.
+    options : mapping of str to mapping
+        Choices of alignment and averaging by the option of the tool that makes them.
     bugs : tuple of mapping
         Outright bugs of the tool: ``why``, ``metrics``, ``choices``.
     deviations : tuple of mapping
@@ -88,6 +94,7 @@ class Convention:
     golden: str = ""
     takes: str = "scores"
     names: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     bugs: tuple[Mapping[str, Any], ...] = ()
     deviations: tuple[Mapping[str, Any], ...] = ()
 
@@ -157,6 +164,7 @@ def load_convention(name: str) -> Convention:
         golden=data.get("golden", ""),
         takes=data.get("takes", "scores"),
         names=data.get("names", {}),
+        options=data.get("options", {}),
         bugs=tuple(data.get("bugs", ())),
         deviations=tuple(data.get("deviations", ())),
     )

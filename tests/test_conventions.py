@@ -1,0 +1,86 @@
+"""The conventions: data that can be trusted to mean what it says, and the choices they need."""
+
+import dataclasses
+
+import pytest
+
+import rankmeter as rm
+from rankmeter._plan import Alignment, Averaging, resolve
+from rankmeter.conventions import convention_names, load_convention
+from rankmeter.metrics import METRICS, parse_metrics
+
+CHOICES = {f.name for part in (Alignment, Averaging) for f in dataclasses.fields(part)}
+
+
+@pytest.mark.parametrize("name", convention_names())
+class TestProfiles:
+    """A profile that loads names only what exists, with values that it may have."""
+
+    def test_says_what_it_is_and_where_its_facts_come_from(self, name):
+        convention = load_convention(name)
+        assert convention.name == name
+        assert convention.title
+        assert convention.sources
+        assert convention.notes
+        assert convention.takes in {"scores", "mappings", "lists"}
+        assert name == "rankmeter" or convention.version
+
+    def test_choices_exist_and_have_permitted_values(self, name):
+        convention = load_convention(name)
+        assert set(convention.switches) <= CHOICES
+        for key, chosen in convention.metrics.items():
+            metric, at, rest = key.partition("@")
+            spec = METRICS[metric]
+            assert not rest, key
+            assert spec.cutoff or not at, key
+            assert set(chosen) <= CHOICES | set(spec.options), key
+            required = {n: 1 for n, o in spec.options.items() if o.required and n not in chosen}
+            asked = rm.Metric(metric, 10 if at else None)(**required)
+            switches = resolve(asked, like=name).metrics[0].switches()
+            assert {n: switches[n] for n in chosen} == chosen, key
+
+    def test_spellings_are_metrics(self, name):
+        for theirs, ours in load_convention(name).names.items():
+            (metric,) = parse_metrics(ours.replace("{k}", "1"))
+            assert resolve(metric, like=name, n_items=10).metrics, theirs
+
+    def test_options_are_choices(self, name):
+        for chosen in load_convention(name).options.values():
+            resolve("ndcg@10", like=name, overrides=chosen)
+
+    def test_bugs_and_deviations_are_described(self, name):
+        convention = load_convention(name)
+        for bug in convention.bugs:
+            assert bug.keys() == {"why", "metrics", "choices"}
+            for metric in bug["metrics"]:
+                assert set(bug["choices"]) <= CHOICES | set(METRICS[metric].options)
+                (followed,) = resolve(metric, like=name, bugs=True).metrics
+                assert followed.switches().items() >= bug["choices"].items()
+        for deviation in convention.deviations:
+            assert deviation["why"]
+            assert deviation.keys() <= {"why", "names", "cases"}
+
+
+class TestChoices:
+    """What conventions may choose, beyond what the other tests use."""
+
+    TRUTH = {"ann": {"a": 1, "b": 3}, "bob": {"c": 2}, "eve": {}}
+    RANKINGS = {"ann": ["a", "b"], "bob": ["c"], "eve": ["d"]}
+
+    def test_a_threshold_may_leave_gains_alone(self):
+        """trec_eval's level decides what counts as relevant, not what has a gain."""
+        strict = rm.evaluate(self.RANKINGS, self.TRUTH, ["cg", "precision"], relevant=3)
+        mild = rm.evaluate(
+            self.RANKINGS, self.TRUTH, ["cg", "precision"], relevant=3, gains="positive"
+        )
+        assert strict.per_user["cg"].to_list() == [3.0]
+        assert mild.per_user["cg"].to_list() == [4.0, 2.0]
+        assert strict.per_user["precision"].to_list() == [0.5]
+
+    @pytest.mark.parametrize(("choice", "users"), [("score", 3), ("skip", 2)])
+    def test_a_user_without_any_judgement_may_not_count_at_all(self, choice, users):
+        result = rm.evaluate(
+            self.RANKINGS, self.TRUTH, "recall", undefined="zero", empty_truth=choice
+        )
+        assert result["recall"].n == users
+        assert result["recall"].mean == 2 / users
