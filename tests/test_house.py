@@ -139,7 +139,7 @@ def test_the_version_is_said_once():
 @pytest.mark.parametrize("name", METRICS)
 @pytest.mark.parametrize("k", [None, 1, 5])
 def test_every_metric_obeys_the_laws(name, k):
-    required = {"n_items": 100, "max_gain": 3}
+    required = {"n_items": 100, "max_gain": 3, "recall": 0.5, "multiple": 1.2}
     options = {o.name: required[o.name] for o in METRICS[name].options.values() if o.required}
     check_metric(name, options=options, k=k)
 

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from rankmeter.metrics import rankwise, setwise
+from rankmeter.metrics import countwise, curvewise, judgedwise, rankwise, setwise
 from rankmeter.metrics._registry import METRICS, SYNONYMS, Option, Spec, register
 from rankmeter.metrics._spelling import Metric, metric, parse_metrics
+from rankmeter.metrics.countwise import n_hits, n_ranked, n_relevant, set_ap, utility
+from rankmeter.metrics.curvewise import (
+    eleven_point,
+    g,
+    ideal_dcg,
+    iprec,
+    ndcg_rel,
+    rndcg,
+    rprec_mult,
+    yaap,
+)
+from rankmeter.metrics.judgedwise import bpref, infap, judged, n_nonrelevant, unjudged
 from rankmeter.metrics.rankwise import ap, dcg, err, mean_rank, ndcg, nerr, rbp, rbp_residual, rr
 from rankmeter.metrics.setwise import (
     accuracy,
@@ -24,14 +36,29 @@ __all__ = [
     "Spec",
     "accuracy",
     "ap",
+    "bpref",
     "cg",
+    "countwise",
+    "curvewise",
     "dcg",
+    "eleven_point",
     "err",
     "f_beta",
+    "g",
     "hit_rate",
+    "ideal_dcg",
+    "infap",
+    "iprec",
+    "judged",
+    "judgedwise",
     "mean_rank",
     "metric",
+    "n_hits",
+    "n_nonrelevant",
+    "n_ranked",
+    "n_relevant",
     "ndcg",
+    "ndcg_rel",
     "nerr",
     "parse_metrics",
     "precision",
@@ -41,6 +68,12 @@ __all__ = [
     "rbp_residual",
     "recall",
     "register",
+    "rndcg",
+    "rprec_mult",
     "rr",
+    "set_ap",
     "setwise",
+    "unjudged",
+    "utility",
+    "yaap",
 ]

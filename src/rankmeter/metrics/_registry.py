@@ -74,6 +74,8 @@ class Spec:
         Whether it takes ``@k``.
     needs_judged : bool
         Whether it looks at items judged as not relevant.
+    at : str
+        The option that a number after ``@`` means, for a metric without cutoff.
     options : mapping of str to Option
     """
 
@@ -86,6 +88,7 @@ class Spec:
     synonyms: tuple[str, ...] = ()
     cutoff: bool = True
     needs_judged: bool = False
+    at: str = ""
     options: Mapping[str, Option] = field(default_factory=dict)
 
     @property
@@ -110,6 +113,7 @@ def register(
     synonyms: tuple[str, ...] = (),
     needs_relevant: bool = True,
     needs_judged: bool = False,
+    at: str = "",
 ) -> Callable[[MetricFunction], MetricFunction]:
     """Make a function from hits to numbers a metric that can be asked for by name.
 
@@ -126,6 +130,8 @@ def register(
         Whether the metric is undefined (NaN) for a user whose truth holds nothing relevant.
     needs_judged : bool
         Whether it looks at ``hits.judged``.
+    at : str
+        The option that a number after ``@`` means, for a metric without cutoff.
     """
 
     def decorate(function: MetricFunction) -> MetricFunction:
@@ -145,6 +151,7 @@ def register(
             synonyms,
             cutoff="k" in inspect.signature(function).parameters,
             needs_judged=needs_judged,
+            at=at,
             options=_options(function),
         )
         for synonym in synonyms:

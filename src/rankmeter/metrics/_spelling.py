@@ -17,13 +17,17 @@ __all__ = ["Metric", "metric", "parse_metrics"]
 PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
     "f2": ("f_beta", {"beta": 2.0}),
     "f0.5": ("f_beta", {"beta": 0.5}),
+    "bing": ("g", {"gain": "binary"}),
+    "relativep": ("precision", {"denominator": "relevant"}),
 }
 """Names that stand for a metric with options."""
 
 _SPELLING = re.compile(
-    r"(?P<name>[A-Za-z][\w.\- ]*?)\s*"
+    r"(?P<name>(?:11_?)?[A-Za-z][\w.\- ]*?)\s*"
     r"(?P<options>\(.*\))?\s*"
-    r"(?:(?:@|_cut_|_at_|[_.])\s*(?P<k>-?\d+(?:\s*,\s*-?\d+)*))?",
+    r"(?:(?:@|_cut_|_at_|[_.])\s*(?P<k>{number}(?:\s*,\s*{number})*))?".replace(
+        "{number}", r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
+    ),
     re.DOTALL,
 )
 
@@ -73,8 +77,10 @@ class Metric:
             chosen[name] = _checked(self.name, option, value)
         return Metric(self.name, self.k, tuple(sorted(chosen.items())))
 
-    def __matmul__(self, k: int) -> Metric:
-        """Return the same metric with a cutoff."""
+    def __matmul__(self, k: float) -> Metric:
+        """Return the same metric with a cutoff, or at another point: ``iprec@0.3``."""
+        if self.spec.at:
+            return self(**{self.spec.at: k})
         if not self.spec.cutoff:
             raise UsageError(f"{self.name} has no cutoff: write it without @{k}")
         if isinstance(k, bool) or int(k) != k or k < 1:
@@ -82,8 +88,10 @@ class Metric:
         return Metric(self.name, int(k), self.options)
 
     def __str__(self) -> str:
-        chosen = ",".join(f"{name}={_spell(value)}" for name, value in self.options)
-        cutoff = "" if self.k is None else f"@{self.k}"
+        options = dict(self.options)
+        k = options.pop(self.spec.at, self.k)
+        chosen = ",".join(f"{name}={_spell(value)}" for name, value in options.items())
+        cutoff = "" if k is None else f"@{_spell(k)}"
         return self.name + (f"({chosen})" if chosen else "") + cutoff
 
     __repr__ = __str__
@@ -172,7 +180,7 @@ def parse_metrics(metrics: str | Metric | Iterable[str | Metric]) -> tuple[Metri
 def _split(text: str) -> list[str]:
     """Cut ``ndcg@5,10, map(denominator=k)@3`` where a new name begins outside parentheses."""
     parts, depth, start = [], 0, 0
-    for match in re.finditer(r"[()]|[\s,;]+(?=[A-Za-z])", text):
+    for match in re.finditer(r"[()]|[\s,;]+(?=(?:11_?)?[A-Za-z])", text):
         if match[0] == "(":
             depth += 1
         elif match[0] == ")":
@@ -205,7 +213,7 @@ def _read(text: str) -> list[Metric]:
         options[key] = value
     base = base(**options)
     cutoffs = match["k"].split(",") if match["k"] else []
-    found = [base @ int(k) for k in cutoffs] or [base]
+    found = [base @ (int(k) if k.lstrip("-").isdigit() else float(k)) for k in cutoffs] or [base]
     return [_labelled(one, label) for one in found]
 
 

@@ -1,0 +1,215 @@
+"""Metrics of three counts: how many items were ranked, how many are relevant, how many are both."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rankmeter._hits import FloatArray, Hits, ratio
+from rankmeter.errors import UsageError
+from rankmeter.metrics._registry import register
+
+__all__ = ["n_hits", "n_ranked", "n_relevant", "set_ap", "utility"]
+
+
+@register(
+    "Items ranked",
+    high=math.inf,
+    synonyms=("num_ret", "num_ranked"),
+    needs_relevant=False,
+)
+def n_ranked(hits: Hits, k: int | None = None) -> FloatArray:
+    """Number of items in the ranking, or in its top k.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+    k : int, optional
+        Cutoff; without it the whole ranking counts.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        Whole numbers, 0 for an empty ranking.
+
+    Notes
+    -----
+    Not a measure of quality, but what others are divided by; averaged, the mean length.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"u": ["a", "b", "c"]}, {"u": {"b"}}, "n_ranked@1,2,5")
+    >>> [estimate.mean for estimate in result.values()]
+    [1.0, 2.0, 3.0]
+    """
+    length = hits.n_ranked if k is None else np.minimum(hits.n_ranked, k)
+    return length.astype(np.float64)
+
+
+@register(
+    "Items relevant",
+    high=math.inf,
+    synonyms=("num_rel", "num_relevant"),
+    needs_relevant=False,
+)
+def n_relevant(hits: Hits) -> FloatArray:
+    """Number of relevant items in the truth, found or not.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        Whole numbers, 0 where nothing is relevant.
+
+    Notes
+    -----
+    Says how hard a user's task is, not how good the ranking.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> rm.evaluate({"u": ["a"]}, {"u": {"b": 2, "c": 1, "d": 0}}, "n_relevant",
+    ...             no_overlap="allow")["n_relevant"].mean
+    2.0
+    """
+    return hits.n_relevant.astype(np.float64)
+
+
+@register(
+    "Hits",
+    high=math.inf,
+    synonyms=("num_rel_ret", "num_hits"),
+    needs_relevant=False,
+)
+def n_hits(hits: Hits, k: int | None = None) -> FloatArray:
+    """Number of relevant items in the top k.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+    k : int, optional
+        Cutoff; without it the whole ranking counts.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        Whole numbers; in an open tie the expected number.
+
+    Notes
+    -----
+    A count, 0 where nothing is relevant. Some tools call it hits@k, which elsewhere is `hit_rate`.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"u": ["a", "b", "c"]}, {"u": {"b", "c", "d"}}, "n_hits@2,3")
+    >>> [estimate.mean for estimate in result.values()]
+    [1.0, 2.0]
+    """
+    return hits.sum(hits.within(k))
+
+
+@register("Set average precision", synonyms=("set_map",))
+def set_ap(hits: Hits) -> FloatArray:
+    """Precision times recall of the ranking as a set: every hit counts the precision of the whole.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        In [0, 1].
+
+    Notes
+    -----
+    n_hits² / (n_ranked · n_relevant): what average precision would be if the ranking had no order.
+    An empty ranking has 0; a user with nothing relevant is undefined (NaN). Source: ``set_map`` of
+    trec_eval.
+
+    Examples
+    --------
+    Two hits among four ranked and three relevant items: 2/4 · 2/3.
+
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"u": list("abcd")}, {"u": set("bdz")}, "set_ap")
+    >>> round(result["set_ap"].mean, 4)
+    0.3333
+    """
+    found = n_hits(hits)
+    return ratio(found * found, n_ranked(hits) * n_relevant(hits))
+
+
+@register(
+    "Utility",
+    low=-math.inf,
+    high=math.inf,
+    needs_relevant=False,
+)
+def utility(
+    hits: Hits,
+    k: int | None = None,
+    *,
+    found: float = 1.0,
+    wrong: float = -1.0,
+    missed: float = 0.0,
+    spared: float = 0.0,
+    n_items: int | None = None,
+) -> FloatArray:
+    """What the contingency table is worth: a price for each item of its four fields.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+    k : int, optional
+        Cutoff: the top k are "ranked"; without it the whole ranking is.
+    found : float
+        Worth of a relevant item that is ranked.
+    wrong : float
+        Worth of an item that is ranked and not relevant.
+    missed : float
+        Worth of a relevant item that is not ranked.
+    spared : float
+        Worth of an item that is neither.
+    n_items : int, optional
+        Size of the catalogue; needed if `spared` is not 0.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        In units of the prices; any sign.
+
+    Raises
+    ------
+    UsageError
+        If `spared` is not 0 and `n_items` is not given.
+
+    Notes
+    -----
+    Defined for every user, also where nothing is relevant. In open ties the expectation is exact.
+    Source: ``utility`` of trec_eval; Lewis, TREC 1995.
+
+    Examples
+    --------
+    Two hits and one miss cost nothing else: 2 · 1 - 1.
+
+    >>> import rankmeter as rm
+    >>> rm.evaluate({"u": list("abc")}, {"u": set("acz")}, "utility")["utility"].mean
+    1.0
+    """
+    if spared and n_items is None:
+        raise UsageError("utility(spared=…) needs the size of the catalogue: pass n_items=")
+    right, ranked, relevant = n_hits(hits, k), n_ranked(hits, k), n_relevant(hits)
+    rest = (n_items or 0) + right - ranked - relevant
+    return found * right + wrong * (ranked - right) + missed * (relevant - right) + spared * rest

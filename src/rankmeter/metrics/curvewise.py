@@ -1,0 +1,436 @@
+"""Metrics read off a curve along the ranking, at points that each user's own truth decides.
+
+The curves are precision over recall, and the cumulated gain of the ranking beside that of the
+ideal one. The points are levels of recall, multiples of the number of relevant items, the ranks
+of the hits, or the ranks at which the gains of the ideal ranking change.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from rankmeter._hits import FloatArray, Hits, IntArray, ratio
+from rankmeter.errors import UsageError
+from rankmeter.metrics._registry import register
+from rankmeter.metrics.judgedwise import check_certain, number_above
+from rankmeter.metrics.rankwise import DISCOUNTS, Discount, Gain, ap, dcg
+
+__all__ = ["eleven_point", "g", "ideal_dcg", "iprec", "ndcg_rel", "rndcg", "rprec_mult", "yaap"]
+
+Rounding = Literal["up", "nearest"]
+
+
+@register(
+    "Interpolated precision",
+    synonyms=("interpolated_precision", "iprec_at_recall"),
+    at="recall",
+)
+def iprec(hits: Hits, *, recall: float, rounding: Rounding = "up") -> FloatArray:
+    """Highest precision at any rank from which on the recall is reached.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+    recall : float
+        Level of recall, from 0 to 1.
+    rounding : {"up", "nearest"}
+        How many hits the level needs, where ``recall * n_relevant`` is no whole number: the next
+        larger one, or the nearest.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        In [0, 1]; 0 where the recall is never reached.
+
+    Raises
+    ------
+    UsageError
+        If ties are open, or `recall` is not in [0, 1].
+
+    Notes
+    -----
+    A point of the classical precision-recall graph. ``up`` is the definition, and what trec_eval
+    up to version 9, pytrec_eval and ranx do: they compute ⌊recall · n_relevant + 0.9⌋, which
+    differs from the next larger number where the fraction is below 0.1. ``nearest`` is trec_eval
+    10. A user with nothing relevant is undefined (NaN).
+
+    Examples
+    --------
+    Hits at ranks 1 and 3, and one not found: recall 0.5 needs two hits, after which precision is
+    2/3.
+
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"u": ["a", "x", "b"]}, {"u": set("abc")}, "iprec@0.5")
+    >>> round(result["iprec@0.5"].mean, 4)
+    0.6667
+    """
+    if not 0 <= recall <= 1:
+        raise UsageError(f"the recall of iprec must lie between 0 and 1, got {recall}")
+    check_certain(hits, "iprec")
+    needed = np.floor(recall * hits.n_relevant + (0.9 if rounding == "up" else 0.5))
+    precision = np.where(hits.nth >= needed[hits.user], hits.nth / hits.rank, 0.0)
+    best = np.zeros(hits.n_users)
+    np.maximum.at(best, hits.user, precision)
+    return best
+
+
+@register("Eleven-point average", synonyms=("11pt", "11pt_avg", "11_point"))
+def eleven_point(hits: Hits, *, rounding: Rounding = "up") -> FloatArray:
+    """Interpolated precision averaged over the recall levels 0, 0.1, …, 1.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+    rounding : {"up", "nearest"}
+        As in `iprec`.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        In [0, 1].
+
+    Raises
+    ------
+    UsageError
+        If ties are open.
+
+    Notes
+    -----
+    An estimate of the area under the precision-recall graph, superseded by `ap`. A user with
+    nothing relevant is undefined (NaN). Source: Salton and McGill 1983; ``11pt_avg`` of trec_eval.
+
+    Examples
+    --------
+    One relevant item at rank 2: its precision holds for every level.
+
+    >>> import rankmeter as rm
+    >>> rm.evaluate({"u": ["x", "a"]}, {"u": {"a"}}, "eleven_point")["eleven_point"].mean
+    0.5
+    """
+    levels = [iprec(hits, recall=i / 10, rounding=rounding) for i in range(10, -1, -1)]
+    return sum(levels[1:], levels[0]) / 11
+
+
+@register("Precision at a multiple of R", synonyms=("r_precision_multiple",), at="multiple")
+def rprec_mult(hits: Hits, *, multiple: float) -> FloatArray:
+    """Precision at a multiple of the user's number of relevant items.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+    multiple : float
+        How many times n_relevant the cutoff is; 1 is `r_precision`.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        In [0, 1].
+
+    Raises
+    ------
+    UsageError
+        If `multiple` is negative.
+
+    Notes
+    -----
+    The cutoff is ⌊multiple · n_relevant + 0.9⌋, which rounds up for the usual multiples; at cutoff
+    0 it is 0. A ranking shorter than that is not excused. In open ties the expectation is exact. A
+    user with nothing relevant is undefined (NaN). Source: ``Rprec_mult`` of trec_eval.
+
+    Examples
+    --------
+    Two relevant items: one of them in the top 2, both in the top 4.
+
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"u": list("axby")}, {"u": set("ab")}, "rprec_mult@1,2")
+    >>> [estimate.mean for estimate in result.values()]
+    [0.5, 0.5]
+    """
+    if multiple < 0:
+        raise UsageError(f"the multiple of rprec_mult must be 0 or more, got {multiple}")
+    cutoff = np.floor(multiple * hits.n_relevant + 0.9).astype(np.int64)
+    return ratio(hits.sum(hits.within(cutoff)), cutoff)
+
+
+@register("Smoothed average precision", low=-math.inf, high=math.inf, needs_relevant=False)
+def yaap(hits: Hits) -> FloatArray:
+    """Average precision on a scale that treats bad and good rankings alike: smoothed log odds.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        Any sign; 0 where nothing is relevant.
+
+    Raises
+    ------
+    UsageError
+        If ties are open.
+
+    Notes
+    -----
+    log((1 + S) / (1 + n_relevant - S)), where S is the sum of the precisions at the hits. For one
+    user it rises with `ap`; its mean is less ruled by the users that are easy. Source: Robertson,
+    ECIR 2012.
+
+    Examples
+    --------
+    The only relevant item at rank 1: log 2.
+
+    >>> import rankmeter as rm
+    >>> round(rm.evaluate({"u": ["a"]}, {"u": {"a"}}, "yaap")["yaap"].mean, 4)
+    0.6931
+    """
+    check_certain(hits, "yaap")
+    relevant = hits.n_relevant
+    total = np.where(relevant > 0, ap(hits, denominator="relevant") * relevant, 0.0)
+    return np.log((1.0 + total) / (1.0 + relevant - total))
+
+
+# ---------------------------------------------------------------------------------------------
+# Cumulated gain beside that of the ideal ranking
+
+
+def _running(values: FloatArray, offsets: IntArray) -> FloatArray:
+    """Σ of each user's values up to and including each of them.
+
+    Segments of like length are the rows of one padded matrix, so that a sum never depends on the
+    other users of the block.
+    """
+    length = np.diff(offsets)
+    result = np.empty_like(values)
+    width = np.zeros(length.size, dtype=np.int64)
+    some = length > 0
+    width[some] = 1 << np.ceil(np.log2(length[some])).astype(np.int64)
+    for size in np.unique(width[some]).tolist():
+        segments = np.flatnonzero(width == size)
+        inside = np.arange(size) < length[segments][:, None]
+        place = (offsets[segments][:, None] + np.arange(size))[inside]
+        padded = np.zeros(inside.shape)
+        padded[inside] = values[place]
+        result[place] = padded.cumsum(axis=1)[inside]
+    return result
+
+
+def _up_to(running: FloatArray, offsets: IntArray, user: IntArray, number: IntArray) -> FloatArray:
+    """Running sum of the first `number` values of a user."""
+    table = np.concatenate(([0.0], running))
+    sums: FloatArray = table[np.where(number > 0, offsets[user] + number, 0)]
+    return sums
+
+
+class _Ideal:
+    """The ideal ranking up to its last positive gain, and sums along it."""
+
+    def __init__(self, hits: Hits) -> None:
+        self.ranking = hits if hits.ideal is None else hits.ideal
+        self.positive = self.ranking.gain > 0
+        self.n: IntArray = self.ranking.sum(self.positive.astype(np.float64)).astype(np.int64)
+
+    def sum_to(self, values: FloatArray, user: IntArray, rank: FloatArray) -> FloatArray:
+        """Σ of the values of the ideal ranking's items down to a rank."""
+        running = _running(values, self.ranking.offsets)
+        number = np.minimum(np.floor(rank), self.n[user]).astype(np.int64)
+        return _up_to(running, self.ranking.offsets, user, number)
+
+    def dcg_to(self, user: IntArray, rank: FloatArray) -> FloatArray:
+        """DCG of the ideal ranking at a rank."""
+        discount = DISCOUNTS["log2"](self.ranking.rank)
+        gain = np.where(self.positive, self.ranking.gain, 0.0)
+        return self.sum_to(gain * discount, user, rank)
+
+
+@register("Ideal discounted cumulative gain", high=math.inf)
+def ideal_dcg(
+    hits: Hits, k: int | None = None, *, gain: Gain = "linear", discount: Discount = "log2"
+) -> FloatArray:
+    """DCG of the perfect ranking of the user's truth: the denominator of `ndcg`.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+    k : int, optional
+        Cutoff; without it the whole ranking counts.
+    gain, discount : str
+        As in `dcg`.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        Zero or more for nonnegative gains.
+
+    Notes
+    -----
+    Says how much there is to gain, not how good the ranking is. A user with nothing relevant is
+    undefined (NaN).
+
+    Examples
+    --------
+    Gains 3 and 1 at best stand at ranks 1 and 2: 3 + 1/log2 3.
+
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"u": ["b"]}, {"u": {"a": 1, "b": 3}}, "ideal_dcg")
+    >>> round(result["ideal_dcg"].mean, 4)
+    3.6309
+    """
+    return dcg(hits if hits.ideal is None else hits.ideal, k, gain=gain, discount=discount)
+
+
+@register("NDCG over hits")
+def ndcg_rel(hits: Hits) -> FloatArray:
+    """NDCG at the rank of each relevant item, averaged over these.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        In [0, 1] for nonnegative gains.
+
+    Raises
+    ------
+    UsageError
+        If ties are open.
+
+    Notes
+    -----
+    To NDCG what average precision is to precision. At the rank of each hit the DCG so far is
+    divided by the ideal DCG so far; a relevant item that was not found counts the DCG of the whole
+    ranking by that of the whole ideal one. Only positive gains count as relevant. A user with
+    nothing relevant is undefined (NaN). Source: ``ndcg_rel`` of trec_eval.
+
+    Examples
+    --------
+    Both relevant items found, at ranks 1 and 3: NDCG@1 = 1 and NDCG@3 = 1.5 / 1.6309.
+
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"u": ["a", "x", "b"]}, {"u": set("ab")}, "ndcg_rel")
+    >>> round(result["ndcg_rel"].mean, 4)
+    0.9599
+    """
+    check_certain(hits, "ndcg_rel")
+    ideal, everyone = _Ideal(hits), np.arange(hits.n_users)
+    gained = hits.gain * DISCOUNTS["log2"](hits.rank)
+    running, counts = _running(gained, hits.offsets), hits.gain > 0
+    here = ratio(running, ideal.dcg_to(hits.user, hits.rank))
+    total = hits.sum(np.where(counts, here, 0.0))
+    missed = ideal.n - hits.sum(counts.astype(np.float64))
+    best = ideal.dcg_to(everyone, ideal.n.astype(np.float64))
+    total = total + ratio(missed * hits.sum(gained), best)
+    return ratio(np.maximum(total, 0.0), ideal.n)
+
+
+@register("NDCG over gain levels")
+def rndcg(hits: Hits) -> FloatArray:
+    """NDCG at the ranks at which the ideal ranking goes from one gain to the next, averaged.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        In [0, 1] for nonnegative gains.
+
+    Raises
+    ------
+    UsageError
+        If ties are open.
+
+    Notes
+    -----
+    With 5 items of gain 3 and 8 of gain 1 these ranks are 5 and 13; the end of the ranking is one
+    more if it lies at least two ranks below the last of them. A user with nothing relevant is
+    undefined (NaN). Source: ``Rndcg`` of trec_eval.
+
+    Examples
+    --------
+    One item of gain 2, one of gain 1, found the wrong way round: NDCG@1 = 1/2 and NDCG@2 = 0.8597.
+
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"u": ["b", "a"]}, {"u": {"a": 2, "b": 1}}, "rndcg")
+    >>> round(result["rndcg"].mean, 4)
+    0.6799
+    """
+    check_certain(hits, "rndcg")
+    ideal = _Ideal(hits)
+    best, offsets = ideal.ranking, ideal.ranking.offsets
+    last = np.ones(best.gain.size, dtype=bool)
+    last[:-1] = best.gain[1:] != best.gain[:-1]
+    last[offsets[1:][np.diff(offsets) > 0] - 1] = True
+    turn = np.flatnonzero(last & ideal.positive)
+    user, rank = best.user[turn], best.rank[turn]
+    gained = hits.gain * DISCOUNTS["log2"](hits.rank)
+    number = number_above(hits, user, rank + 0.5)
+    reached = _up_to(_running(gained, hits.offsets), hits.offsets, user, number)
+    total = hits.sum(ratio(reached, ideal.dcg_to(user, rank)), user)
+    points = np.bincount(user, minlength=hits.n_users)
+    whole = ideal.dcg_to(np.arange(hits.n_users), ideal.n.astype(np.float64))
+    longer = (hits.n_ranked > ideal.n + 1) & (points > 0)
+    total = total + np.where(longer, ratio(hits.sum(gained), whole), 0.0)
+    return ratio(total, points + longer)
+
+
+@register("G")
+def g(hits: Hits, *, gain: Literal["linear", "binary"] = "linear") -> FloatArray:
+    """Gain discounted by what better rankings would have gained above, instead of by rank.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+    gain : {"linear", "binary"}
+        The gains as they are, or 1 for each hit.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        In [0, 1] for nonnegative gains.
+
+    Raises
+    ------
+    UsageError
+        If ties are open.
+
+    Notes
+    -----
+    Each hit counts gain / log2(2 + C - S), where S is the gain down to it, and C what an ideal
+    ranking has gained there, with at least 1 per item; the sum is divided by all that can be
+    gained. With ``binary`` gains C - S is the number of items above that are not relevant. It joins
+    qualities of `ap` and `ndcg`. A user with nothing relevant is undefined (NaN). Source: ``G`` and
+    ``binG`` of trec_eval.
+
+    Examples
+    --------
+    The first hit stands below nothing that is not relevant, the second below one such item:
+    (1/log2 2 + 1/log2 3) / 2.
+
+    >>> import rankmeter as rm
+    >>> round(rm.evaluate({"u": ["a", "x", "b"]}, {"u": set("ab")}, "g")["g"].mean, 4)
+    0.8155
+    """
+    check_certain(hits, "g")
+    ideal = _Ideal(hits)
+    worth, best = hits.gain, np.where(ideal.positive, ideal.ranking.gain, 0.0)
+    if gain == "binary":
+        worth, best = np.ones_like(worth), np.ones_like(best)
+    above_one = np.maximum(best, 1.0) - 1.0
+    cost = hits.rank + ideal.sum_to(above_one, hits.user, hits.rank)
+    lost = cost - _running(worth, hits.offsets)
+    return ratio(hits.sum(worth / np.log2(2.0 + lost)), ideal.ranking.sum(best))
