@@ -191,10 +191,25 @@ def test_names_that_are_no_strings_can_be_named():
     ]
 
 
-def test_another_column_may_not_lose_its_name_to_a_role():
-    data = frame(user=["x"], customer=[1], item=[2])
-    with pytest.raises(ColumnError, match="another column called 'user'"):
-        read_interactions(data, columns={"user": "customer"})
+def test_one_column_has_one_role():
+    with pytest.raises(UsageError, match="names one column for two roles"):
+        read_rankings(frame(user=[1], item=[2]), columns={"user": "user", "item": "user"})
+
+
+@pytest.mark.parametrize(
+    ("names", "twice"), [(["user", "customer", "item"], "user"), (["uid", "iid", "x", "x"], "x")]
+)
+def test_interactions_never_have_two_columns_of_one_name(names, twice):
+    data = pd.DataFrame([list(range(len(names)))], columns=names)
+    columns = {"user": "customer"} if "customer" in names else None
+    with pytest.raises(ColumnError, match=f"two columns called '{twice}'"):
+        read_interactions(data, columns=columns)
+
+
+def test_names_with_a_meaning_in_polars_are_plain_names():
+    data = frame(**{"^user$": [1], "item": [2]})
+    columns = {"user": "^user$"}
+    assert read_rankings(data, columns=columns).frame.rows() == [(1, 2)]
 
 
 def test_duckdb_names_are_quoted():

@@ -458,6 +458,14 @@ def test_interactions_keep_rows_columns_and_order():
     assert found.rows() == [(2, "b", 4.0, 30, "x"), (1, "a", 5.0, 10, None)]
 
 
+@pytest.mark.parametrize("unit", ["D", "s", "ms", "us", "ns"])
+def test_pandas_times_of_every_resolution_are_times(unit):
+    times = np.array(["2024-01-02"], dtype=f"M8[{unit}]")
+    found = read_interactions(pd.DataFrame({"user": [1], "item": [2], "ts": times}))
+
+    assert list(map(str, found["time"])) == ["2024-01-02 00:00:00"]
+
+
 def test_interactions_need_neither_rating_nor_time():
     assert read_interactions({"u": ["a", "b"]}).rows() == [("u", "a"), ("u", "b")]
     assert read_interactions({"u": {"a": 3}}).rows(named=True) == [

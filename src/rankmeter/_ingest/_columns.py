@@ -63,10 +63,11 @@ class Columns:
 # As `plain` leaves them: lower case, without underscores, hyphens and spaces.
 SYNONYMS: dict[str, frozenset[str]] = {
     "user": frozenset(
-        "user userid uid query queryid qid topic session sessionid".split()  # noqa: SIM905
+        {"user", "userid", "uid", "query", "queryid", "qid", "topic", "session", "sessionid"}
     ),
     "item": frozenset(
-        "item itemid iid doc docid docno document movie movieid product productid".split()  # noqa: SIM905
+        {"item", "itemid", "iid", "doc", "docid", "docno", "document", "movie", "movieid"}
+        | {"product", "productid"}
     ),
     "score": frozenset({"score", "rating", "prediction", "pred"}),
     "rank": frozenset({"rank"}),
@@ -137,10 +138,9 @@ def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> di
     if found.roles is not None:
         roles = {VALUE[side] if role == "value" else role: at for role, at in found.roles.items()}
         return {role: name for role, name in roles.items() if role in ROLES[side]}
-    roles = {}
-    for role in ROLES[side]:
-        if role in chosen:
-            roles[role] = _explicit(role, chosen[role], found)
+    roles = {role: _explicit(role, chosen[role], found) for role in ROLES[side] if role in chosen}
+    if len(set(roles.values())) < len(roles):
+        raise UsageError(f"columns={roles} names one column for two roles; each needs its own.")
     for role in ROLES[side]:
         if role not in roles and (name := _by_synonym(role, found, set(roles.values()))):
             roles[role] = name

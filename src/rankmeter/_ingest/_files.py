@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from os import PathLike
 from pathlib import Path
 
 import polars as pl
@@ -14,10 +16,10 @@ import polars as pl
 from rankmeter._ingest._columns import Column, Columns, Side
 from rankmeter._ingest._frames import from_lazy
 from rankmeter._ingest._json import read_json, read_json_lines
-from rankmeter._ingest._messages import near
+from rankmeter._ingest._messages import near, short
 from rankmeter._ingest._rows import starts_with_record
 from rankmeter._ingest._text import Text, looks_like_trec, read_delimited, read_qrels, read_run
-from rankmeter.errors import DataError, FileFormatError
+from rankmeter.errors import FileFormatError
 
 __all__ = ["from_path", "holds_records"]
 
@@ -42,9 +44,9 @@ GZIP = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
 
 
-def from_path(data: str | Path, side: Side) -> Columns:
+def from_path(data: str | PathLike[str], side: Side) -> Columns:
     """A file or a folder of Parquet files; the extension says the format, else the content."""
-    path = Path(data).expanduser()
+    path = _path(data)
     if "://" in str(data):
         raise FileFormatError(
             f"{data} is an address on the network; rankmeter reads local files. Pass the "
@@ -68,25 +70,31 @@ def from_path(data: str | Path, side: Side) -> Columns:
     return _reader(text, path, side)(text, side)
 
 
-def holds_records(data: str | Path) -> bool:
+def holds_records(data: str | PathLike[str]) -> bool:
     """Whether a JSON or JSON Lines file starts with a record of rankings and truth."""
-    path = Path(data).expanduser()
+    path = _path(data)
     try:
-        if not path.is_file():
-            return False
-        with path.open("rb") as file:
-            start = file.read(4096)
-        if start[:2] != b"\x1f\x8b" and start.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (
-            b"{",
-            b"[",
-        ):
+        if not path.is_file() or _start(path)[:1] not in (b"{", b"["):
             return False
         text = _text(path.read_bytes(), path).text
         first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
-    except (OSError, DataError, ValueError):
+    except (OSError, EOFError, zlib.error, ValueError):
         # Whatever is wrong with the file is said when it is read.
         return False
     return starts_with_record(first)
+
+
+def _start(path: Path) -> bytes:
+    """The first bytes of the content, so that a large file of another format is not read twice."""
+    with path.open("rb") as file:
+        zipped = file.read(2) == GZIP
+    with gzip.open(path) if zipped else path.open("rb") as file:
+        return file.read(4096).lstrip(BOM + b" \t\r\n")
+
+
+def _path(data: str | PathLike[str]) -> Path:
+    # Path.expanduser raises where there is no such user; then the name may as well be a file.
+    return Path(os.path.expanduser(data))  # noqa: PTH111
 
 
 def _extension(path: Path) -> str:
@@ -171,28 +179,30 @@ def _text(content: bytes, path: Path) -> Text:
             f"0x{content[error.start]:02x}. Save it again as UTF-8, or, if it is no text file: "
             f"accepted are {ACCEPTED}."
         ) from error
-    if not text.strip():
+    if not text or text.isspace():
         raise FileFormatError(f"{path} is empty. Was it written completely?")
     return Text(str(path), text)
 
 
 def _reader(text: Text, path: Path, side: Side) -> Callable[[Text, Side], Columns]:
     extension = _extension(path)
-    if extension not in (".csv", ".json", ".jsonl", ".ndjson"):
-        # TREC files come under every name, .tsv and .txt among them.
-        if extension not in (".run", ".qrels", ".qrel") and (kind := looks_like_trec(text.text)):
-            return read_run if kind == "run" else read_qrels
-        if extension not in TEXT_FORMATS and text.text.lstrip()[0] in "{[":
-            return read_json
-        header = text.text.lstrip().partition("\n")[0]
-        if extension not in TEXT_FORMATS:
-            for separator in ("\t", ","):
-                if separator in header:
-                    return partial(read_delimited, separator=separator)
-            if extension == ".trec":
-                return read_qrels if side == "truth" else read_run
-            raise FileFormatError(
-                f"The format of {path} is not known: its extension says nothing and its first line "
-                f"is {header[:80]!r}. Accepted are {ACCEPTED}."
-            )
-    return TEXT_FORMATS[extension]
+    if extension in TEXT_FORMATS and extension != ".tsv":
+        return TEXT_FORMATS[extension]
+    # TREC files come under every name, .tsv among them.
+    if kind := looks_like_trec(text.text):
+        return read_run if kind == "run" else read_qrels
+    if extension == ".tsv":
+        return TEXT_FORMATS[".tsv"]
+    if extension == ".trec":
+        return read_qrels if side == "truth" else read_run
+    start = text.text[:65536].lstrip()
+    header = start.partition("\n")[0]
+    if start.startswith(("{", "[")):
+        return read_json
+    for separator in "\t,":
+        if separator in header:
+            return partial(read_delimited, separator=separator)
+    raise FileFormatError(
+        f"The format of {path} is not known: its name does not tell, and its first line is "
+        f"{short(header)}. Accepted are {ACCEPTED}."
+    )

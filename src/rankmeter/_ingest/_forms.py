@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from pathlib import Path
+from os import PathLike
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -45,7 +45,7 @@ def _is_listing(data: object) -> bool:
 # be a dict, a reader of Arrow batches is an iterator, a Series is an array. So containers of
 # Python come after the named packages, and arrays last.
 FORMS = (
-    Form("a path", lambda data: isinstance(data, str | Path), from_path),
+    Form("a path", lambda data: isinstance(data, str | PathLike), from_path),
     Form("a Polars DataFrame", lambda data: isinstance(data, pl.DataFrame), from_polars),
     Form("a Polars LazyFrame", lambda data: isinstance(data, pl.LazyFrame), from_lazy),
     Form(

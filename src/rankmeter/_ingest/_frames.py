@@ -36,9 +36,13 @@ def origin(data: object) -> str:
     return f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"
 
 
-def from_polars(data: pl.DataFrame, side: Side) -> Columns:
+def from_polars(data: pl.DataFrame, side: Side, source: str = "polars DataFrame") -> Columns:
     """A Polars frame."""
-    return Columns(data.columns, lambda names: _series(data.select(names)), "polars DataFrame")
+    return Columns(
+        data.columns,
+        lambda names: {name: _storage(data.get_column(name)) for name in names},
+        source,
+    )
 
 
 def from_lazy(data: pl.LazyFrame, side: Side, source: str = "polars LazyFrame") -> Columns:
@@ -46,7 +50,8 @@ def from_lazy(data: pl.LazyFrame, side: Side, source: str = "polars LazyFrame") 
 
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
         # The in-memory engine keeps the row order that a ranking without scores relies on.
-        return _series(data.select(names).collect(engine="in-memory"))
+        frame = data.select(names).collect(engine="in-memory")
+        return from_polars(frame, side).fetch(names)
 
     return Columns(data.collect_schema().names(), fetch, source)
 
@@ -62,7 +67,7 @@ def from_arrow(data: Any, side: Side) -> Columns:
             f"The Arrow data of {source} cannot be read as a table: {error}. Pass an object that "
             f"exports a table with a column for the user and one for the item."
         ) from error
-    return Columns(frame.columns, lambda names: _series(frame.select(names)), source)
+    return from_polars(frame, side, source)
 
 
 def from_duckdb(data: Any, side: Side) -> Columns:
@@ -71,7 +76,7 @@ def from_duckdb(data: Any, side: Side) -> Columns:
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
         chosen = data.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
         if hasattr(chosen, "__arrow_c_stream__"):
-            return _series(pl.DataFrame(chosen))
+            return from_polars(pl.DataFrame(chosen), side).fetch(names)
         return {name: numpy_column(values) for name, values in chosen.fetchnumpy().items()}
 
     return Columns(data.columns, fetch, "DuckDB relation")
@@ -90,10 +95,6 @@ def from_pandas(data: Any, side: Side) -> Columns:
     in_index = [name for role in ("user", "item") for name in named(role, levels)]
     hint = f" {in_index[0]!r} is in the index: call .reset_index() first." if in_index else ""
     return Columns(names, fetch, "pandas DataFrame", hint=hint)
-
-
-def _series(frame: pl.DataFrame) -> dict[str, Column]:
-    return {column.name: _storage(column) for column in frame.iter_columns()}
 
 
 def _storage(column: pl.Series) -> Column:
@@ -136,6 +137,8 @@ def numpy_column(values: Any) -> Column:
         return pl.Series(values.astype(np.float32))
     if values.dtype.kind == "f" and values.dtype.itemsize > 8:
         return pl.Series(values.astype(np.float64))
+    if values.dtype.kind in "mM" and np.datetime_data(values.dtype)[0] not in ("ms", "us", "ns"):
+        return pl.Series(values.astype(f"{values.dtype.kind}8[us]"))
     if values.dtype.kind in "biufmMU":
         return pl.Series(values)
     return values.tolist()  # type: ignore[no-any-return]

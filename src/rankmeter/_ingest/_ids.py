@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numbers
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
+from typing import Any, TypeVar
 from uuid import UUID
 
 import numpy as np
@@ -16,7 +17,9 @@ from rankmeter._ingest._messages import rows, short
 from rankmeter._ingest._table import whole_numbers
 from rankmeter.errors import IdTypeError, InvalidValueError
 
-__all__ = ["ids", "is_null", "kinds"]
+__all__ = ["converted", "ids", "kinds"]
+
+_T = TypeVar("_T")
 
 # The largest whole number up to which a float type skips none; Float16 exists since Polars 2.
 _EXACT: dict[pl.DataType, int] = {pl.Float64(): 2**53, pl.Float32(): 2**24}
@@ -172,33 +175,36 @@ def _kind(kind: type) -> str:
     return kind.__name__
 
 
-def _from_python(values: list[object], role: str, source: str) -> pl.Series:
+def converted(
+    values: Sequence[Any], found: set[str], convert: Callable[[Any], _T]
+) -> list[_T | None]:
+    """The values converted, and None where one is missing."""
+    if "null" in found:
+        return [None if is_null(value) else convert(value) for value in values]
+    return list(map(convert, values))
+
+
+def _from_python(values: list[Any], role: str, source: str) -> pl.Series:
     found = kinds(values)
     present = found - {"null"}
     if present == {"integer"}:
-        return _python_integers(values, role, source)
-    if present == {"string"}:
-        return pl.Series(
-            [None if is_null(v) else v for v in values] if "null" in found else values,
-            dtype=pl.String,
-        )
-    if present == {"UUID"}:
-        return pl.Series([None if is_null(v) else str(v) for v in values], dtype=pl.String)
-    if present and present <= {"integer", "float"}:
-        return pl.Series([None if is_null(v) else float(v) for v in values], dtype=pl.Float64)  # type: ignore[arg-type]
+        return _python_integers(converted(values, found, int), role, source)
+    if present in ({"string"}, {"UUID"}):
+        return pl.Series(converted(values, found, str), dtype=pl.String)
+    if present in ({"float"}, {"integer", "float"}):
+        return pl.Series(converted(values, found, float), dtype=pl.Float64)
     if not present:
         return pl.Series([None] * len(values), dtype=pl.Null)
     raise _refused(values, present, role, source)
 
 
-def _python_integers(values: list[object], role: str, source: str) -> pl.Series:
-    integers = [None if is_null(value) else int(value) for value in values]  # type: ignore[call-overload]
+def _python_integers(integers: list[int | None], role: str, source: str) -> pl.Series:
     for dtype in (pl.Int64, pl.UInt64):
         try:
             return pl.Series(integers, dtype=dtype)
         except (OverflowError, TypeError, pl.exceptions.PolarsError):
             continue
-    raise _too_wide(role, source, max(integers, key=lambda v: abs(v or 0)))
+    raise _too_wide(role, source, max(integers, key=lambda value: abs(value or 0)))
 
 
 def _refused(values: list[object], present: set[str], role: str, source: str) -> IdTypeError:

@@ -92,7 +92,7 @@ def _flat_rows(file: Text) -> Columns | None:
     Polars reads the integer 7 in a column with strings as ``"7"``. So a column of strings that
     look like something else is left to the slow and exact way.
     """
-    first = file.text.lstrip().partition("\n")[0]
+    first = file.text[:65536].lstrip().partition("\n")[0]
     try:
         row = json.loads(first)
         if not isinstance(row, dict) or not (named("user", list(row)) and named("item", list(row))):

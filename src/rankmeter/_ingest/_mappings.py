@@ -17,6 +17,7 @@ from rankmeter._ingest._rows import (
     is_list_row,
     is_record,
     is_row,
+    starts_with_record,
 )
 from rankmeter.errors import DataError
 
@@ -32,7 +33,7 @@ def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> C
     2. ``{"user": [...], "item": [...]}`` is read as columns, and a single row or record as a
        list of one.
     """
-    if is_record(data):
+    if starts_with_record(data):
         return from_records([data], side, source)
     if is_list_row(data):
         return from_list_rows([data], side, source)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import polars as pl
 
 from rankmeter._ingest._columns import Column
-from rankmeter._ingest._ids import is_null, kinds
+from rankmeter._ingest._ids import converted, kinds
 from rankmeter._ingest._messages import rows, short
 from rankmeter._ingest._table import whole_numbers
 from rankmeter.errors import InvalidValueError
@@ -147,15 +148,15 @@ def _from_text(series: pl.Series, role: str, source: str) -> pl.Series:
     return values
 
 
-def _from_python(values: list[object], role: str, source: str) -> pl.Series:
-    allowed = {"integer", "float", "null"} | ({"boolean"} if role in ("gain", "rating") else set())
-    if not kinds(values) <= allowed:
-        where = [i for i, value in enumerate(values) if not kinds([value]) <= allowed]
+def _from_python(values: list[Any], role: str, source: str) -> pl.Series:
+    allowed = {"integer", "float", "null"}
+    if role in ("gain", "rating"):
+        allowed.add("boolean")
+    found = kinds(values)
+    if not found <= allowed:
+        where = [at for at, value in enumerate(values) if not kinds([value]) <= allowed]
         raise _not_a_number(role, source, values[where[0]], where)
-    return pl.Series(
-        [None if is_null(value) else float(value) for value in values],  # type: ignore[arg-type]
-        dtype=pl.Float64,
-    )
+    return pl.Series(converted(values, found, float), dtype=pl.Float64)
 
 
 def _not_a_number(

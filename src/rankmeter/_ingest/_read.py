@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from os import PathLike
 from typing import Literal, NamedTuple
 
 import polars as pl
@@ -13,7 +13,7 @@ from rankmeter._ingest._columns import Column, Columns, resolve
 from rankmeter._ingest._files import holds_records
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._ids import ids
-from rankmeter._ingest._messages import rows
+from rankmeter._ingest._messages import rows, some
 from rankmeter._ingest._numbers import gains, numbers, ranks, typed
 from rankmeter._ingest._rows import starts_with_record
 from rankmeter._ingest._table import Table
@@ -159,10 +159,12 @@ def read_interactions(data: object, *, columns: Mapping[str, str] | None = None)
     found = find(data, "interactions")
     roles = resolve(found, "interactions", columns)
     others = [name for name in found.names if name not in roles.values()]
-    if taken := roles.keys() & set(others):
+    names = Counter([*roles, *others])
+    if twice := [name for name, n in names.items() if n > 1]:
         raise ColumnError(
-            f"{found.source} has another column called {min(taken)!r} beside the one that columns= "
-            f"names for it. Rename one of them."
+            f"{found.source} would have two columns called {twice[0]!r}: "
+            f"{some(found.names, 12)}, of which {some(roles.items(), 4)} are named for what they "
+            f"are. Rename one of the two."
         )
     users, items, _, _, values = _checked(found, roles, others)
     return pl.DataFrame([users, items, *values.values()])
@@ -189,7 +191,7 @@ def is_records(data: object) -> bool:
     >>> is_records({"u1": ["A"]})
     False
     """
-    if isinstance(data, str | Path):
+    if isinstance(data, str | PathLike):
         return holds_records(data)
     return starts_with_record(data)
 

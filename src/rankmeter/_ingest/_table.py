@@ -35,11 +35,12 @@ class Table:
     textual : bool
         Whether the ids were read from text, so that ``"7"`` and ``7`` may be the same id.
     counts : dict of str to int
-        What was read, dropped or converted. ``rows`` is always there; the others only where they
-        are not zero: ``float_user_ids``, ``float_item_ids`` (whole numbers that came as floats),
-        ``infinite_scores``, ``worst_scores``, ``dropped_scores``, ``rounded_scores`` (integers
-        too wide for a float), ``scores_beside_ranks`` (scores not used because the input also
-        has ranks), ``assumed_gains`` (judgements without a gain, taken as 1), ``masked_cells``.
+        What was read, dropped or converted. ``rows`` is always there, the others only if they are
+        not zero: ``float_user_ids``, ``float_item_ids`` (whole numbers that came as floats),
+        ``infinite_scores``, ``worst_scores``, ``dropped_scores``, ``rounded_scores``,
+        ``rounded_ranks``, ``rounded_gains`` (integers that no float holds exactly),
+        ``scores_beside_ranks`` (not used, because the input also has ranks), ``assumed_gains``
+        (judgements without a gain, taken as 1), ``masked_cells`` (padding of an array).
     """
 
     frame: pl.DataFrame

@@ -34,12 +34,11 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
     """A table with a header line; every value stays text until its meaning is known."""
     header = next(csv.reader(StringIO(file.text.lstrip("\r\n")), delimiter=separator))
     if len(header) == 1 and (other := next((c for c in "\t;|," if c in header[0]), None)):
+        name = {"\t": ", or name it .tsv", ",": ", or name it .csv"}.get(other, "")
         raise FileFormatError(
             f"{file.name} has one column, {short(header[0])}: its fields seem to be separated by "
-            f"{other!r}, not by {separator!r}. Write it with {separator!r}"
-            f"{', or name it .tsv' if other == chr(9) else ''}"
-            f"{', or name it .csv' if other == ',' else ''}, or read it with polars.read_csv(path, "
-            f"separator={other!r}) and pass the frame."
+            f"{other!r}, not by {separator!r}. Write it with {separator!r}{name}, or pass the "
+            f"frame that polars.read_csv(path, separator={other!r}) makes of it."
         )
     try:
         frame = pl.read_csv(
