@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 
-import cases
 import pytest
 
+import cases
 import rankmeter as rm
 from rankmeter.errors import UsageError
 

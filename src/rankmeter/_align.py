@@ -18,7 +18,7 @@ from rankmeter._ingest import Table
 from rankmeter._plan import Alignment
 from rankmeter.errors import DuplicateError, InvalidValueError, NoOverlapError
 
-__all__ = ["Aligned", "align"]
+__all__ = ["Aligned", "Judged", "align", "prepare", "universe"]
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -60,15 +60,79 @@ class _Ranked:
     offsets: IntArray  # where each user's rows begin in `order`
 
 
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The truth in one alignment, prepared once for any number of rankings.
+
+    Attributes
+    ----------
+    table : Table
+        The truth as it was read.
+    choices : Alignment
+    codes : _Codes
+        The users that any of the rankings or the truth names.
+    frame : polars.DataFrame
+        One judgement per user and item: ``user``, ``item``, ``gain``, ``code``.
+    relevant, others : Hits
+        The perfect rankings of the relevant items and of the other judged ones.
+    in_truth, has_truth : bool arrays of shape (n_users,)
+    counts : dict of str to int
+    """
+
+    table: Table
+    choices: Alignment
+    codes: _Codes
+    frame: pl.DataFrame
+    relevant: Hits
+    others: Hits
+    in_truth: BoolArray
+    has_truth: BoolArray
+    counts: dict[str, int]
+
+
+def prepare(truth: Table, users: pl.Series, choices: Alignment) -> Judged:
+    """Prepare the truth for `align`.
+
+    Parameters
+    ----------
+    truth : Table
+    users : polars.Series
+        All users that the truth or any of the rankings names, ascending: see `universe`.
+    choices : Alignment
+
+    Raises
+    ------
+    DuplicateError
+        If judgements contradict each other and the choices refuse that.
+    """
+    counts: dict[str, int] = {}
+    codes = _Codes(users)
+    frame = _unique_judgements(truth, choices, counts)
+    code, gain = codes.of(frame["user"]), frame["gain"].to_numpy()
+    wanted = _is_relevant(gain, choices)
+    return Judged(
+        truth,
+        choices,
+        codes,
+        frame.with_columns(code=pl.Series(code)),
+        _perfect(code[wanted], gain[wanted], codes.n),
+        _perfect(code[~wanted], gain[~wanted], codes.n),
+        codes.mark(truth.frame["user"], truth.empty_users),
+        codes.mark(truth.frame["user"]),
+        counts,
+    )
+
+
 def align(
-    rankings: Table, truth: Table, choices: Alignment, *, no_overlap: str = "error"
+    rankings: Table, truth: Table | Judged, choices: Alignment, *, no_overlap: str = "error"
 ) -> Aligned:
     """Find the hits.
 
     Parameters
     ----------
-    rankings, truth : Table
-        With ids of the same types.
+    rankings : Table
+    truth : Table or Judged
+        With ids of the same types; `Judged` must have been prepared with the same choices.
     choices : Alignment
     no_overlap : {"error", "allow"}
         What to do if the two sides share no user, or no item.
@@ -81,43 +145,37 @@ def align(
     ------
     DuplicateError, InvalidValueError, NoOverlapError
     """
-    counts: dict[str, int] = {}
-    judged = _unique_judgements(truth, choices, counts)
+    if isinstance(truth, Table):
+        truth = prepare(truth, universe(truth, rankings), choices)
+    judged, codes, counts = truth.frame, truth.codes, dict(truth.counts)
     frame = _unique_items(rankings, choices, counts)
-    users = _universe(rankings, truth)
-    code = _Codes(users)
-    in_truth = code.mark(truth.frame["user"], truth.empty_users)
-    in_rankings = code.mark(rankings.frame["user"], rankings.empty_users)
+    in_rankings = codes.mark(rankings.frame["user"], rankings.empty_users)
     if no_overlap == "error":
-        _check_users(rankings, truth, bool((in_truth & in_rankings).any()))
+        _check_users(rankings, truth.table, bool((truth.in_truth & in_rankings).any()))
     if choices.pool == "judged":
         frame = frame.join(judged.select("user", "item"), on=["user", "item"], how="semi")
-    ranked = _group(frame, code, rankings.order, choices)
+    ranked = _group(frame, codes, rankings.order, choices)
     n_ranked = np.diff(ranked.offsets)
-    judged = judged.with_columns(code=pl.Series(code.of(judged["user"])))
     pairs = frame.with_row_index("row").join(judged, on=["user", "item"], how="inner")
     if pairs.is_empty() and no_overlap == "error":
-        _check_items(frame, judged, rankings, truth)
+        _check_items(frame, judged, rankings, truth.table)
     hits = _hits(frame, pairs, ranked, choices, counts)
     if choices.depth is not None:
         n_ranked = np.minimum(n_ranked, choices.depth)
 
-    relevant = _is_relevant(hits.gain, choices)
-    truth_user, truth_gain = judged["code"].to_numpy(), judged["gain"].to_numpy()
+    found = _is_relevant(hits.gain, choices)
+    perfect, others = truth.relevant, truth.others
     if choices.scope == "ranked":
-        truth_user, truth_gain = hits.user, hits.gain
-    wanted = _is_relevant(truth_gain, choices)
-    n = len(users)
-    perfect = _perfect(truth_user[wanted], truth_gain[wanted], n)
-    others = _perfect(truth_user[~wanted], truth_gain[~wanted], n)
-    nonrelevant = _select(hits, ~relevant, others.n_relevant, n_ranked)
-    result = _select(hits, relevant, perfect.n_relevant, n_ranked)
+        perfect = _perfect(hits.user[found], hits.gain[found], codes.n)
+        others = _perfect(hits.user[~found], hits.gain[~found], codes.n)
+    nonrelevant = _select(hits, ~found, others.n_relevant, n_ranked)
+    result = _select(hits, found, perfect.n_relevant, n_ranked)
     return Aligned(
-        users,
+        codes.users,
         replace(result, ideal=perfect, judged=replace(nonrelevant, ideal=others)),
-        in_truth,
+        truth.in_truth,
         in_rankings,
-        code.mark(truth.frame["user"]),
+        truth.has_truth,
         counts,
     )
 
@@ -155,12 +213,14 @@ class _Codes:
         return present
 
 
-def _universe(rankings: Table, truth: Table) -> pl.Series:
-    parts = [truth.frame["user"], truth.empty_users, rankings.frame["user"], rankings.empty_users]
-    dtype = parts[0].dtype if len(parts[0]) else parts[2].dtype
-    return (
-        pl.concat([p.cast(dtype).unique() for p in parts if len(p)] or [parts[0]]).unique().sort()
-    )
+def universe(truth: Table, *rankings: Table) -> pl.Series:
+    """All users that the truth or any of the rankings names, ascending."""
+    parts = [
+        part for table in (truth, *rankings) for part in (table.frame["user"], table.empty_users)
+    ]
+    named = [part for part in parts if len(part)]
+    dtype = named[0].dtype if named else parts[0].dtype
+    return pl.concat([p.cast(dtype).unique() for p in named] or parts[:1]).unique().sort()
 
 
 def _has_duplicates(frame: pl.DataFrame) -> bool:
@@ -241,7 +301,7 @@ def _group(frame: pl.DataFrame, code: _Codes, by: str, choices: Alignment) -> _R
         whole = np.floor(value) == value
         if not whole.all():
             raise InvalidValueError(
-                f"ranks are whole numbers from 1 up, found {value[~whole][0]}; if higher is better, "
+                f"ranks are whole numbers from 1 up, found {value[~whole][0]}; if more is better, "
                 "pass the column as score: columns={'score': …}"
             )
     offsets = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=code.n))))

@@ -190,21 +190,22 @@ class Summary(Mapping[str, Estimate]):
         notes = [f"convention {self.plan.convention}, relevant {first.alignment.relevant}"]
         missing = counts["users_in_truth"] - counts["users_in_both"]
         extra = counts["users_in_rankings"] - counts["users_in_both"]
-        for count, what in (
-            (missing, f"users without a ranking: {first.averaging.missing}"),
-            (extra, f"users without truth: {first.averaging.extra}"),
+        for count, what, rule in (
+            (missing, "users without a ranking", first.averaging.missing),
+            (extra, "users without truth", first.averaging.extra),
             (
                 counts["users_without_relevant"],
-                f"users with nothing relevant: {first.averaging.undefined}",
+                "users with nothing relevant",
+                first.averaging.undefined,
             ),
-            (counts.get("tied_hits", 0), f"hits tied in score: by {first.alignment.ties}"),
+            (counts.get("tied_hits", 0), "hits tied in score", first.alignment.ties),
         ):
             if count:
-                notes.append(f"{count:,} {what}")
+                notes.append(f"{what}: {count:,} ({rule})")
         for name in ("dropped_scores", "duplicate_items_dropped", "duplicate_items_counted",
                      "duplicate_judgements_merged"):  # fmt: skip
             if counts.get(name):
-                notes.append(f"{counts[name]:,} {name.replace('_', ' ')}")  # noqa: PERF401
+                notes.append(f"{name.replace('_', ' ')}: {counts[name]:,}")  # noqa: PERF401
         named = {"geometric": "geometric mean", "sum": "sum"}
         notes.extend(
             f"{entry.label}: {named[entry.averaging.aggregate]} in place of mean"
