@@ -73,7 +73,8 @@ def spelled(name, convention):
     if not fits:
         return None
     _, ours, left = max(fits, key=lambda fit: fit[0])
-    choices = {}
+    ours, _, chosen = ours.partition(" with ")
+    choices = dict(choice.split("=", 1) for choice in chosen.split(", ") if chosen)
     for option in sorted(left):
         choices |= convention.options[option]
     return (f"{ours}@{k}" if at else ours), choices
@@ -86,12 +87,13 @@ def parts(name):
 
 
 def excused(convention, name, case):
-    """Why the profile stays away from the tool here, or None."""
+    """Which values of the tool the profile does not follow here: per_user, mean."""
+    values = set()
     for deviation in convention.deviations:
         names, cases = deviation.get("names", ["*"]), deviation.get("cases", ["*"])
         if any(_like(name, n) for n in names) and any(fnmatch.fnmatchcase(case, c) for c in cases):
-            return deviation["why"]
-    return None
+            values |= set(deviation.get("values", ["mean", "per_user"]))
+    return values
 
 
 def _like(name, pattern):
@@ -118,13 +120,14 @@ def compare(tool):
     for name, recorded in golden(tool)["cases"].items():
         case = CASES[name]
         for metric, answer in recorded.get("metrics", {}).items():
-            ours = spelled(metric, convention)
-            if ours is None or "refused" in answer or excused(convention, metric, name):
+            ours, excuses = spelled(metric, convention), excused(convention, metric, name)
+            asked = {kind: v for kind, v in answer.items() if kind not in excuses}
+            if ours is None or "refused" in answer or not asked:
                 continue
             base = metric.rpartition("@")[0] or metric
             agreement = found.setdefault(base, Agreement())
             result = evaluate(case, convention, *ours)
-            one_case(result, answer, tolerance, agreement, f"{name} {metric}")
+            one_case(result, asked, tolerance, agreement, f"{name} {metric}")
     return found
 
 
