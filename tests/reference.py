@@ -35,7 +35,7 @@ def precision(ranking, truth, k, denominator="k"):
     elif denominator == "ranked":
         whole = depth(ranking, k)
     else:
-        whole = len(relevant(truth)) if k is None else min(k, len(relevant(truth)))
+        whole = min(len(ranking) if k is None else k, len(relevant(truth)))
     return hits(ranking, truth, k) / whole if whole else 0.0
 
 

@@ -41,8 +41,12 @@ class TestProfiles:
 
     def test_spellings_are_metrics(self, name):
         for theirs, ours in load_convention(name).names.items():
-            (metric,) = parse_metrics(ours.replace("{k}", "1"))
-            assert resolve(metric, like=name, n_items=10).metrics, theirs
+            spelling, _, chosen = ours.partition(" with ")
+            choices = dict(choice.split("=", 1) for choice in chosen.split(", ") if chosen)
+            (metric,) = parse_metrics(spelling)
+            missing = {n: 1 for n, o in metric.spec.options.items() if o.required}
+            asked = metric(**missing | dict(metric.options))
+            assert resolve(asked, like=name, overrides=choices).metrics, theirs
 
     def test_options_are_choices(self, name):
         for chosen in load_convention(name).options.values():
@@ -58,7 +62,8 @@ class TestProfiles:
                 assert followed.switches().items() >= bug["choices"].items()
         for deviation in convention.deviations:
             assert deviation["why"]
-            assert deviation.keys() <= {"why", "names", "cases"}
+            assert deviation.keys() <= {"why", "names", "cases", "values"}
+            assert set(deviation.get("values", ())) <= {"mean", "per_user"}
 
 
 class TestChoices:

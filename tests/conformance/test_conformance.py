@@ -99,7 +99,7 @@ def excused(convention, name, case):
 def _like(name, pattern):
     """Whether a spelling, with or without its cutoff, matches; only * is special."""
     regex = ".*".join(map(re.escape, pattern.split("*")))
-    return re.fullmatch(regex + r"(@\d+)?", name) is not None
+    return re.fullmatch(regex + r"(@[\d.]+)?", name) is not None
 
 
 def value(number):

@@ -23,6 +23,7 @@ A file states, with its sources, only what differs from the convention ``rankmet
     [names]                       # the tool's spelling → the same metric here (the cutoff goes along)
     "NDCG" = "ndcg"
     "NDCG[gain=rating]" = "ndcg(gain=linear)"
+    "gm_map" = "ap with aggregate=geometric"
 
     [options]                     # an option of the tool → choices here, whatever the metric
     "missing=skip" = { missing = "skip" }
@@ -36,6 +37,7 @@ A file states, with its sources, only what differs from the convention ``rankmet
     why = "…"
     names = ["NDCG*"]             # patterns of the tool's spelling
     cases = ["ties"]              # the shared inputs on which it shows
+    values = ["per_user"]         # where only these, or only the "mean", differ
 """
 
 from __future__ import annotations
@@ -75,13 +77,14 @@ class Convention:
         What the tool is given: rows with ``scores``, in which an item may stand twice;
         ``mappings`` from item to score; or ``lists`` in order.
     names : mapping of str to str
-        Metric by the tool's own spelling of it.
+        Metric by the tool's own spelling of it, and after ``with`` the choices that go along.
     options : mapping of str to mapping
         Choices of alignment and averaging by the option of the tool that makes them.
     bugs : tuple of mapping
         Outright bugs of the tool: ``why``, ``metrics``, ``choices``.
     deviations : tuple of mapping
-        Where the profile does not follow the tool: ``why``, ``names``, ``cases``.
+        Where the profile does not follow the tool: ``why``, ``names``, ``cases``,
+        ``values``.
     """
 
     name: str

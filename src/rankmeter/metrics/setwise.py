@@ -30,7 +30,7 @@ def _precision_denominator(
     hits: Hits, k: int | None, denominator: PrecisionDenominator
 ) -> IntArray | float:
     if denominator == "relevant":
-        return hits.n_relevant if k is None else np.minimum(hits.n_relevant, k)
+        return np.minimum(hits.n_relevant, hits.n_ranked if k is None else k)
     if denominator == "ranked" or k is None:
         return _length(hits, k)
     return float(k)
@@ -61,7 +61,7 @@ def precision(
     Notes
     -----
     Edge cases: an empty ranking has precision 0; a user with nothing relevant is undefined (NaN).
-    Without a cutoff the denominator ``k`` is the length of the ranking.
+    Without a cutoff k is the length of the ranking, in every denominator.
 
     Examples
     --------
