@@ -214,6 +214,16 @@ def test_a_json_file_that_mixes_7_and_the_string_7_is_refused(first, tmp_path):
     assert f"integer 7 in row {first + 1}" in message
 
 
+def test_a_json_id_that_is_true_is_refused(tmp_path):
+    path = write(tmp_path, "a.jsonl", '{"user": true, "item": 2}')
+    assert "boolean True in row 1" in str(text_of(read_rankings, path))
+
+
+def test_times_of_a_csv_file_that_are_no_times_stay_text(tmp_path):
+    path = write(tmp_path, "a.csv", "user,item,time\n1,2,yesterday\n1,3,today\n")
+    assert read_interactions(path)["time"].to_list() == ["yesterday", "today"]
+
+
 def test_json_values_may_be_nan_and_missing(tmp_path):
     path = write(
         tmp_path, "a.jsonl", '{"user": 1, "item": 2, "score": NaN}\n{"user": 1, "item": 3}'
@@ -278,6 +288,9 @@ BAD_FILES = {
                                            "u2 Q0 b 2 0.5"]),
     "field.txt": ("\n" + RUN + "u2 Q0\n", ["line 5", "2 fields"]),
     "score.run": (RUN + "u2 Q0 b 2 high tag\n", ["line 4", "the score 'high' is not a number"]),
+    "field.trec": ("u1 Q0 a 1 0.5\n", ["line 1", "5 fields where a line needs 6"]),
+    "nbsp.run": (RUN + "u2\xa0Q0 b 2 0.5 tag\n", ["line 4", "5 fields"]),
+    "number.run": (RUN + "u2 Q0 b 2 1_0 tag\n", ["line 4", "'1_0' is not a number"]),
     "qrels.run": ("u1 0 a 1\n", ["TREC qrels", "rankings are expected", "swapped"]),
     "swapped.qrels": ("u1 0 a 1\n", ["TREC qrels", "rankings are expected", "swapped"]),
     "fake.parquet": (CSV, ["cannot be read as Parquet", "truncated"]),

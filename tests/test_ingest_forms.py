@@ -215,6 +215,30 @@ def test_arrays_of_any_integral_type_hold_integer_ids(dtype):
     assert table.frame["item"].dtype == pl.Int64
 
 
+@pytest.mark.skipif(not hasattr(pl.Series, "ext"), reason="Polars 1 refuses unknown Arrow types")
+def test_arrow_extension_types_are_read_as_what_they_store():
+    class Tagged(pa.ExtensionType):
+        def __init__(self):
+            super().__init__(pa.int64(), "rankmeter.tagged")
+
+        def __arrow_ext_serialize__(self):
+            return b""
+
+        @classmethod
+        def __arrow_ext_deserialize__(cls, storage_type, serialized):
+            return cls()
+
+    ids = pa.ExtensionArray.from_storage(Tagged(), pa.array([7, 8]))
+    table = pa.table({"user": pa.array([1, 1]), "item": ids})
+
+    assert read_rankings(table).frame.rows() == [(1, 7), (1, 8)]
+
+
+def test_scores_of_a_sparse_matrix_may_be_wider_than_a_double():
+    matrix = sparse.csr_matrix(np.array([[0.5, 0.25]], dtype=np.longdouble))
+    assert read_rankings(matrix).frame["score"].to_list() == [0.5, 0.25]
+
+
 @pytest.mark.parametrize("dtype", ["U3", "O"])
 def test_arrays_of_strings_hold_string_ids(dtype):
     array = np.array([["a", "b"], ["c", "a"]], dtype=dtype)

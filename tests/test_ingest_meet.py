@@ -109,6 +109,11 @@ def test_no_rows_at_all_take_the_types_of_the_other_side():
     assert met[0].empty_users.dtype == pl.String
 
 
+def test_a_table_made_by_hand_gets_empty_users_of_the_right_type():
+    by_hand = Table(pl.DataFrame({"user": ["u"], "item": ["a"]}))
+    assert meet(by_hand, table(["u"], ["a"]))[0].empty_users.dtype == pl.String
+
+
 def test_wide_unsigned_ids_meet_the_others():
     wide, narrow = table([1], [2**64 - 1]), table([1], [5])
     for met in (meet(wide, narrow), meet(narrow, wide)):

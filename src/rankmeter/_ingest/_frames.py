@@ -101,7 +101,7 @@ def _storage(column: pl.Series) -> Column:
     """The plain type under an extension type, and Python objects as what they are."""
     if column.dtype == pl.Object:
         return column.to_list()
-    if hasattr(column, "ext") and type(column.dtype).__name__ == "Extension":
+    if hasattr(pl, "BaseExtension") and isinstance(column.dtype, pl.BaseExtension):  # Polars 2
         return column.ext.storage()
     return column
 

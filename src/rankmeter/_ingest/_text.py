@@ -137,7 +137,7 @@ def _refuse_swapped(file: Text, side: Side) -> None:
 
 def looks_like_trec(text: str) -> Literal["run", "qrels"] | None:
     """What the first lines of a text are, judged by their fields."""
-    lines = [line.split() for line in text[:65536].split("\n") if line.strip()][:20]
+    lines = [re.findall(_FIELD, line) for line in text[:65536].split("\n")[:50]]
     if any(
         len(line) >= 6 and line[1].upper() == "Q0" and _is_number(line[3]) and _is_number(line[4])
         for line in lines
@@ -177,9 +177,10 @@ def _read_trec(file: Text, fields: list[str], value: int) -> Columns:
     found = lines.str.extract_groups(f"^{_SPACE}*{pattern}").struct.unnest()
     numbers = found["value"].cast(pl.Float64, strict=False)
     if numbers.null_count():
-        if lines.filter(numbers.is_null()).str.contains(_FIELD).any():
-            raise _bad_line(file, fields, value)
-        found, numbers = found.filter(numbers.is_not_null()), numbers.drop_nulls()
+        bad = (numbers.is_null() & lines.str.contains(_FIELD)).arg_true()
+        if len(bad):
+            raise _bad_line(file.name, int(bad[0]) + 1, lines[int(bad[0])], fields, value)
+        found, numbers = found.filter(numbers.is_not_null()), numbers.drop_nulls()  # blank lines
     columns = {"user": found["user"], "item": found["item"], "value": numbers}
     return Columns(
         list(columns),
@@ -190,20 +191,13 @@ def _read_trec(file: Text, fields: list[str], value: int) -> Columns:
     )
 
 
-def _bad_line(file: Text, fields: list[str], value: int) -> FileFormatError:
-    expected = " ".join(fields)
-    for number, line in enumerate(file.text.split("\n"), start=1):
-        found = line.split()
-        if not found:
-            continue
-        if len(found) < len(fields):
-            return FileFormatError(
-                f"{file.name}, line {number}: {len(found)} fields where a line needs {len(fields)} "
-                f"({expected}): {short(line)}. Complete or remove the line."
-            )
-        if not _is_number(found[value]):
-            return FileFormatError(
-                f"{file.name}, line {number}: the {fields[value]} {found[value]!r} is not a number "
-                f"({expected}): {short(line)}. Correct or remove the line."
-            )
-    return FileFormatError(f"{file.name} is not a TREC file with the fields {expected}.")
+def _bad_line(name: str, number: int, line: str, fields: list[str], value: int) -> FileFormatError:
+    found = re.findall(_FIELD, line)
+    if len(found) < len(fields):
+        what = f"{len(found)} fields where a line needs {len(fields)}"
+    else:
+        what = f"the {fields[value]} {found[value]!r} is not a number"
+    return FileFormatError(
+        f"{name}, line {number}: {what} ({' '.join(fields)}): {short(line)}. Correct or remove the "
+        f"line."
+    )
