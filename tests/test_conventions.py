@@ -62,7 +62,7 @@ class TestProfiles:
                 assert followed.switches().items() >= bug["choices"].items()
         for deviation in convention.deviations:
             assert deviation["why"]
-            assert deviation.keys() <= {"why", "names", "cases", "values"}
+            assert deviation.keys() <= {"why", "names", "cases", "values", "decimals"}
             assert set(deviation.get("values", ())) <= {"mean", "per_user"}
 
 
@@ -81,6 +81,11 @@ class TestChoices:
         assert strict.per_user["cg"].to_list() == [3.0]
         assert mild.per_user["cg"].to_list() == [4.0, 2.0]
         assert strict.per_user["precision"].to_list() == [0.5]
+
+    def test_a_negative_gain_is_no_judgement_where_only_judged_items_take_up_ranks(self):
+        truth = {"ann": {"a": 0, "b": -1, "c": 1}}
+        result = rm.evaluate({"ann": ["new", "a", "b", "c"]}, truth, "rr", pool="judged")
+        assert result["rr"].mean == 1 / 2
 
     @pytest.mark.parametrize(("choice", "users"), [("score", 3), ("skip", 2)])
     def test_a_user_without_any_judgement_may_not_count_at_all(self, choice, users):

@@ -153,7 +153,8 @@ def align(
     if no_overlap == "error":
         _check_users(rankings, truth.table, bool((truth.in_truth & in_rankings).any()))
     if choices.pool == "judged":
-        frame = frame.join(judged.select("user", "item"), on=["user", "item"], how="semi")
+        known = judged.filter(pl.col("gain") >= 0)
+        frame = frame.join(known, on=["user", "item"], how="semi")
     ranked = _group(frame, codes, rankings.order, choices)
     n_ranked = np.diff(ranked.offsets)
     pairs = frame.with_row_index("row").join(judged, on=["user", "item"], how="inner")

@@ -59,7 +59,8 @@ class Alignment:
     scope : str
         ``all`` judged items count as to be found, or only those ``ranked``.
     pool : str
-        ``all`` ranked items take up ranks, or only the ``judged`` ones.
+        ``all`` ranked items take up ranks, or only the ``judged`` ones. Following TREC, a negative
+        gain says that an item was to be judged and was not.
     score_type : str
         ``float64``, or ``float32`` for tools that compare scores in single precision.
     depth : int or None

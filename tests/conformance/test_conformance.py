@@ -23,6 +23,8 @@ from rankmeter.conventions import convention_names, load_convention
 
 GOLDENS = Path(__file__).parent / "goldens"
 SINGLE_PRECISION = {"torchmetrics", "recbole", "merlin", "tf_ranking", "pykeen"}
+# Their threshold is part of a metric's name: a name without it has none.
+NAMED_THRESHOLD = {"ir_measures", "ranx"}
 CASES = {case["name"]: case for case in inputs.CASES}
 TOOLS = [name for name in convention_names() if load_convention(name).golden]
 
@@ -86,14 +88,12 @@ def parts(name):
     return base, frozenset(options)
 
 
-def excused(convention, name, case):
-    """Which values of the tool the profile does not follow here: per_user, mean."""
-    values = set()
+def deviations(convention, name, case):
+    """What the profile says of its distance to the tool here."""
     for deviation in convention.deviations:
         names, cases = deviation.get("names", ["*"]), deviation.get("cases", ["*"])
         if any(_like(name, n) for n in names) and any(fnmatch.fnmatchcase(case, c) for c in cases):
-            values |= set(deviation.get("values", ["mean", "per_user"]))
-    return values
+            yield deviation
 
 
 def _like(name, pattern):
@@ -115,24 +115,31 @@ def close(got, want, tolerance):
 def compare(tool):
     """Agreement by the tool's own metric name (without cutoff)."""
     convention = load_convention(tool)
-    tolerance = 1e-6 if tool in SINGLE_PRECISION else 1e-9
     found: dict[str, Agreement] = {}
     for name, recorded in golden(tool)["cases"].items():
         case = CASES[name]
         for metric, answer in recorded.get("metrics", {}).items():
-            ours, excuses = spelled(metric, convention), excused(convention, metric, name)
-            asked = {kind: v for kind, v in answer.items() if kind not in excuses}
-            if ours is None or "refused" in answer or not asked:
+            tolerance = 1e-6 if tool in SINGLE_PRECISION else 1e-9
+            ours = spelled(metric, convention)
+            for deviation in deviations(convention, metric, name):
+                if "decimals" in deviation:
+                    # The tool rounds; the last digit may fall either way.
+                    tolerance = 0.500001 * 10 ** -deviation["decimals"]
+                else:
+                    left_out = deviation.get("values", ["mean", "per_user"])
+                    answer = {kind: v for kind, v in answer.items() if kind not in left_out}
+            if ours is None or not answer or "refused" in answer:
                 continue
             base = metric.rpartition("@")[0] or metric
             agreement = found.setdefault(base, Agreement())
             result = evaluate(case, convention, *ours)
-            one_case(result, asked, tolerance, agreement, f"{name} {metric}")
+            one_case(result, answer, tolerance, agreement, f"{name} {metric}")
     return found
 
 
 def evaluate(case, convention, metric, choices):
     """The case as the tool's convention has it, the case's own threshold included."""
+    relevant = None if convention.name in NAMED_THRESHOLD else threshold(case)
     return rm.evaluate(
         rankings_of(case, convention.takes),
         case["truth"],
@@ -140,7 +147,7 @@ def evaluate(case, convention, metric, choices):
         like=convention.name,
         bugs=True,
         no_overlap="allow",
-        **{"relevant": threshold(case), **choices},
+        **{"relevant": relevant, **choices},
     )
 
 

@@ -38,6 +38,7 @@ A file states, with its sources, only what differs from the convention ``rankmet
     names = ["NDCG*"]             # patterns of the tool's spelling
     cases = ["ties"]              # the shared inputs on which it shows
     values = ["per_user"]         # where only these, or only the "mean", differ
+    decimals = 4                  # where it only rounds
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class Convention:
         Outright bugs of the tool: ``why``, ``metrics``, ``choices``.
     deviations : tuple of mapping
         Where the profile does not follow the tool: ``why``, ``names``, ``cases``,
-        ``values``.
+        ``values``, ``decimals``.
     """
 
     name: str
