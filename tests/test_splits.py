@@ -218,14 +218,18 @@ def test_holdout_rounds_half_up_and_leaves_min_history(log, ratio, min_history, 
 
 @given(log=logs(), ratio=st.floats(0.05, 0.95), min_history=st.integers(0, 3))
 def test_holdout_over_all_interactions_spares_users_who_would_keep_too_few(log, ratio, min_history):
-    for split in splits(
-        lambda log: holdout(log, ratio=ratio, per_user=False, min_history=min_history), log
-    ):
-        kept = Counter(split.train["user"])
-        assert all(kept[user] >= min_history for user in set(split.test["user"]))
-        wanted = math.floor(ratio * log.height + 0.5)
-        assert split.test.height <= wanted
-        assert (split.test.height == wanted) == (split.counts["short_users"] == 0)
+    def hold_out(min_history):
+        return splits(
+            lambda log: holdout(log, ratio=ratio, per_user=False, min_history=min_history), log
+        )
+
+    for free in hold_out(0):
+        assert free.test.height == math.floor(ratio * log.height + 0.5)
+        kept = Counter(free.train["user"])
+        short = {user for user in set(free.test["user"]) if kept[user] < min_history}
+        for split in hold_out(min_history):
+            assert rows(split.test) == rows(free.test.filter(~pl.col("user").is_in(list(short))))
+            assert split.counts["short_users"] == len(short)
 
 
 @given(log=logs(), ratio=st.floats(0.05, 0.95))
@@ -573,7 +577,7 @@ REFUSALS = {
     "all cold": (
         lambda: temporal(SINGLE, at=2, cold_items="drop"),
         DataError,
-        "holds out 1 interactions, and train contains",
+        "holds out 1 interactions, all with an item or a user that train does not contain",
     ),
     "no interactions": (
         lambda: leave_one_out({"u": []}, by="random"),

@@ -115,7 +115,22 @@ def leave_one_out(
 ) -> Split:
     """Hold out the last (or a random) interaction of each user: `leave_k_out` with one.
 
-    Parameters and edge cases are those of `leave_k_out`.
+    Parameters
+    ----------
+    data : table or path
+        Interactions: user, item, and time if `by` is ``"time"``.
+    by, ties, seed, min_history, cold_items, columns
+        As in `leave_k_out`.
+
+    Returns
+    -------
+    Split
+        As from `leave_k_out`, which also tells the edge cases.
+
+    Raises
+    ------
+    UsageError, ColumnError, DataError
+        As from `leave_k_out`.
 
     Examples
     --------
@@ -544,8 +559,8 @@ def _split(
     test = held.filter(~dropped)
     if not test.height:
         raise DataError(
-            f"{method} holds out {held.height} interactions, and train contains the item or the "
-            "user of none: keep cold ones, or hold out less"
+            f"{method} holds out {held.height} interactions, all with an item or a user that train "
+            "does not contain: keep cold ones, or hold out less"
         )
     sizes = {"interactions": frame.height, "users": frame["user"].n_unique()}
     for name, part in (("train", train), ("test", test)):
