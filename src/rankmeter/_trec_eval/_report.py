@@ -1,0 +1,168 @@
+"""The lines that trec_eval prints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from rankmeter._hits import FloatArray
+from rankmeter._summary import GEOMETRIC_FLOOR
+from rankmeter._trec_eval._files import read_judgements, read_results
+from rankmeter._trec_eval._measures import MEASURES, Measure, choose
+from rankmeter._trec_eval._topics import Topics
+from rankmeter.errors import DataError, UsageError
+
+__all__ = ["report"]
+
+DEFAULT = ("official",)
+
+
+def report(
+    qrels: str,
+    run: str,
+    measures: Iterable[str] = DEFAULT,
+    *,
+    per_topic: bool = False,
+    summary: bool = True,
+    complete: bool = False,
+    level: int = 1,
+    depth: int | None = None,
+    judged_only: bool = False,
+    n_items: int = 0,
+) -> Iterator[str]:
+    """Evaluate a run and yield what trec_eval prints, line by line.
+
+    Parameters
+    ----------
+    qrels : str
+        Path of the judgements, ``topic iteration document grade``.
+    run : str
+        Path of the results, ``topic Q0 document rank score run``; the rank is not looked at.
+    measures : iterable of str
+        Names and nicknames of measures, with parameters after a dot: ``P.5,10``.
+    per_topic : bool
+        Print the values of each topic too (``-q``).
+    summary : bool
+        Print the values of all topics together (not ``-n``).
+    complete : bool
+        Count judged topics without results, mostly as 0 (``-c``).
+    level : int
+        Smallest grade that is relevant (``-l``); gains do not care.
+    depth : int, optional
+        Use this many results per topic (``-M``).
+    judged_only : bool
+        Remove documents without judgement from the results (``-J``).
+    n_items : int
+        Documents in the collection, for ``utility`` (``-N``).
+
+    Yields
+    ------
+    str
+        With its line break.
+
+    Raises
+    ------
+    UsageError
+        If there is no such measure, or its parameters make no sense.
+    DataError
+        If a file cannot be used, or a judged topic has no results and `complete` is not chosen;
+        then the topics before it have been yielded.
+    """
+    if level < 0:
+        raise UsageError(f"the level of relevance must be 0 or more, got {level}")
+    chosen = choose(measures)
+    judged = read_judgements(qrels)
+    results, run_id = read_results(run)
+    topics = Topics(
+        judged,
+        results,
+        level=level,
+        depth=depth,
+        complete=complete,
+        judged_only=judged_only,
+        n_items=n_items,
+    )
+    columns: list[list[str]] = []
+    totals: list[str] = []
+    for name, given in chosen.items():
+        measure = MEASURES[name]
+        if measure is None:
+            totals.append(_line(name, "all", run_id if name == "runid" else str(len(topics.names))))
+            continue
+        for label, values in measure.values(name, given, topics):
+            if complete:
+                _clear(label, values, topics)
+            if measure.aggregate != "geometric":
+                shown = map(_formatter(measure), values)
+                columns.append(
+                    [_line(label, *pair) for pair in zip(topics.names, shown, strict=True)]
+                )
+            if isinstance(values, np.ndarray):
+                total = _aggregate(values, measure.aggregate)
+                if label == "num_rel" and complete:
+                    total = topics.n_above_zero  # it forgets the level here
+                totals.append(_line(label, "all", _formatter(measure)(total)))
+    stop = len(topics.names) if complete or not topics.missing.any() else topics.missing.argmax()
+    if per_topic:
+        for i in range(stop):
+            yield from (column[i] for column in columns)
+    if stop < len(topics.names):
+        raise DataError(
+            f"topic {topics.names[stop]} is judged in {qrels} and has no results in {run}, where "
+            f"trec_eval 10 stops, too ({int(topics.missing.sum())} topics in all). Count them as 0 "
+            "with -c, or remove their judgements"
+        )
+    if summary:
+        yield from totals
+
+
+def _line(name: str, topic: str, value: str) -> str:
+    return f"{name:<22}\t{topic}\t{value}\n"
+
+
+def _formatter(measure: Measure) -> Callable[[Any], str]:
+    if measure.aggregate == "none":
+        return _quoted
+    return _whole if measure.aggregate == "sum" else _real
+
+
+def _real(value: float) -> str:
+    # 0/0 has a sign, and it shows.
+    return "  -nan" if math.isnan(value) else f"{value:6.4f}"
+
+
+def _whole(value: float) -> str:
+    return f"{value:.0f}"
+
+
+def _quoted(text: str) -> str:
+    return f"'{text}'"
+
+
+def _clear(label: str, values: FloatArray | list[str], topics: Topics) -> None:
+    """Take back what the document made up for a topic without results would count.
+
+    Like trec_eval, by the printed name: ``utility_2,-1,0,0`` is not taken back.
+    """
+    if isinstance(values, list):
+        if label == "relstring":
+            values[:] = [
+                "" if lost else value
+                for value, lost in zip(values, topics.missing.tolist(), strict=True)
+            ]
+    elif label in ("num_ret", "utility", "rbp_resid") or label.startswith("unj"):
+        values[topics.missing] = 0.0
+
+
+def _aggregate(values: FloatArray, how: str) -> float:
+    """One number for all topics.
+
+    Values are added one after the other, as trec_eval does: its last digit may hang on it.
+    """
+    if how == "geometric":
+        return math.exp(_aggregate(np.log(np.maximum(values, GEOMETRIC_FLOOR)), "mean"))
+    total = float(np.add.accumulate(values)[-1])
+    return total if how == "sum" else total / values.size
