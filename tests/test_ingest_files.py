@@ -1,14 +1,18 @@
 """Files: every format of the same data, and every way in which a file can be wrong."""
 
+import contextlib
 import gzip
 import json
 import os
+import tempfile
 from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from rankmeter._ingest import _files, read_interactions, read_rankings, read_truth
+from rankmeter._ingest import _files, is_records, read_interactions, read_rankings, read_truth
 from rankmeter.errors import (
     ColumnError,
     DataError,
@@ -28,6 +32,7 @@ TEXTS = {
     "a.csv": CSV,
     "A.CSV": CSV,
     "crlf.csv": CSV.replace("\n", "\r\n"),
+    "cr.csv": CSV.replace("\n", "\r"),
     "bom.csv": "\ufeff" + CSV,
     "no-final-newline.csv": CSV.rstrip("\n"),
     "blank-lines.csv": "\n" + CSV.replace("\n", "\n\n") + "\n\n",
@@ -282,12 +287,15 @@ BAD_FILES = {
     "long.csv": ("user,item\n1,2\n3,4,5\n", ["line 3", "3 fields where the header has 2", "3,4,5"]),
     "short.csv": ("user,item,score\n1,2,3\n\n1,2\n", ["line 4", "2 fields where the header has 3"]),
     "quote.csv": ('user,item\n1,"2\n3,4\n', ["line 2", "never closed"]),
+    "header.csv": ('""user",item,\n1,2,3', ["header line", "quotation marks"]),
+    "return.csv": ("user\ritem\n1,2", ["header line", "new-line character"]),
     "latin.csv": ("user,item\nJos\xe9,1\n".encode("latin-1"), ["byte 13", "line 2", "0xe9"]),
     "utf16.csv": (UTF16, ["UTF-16", "UTF-8"]),
     "field.run": (RUN + "u2 Q0 b 2 0.5\n", ["line 4", "5 fields where a line needs 6", "tag",
                                            "u2 Q0 b 2 0.5"]),
     "field.txt": ("\n" + RUN + "u2 Q0\n", ["line 5", "2 fields"]),
     "score.run": (RUN + "u2 Q0 b 2 high tag\n", ["line 4", "the score 'high' is not a number"]),
+    "control.run": (RUN + "u2 Q0 b 2 0.5 a\x1fb\n", ["line 4", "control character"]),
     "field.trec": ("u1 Q0 a 1 0.5\n", ["line 1", "5 fields where a line needs 6"]),
     "nbsp.run": (RUN + "u2\xa0Q0 b 2 0.5 tag\n", ["line 4", "5 fields"]),
     "number.run": (RUN + "u2 Q0 b 2 1_0 tag\n", ["line 4", "'1_0' is not a number"]),
@@ -464,3 +472,24 @@ def test_the_home_folder_may_be_written_as_a_tilde(tmp_path, monkeypatch):
     write(tmp_path, "a.csv", CSV)
 
     assert read_rankings("~/a.csv").frame.rows() == ROWS
+
+
+PIECES = st.sampled_from(
+    ["user", "item", "score", ",", "\t", " ", "\n", "\r\n", "\r", '"', "1", "-2.5", "a", "{", "}",
+     "[", "]", ":", '"user"', '"item"', '"items"', "Q0", "0", "null", "NaN", "\\", "\ufeff"]
+    + ["\x1f", "\0"]
+)  # fmt: skip
+EXTENSIONS = [".csv", ".tsv", ".txt", ".run", ".qrels", ".json", ".jsonl", ".parquet", ".gz", ""]
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(PIECES, max_size=40).map("".join).map(str.encode) | st.binary(max_size=40),
+    st.sampled_from(EXTENSIONS),
+    st.sampled_from([read_rankings, read_truth, read_interactions, is_records]),
+)
+def test_whatever_a_file_holds_no_other_error_comes_out(content, extension, read):
+    with tempfile.TemporaryDirectory() as folder:
+        path = write(Path(folder), "a" + extension, content)
+        with contextlib.suppress(DataError):
+            read(path)

@@ -1,5 +1,6 @@
 """How rankings and truth come to speak of the same ids, and laws of reading as a whole."""
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -14,9 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from rankmeter._ingest import Table, meet, read_rankings, read_truth
+from rankmeter._ingest import (
+    Table,
+    is_records,
+    meet,
+    read_interactions,
+    read_rankings,
+    read_truth,
+)
 from rankmeter._ingest._table import whole_numbers
-from rankmeter.errors import IdTypeError
+from rankmeter.errors import DataError, IdTypeError
 
 INT, TEXT_INT = [1, 2], [7, 8]
 
@@ -268,3 +276,38 @@ print(sorted({"pandas", "pyarrow", "duckdb", "scipy"} & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=2)
+    | st.binary(max_size=2)
+    | st.dates()
+    | st.uuids()
+    | st.decimals(allow_nan=False)
+)
+KEYS = (
+    st.sampled_from(["user", "item", "items", "score", "scores", "predict_list", "ground_truth"])
+    | st.integers()
+    | st.text(max_size=2)
+    | st.none()
+)
+OBJECTS = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.tuples(inner, inner)
+        | st.dictionaries(KEYS, inner, max_size=4)
+        | st.lists(inner, max_size=3).map(pd.Series)
+    ),
+    max_leaves=12,
+)
+
+
+@given(OBJECTS, st.sampled_from([read_rankings, read_truth, read_interactions, is_records]))
+def test_whatever_an_object_is_no_other_error_comes_out(data, read):
+    with contextlib.suppress(DataError):
+        read(data)

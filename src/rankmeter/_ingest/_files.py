@@ -169,9 +169,8 @@ def _text(content: bytes, path: Path) -> Text:
         raise FileFormatError(f"{path} ends in .gz but is not gzipped. Compress or rename it.")
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise FileFormatError(f"{path} is UTF-16 text; expected UTF-8. Save it again as UTF-8.")
-    content = content.removeprefix(BOM)
     try:
-        text = content.decode("utf-8")
+        text = content.decode("utf-8").lstrip("\ufeff")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise FileFormatError(
@@ -181,6 +180,8 @@ def _text(content: bytes, path: Path) -> Text:
         ) from error
     if not text or text.isspace():
         raise FileFormatError(f"{path} is empty. Was it written completely?")
+    if "\r" in text and "\n" not in text:
+        text = text.replace("\r", "\n")  # the line ends of old spreadsheets
     return Text(str(path), text)
 
 

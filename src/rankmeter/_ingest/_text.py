@@ -32,7 +32,7 @@ class Text:
 
 def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
     """A table with a header line; every value stays text until its meaning is known."""
-    header = next(csv.reader(StringIO(file.text.lstrip("\r\n")), delimiter=separator))
+    header = _header(file, separator)
     if len(header) == 1 and (other := next((c for c in "\t;|," if c in header[0]), None)):
         name = {"\t": ", or name it .tsv", ",": ", or name it .csv"}.get(other, "")
         raise FileFormatError(
@@ -49,6 +49,8 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
             f"{file.name} cannot be read as a table: {str(error).splitlines()[0]}. Write it again "
             f"as plain CSV."
         ) from error
+    if frame.width != len(header):
+        raise _bad_header(file, "its quotation marks do not pair")
     # A short row leaves its last column empty; only then is it worth walking over the rows.
     if frame.to_series(-1).null_count() and (ragged := _ragged(file, separator, len(header))):
         raise ragged
@@ -61,6 +63,21 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
         textual=True,
         untyped=True,
         hint=_header_hint(header, separator),
+    )
+
+
+def _header(file: Text, separator: str) -> list[str]:
+    try:
+        return next(csv.reader(StringIO(file.text.lstrip("\r\n")), delimiter=separator))
+    except csv.Error as error:
+        raise _bad_header(file, str(error)) from error
+
+
+def _bad_header(file: Text, reason: str) -> FileFormatError:
+    header = file.text[:4096].lstrip().partition("\n")[0]
+    return FileFormatError(
+        f"{file.name} has a header line that cannot be read: {short(header)} ({reason}). Write "
+        f"the names of the columns plainly."
     )
 
 
@@ -109,6 +126,7 @@ def _header_hint(header: Sequence[str], separator: str) -> str:
 
 _RUN = "qid Q0 docid rank score tag"
 _QRELS = "qid 0 docid rel"
+_NEVER = "\x1f"
 _SPACE = r"[ \t\r\x0b\x0c]"
 _FIELD = r"[^ \t\r\x0b\x0c]+"
 
@@ -160,14 +178,19 @@ def _is_number(text: str) -> bool:
 
 
 def _read_trec(file: Text, fields: list[str], value: int) -> Columns:
+    if (at := file.text.find(_NEVER)) >= 0:
+        raise FileFormatError(
+            f"{file.name}, line {file.text.count(chr(10), 0, at) + 1}: the control character "
+            f"{_NEVER!r} has no place in a TREC file. Remove it."
+        )
+    # Whole lines, blank ones among them, so that positions are the numbers of lines.
     lines = pl.read_csv(
         file.text.encode(),
         has_header=False,
-        separator="\x1f",
+        separator=_NEVER,
         quote_char=None,
         infer_schema=False,
         new_columns=["line"],
-        truncate_ragged_lines=True,
     )["line"]
     # Only the fields that are used are captured; the rest must be there.
     used = {0: "user", 2: "item", value: "value"}
