@@ -55,7 +55,7 @@ METRICS = [
             for i in ("truth", "uncut", "retrieved", "ones")
         ]
         + [{"discount": d} for d in ("ln", "log10", "jarvelin")],
-        "rbp": [{}, {"p": 0.5}, {"p": 0.95, "max_gain": 3.0}],
+        "rbp": [{}, {"p": 0.5, "gain": "linear"}, {"p": 0.95, "max_gain": 3.0}],
         "rbp_residual": [{}, {"p": 0.5, "unjudged": "unknown"}],
         "err": [{"max_gain": 3.0}, {"max_gain": 4.0, "gain": "binary"}],
         "nerr": [{"max_gain": 3.0}, {"max_gain": 4.0, "gain": "binary"}],

@@ -142,12 +142,13 @@ def ndcg(ranking, truth, k, gain="linear", discount="log2", ideal="truth"):
     return value / best if best else 0.0 if ideal == "retrieved" else NAN
 
 
-def rbp(ranking, truth, k, p=0.8, max_gain=None):
+def rbp(ranking, truth, k, p=0.8, gain="binary", max_gain=None):
     total = 0.0
     for r in range(1, depth(ranking, k) + 1):
         if hit_at(ranking, truth, r):
             g = truth[ranking[r - 1]]
-            total += (1 if max_gain is None else g / max_gain) * p ** (r - 1)
+            worth = 1 if gain == "binary" and max_gain is None else g / (max_gain or 1)
+            total += worth * p ** (r - 1)
     return (1 - p) * total
 
 

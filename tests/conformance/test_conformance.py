@@ -83,9 +83,9 @@ def spelled(name, convention):
 
 
 def parts(name):
-    """``recall[-c, truncated]`` as ``recall`` and its options."""
-    base, *options = (word for word in re.split(r"[\[\](){},]\s*|\s+(?=[\[({])", name) if word)
-    return base, frozenset(options)
+    """``recall[-c, truncated]`` as ``recall`` and its options; ``-l2`` is an option of ranx."""
+    base, *options = re.split(r"[\[\](){},]\s*|\s+(?=[\[({])|(?=-l\d)", name)
+    return base, frozenset(filter(None, options))
 
 
 def deviations(convention, name, case):

@@ -440,7 +440,12 @@ def _check_persistence(p: float) -> None:
 
 @register("Rank-biased precision", synonyms=("rank_biased_precision",))
 def rbp(
-    hits: Hits, k: int | None = None, *, p: float = 0.8, max_gain: float | None = None
+    hits: Hits,
+    k: int | None = None,
+    *,
+    p: float = 0.8,
+    gain: Literal["binary", "linear"] = "binary",
+    max_gain: float | None = None,
 ) -> FloatArray:
     """Rank-biased precision: the gain per item of a reader who goes on with probability p.
 
@@ -452,13 +457,15 @@ def rbp(
         Cutoff; without it the whole ranking counts.
     p : float
         Persistence, between 0 and 1: the chance of going from one item to the next.
+    gain : {"binary", "linear"}
+        Where `max_gain` does not say it: every hit counts 1, or its gain as it is.
     max_gain : float, optional
-        Largest possible gain: a gain g counts g / max_gain. Without it every hit counts 1.
+        Largest possible gain: a gain g counts g / max_gain.
 
     Returns
     -------
     float64 array of shape (n_users,)
-        In [0, 1).
+        In [0, 1); with ``linear`` up to the largest gain.
 
     Raises
     ------
@@ -482,7 +489,8 @@ def rbp(
     """
     _check_persistence(p)
     weight = hits.weigh(lambda rank: (1.0 - p) * p ** (rank - 1.0), k)
-    return hits.sum(weight * _share(hits.gain, max_gain))
+    plain = gain == "linear" and max_gain is None
+    return hits.sum(weight * (hits.gain if plain else _share(hits.gain, max_gain)))
 
 
 @register("Residual of rank-biased precision", increasing=False, needs_judged=True)
