@@ -49,6 +49,7 @@ TEXTS = {
     "a.txt": RUN,
     "a.test": RUN,
     "run": RUN,
+    "zeros.txt": RUN.replace("Q0", "0"),
     "run.tsv": RUN.replace(" ", "\t"),
     "wide.run": RUN.replace(" ", " \t  "),
     "margins.run": "  " + RUN.replace("\n", " \r\n\n \n  "),

@@ -156,15 +156,11 @@ def _refuse_swapped(file: Text, side: Side) -> None:
 def looks_like_trec(text: str) -> Literal["run", "qrels"] | None:
     """What the first lines of a text are, judged by their fields."""
     lines = [re.findall(_FIELD, line) for line in text[:65536].split("\n")[:50]]
-    if any(
-        len(line) >= 6 and line[1].upper() == "Q0" and _is_number(line[3]) and _is_number(line[4])
-        for line in lines
-    ):
+    # The second field is unused and always says so; four columns of ratings look different.
+    marked = [line for line in lines if len(line) >= 4 and line[1].upper() in {"Q0", "0"}]
+    if any(len(line) >= 6 and _is_number(line[3]) and _is_number(line[4]) for line in marked):
         return "run"
-    # The second field of judgements is an unused 0; four columns of ratings look different.
-    if any(
-        len(line) == 4 and line[1].upper() in {"0", "Q0"} and _is_number(line[3]) for line in lines
-    ):
+    if any(len(line) == 4 and _is_number(line[3]) for line in marked):
         return "qrels"
     return None
 
