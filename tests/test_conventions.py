@@ -82,6 +82,10 @@ class TestChoices:
         assert mild.per_user["cg"].to_list() == [4.0, 2.0]
         assert strict.per_user["precision"].to_list() == [0.5]
 
+    def test_negative_gains_may_count(self):
+        truth = {"ann": {"a": 2, "b": -1}}
+        assert rm.evaluate({"ann": ["a", "b"]}, truth, "cg", gains="all")["cg"].mean == 1.0
+
     def test_a_negative_gain_is_no_judgement_where_only_judged_items_take_up_ranks(self):
         truth = {"ann": {"a": 0, "b": -1, "c": 1}}
         result = rm.evaluate({"ann": ["new", "a", "b", "c"]}, truth, "rr", pool="judged")

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
+from rankmeter._align import align
 from rankmeter._backends import memory
+from rankmeter._compare import Common, Comparison, Correction, Family, Test, compare_tables
+from rankmeter._curves import Curve, curve_of
 from rankmeter._ingest import Table, is_records, meet, read_rankings, read_truth
 from rankmeter._plan import TieRule, resolve
 from rankmeter._summary import Summary, summarise
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Metric
 
-__all__ = ["DEFAULT_METRICS", "evaluate", "read_both"]
+__all__ = ["DEFAULT_METRICS", "compare", "curve", "evaluate", "read_both"]
 
 DEFAULT_METRICS = ("ndcg@10", "map@10", "mrr@10", "precision@10", "recall@10", "hr@10")
 """What is measured when nothing is asked for."""
@@ -27,7 +30,7 @@ def evaluate(
     bugs: bool = False,
     columns: Mapping[str, Any] | None = None,
     relevant: str | float | None = None,
-    gains: Literal["relevant", "positive"] | None = None,
+    gains: Literal["relevant", "positive", "all"] | None = None,
     ties: TieRule | None = None,
     duplicates: Literal["error", "best", "each"] | None = None,
     judgements: Literal["error", "max", "last", "sum"] | None = None,
@@ -74,8 +77,8 @@ def evaluate(
         Which judged items are relevant: ``">0"`` (default), ``">=4"``, ``">3.5"``, ``"any"``; a
         number t means ``>= t``.
     gains : str, optional
-        Which judged items have a gain: the ``relevant`` ones (default), or all ``positive``
-        judgements, whatever `relevant` says.
+        Which judged items have a gain: the ``relevant`` ones (default), or, whatever `relevant`
+        says, the ``positive`` ones or ``all``.
     ties : str, optional
         What decides between equal scores: ``item`` (ascending, default), ``item-descending``,
         ``input``, ``expected`` (exact expectation over all orders), ``optimistic``,
@@ -173,6 +176,179 @@ def evaluate(
     ranked, judged = read_both(rankings, truth, columns=columns, bad_scores=plan.bad_scores)
     scores = memory.run(ranked, judged, plan)
     return summarise(plan, scores, {**judged.counts, **ranked.counts})
+
+
+def compare(
+    systems: Mapping[str, object],
+    truth: object,
+    metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
+    *,
+    baseline: str | None = None,
+    test: Test = "auto",
+    correction: Correction = "holm",
+    family: Family = "metric",
+    common: Common = "all",
+    alpha: float = 0.05,
+    segments: object = None,
+    like: str | None = None,
+    bugs: bool = False,
+    columns: Mapping[str, Any] | None = None,
+    n_items: int | None = None,
+    confidence: float = 0.95,
+    n_resamples: int = 9_999,
+    seed: int = 0,
+    **choices: Any,
+) -> Comparison:
+    """Compare systems over one truth, user by user.
+
+    Parameters
+    ----------
+    systems : mapping of str to object
+        2 to 100 named rankings, each in any form that `evaluate` takes.
+    truth : object
+        As in `evaluate`.
+    metrics : str, Metric or iterable of them
+        As in `evaluate`.
+    baseline : str, optional
+        The system that all others are compared with; without it all pairs are compared.
+    test : str
+        ``auto``: randomization up to 100,000 users, else ``t``. Also ``randomization`` (Fisher's,
+        by sign flips: exact with few users, else drawn), ``t``, ``bootstrap``, ``tukey`` and
+        ``randomized-tukey`` (all pairs at once, users as blocks); ``wilcoxon`` and ``sign``, which
+        do not test means, with a warning.
+    correction : str
+        ``holm``, ``bonferroni``, ``benjamini-hochberg`` or ``none``, over a family.
+    family : str
+        What is corrected together: the comparisons of each ``metric``, segments included, or
+        ``all`` of them.
+    common : str
+        Means over users that ``all`` systems are averaged for, the others being counted; or each
+        system's mean over its own users and each difference over the users of the ``pair``.
+    alpha : float
+        Level at which a corrected p is called significant.
+    segments : mapping or frame, optional
+        A label per user: ``{"ann": "new", …}``, or a frame with the columns user and segment, as
+        `by_activity` and `by_popularity` make. Every comparison is repeated within each.
+    like, bugs, columns, n_items, confidence
+        As in `evaluate`.
+    n_resamples : int
+        How many sign flips, or bootstrap samples, are drawn.
+    seed : int
+        The same seed gives the same p on any machine.
+    **choices
+        The choices of `evaluate`: ``relevant``, ``ties``, ``missing``, …
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    UsageError, DataError
+
+    Notes
+    -----
+    Every system sees the same users in the same order: the truth is aligned once. A difference is
+    that of the other system minus the baseline. Why these defaults: Smucker, Allan and Carterette,
+    CIKM 2007; Urbano, Lima and Hanjalic, SIGIR 2019.
+
+    Examples
+    --------
+    Two users are too few to tell anything, and the comparison says so.
+
+    >>> import rankmeter as rm
+    >>> truth = {"ann": {"a"}, "bob": {"b"}}
+    >>> old, new = {"ann": ["x", "a"], "bob": ["x", "b"]}, {"ann": ["a"], "bob": ["b"]}
+    >>> systems = {"old": old, "new": new}
+    >>> difference = rm.compare(systems, truth, "rr", baseline="old")["rr"][0]
+    >>> difference.difference, difference.p, difference.significant
+    (0.5, 0.5, False)
+    """
+    if not isinstance(systems, Mapping):
+        raise UsageError("systems must be a mapping from name to rankings: {'A': …, 'B': …}")
+    plan = resolve(
+        metrics,
+        like=like,
+        overrides=choices,
+        n_items=n_items,
+        confidence=confidence,
+        bugs=bugs,
+    )
+    by_side = _columns_by_side(columns)
+    judged = read_truth(truth, columns=by_side["truth"])
+    tables = {}
+    for name, rankings in systems.items():
+        table = read_rankings(rankings, columns=by_side["rankings"], bad_scores=plan.bad_scores)
+        tables[str(name)], judged = meet(table, judged)
+    # The types that the last system needed hold for all.
+    tables = {name: meet(table, judged)[0] for name, table in tables.items()}
+    return compare_tables(
+        tables,
+        judged,
+        plan,
+        baseline=baseline,
+        test=test,
+        correction=correction,
+        family=family,
+        common=common,
+        alpha=alpha,
+        segments=segments,
+        n_resamples=n_resamples,
+        seed=seed,
+        counts={name: {**judged.counts, **table.counts} for name, table in tables.items()},
+    )
+
+
+def curve(
+    rankings: object,
+    truth: object,
+    metric: str | Metric,
+    max_k: int,
+    *,
+    like: str | None = None,
+    columns: Mapping[str, Any] | None = None,
+    n_items: int | None = None,
+    confidence: float = 0.95,
+    **choices: Any,
+) -> Curve:
+    """Measure one metric at every cutoff from 1 to `max_k`, to choose how many items to show.
+
+    Parameters
+    ----------
+    rankings, truth : object
+        As in `evaluate`.
+    metric : str or Metric
+        Its cutoff, if it has one, does not matter.
+    max_k : int
+        The largest cutoff.
+    like, columns, n_items, confidence, **choices
+        As in `evaluate`.
+
+    Returns
+    -------
+    Curve
+        ``curve.frame``, ``curve.best_k()``, ``curve.smallest_good_k()``.
+
+    Raises
+    ------
+    UsageError, DataError
+
+    Examples
+    --------
+    One relevant item, at rank 2: precision is best at k = 2.
+
+    >>> import rankmeter as rm
+    >>> found = rm.curve([["x", "a", "y"]], [{"a"}], "precision", 3)
+    >>> [round(mean, 2) for mean in found.frame["mean"]], found.best_k()
+    ([0.0, 0.5, 0.33], {'rankings': 2})
+    """
+    plan = resolve(metric, like=like, overrides=choices, n_items=n_items, confidence=confidence)
+    if len(plan.metrics) != 1:
+        raise UsageError(f"a curve is of one metric, got {len(plan.metrics)}")
+    entry = plan.metrics[0]
+    ranked, judged = read_both(rankings, truth, columns=columns, bad_scores=plan.bad_scores)
+    aligned = align(ranked, judged, entry.alignment, no_overlap=plan.no_overlap)
+    return curve_of(entry, {"rankings": aligned}, max_k, confidence)
 
 
 def read_both(

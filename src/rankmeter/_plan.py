@@ -44,8 +44,8 @@ class Alignment:
     relevant : str
         Which judged items are relevant: ``>0``, ``>=4``, ``>3.5``, or ``any`` (all judged ones).
     gains : str
-        Which judged items have a gain: the ``relevant`` ones, or all ``positive`` judgements,
-        whatever `relevant` says (of metrics that weigh and do not count, in trec_eval).
+        Which judged items have a gain: the ``relevant`` ones, or, whatever `relevant` says, the
+        ``positive`` ones or ``all``, negative ones too (of metrics that weigh and do not count).
     ties : str
         Among equal scores: ``item`` (ascending), ``item-descending``, ``input`` (order of the
         rows), ``expected`` (exact expectation over all orders), ``optimistic``, ``pessimistic``
@@ -68,7 +68,7 @@ class Alignment:
     """
 
     relevant: str = ">0"
-    gains: Literal["relevant", "positive"] = "relevant"
+    gains: Literal["relevant", "positive", "all"] = "relevant"
     ties: TieRule = "item"
     duplicates: Literal["error", "best", "each"] = "error"
     judgements: Literal["error", "max", "last", "sum"] = "error"
@@ -82,7 +82,7 @@ class Alignment:
         """What makes a hit, as an operator and a number."""
         if self.gains == "positive":
             return ">", 0.0
-        if self.relevant == "any":
+        if self.gains == "all" or self.relevant == "any":
             return ">=", float("-inf")
         operator = ">=" if self.relevant.startswith(">=") else ">"
         return operator, float(self.relevant.removeprefix(operator))
