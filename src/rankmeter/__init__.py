@@ -14,6 +14,12 @@ from typing import TYPE_CHECKING, Any
 # Nothing heavy is imported before it is used: `import rankmeter` takes a few milliseconds.
 _HOMES = {
     "DEFAULT_METRICS": "_api",
+    "Comparison": "_compare",
+    "Curve": "_curves",
+    "by_activity": "_segments",
+    "by_popularity": "_segments",
+    "compare": "_api",
+    "curve": "_api",
     "Description": "_describe",
     "Estimate": "_summary",
     "Metric": "metrics",
@@ -62,6 +68,8 @@ __all__ = [
     "RBP",
     "RR",
     "Accuracy",
+    "Comparison",
+    "Curve",
     "Description",
     "Estimate",
     "Explanation",
@@ -77,6 +85,10 @@ __all__ = [
     "Split",
     "Summary",
     "baselines",
+    "by_activity",
+    "by_popularity",
+    "compare",
+    "curve",
     "datasets",
     "describe",
     "errors",
@@ -90,10 +102,13 @@ __all__ = [
 
 if TYPE_CHECKING:
     from rankmeter import baselines, datasets, errors, metrics, splits, testing
-    from rankmeter._api import DEFAULT_METRICS, evaluate
+    from rankmeter._api import DEFAULT_METRICS, compare, curve, evaluate
+    from rankmeter._compare import Comparison
+    from rankmeter._curves import Curve
     from rankmeter._describe import Description, describe
     from rankmeter._explain import Explanation, explain
     from rankmeter._plan import Plan
+    from rankmeter._segments import by_activity, by_popularity
     from rankmeter._summary import Estimate, Summary
     from rankmeter.metrics import Metric, metric
     from rankmeter.splits import Split

@@ -6,7 +6,7 @@ import html
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +14,16 @@ import numpy as np
 import polars as pl
 
 from rankmeter._hits import FloatArray
-from rankmeter._plan import Plan
+from rankmeter._plan import MetricPlan, Plan
 from rankmeter._report.table import Table, to_frame
-from rankmeter._scores import Scores
+from rankmeter._scores import Averaged, Scores
+from rankmeter._segments import segments_of
 from rankmeter._statistics.student import t_quantile
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["GEOMETRIC_FLOOR", "Estimate", "Summary", "summarise"]
+__all__ = ["GEOMETRIC_FLOOR", "Estimate", "Summary", "estimate", "summarise"]
 
 GEOMETRIC_FLOOR = 1e-5
 """What a smaller value counts as in a geometric mean."""
@@ -126,6 +127,34 @@ class Summary(Mapping[str, Estimate]):
             columns[entry.label] = column
         frame = pl.DataFrame({"user": self.scores.users, **columns})
         return frame.filter(pl.Series(used)).fill_nan(None)
+
+    def by_segment(self, segments: object) -> pl.DataFrame:
+        """Means within segments of the users.
+
+        Parameters
+        ----------
+        segments : mapping or frame
+            A label per user, or a frame with the columns ``user`` and ``segment``.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns segment, metric, mean, low, high, std, n_users.
+        """
+        rows = []
+        for segment, mask in segments_of(segments, self.scores.users).items():
+            for entry in self.plan.metrics:
+                everyone = self.scores.averaged(entry)
+                inside = mask[everyone.users]
+                part = replace(
+                    everyone,
+                    values=everyone.values[inside],  # noqa: PD011 - not a frame
+                    users=everyone.users[inside],
+                )
+                e = estimate(entry, part, self.confidence)
+                rows.append((segment, e.label, e.mean, e.low, e.high, e.std, e.n))
+        names = ["segment", "metric", "mean", "low", "high", "std", "n_users"]
+        return pl.DataFrame(rows, schema=names, orient="row")
 
     def to_dict(self) -> dict[str, Any]:
         """The whole result as plain values: what ``rankmeter evaluate --json`` prints."""
@@ -249,23 +278,32 @@ def summarise(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Summary:
     -------
     Summary
     """
-    estimates = {}
-    for entry in plan.metrics:
-        averaged = scores.averaged(entry)
-        values = averaged.values  # noqa: PD011 - not a frame
-        mean, low, high = _aggregate(values, entry.averaging.aggregate, plan.confidence)
-        std = float(values.std(ddof=1)) if values.size > 1 else math.nan
-        estimates[entry.label] = Estimate(
-            entry.label,
-            mean,
-            low,
-            high,
-            std,
-            values.size,
-            averaged.undefined,
-            averaged.missing,
-        )
+    estimates = {
+        entry.label: estimate(entry, scores.averaged(entry), plan.confidence)
+        for entry in plan.metrics
+    }
     return Summary(plan, scores, {**scores.counts, **counts}, estimates)
+
+
+def estimate(entry: MetricPlan, averaged: Averaged, confidence: float) -> Estimate:
+    """The mean of one metric over the users that it averages.
+
+    Parameters
+    ----------
+    entry : MetricPlan
+    averaged : Averaged
+    confidence : float
+
+    Returns
+    -------
+    Estimate
+    """
+    values = averaged.values  # noqa: PD011 - not a frame
+    mean, low, high = _aggregate(values, entry.averaging.aggregate, confidence)
+    std = float(values.std(ddof=1)) if values.size > 1 else math.nan
+    return Estimate(
+        entry.label, mean, low, high, std, values.size, averaged.undefined, averaged.missing
+    )
 
 
 def _aggregate(values: FloatArray, how: str, confidence: float) -> tuple[float, float, float]:

@@ -1,0 +1,735 @@
+"""Is A better than B? Paired differences of systems over one truth, with honest statistics."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import json
+import math
+import typing
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import polars as pl
+
+from rankmeter import _statistics as st
+from rankmeter._align import Aligned, align, prepare, universe
+from rankmeter._curves import Curve, curve_of
+from rankmeter._hits import FloatArray, IntArray
+from rankmeter._ingest import Table as Ingested
+from rankmeter._plan import Alignment, MetricPlan, Plan
+from rankmeter._report.table import Table, to_frame
+from rankmeter._scores import Averaged, Scores, score
+from rankmeter._segments import EVERYONE, segments_of
+from rankmeter._summary import Estimate, Summary, estimate, summarise
+from rankmeter.errors import RankmeterWarning, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+__all__ = ["Comparison", "Difference", "compare_tables"]
+
+Test = Literal[
+    "auto", "t", "randomization", "bootstrap", "wilcoxon", "sign", "tukey", "randomized-tukey"
+]
+Correction = Literal["holm", "bonferroni", "benjamini-hochberg", "none"]
+Family = Literal["metric", "all"]
+Common = Literal["all", "pair"]
+
+MAX_SYSTEMS = 100
+FEW_USERS = 10
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One system against another on one metric, over the users that both are averaged for.
+
+    Attributes
+    ----------
+    metric, segment : str
+        ``segment`` is empty for all users.
+    a, b : str
+        Names of the systems; differences are a minus b.
+    mean_a, mean_b : float
+    difference, low, high : float
+        Mean of the paired differences and its interval.
+    p, p_adjusted : float
+        Two-sided, before and after the correction; NaN where the test has no answer.
+    statistic : float
+        Statistic of the test.
+    method : str
+        The test as it was carried out.
+    d_z, hedges_g : float
+        Mean difference in standard deviations of the differences; and corrected for small n.
+    superiority : float
+        Probability that a random user is better off with a than with b, ties counting half.
+    gain, gain_low, gain_high : float
+        Relative gain of the mean with its interval: 0.1 is 10 %.
+    wins, ties, losses : int
+        Users for whom a is better than, equal to, worse than b.
+    detectable : float
+        Smallest difference that as many users would show in 80 % of studies, at the level used.
+    n : int
+        Users compared.
+    significant : bool
+        Whether ``p_adjusted`` is at most alpha.
+    increasing : bool
+        Whether larger values of the metric are better.
+    note : str
+        Why there is no answer, or what to be careful about.
+    """
+
+    metric: str
+    segment: str
+    a: str
+    b: str
+    mean_a: float
+    mean_b: float
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_adjusted: float
+    statistic: float
+    method: str
+    d_z: float
+    hedges_g: float
+    superiority: float
+    gain: float
+    gain_low: float
+    gain_high: float
+    wins: int
+    ties: int
+    losses: int
+    detectable: float
+    n: int
+    significant: bool
+    increasing: bool
+    note: str = ""
+
+    @property
+    def better(self) -> str:
+        """Name of the system with the better mean; empty if they are equal."""
+        if self.difference == 0 or math.isnan(self.difference):
+            return ""
+        return self.a if (self.difference > 0) == self.increasing else self.b
+
+    def sentence(self) -> str:
+        """The difference in plain words."""
+        where = f" among {self.segment}" if self.segment else ""
+        if math.isnan(self.p):
+            return f"{self.a} and {self.b} cannot be compared on {self.metric}{where}: {self.note}."
+        if self.wins + self.losses == 0:
+            return (
+                f"{self.a} and {self.b} have the same {self.metric}{where} "
+                f"for every one of {self.n:,} users."
+            )
+        size = f"{abs(self.difference):.4f}"
+        interval = f"[{self.low:+.4f}, {self.high:+.4f}]"
+        if not self.significant:
+            return (
+                f"No difference between {self.a} and {self.b} on {self.metric}{where} is shown: "
+                f"{self.difference:+.4f} {interval}, p = {_p(self.p_adjusted)}; with {self.n:,} "
+                f"users a difference of {self.detectable:.4f} would be seen in 80 % of studies."
+            )
+        gain = "" if math.isnan(self.gain) else f" ({self.gain:+.1%})"
+        verb = "beats" if self.better == self.a else "is beaten by"
+        return (
+            f"{self.a} {verb} {self.b} on {self.metric}{where} by {size}{gain}, interval "
+            f"{interval}, p = {_p(self.p_adjusted)}; better for {self.wins:,}, worse for "
+            f"{self.losses:,} of {self.n:,} users, d_z = {self.d_z:.2f}."
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Several systems over one truth.
+
+    Attributes
+    ----------
+    systems : tuple of str
+        Names, in the order given.
+    baseline : str
+        The system that all others are compared with; empty if all pairs are.
+    plan : Plan
+        Every choice behind the values.
+    summaries : mapping of str to Summary
+        The result of each system by itself.
+    estimates : mapping of (str, str) to Estimate
+        By metric and system: the mean over the users that the comparison uses.
+    differences : tuple of Difference
+        All comparisons over all users, then those within segments.
+    dropped : mapping of str to int
+        By metric: users that some system is averaged for but not all (they are left out of the
+        means and differences of ``common="all"``).
+    segments : polars.DataFrame or None
+        Columns ``user`` and ``segment``.
+    settings : mapping
+        Test, correction, family, alpha, seed, resamples, the rule for common users.
+    """
+
+    systems: tuple[str, ...]
+    baseline: str
+    plan: Plan
+    summaries: Mapping[str, Summary]
+    estimates: Mapping[tuple[str, str], Estimate]
+    differences: tuple[Difference, ...]
+    dropped: Mapping[str, int]
+    segments: pl.DataFrame | None
+    segment_estimates: Mapping[tuple[str, str, str], Estimate]
+    settings: Mapping[str, Any]
+    aligned: Mapping[str, Mapping[Alignment, Aligned]]
+
+    def __getitem__(self, metric: str) -> tuple[Difference, ...]:
+        """The comparisons on one metric over all users."""
+        label = self.plan[metric].label
+        return tuple(d for d in self.differences if d.metric == label and not d.segment)
+
+    @property
+    def confidence(self) -> float:
+        """Level of the intervals."""
+        return self.plan.confidence
+
+    @cached_property
+    def per_user(self) -> pl.DataFrame:
+        """Columns ``system``, ``user`` and one per metric."""
+        return pl.concat(
+            [
+                summary.per_user.select(pl.lit(name).alias("system"), pl.all())
+                for name, summary in self.summaries.items()
+            ]
+        )
+
+    def curve(self, metric: str, max_k: int | None = None) -> Curve:
+        """``metric@1`` to ``metric@max_k`` of every system, with bands.
+
+        Parameters
+        ----------
+        metric : str
+            A metric of the comparison; its cutoff does not matter.
+        max_k : int, optional
+            Default: the largest cutoff of the plan, at least 20.
+
+        Returns
+        -------
+        Curve
+
+        Raises
+        ------
+        UsageError
+            If the metric has no cutoff.
+        """
+        entry = self.plan[metric]
+        largest = max([e.metric.k or 0 for e in self.plan.metrics] + [20])
+        return curve_of(
+            entry,
+            {name: self.aligned[name][entry.alignment] for name in self.systems},
+            max_k or largest,
+            self.confidence,
+        )
+
+    def sentences(self) -> tuple[str, ...]:
+        """One sentence in plain words per comparison."""
+        return tuple(difference.sentence() for difference in self.differences)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per comparison, a column per attribute of `Difference`."""
+        return pl.DataFrame([dataclasses.asdict(d) for d in self.differences])
+
+    def to_pandas(self) -> pd.DataFrame:
+        """`to_polars` as a pandas frame; needs pandas."""
+        return to_frame(self.to_polars())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole comparison as plain values: what ``rankmeter compare --json`` prints."""
+
+        def means(items: Iterable[tuple[str, Estimate]]) -> dict[str, Any]:
+            return {
+                name: {
+                    "mean": _finite(e.mean),
+                    "low": _finite(e.low),
+                    "high": _finite(e.high),
+                    "n_users": e.n,
+                }
+                for name, e in items
+            }
+
+        segments: dict[str, dict[str, Any]] = {}
+        for (segment, metric, name), e in self.segment_estimates.items():
+            segments.setdefault(segment, {}).setdefault(metric, {}).update(means([(name, e)]))
+        return {
+            "schema": 1,
+            "systems": list(self.systems),
+            "baseline": self.baseline or None,
+            "metrics": {
+                entry.label: means((s, self.estimates[entry.label, s]) for s in self.systems)
+                for entry in self.plan.metrics
+            },
+            "segments": segments,
+            "differences": [
+                {name: _finite(value) for name, value in dataclasses.asdict(d).items()}
+                | {"sentence": d.sentence()}
+                for d in self.differences
+            ],
+            "dropped_users": dict(self.dropped),
+            "users": {name: dict(summary.counts) for name, summary in self.summaries.items()},
+            "settings": dict(self.settings),
+            "plan": self.plan.to_dict(),
+        }
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """`to_dict` as JSON text; a number that does not exist is null."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+
+    def table(self) -> Table:
+        """Systems × metrics: means, with marks of significance against the baseline.
+
+        Without a baseline, a mark is the letter of every system that is significantly worse.
+        """
+        letters = dict(zip(self.systems, _letters(len(self.systems)), strict=True))
+        rows = []
+        for name in self.systems:
+            cells = []
+            for entry in self.plan.metrics:
+                e = self.estimates[entry.label, name]
+                text = "–" if math.isnan(e.mean) else f"{e.mean:.4f}"
+                cells.append(f"{text}{self._mark(entry, name, letters)}")
+            shown = name if self.baseline else f"{letters[name]} {name}"
+            rows.append((shown, *cells))
+        labels = tuple(entry.label for entry in self.plan.metrics)
+        return Table(("system", *labels), tuple(rows), self._notes())
+
+    def _mark(self, entry: MetricPlan, name: str, letters: Mapping[str, str]) -> str:
+        found = [
+            d
+            for d in self.differences
+            if d.metric == entry.label and not d.segment and d.significant and name in (d.a, d.b)
+        ]
+        if self.baseline:
+            return "".join(" ▲" if d.better == name else " ▼" for d in found if name == d.a)
+        beaten = [d.b if d.a == name else d.a for d in found if d.better == name]
+        return f" {''.join(letters[s] for s in beaten)}" if beaten else ""
+
+    def _notes(self) -> tuple[str, ...]:
+        s = self.settings
+        correction = "" if s["correction"] == "none" else f", {s['correction']} over {s['family']}"
+        marks = (
+            f"▲ ▼ significantly better, worse than {self.baseline}"
+            if self.baseline
+            else "letters: the systems that are significantly worse"
+        )
+        methods = sorted({d.method for d in self.differences if not math.isnan(d.p)})
+        notes = [
+            f"{marks} ({', '.join(methods) or 'no test'}{correction}, alpha {s['alpha']:g})",
+            f"convention {self.plan.convention}",
+        ]
+        notes += [
+            f"{m}: {n:,} users not common to all systems" for m, n in self.dropped.items() if n
+        ]
+        notes += sorted({d.note for d in self.differences if d.note})
+        return tuple(notes)
+
+    def difference_table(self) -> Table:
+        """Every comparison: difference, interval, p, effect size, wins and losses."""
+        rows = tuple(
+            (
+                f"{d.a} − {d.b}" + (f", {d.segment}" if d.segment else ""),
+                d.metric,
+                f"{d.difference:+.4f}",
+                f"[{d.low:+.4f}, {d.high:+.4f}]",
+                _p(d.p),
+                _p(d.p_adjusted),
+                f"{d.d_z:+.2f}",
+                f"{d.wins:,}/{d.ties:,}/{d.losses:,}",
+                f"{d.detectable:.4f}",
+            )
+            for d in self.differences
+        )
+        level = f"{100 * self.confidence:g} % interval"
+        columns = ("difference", "metric", "mean", level, "p", "adjusted p", "d_z")
+        return Table((*columns, "win/tie/loss", "detectable"), rows)
+
+    def to_markdown(self) -> str:
+        """Both tables in Markdown."""
+        return f"{self.table().to_markdown()}\n\n{self.difference_table().to_markdown()}"
+
+    def to_csv(self) -> str:
+        """`to_polars` as CSV text, at full precision."""
+        return self.to_polars().write_csv()
+
+    def to_latex(self) -> str:
+        """The table of means in LaTeX, with booktabs rules and marks of significance."""
+        return self.table().to_latex()
+
+    def plot(self, kind: Literal["forest", "curve", "differences", "segments"] = "forest") -> Any:
+        """An Altair chart, which saves itself as PNG, SVG, PDF or HTML.
+
+        Parameters
+        ----------
+        kind : {"forest", "curve", "differences", "segments"}
+            Differences with intervals, metric against k, the distribution of per-user differences,
+            or means by segment.
+
+        Raises
+        ------
+        MissingDependencyError
+            If Altair is not installed.
+        """
+        from rankmeter._report.charts import chart
+
+        return chart(self, kind)
+
+    def report(self, path: str | Path) -> None:
+        """Write a self-contained page that opens offline and can be read back.
+
+        Parameters
+        ----------
+        path : str or Path
+            An ``.html`` file.
+
+        Raises
+        ------
+        MissingDependencyError
+            If the packages of the extra ``report`` are not installed.
+        """
+        from rankmeter._report.page import write_page
+
+        write_page(self, path)
+
+    def __repr__(self) -> str:
+        return f"{self.table().to_text()}\n\n{self.difference_table().to_text()}"
+
+    def _repr_html_(self) -> str:
+        return self.table().to_html() + self.difference_table().to_html()
+
+
+def compare_tables(
+    systems: Mapping[str, Ingested],
+    truth: Ingested,
+    plan: Plan,
+    *,
+    baseline: str | None,
+    test: Test,
+    correction: Correction,
+    family: Family,
+    common: Common,
+    alpha: float,
+    segments: object,
+    n_resamples: int,
+    seed: int,
+    counts: Mapping[str, Mapping[str, int]],
+) -> Comparison:
+    """Compare systems that have been read; see `rankmeter.compare` for the parameters."""
+    names = tuple(systems)
+    _check(names, baseline, test, correction, family, common, alpha, plan)
+    users = universe(truth, *systems.values())
+    judged = {choices: prepare(truth, users, choices) for choices in plan.alignments()}
+    aligned: dict[str, dict[Alignment, Aligned]] = {
+        name: {
+            choices: align(table, judged[choices], choices, no_overlap=plan.no_overlap)
+            for choices in judged
+        }
+        for name, table in systems.items()
+    }
+    scores = {name: score(plan, aligned[name].__getitem__) for name in names}
+    summaries = {name: summarise(plan, scores[name], counts[name]) for name in names}
+    pairs = _pairs(names, baseline)
+    bench = _Bench(plan, names, scores, pairs, common, test, alpha, n_resamples, seed)
+    parts = segments_of(segments, users)
+    found: list[Difference] = bench.differences(EVERYONE, None)
+    segment_estimates = {}
+    for segment, mask in parts.items():
+        found += bench.differences(segment, mask)
+        for (metric, name), e in bench.estimates(mask).items():
+            segment_estimates[segment, metric, name] = e
+    label = None
+    if parts:
+        label = pl.DataFrame(
+            {"user": users, "segment": [None] * len(users)}, schema_overrides={"segment": pl.String}
+        )
+        for segment, mask in parts.items():
+            label = label.with_columns(
+                segment=pl.when(pl.Series(mask)).then(pl.lit(segment)).otherwise(pl.col("segment"))
+            )
+    return Comparison(
+        names,
+        baseline or "",
+        plan,
+        summaries,
+        bench.estimates(None),
+        tuple(_adjusted(found, test, correction, family, alpha)),
+        bench.dropped(),
+        label,
+        segment_estimates,
+        {
+            "test": test,
+            "correction": "none" if "tukey" in test else correction,
+            "family": "each metric" if family == "metric" else "everything",
+            "alpha": alpha,
+            "common": common,
+            "n_resamples": n_resamples,
+            "seed": seed,
+        },
+        aligned,
+    )
+
+
+def _check(
+    names: Sequence[str],
+    baseline: str | None,
+    test: str,
+    correction: str,
+    family: str,
+    common: str,
+    alpha: float,
+    plan: Plan,
+) -> None:
+    if not 2 <= len(names) <= MAX_SYSTEMS:
+        raise UsageError(f"compare 2 to {MAX_SYSTEMS} systems, got {len(names)}")
+    if baseline is not None and baseline not in names:
+        raise UsageError(f"the baseline {baseline!r} is none of the systems {', '.join(names)}")
+    for name, value, choices in (
+        ("test", test, Test),
+        ("correction", correction, Correction),
+        ("family", family, Family),
+        ("common", common, Common),
+    ):
+        known = typing.get_args(choices)
+        if value not in known:
+            raise UsageError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
+    if not 0 < alpha < 1:
+        raise UsageError(f"alpha must lie between 0 and 1, for example 0.05, got {alpha}")
+    if "tukey" in test and baseline is not None:
+        raise UsageError("Tukey's test is for all pairs: leave out the baseline")
+    for entry in plan.metrics:
+        if entry.averaging.aggregate != "mean":
+            raise UsageError(
+                f"{entry.label} is no mean over users: its difference has no test here"
+            )
+    if test in st.CAUTIONS:
+        warnings.warn(st.CAUTIONS[test], RankmeterWarning, stacklevel=4)
+
+
+def _pairs(names: Sequence[str], baseline: str | None) -> list[tuple[str, str]]:
+    """Differences are the other minus the baseline, or the earlier minus the later."""
+    if baseline is not None:
+        return [(name, baseline) for name in names if name != baseline]
+    return list(itertools.combinations(names, 2))
+
+
+class _Bench:
+    """The per-user values of all systems, and the tests on any part of the users."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        names: Sequence[str],
+        scores: Mapping[str, Scores],
+        pairs: Sequence[tuple[str, str]],
+        common: str,
+        test: str,
+        alpha: float,
+        n_resamples: int,
+        seed: int,
+    ) -> None:
+        self.plan, self.names, self.scores, self.pairs = plan, names, scores, pairs
+        self.common, self.test, self.alpha = common, test, alpha
+        self.n_resamples, self.seed = n_resamples, seed
+
+    @functools.cache  # noqa: B019 - lives as long as one comparison
+    def averaged(self, label: str, name: str) -> Averaged:
+        return self.scores[name].averaged(self.plan[label])
+
+    def users(self, label: str, names: Iterable[str]) -> IntArray:
+        """Users that all of the named systems are averaged for."""
+        return functools.reduce(np.intersect1d, [self.averaged(label, n).users for n in names])
+
+    def values(self, label: str, name: str, users: IntArray) -> FloatArray:
+        averaged = self.averaged(label, name)
+        return averaged.values[np.searchsorted(averaged.users, users)]  # noqa: PD011
+
+    def dropped(self) -> dict[str, int]:
+        found = {}
+        for entry in self.plan.metrics:
+            sets = [self.averaged(entry.label, n).users for n in self.names]
+            any_of = functools.reduce(np.union1d, sets)
+            found[entry.label] = any_of.size - self.users(entry.label, self.names).size
+        return found
+
+    def estimates(self, mask: Any) -> dict[tuple[str, str], Estimate]:
+        """Means of every system: over the common users, or over its own."""
+        found = {}
+        for entry in self.plan.metrics:
+            shared = self.users(entry.label, self.names)
+            for name in self.names:
+                averaged = self.averaged(entry.label, name)
+                users = shared if self.common == "all" else averaged.users
+                users = users if mask is None else users[mask[users]]
+                chosen = dataclasses.replace(
+                    averaged, values=self.values(entry.label, name, users), users=users
+                )
+                found[entry.label, name] = estimate(entry, chosen, self.plan.confidence)
+        return found
+
+    def differences(self, segment: str, mask: Any) -> list[Difference]:
+        """All comparisons on all metrics, not yet corrected."""
+        found = []
+        for entry in self.plan.metrics:
+            shared = self.users(entry.label, self.names)
+            if self.common == "all" or "tukey" in self.test:
+                users = shared if mask is None else shared[mask[shared]]
+                table = np.column_stack([self.values(entry.label, n, users) for n in self.names])
+                found += self._compare(entry, segment, self.names, table, self.pairs)
+                continue
+            for a, b in self.pairs:
+                users = self.users(entry.label, (a, b))
+                users = users if mask is None else users[mask[users]]
+                table = np.column_stack([self.values(entry.label, n, users) for n in (a, b)])
+                found += self._compare(entry, segment, (a, b), table, [(a, b)])
+        return found
+
+    def _compare(
+        self,
+        entry: MetricPlan,
+        segment: str,
+        names: Sequence[str],
+        table: FloatArray,
+        pairs: Sequence[tuple[str, str]],
+    ) -> list[Difference]:
+        column = {name: i for i, name in enumerate(names)}
+        indices = [(column[a], column[b]) for a, b in pairs]
+        results = self._test(table, indices)
+        return [
+            self._difference(entry, segment, a, b, table[:, i], table[:, j], result)
+            for (a, b), (i, j), result in zip(pairs, indices, results, strict=True)
+        ]
+
+    def _test(self, table: FloatArray, pairs: list[tuple[int, int]]) -> list[st.TestResult]:
+        n, confidence = table.shape[0], self.plan.confidence
+        seeded: dict[str, Any] = {"n_resamples": self.n_resamples, "seed": self.seed}
+        test = self.test
+        if n < 2:
+            return [st.paired_t_test(table[:, i], table[:, j]) for i, j in pairs]
+        if test == "tukey":
+            return st.tukey_hsd(table, confidence=confidence)
+        if test == "randomized-tukey":
+            return st.randomized_tukey_hsd(table, confidence=confidence, **seeded)
+        if test == "auto":
+            test = "randomization" if n <= st.AUTO_LIMIT else "t"
+        if test == "randomization":
+            return st.randomization_tests(table, pairs, **seeded)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RankmeterWarning)  # the caution was given once
+            return [
+                st.paired_test(
+                    table[:, i],
+                    table[:, j],
+                    typing.cast("Any", test),
+                    confidence=confidence,
+                    **seeded,
+                )
+                for i, j in pairs
+            ]
+
+    def _difference(
+        self,
+        entry: MetricPlan,
+        segment: str,
+        a: str,
+        b: str,
+        x: FloatArray,
+        y: FloatArray,
+        result: st.TestResult,
+    ) -> Difference:
+        n, confidence = x.size, self.plan.confidence
+        better, worse = (x, y) if entry.spec.increasing else (y, x)
+        counts = st.wins_ties_losses(better, worse)
+        own = result.interval
+        interval = st.t_interval(x - y, confidence) if math.isnan(own.low) else own
+        gain = st.relative_gain(x, y, confidence=confidence) if n else None
+        difference = float((x - y).mean()) if n else math.nan
+        sd = float((x - y).std(ddof=1)) if n > 1 else math.nan
+        note = result.note
+        if not note and n < FEW_USERS:
+            note = f"only {n} users: read differences with care"
+        return Difference(
+            metric=entry.label,
+            segment=segment,
+            a=a,
+            b=b,
+            mean_a=float(x.mean()) if n else math.nan,
+            mean_b=float(y.mean()) if n else math.nan,
+            difference=difference,
+            low=interval.low,
+            high=interval.high,
+            p=result.p,
+            p_adjusted=result.p,
+            statistic=result.statistic,
+            method=result.method,
+            d_z=st.cohens_dz(x, y) if n > 1 else math.nan,
+            hedges_g=st.hedges_g(x, y) if n > 2 else math.nan,
+            superiority=st.probability_of_superiority(better, worse) if n else math.nan,
+            gain=gain.gain if gain else math.nan,
+            gain_low=gain.interval.low if gain else math.nan,
+            gain_high=gain.interval.high if gain else math.nan,
+            wins=counts.wins,
+            ties=counts.ties,
+            losses=counts.losses,
+            detectable=_detectable(n, sd, self.alpha),
+            n=n,
+            significant=False,
+            increasing=entry.spec.increasing,
+            note=note,
+        )
+
+
+def _detectable(n: int, sd: float, alpha: float) -> float:
+    if n < 2 or math.isnan(sd):
+        return math.nan
+    return sd * _detectable_units(n, alpha)
+
+
+@functools.cache
+def _detectable_units(n: int, alpha: float) -> float:
+    return st.minimum_detectable_effect(n, alpha=alpha)
+
+
+def _adjusted(
+    found: Sequence[Difference], test: str, correction: str, family: str, alpha: float
+) -> list[Difference]:
+    """Correct the p-values of each family, segments included."""
+    groups: dict[str, list[int]] = {}
+    for index, d in enumerate(found):
+        groups.setdefault(d.metric if family == "metric" else "", []).append(index)
+    p = np.array([d.p for d in found])
+    if correction != "none" and "tukey" not in test:
+        for members in groups.values():
+            p[members] = st.adjust(p[members], typing.cast("Any", correction))
+    return [
+        dataclasses.replace(d, p_adjusted=float(q), significant=bool(q <= alpha))
+        for d, q in zip(found, p, strict=True)
+    ]
+
+
+def _letters(n: int) -> list[str]:
+    """The marks a, b, …, z, aa, ab, … of systems."""
+    alphabet = "abcdefghijklmnopqrstuvwxyz"
+    pairs = ("".join(two) for two in itertools.product(alphabet, repeat=2))
+    return list(itertools.islice(itertools.chain(alphabet, pairs), n))
+
+
+def _p(p: float) -> str:
+    if math.isnan(p):
+        return "–"
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

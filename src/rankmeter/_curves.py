@@ -1,0 +1,97 @@
+"""A metric against k, to choose how many items to show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from rankmeter._align import Aligned
+from rankmeter._plan import MetricPlan, Plan
+from rankmeter._scores import score
+from rankmeter._summary import summarise
+from rankmeter.errors import UsageError
+
+__all__ = ["Curve", "curve_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """``metric@1``, ``metric@2``, … of one or more systems.
+
+    Attributes
+    ----------
+    metric : str
+        Its name, without a cutoff.
+    frame : polars.DataFrame
+        Columns ``system``, ``k``, ``mean``, ``low``, ``high``, ``se`` (standard error of the mean).
+    increasing : bool
+        Whether larger is better.
+    """
+
+    metric: str
+    frame: pl.DataFrame
+    increasing: bool = True
+
+    def best_k(self) -> dict[str, int]:
+        """For each system the k of the best mean; the smallest of equals."""
+        return {name: self._best(part)[0] for name, part in self._systems()}
+
+    def smallest_good_k(self) -> dict[str, int]:
+        """For each system the smallest k whose mean is within one standard error of the best.
+
+        The rule of one standard error: a shorter list that is not distinguishably worse is
+        preferred. For a metric that only grows with k it says where growth becomes noise.
+        """
+        found = {}
+        for name, part in self._systems():
+            k, best, se = self._best(part)
+            near = pl.col("mean") >= best - se if self.increasing else pl.col("mean") <= best + se
+            good = part.filter(near)["k"]
+            found[name] = k if good.is_empty() else int(good.min())  # type: ignore[arg-type]
+        return found
+
+    def _systems(self) -> list[tuple[str, pl.DataFrame]]:
+        names = self.frame["system"].unique(maintain_order=True).to_list()
+        return [(name, self.frame.filter(pl.col("system") == name)) for name in names]
+
+    def _best(self, part: pl.DataFrame) -> tuple[int, float, float]:
+        order = part.sort(["mean", "k"], descending=[self.increasing, False], nulls_last=True)
+        row = order.row(0, named=True)
+        return row["k"], row["mean"], 0.0 if math.isnan(row["se"]) else row["se"]
+
+
+def curve_of(
+    entry: MetricPlan, aligned: Mapping[str, Aligned], max_k: int, confidence: float
+) -> Curve:
+    """Compute a curve from hits that have been found: no ranking is read again.
+
+    Parameters
+    ----------
+    entry : MetricPlan
+        The metric with its choices; its cutoff is replaced.
+    aligned : mapping of str to Aligned
+        The hits by system.
+    max_k : int
+    confidence : float
+
+    Raises
+    ------
+    UsageError
+        If the metric has no cutoff or `max_k` is below 1.
+    """
+    if max_k < 1:
+        raise UsageError(f"max_k must be a whole number from 1 up, got {max_k}")
+    entries = [replace(entry, label=str(k), metric=entry.metric @ k) for k in range(1, max_k + 1)]
+    plan = Plan("", tuple(entries), confidence=confidence)
+    rows = []
+    for name, hits in aligned.items():
+        summary = summarise(plan, score(plan, {entry.alignment: hits}.__getitem__), {})
+        rows += [
+            (name, int(k), e.mean, e.low, e.high, e.std / math.sqrt(e.n) if e.n else math.nan)
+            for k, e in summary.items()
+        ]
+    frame = pl.DataFrame(rows, schema=["system", "k", "mean", "low", "high", "se"], orient="row")
+    return Curve(entry.metric.name, frame, entry.spec.increasing)

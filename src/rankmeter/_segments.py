@@ -1,0 +1,163 @@
+"""Parts of the users: by a column of their own, or by what is known of their history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankmeter._ingest import read_interactions
+from rankmeter.errors import ColumnError, DataError, UsageError
+
+__all__ = ["EVERYONE", "by_activity", "by_popularity", "segments_of"]
+
+EVERYONE = ""
+"""The segment of all users."""
+
+
+def segments_of(segments: object, users: pl.Series) -> dict[str, npt.NDArray[np.bool_]]:
+    """Which users are in which segment.
+
+    Parameters
+    ----------
+    segments : object
+        None, a mapping from user to label, or a frame with the columns ``user`` and ``segment``.
+    users : polars.Series
+        The users of the result, in its order.
+
+    Returns
+    -------
+    dict of str to bool array of shape (n_users,)
+        In order of the labels. Users without a label are in none.
+
+    Raises
+    ------
+    DataError
+        If no user of the result has a label, or a user has two.
+    ColumnError
+        If a frame lacks the columns.
+    UsageError
+        If it is none of these.
+    """
+    if segments is None:
+        return {}
+    frame = _frame(segments)
+    frame = frame.select(
+        pl.col("user").cast(users.dtype, strict=False), pl.col("segment").cast(pl.String)
+    ).drop_nulls()
+    if frame["user"].n_unique() != frame.unique().height:
+        raise DataError("a user is in two segments: give each user one label")
+    table = pl.DataFrame({"user": users}).join(
+        frame.unique(), on="user", how="left", maintain_order="left"
+    )
+    labels = table["segment"]
+    if labels.null_count() == len(labels):
+        examples = ", ".join(repr(user) for user in users.head(3))
+        raise DataError(f"no user of the result is in any segment; users are {examples}")
+    return {
+        label: (labels == label).fill_null(value=False).to_numpy()
+        for label in labels.drop_nulls().unique().sort()
+    }
+
+
+def _frame(segments: Any) -> pl.DataFrame:
+    if isinstance(segments, Mapping):
+        return pl.DataFrame({"user": list(segments), "segment": list(segments.values())})
+    try:
+        frame = pl.DataFrame(segments)
+    except (TypeError, ValueError):
+        raise UsageError(
+            "segments must be a mapping from user to label or a frame with the columns user and "
+            f"segment, got {type(segments).__name__}"
+        ) from None
+    missing = {"user", "segment"} - set(frame.columns)
+    if missing:
+        found = ", ".join(frame.columns)
+        raise ColumnError(f"segments need the columns user and segment; found {found}")
+    return frame
+
+
+def by_activity(train: object, *, bins: int = 4, columns: Mapping[str, str] | None = None) -> Any:
+    """Segments of users by how much is known of them.
+
+    Parameters
+    ----------
+    train : object
+        Interactions, in any form that `rankmeter.describe` takes.
+    bins : int
+        How many segments of about as many users each.
+    columns : mapping, optional
+        Which column plays which role.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns ``user`` and ``segment``; labels like ``"1 of 4: 1–20 interactions"``.
+
+    Examples
+    --------
+    >>> train = {"ann": ["a"], "bob": ["a", "b", "c"]}
+    >>> by_activity(train, bins=2)["segment"].to_list()
+    ['1 of 2: 1 interactions', '2 of 2: 3 interactions']
+    """
+    counts = read_interactions(train, columns=columns).group_by("user").len("value").sort("user")
+    return _binned(counts, bins, "interactions")
+
+
+def by_popularity(
+    train: object, truth: object, *, bins: int = 4, columns: Mapping[str, str] | None = None
+) -> Any:
+    """Segments of users by how popular the items are that they are to be shown.
+
+    Parameters
+    ----------
+    train, truth : object
+        Interactions: the popularity of an item is its number in `train`, that of a user the mean
+        over the user's items in `truth`.
+    bins : int
+        How many segments of about as many users each.
+    columns : mapping, optional
+        Which column plays which role.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns ``user`` and ``segment``.
+
+    Examples
+    --------
+    >>> train = {"ann": ["a"], "bob": ["a", "b"]}
+    >>> by_popularity(train, {"ann": ["b"], "bob": ["a"]}, bins=2)["segment"].to_list()
+    ['1 of 2: 1 popularity', '2 of 2: 2 popularity']
+    """
+    popularity = read_interactions(train, columns=columns).group_by("item").len("value")
+    seen = read_interactions(truth, columns=columns).join(popularity, on="item", how="left")
+    mean = pl.col("value").fill_null(0).mean()
+    return _binned(seen.group_by("user").agg(mean).sort("user"), bins, "popularity")
+
+
+def _binned(frame: pl.DataFrame, bins: int, what: str) -> pl.DataFrame:
+    """Users in segments of about equal size; equal values are never parted."""
+    if bins < 2:
+        raise UsageError(f"bins must be 2 or more, got {bins}")
+    value = frame["value"].to_numpy().astype(np.float64)
+    share = np.argsort(np.argsort(value, kind="stable"), kind="stable") / max(value.size, 1)
+    number = np.floor(share * bins).astype(np.int64)
+    # A run of equal values belongs where its first user falls.
+    _, first, inverse = np.unique(value, return_index=True, return_inverse=True)
+    lowest = np.full(first.size, bins)
+    np.minimum.at(lowest, inverse, number)
+    number = lowest[inverse]
+    labels = {}
+    for place, bin_ in enumerate(np.unique(number).tolist(), 1):
+        inside = value[number == bin_]
+        labels[bin_] = f"{place} of {np.unique(number).size}: {_span(inside)} {what}"
+    return frame.select("user", segment=pl.Series([labels[i] for i in number.tolist()]))
+
+
+def _span(values: Sequence[float] | npt.NDArray[np.float64]) -> str:
+    low, high = float(np.min(values)), float(np.max(values))
+    return f"{low:g}" if low == high else f"{low:.4g}–{high:.4g}"

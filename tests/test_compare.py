@@ -1,0 +1,346 @@
+"""Comparisons: the worked fixture, who is compared with whom over which users, and what is said."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cases
+import rankmeter as rm
+from rankmeter.errors import ColumnError, DataError, RankmeterWarning, UsageError
+
+# Reference page c.3: the values of twelve users under three systems.
+VALUES = {
+    "a": [0.30, 0.42, 0.11, 0.55, 0.63, 0.20, 0.48, 0.37, 0.72, 0.15, 0.44, 0.58],
+    "b": [0.27, 0.35, 0.14, 0.50, 0.55, 0.20, 0.40, 0.39, 0.60, 0.12, 0.35, 0.49],
+    "c": [0.25, 0.36, 0.10, 0.47, 0.50, 0.22, 0.41, 0.30, 0.61, 0.10, 0.36, 0.45],
+}
+# A ranking of one item whose gain is the wanted value: its cumulative gain is that value.
+SYSTEMS = {name: {u: [name] for u in range(12)} for name in VALUES}
+TRUTH = {u: {name: values[u] for name, values in VALUES.items()} for u in range(12)}
+
+
+def pairs(**options):
+    found = rm.compare(SYSTEMS, TRUTH, "cg", **options).differences
+    return {d.a + d.b: d for d in found}
+
+
+class TestFixture:
+    def test_paired_t(self):
+        d = pairs(test="t")["ab"]
+        assert d.difference == pytest.approx(0.0491666667)
+        assert d.statistic == pytest.approx(3.5803933590)
+        assert d.p == pytest.approx(0.0043156822)
+        assert (d.low, d.high) == pytest.approx((0.0189423050, 0.0793910283))
+        assert d.d_z == pytest.approx(1.0335705348)
+        assert d.hedges_g == pytest.approx(0.9614609626)
+        assert (d.wins, d.ties, d.losses) == (9, 1, 2)
+
+    def test_exact_randomization_is_the_default_here(self):
+        d = pairs()["ab"]
+        assert d.method == "randomization (exact)"
+        assert d.p == pytest.approx(0.0087890625)
+
+    def test_wilcoxon_and_sign_come_with_a_warning(self):
+        for test, p in (("wilcoxon", 0.009765625), ("sign", 0.0654296875)):
+            with pytest.warns(RankmeterWarning):
+                assert pairs(test=test)["ab"].p == pytest.approx(p)
+
+    @pytest.mark.parametrize(
+        ("correction", "expected"),
+        [
+            ("none", [0.00431568, 0.000235249, 0.0684923]),
+            ("bonferroni", [0.01294705, 0.00070575, 0.20547698]),
+            ("holm", [0.00863136, 0.00070575, 0.06849233]),
+            ("benjamini-hochberg", [0.00647352, 0.00070575, 0.06849233]),
+        ],
+    )
+    def test_corrections(self, correction, expected):
+        found = pairs(test="t", correction=correction)
+        assert [d.p_adjusted for d in found.values()] == pytest.approx(expected, rel=1e-5)
+
+    def test_tukey_with_users_as_blocks(self):
+        found = pairs(test="tukey")
+        expected = {
+            "ab": (5.728131, 0.00148744),
+            "ac": (7.961131, 3.35684e-05),
+            "bc": (2.233, 0.27550098),
+        }
+        for name, (q, p) in expected.items():
+            assert abs(found[name].statistic) == pytest.approx(q, rel=1e-6)
+            assert found[name].p_adjusted == pytest.approx(p, rel=1e-4)
+
+    def test_randomised_tukey(self):
+        found = pairs(test="randomized-tukey", n_resamples=20_000)
+        assert found["ab"].p == pytest.approx(0.0164, abs=0.004)
+        assert found["ac"].p == pytest.approx(0.00015, abs=0.0005)
+        assert found["bc"].p == pytest.approx(0.590, abs=0.02)
+
+
+class TestWhoIsCompared:
+    def test_all_pairs_without_a_baseline(self):
+        assert list(pairs()) == ["ab", "ac", "bc"]
+
+    def test_the_others_minus_the_baseline(self):
+        found = pairs(baseline="b")
+        assert list(found) == ["ab", "cb"]
+        assert found["cb"].difference == pytest.approx(np.mean(VALUES["c"]) - np.mean(VALUES["b"]))
+
+    def test_means_are_those_of_evaluate(self):
+        rankings, truth = cases.batch(1)
+        other, _ = cases.batch(2)
+        both = rm.compare({"x": rankings, "y": other}, truth, "ndcg@5 ap")
+        for name, ranked in (("x", rankings), ("y", other)):
+            alone = rm.evaluate(ranked, truth, "ndcg@5 ap")
+            for metric in ("ndcg@5", "ap"):
+                assert both.estimates[metric, name] == alone[metric]
+                assert both.summaries[name][metric] == alone[metric]
+
+    def test_ids_of_all_systems_meet(self, tmp_path):
+        path = tmp_path / "ranked.csv"
+        path.write_text("user,item\n0,a\n1,b\n")
+        found = rm.compare({"file": path, "dict": {0: ["b"], 1: ["b"]}}, {0: {"a"}, 1: {"b"}}, "rr")
+        assert found.estimates["rr", "file"].mean == 1.0
+        assert found.estimates["rr", "dict"].mean == 0.5
+
+
+class TestUsers:
+    systems = {"x": {1: ["a"], 2: ["a"], 3: ["z"]}, "y": {2: ["z"], 3: ["a"], 4: ["a"]}}
+    truth = {u: {"a"} for u in (1, 2, 3, 4)}
+
+    def test_a_missing_user_counts_by_the_plan(self):
+        found = rm.compare(self.systems, self.truth, "rr")
+        assert found["rr"][0].n == 4
+        assert found.dropped["rr"] == 0
+
+    def test_only_users_common_to_all_are_averaged_and_the_others_counted(self):
+        found = rm.compare(self.systems, self.truth, "rr", missing="skip")
+        assert found["rr"][0].n == 2
+        assert found.dropped["rr"] == 2
+        assert found.estimates["rr", "x"].n == 2
+        assert "rr: 2 users not common to all systems" in repr(found)
+
+    def test_each_mean_over_its_own_users(self):
+        found = rm.compare(self.systems, self.truth, "rr", missing="skip", common="pair")
+        assert found.estimates["rr", "x"].n == 3
+        assert found["rr"][0].n == 2
+
+
+class TestEdges:
+    def test_identical_systems(self):
+        same = rm.compare({"x": SYSTEMS["a"], "y": SYSTEMS["a"]}, TRUTH, "cg")["cg"][0]
+        assert same.p == 1.0
+        assert not same.significant
+        assert same.better == ""
+        assert "the same cg for every one of 12 users" in same.sentence()
+
+    def test_one_user_cannot_be_tested(self):
+        found = rm.compare({"x": {1: ["a"]}, "y": {1: ["b", "a"]}}, {1: {"a"}}, "rr")["rr"][0]
+        assert math.isnan(found.p)
+        assert "at least 2 users" in found.note
+        assert "cannot be compared" in found.sentence()
+
+    def test_few_users_come_with_a_note(self):
+        found = rm.compare(
+            {"x": {1: ["a"], 2: ["a"]}, "y": {1: ["b"], 2: ["a"]}}, {1: {"a"}, 2: {"a"}}, "rr"
+        )
+        assert "only 2 users" in repr(found)
+
+    def test_never_a_p_of_zero(self):
+        users = range(500)
+        systems = {"x": {u: ["a"] for u in users}, "y": {u: ["b", "a"] for u in users}}
+        for test in ("t", "randomization", "bootstrap"):
+            found = rm.compare(systems, {u: {"a"} for u in users}, "rr", test=test)
+            assert 0 < found["rr"][0].p < 0.001
+
+    def test_lower_is_better_for_ranks(self):
+        systems = {"x": {u: ["a", "b"] for u in range(30)}, "y": {u: ["b", "a"] for u in range(30)}}
+        found = rm.compare(systems, {u: {"a"} for u in range(30)}, "mean_rank")["mean_rank"][0]
+        assert found.better == "x"
+        assert (found.wins, found.losses) == (30, 0)
+        assert "x beats y" in found.sentence()
+
+    def test_the_seed_decides(self):
+        rankings, truth = cases.batch(1)
+        other, _ = cases.batch(2)
+        runs = [
+            rm.compare({"x": rankings, "y": other}, truth, "ap", seed=seed)["ap"][0].p
+            for seed in (1, 1, 2)
+        ]
+        assert runs[0] == runs[1] != runs[2]
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ({"baseline": "z"}, "none of the systems"),
+            ({"test": "magic"}, "'tukey'"),
+            ({"correction": "magic"}, "'holm'"),
+            ({"family": "mine"}, "'metric'"),
+            ({"common": "mine"}, "'pair'"),
+            ({"alpha": 5}, "0.05"),
+            ({"test": "tukey", "baseline": "a"}, "all pairs"),
+            ({"colour": "red"}, "no choice"),
+            ({"metrics": "cg", "aggregate": "sum"}, "no mean"),
+        ],
+    )
+    def test_wrong_calls(self, arguments, message):
+        with pytest.raises(UsageError, match=message):
+            rm.compare(SYSTEMS, TRUTH, **{"metrics": "cg", **arguments})
+
+    @pytest.mark.parametrize("systems", [{"x": {1: ["a"]}}, {}, [{1: ["a"]}]])
+    def test_not_enough_systems(self, systems):
+        with pytest.raises(UsageError):
+            rm.compare(systems, {1: {"a"}}, "rr")
+
+
+class TestFamily:
+    def test_of_each_metric_or_of_everything(self):
+        rankings, truth = cases.batch(1)
+        other, _ = cases.batch(2)
+        systems = {"x": rankings, "y": other}
+        alone = rm.compare(systems, truth, "ap rr", test="t")
+        assert all(d.p_adjusted == d.p for d in alone.differences)
+        together = rm.compare(systems, truth, "ap rr", test="t", family="all")
+        low, high = sorted(d.p for d in together.differences)
+        assert sorted(d.p_adjusted for d in together.differences) == pytest.approx(
+            [min(2 * low, 1), max(high, min(2 * low, 1))]
+        )
+
+
+class TestSegments:
+    labels = {u: "odd" if u % 2 else "even" for u in range(12)}
+
+    def test_each_segment_is_compared_and_corrected_with_all(self):
+        whole = pairs(test="t", baseline="b")
+        found = rm.compare(SYSTEMS, TRUTH, "cg", test="t", baseline="b", segments=self.labels)
+        assert [d.segment for d in found.differences] == ["", "", "even", "even", "odd", "odd"]
+        even = next(d for d in found.differences if d.segment == "even")
+        assert even.n == 6
+        assert even.mean_a == pytest.approx(np.mean(VALUES["a"][::2]))
+        assert found["cg"][0].p == whole["ab"].p
+        assert found["cg"][0].p_adjusted >= whole["ab"].p_adjusted
+        assert found.segment_estimates["odd", "cg", "c"].mean == pytest.approx(
+            np.mean(VALUES["c"][1::2])
+        )
+        assert found.to_dict()["segments"]["odd"]["cg"]["c"]["n_users"] == 6
+
+    def test_the_segments_of_one_result(self):
+        result = rm.evaluate(SYSTEMS["a"], TRUTH, "cg")
+        table = result.by_segment(self.labels)
+        assert table["segment"].to_list() == ["even", "odd"]
+        assert table["mean"].to_list() == pytest.approx(
+            [np.mean(VALUES["a"][::2]), np.mean(VALUES["a"][1::2])]
+        )
+        frame = pl.DataFrame({"user": list(self.labels), "segment": list(self.labels.values())})
+        assert result.by_segment(frame).equals(table)
+
+    def test_users_without_a_label_are_in_no_segment(self):
+        table = rm.evaluate(SYSTEMS["a"], TRUTH, "cg").by_segment({0: "x", 1: "x"})
+        assert table["n_users"].to_list() == [2]
+
+    def test_by_history(self):
+        train = {u: [f"i{n}" for n in range(u + 1)] for u in range(12)}
+        active = rm.by_activity(train, bins=3)
+        assert active.group_by("segment").len()["len"].to_list() == [4, 4, 4]
+        popular = rm.by_popularity(
+            train, {u: ["i0"] if u < 6 else ["i11"] for u in range(12)}, bins=2
+        )
+        assert sorted(popular["segment"].unique()) == [
+            "1 of 2: 1 popularity",
+            "2 of 2: 12 popularity",
+        ]
+        found = rm.compare(SYSTEMS, TRUTH, "cg", segments=active)
+        assert len(found.differences) == 3 * 4
+
+    @pytest.mark.parametrize(
+        ("segments", "error"),
+        [
+            ({"nobody": "x"}, DataError),
+            (pl.DataFrame({"user": [1, 1], "segment": ["x", "y"]}), DataError),
+            (pl.DataFrame({"user": [1]}), ColumnError),
+            (7, UsageError),
+        ],
+    )
+    def test_wrong_segments(self, segments, error):
+        with pytest.raises(error):
+            rm.evaluate(SYSTEMS["a"], TRUTH, "cg").by_segment(segments)
+
+
+class TestCurves:
+    def test_a_curve_is_the_metric_at_every_k(self):
+        rankings, truth = cases.batch(1)
+        found = rm.curve(rankings, truth, "precision@3", 8)
+        alone = rm.evaluate(rankings, truth, "precision@1,2,3,4,5,6,7,8")
+        assert found.frame["mean"].to_list() == [e.mean for e in alone.values()]
+        assert found.frame["low"].to_list() == [e.low for e in alone.values()]
+
+    def test_the_smallest_good_k_is_within_one_standard_error_of_the_best(self):
+        rankings, truth = cases.batch(1)
+        found = rm.curve(rankings, truth, "precision", 12)
+        k, good = found.best_k()["rankings"], found.smallest_good_k()["rankings"]
+        rows = {row["k"]: row for row in found.frame.iter_rows(named=True)}
+        assert rows[k]["mean"] == max(row["mean"] for row in rows.values())
+        limit = rows[k]["mean"] - rows[k]["se"]
+        assert rows[good]["mean"] >= limit
+        assert all(rows[n]["mean"] < limit for n in range(1, good))
+
+    def test_of_every_system(self):
+        found = rm.compare(SYSTEMS, TRUTH, "cg@5").curve("cg@5", 4)
+        assert found.frame.shape == (12, 6)
+        assert set(found.best_k()) == set(SYSTEMS)
+
+    def test_lower_is_better(self):
+        found = rm.curve([["x", "a"], ["a", "x"]], [{"a"}, {"a"}], "mean_rank(absent=next)", 2)
+        assert found.best_k() == {"rankings": 1}
+
+    @pytest.mark.parametrize("wrong", [("precision", 0), ("precision recall", 3)])
+    def test_wrong_calls(self, wrong):
+        with pytest.raises(UsageError):
+            rm.curve([["a"]], [{"a"}], *wrong)
+
+
+class TestRenderings:
+    found = rm.compare(SYSTEMS, TRUTH, "cg rr", baseline="b", segments=TestSegments.labels)
+
+    def test_json_holds_everything(self):
+        data = json.loads(self.found.to_json())
+        assert data["systems"] == ["a", "b", "c"]
+        assert data["baseline"] == "b"
+        assert len(data["differences"]) == len(self.found.differences)
+        assert data["settings"]["test"] == "auto"
+        assert data["plan"]["metrics"]["cg"]["ties"] == "item"
+
+    def test_tables(self):
+        assert "▲" in self.found.table().to_text()
+        assert self.found.to_markdown().count("| :--") or "|:--" in self.found.to_markdown()
+        assert r"\toprule" in self.found.to_latex()
+        assert self.found.to_polars().height == len(self.found.differences)
+        assert len(self.found.to_csv().splitlines()) == len(self.found.differences) + 1
+        assert self.found.to_pandas().shape[0] == len(self.found.differences)
+        assert "<table" in self.found._repr_html_()
+
+    def test_per_user(self):
+        assert self.found.per_user.height == 36
+        assert self.found.per_user.columns == ["system", "user", "cg", "rr"]
+
+    def test_a_sentence_each(self):
+        assert len(self.found.sentences()) == len(self.found.differences)
+        alone = rm.compare(SYSTEMS, TRUTH, "cg", baseline="b").sentences()
+        assert "a beats b on cg by 0.0492 (+13.2%)" in alone[0]
+        assert "No difference between c and b" in alone[1]
+
+    def test_letters_mark_all_pairs(self):
+        text = rm.compare(SYSTEMS, TRUTH, "cg").table().to_text()
+        assert "a a" in text
+        assert "0.4125 bc" in text
+
+
+def test_no_warning_without_reason():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pairs(test="bootstrap")
