@@ -82,6 +82,19 @@ class TestChoices:
         assert mild.per_user["cg"].to_list() == [4.0, 2.0]
         assert strict.per_user["precision"].to_list() == [0.5]
 
+    def test_items_without_a_positive_score_may_be_no_hits(self):
+        """torchmetrics: they keep their ranks, and what is relevant is still to be found."""
+        scores = {"ann": {"a": 1.0, "b": 0.0, "c": -1.0}}
+        result = rm.evaluate(
+            scores,
+            {"ann": {"a", "c"}},
+            ["recall", "precision"],
+            scope="ranked",
+            retrieved="positive",
+        )
+        assert result["recall"].mean == 1 / 2
+        assert result["precision"].mean == 1 / 3
+
     def test_negative_gains_may_count(self):
         truth = {"ann": {"a": 2, "b": -1}}
         assert rm.evaluate({"ann": ["a", "b"]}, truth, "cg", gains="all")["cg"].mean == 1.0

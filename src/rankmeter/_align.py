@@ -160,15 +160,19 @@ def align(
     pairs = frame.with_row_index("row").join(judged, on=["user", "item"], how="inner")
     if pairs.is_empty() and no_overlap == "error":
         _check_items(frame, judged, rankings, truth.table)
-    hits = _hits(frame, pairs, ranked, choices, counts)
+    everything = hits = _hits(frame, pairs, ranked, choices, counts)
+    if choices.retrieved == "positive" and rankings.order == "score":
+        hits = _hits(frame, pairs.filter(pl.col("score") > 0), ranked, choices, counts)
     if choices.depth is not None:
         n_ranked = np.minimum(n_ranked, choices.depth)
 
     found = _is_relevant(hits.gain, choices)
     perfect, others = truth.relevant, truth.others
     if choices.scope == "ranked":
-        perfect = _perfect(hits.user[found], hits.gain[found], codes.n)
-        others = _perfect(hits.user[~found], hits.gain[~found], codes.n)
+        user, gain = everything.user, everything.gain
+        wanted = _is_relevant(gain, choices)
+        perfect = _perfect(user[wanted], gain[wanted], codes.n)
+        others = _perfect(user[~wanted], gain[~wanted], codes.n)
     nonrelevant = _select(hits, ~found, others.n_relevant, n_ranked)
     result = _select(hits, found, perfect.n_relevant, n_ranked)
     return Aligned(

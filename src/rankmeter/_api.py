@@ -36,6 +36,7 @@ def evaluate(
     judgements: Literal["error", "max", "last", "sum"] | None = None,
     scope: Literal["all", "ranked"] | None = None,
     pool: Literal["all", "judged"] | None = None,
+    retrieved: Literal["all", "positive"] | None = None,
     score_type: Literal["float64", "float32"] | None = None,
     depth: int | None = None,
     bad_scores: Literal["error", "drop", "worst"] | None = None,
@@ -91,6 +92,8 @@ def evaluate(
         ``all`` judged items are to be found (default), or only those ``ranked``.
     pool : str, optional
         ``all`` ranked items take up ranks (default), or only ``judged`` ones.
+    retrieved : str, optional
+        ``all`` ranked items can be hits (default), or only those of ``positive`` score.
     score_type : str, optional
         Compare scores as ``float64`` (default) or ``float32``.
     depth : int, optional
@@ -157,6 +160,7 @@ def evaluate(
             "judgements": judgements,
             "scope": scope,
             "pool": pool,
+            "retrieved": retrieved,
             "score_type": score_type,
             "depth": depth,
             "bad_scores": bad_scores,

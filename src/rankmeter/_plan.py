@@ -61,6 +61,9 @@ class Alignment:
     pool : str
         ``all`` ranked items take up ranks, or only the ``judged`` ones. Following TREC, a negative
         gain says that an item was to be judged and was not.
+    retrieved : str
+        Which ranked items can be hits: ``all``, or only those of ``positive`` score; the others
+        keep their ranks.
     score_type : str
         ``float64``, or ``float32`` for tools that compare scores in single precision.
     depth : int or None
@@ -74,6 +77,7 @@ class Alignment:
     judgements: Literal["error", "max", "last", "sum"] = "error"
     scope: Literal["all", "ranked"] = "all"
     pool: Literal["all", "judged"] = "all"
+    retrieved: Literal["all", "positive"] = "all"
     score_type: Literal["float64", "float32"] = "float64"
     depth: int | None = None
 
