@@ -23,11 +23,14 @@ __all__ = ["COMMANDS", "COMPLETE", "CommandLine", "main"]
 
 COMMANDS = {
     "evaluate": "Measure rankings against the truth.",
+    "compare": "Compare systems over one truth.",
+    "explain": "Say which choices make two numbers differ.",
     "split": "Part interactions into train and test.",
     "baseline": "Recommend by simple statistics.",
     "describe": "Tell what interactions look like.",
     "metrics": "List the metrics, or explain one.",
     "conventions": "List the conventions of known tools, or show one.",
+    "trec_eval": "Do as trec_eval does.",
     "demo": "Run the whole job on the MovieLens ratings.",
     "doctor": "Show versions, packages and the machine.",
     "completion": "Print the script that completes commands in a shell.",

@@ -166,8 +166,11 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
         with suppress(FileNotFoundError):
             shutil.copymode(real, temporary)
         temporary.replace(real)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+    except BaseException as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename, error.filename2 = path, None  # not the name of the moment
         raise
 
 

@@ -17,11 +17,12 @@ from typing import Any, Literal
 
 import click
 
+from rankmeter._cli import _complete
 from rankmeter._cli._command import Option, flag
 from rankmeter._cli._docstring import parameter_text, plain, read_docstring
 from rankmeter.errors import UsageError
 
-__all__ = ["options_of", "own_options", "summaries"]
+__all__ = ["by_side", "options_of", "own_options", "summaries"]
 
 COLUMNS_HELP = (
     "Which column plays which role, where the names do not say it: user=member,item=sku. "
@@ -100,6 +101,23 @@ def own_options(
     return chosen
 
 
+def by_side(columns: Mapping[str, str]) -> dict[str, Any]:
+    """Roles with the name of a side before a dot hold for this side, the others for both."""
+    if not any("." in role for role in columns):
+        return dict(columns)
+    both = {role: name for role, name in columns.items() if "." not in role}
+    sides: dict[str, Any] = {"rankings": dict(both), "truth": dict(both)}
+    for role, name in columns.items():
+        side, dot, own = role.partition(".")
+        if dot:
+            if side not in sides:
+                raise UsageError(
+                    f"--columns {role}={name}: {side} is no side; there are rankings and truth"
+                )
+            sides[side][own] = name
+    return sides
+
+
 def summaries(functions: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
     """What each method does, in a line."""
     return {
@@ -129,6 +147,7 @@ def _option(
         metavar="ROLE=NAME" if multiple else None,
         help=told,
         callback=callback,
+        shell_complete=_complete.conventions if name == "like" else None,
         group=group,
     )
 
@@ -178,6 +197,8 @@ def _read_columns(
     ctx: click.Context, param: click.Parameter, given: tuple[str, ...]
 ) -> dict[str, str] | None:
     """``user=member,item=sku`` as a dictionary; a comma inside a name is part of it."""
+    if ctx.resilient_parsing:  # a shell completes something that need not be right yet
+        return None
     columns: dict[str, str] = {}
     for text in (part for one in given for part in re.split(r",(?=[\w.]+=)", one)):
         role, equals, name = (part.strip() for part in text.partition("="))

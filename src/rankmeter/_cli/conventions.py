@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from rankmeter._cli import _complete
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._terminal import page
 from rankmeter.conventions import Convention, convention_names, load_convention
@@ -34,20 +35,28 @@ def _explanation(convention: Convention) -> str:
     formatter = page()
     formatter.write_text(f"{convention.name} · {_title(convention)}")
     tables = {
-        "Choices for every metric": {k: str(v) for k, v in convention.switches.items()},
-        "Choices by metric": {k: _spell(v) for k, v in convention.metrics.items()},
+        "Choices for every metric": {name: str(v) for name, v in convention.switches.items()},
+        "Choices by metric": {name: _spell(v) for name, v in convention.metrics.items()},
+        "Its names for the metrics": convention.names,
+        "Its options": {name: _spell(v) for name, v in convention.options.items()},
     }
+    texts = {
+        "Bugs, followed only with --bugs": [bug["why"] for bug in convention.bugs],
+        "Not followed": [deviation["why"] for deviation in convention.deviations],
+        "Notes": convention.notes,
+        "Sources": convention.sources,
+    }
+    if not (convention.switches or convention.metrics):
+        formatter.write_text("All its choices are the defaults of rankmeter.")
     for title, rows in tables.items():
         if rows:
             with formatter.section(title):
                 formatter.write_dl(list(rows.items()))
-    if not any(tables.values()):
-        formatter.write_text("All its choices are the defaults of rankmeter.")
-    for title, texts in (("Notes", convention.notes), ("Sources", convention.sources)):
-        if texts:
+    for title, paragraphs in texts.items():
+        if paragraphs:
             with formatter.section(title):
-                for text in texts:
-                    formatter.write_text(text)
+                for paragraph in paragraphs:
+                    formatter.write_text(paragraph)
     return formatter.getvalue().rstrip()
 
 
@@ -63,16 +72,12 @@ def _dumps(found: Mapping[str, Any]) -> str:
     return json.dumps({"schema": 1, **found}, indent=2, ensure_ascii=False)
 
 
-def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    return [name for name in convention_names() if name.startswith(incomplete.lower())]
-
-
 command = Command(
     "conventions",
     help="List the conventions that --like knows, or show what the one called NAME chooses.",
     callback=_run,
     params=[
-        click.Argument(["name"], required=False, shell_complete=_complete),
+        click.Argument(["name"], required=False, shell_complete=_complete.conventions),
         Option(["as_json", "--json"], is_flag=True, help="Write one JSON object.", group="Output"),
     ],
     example="rankmeter conventions\nrankmeter conventions rankmeter",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
 
 from rankmeter._api import evaluate
+from rankmeter._cli import _complete
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import (
     STDIN,
@@ -20,7 +21,7 @@ from rankmeter._cli._files import (
     write_frames,
 )
 from rankmeter._cli._gates import read_gate
-from rankmeter._cli._options import options_of, own_options
+from rankmeter._cli._options import by_side, options_of, own_options
 from rankmeter._cli._terminal import print_table, working
 from rankmeter._summary import Summary
 from rankmeter.errors import UsageError
@@ -60,7 +61,7 @@ def _run(
     check_paths([output, per_user], [rankings, truth])
     chosen = own_options(_FUNCTIONS, "evaluate", choices)
     if "columns" in chosen:
-        chosen["columns"] = _by_side(chosen["columns"])
+        chosen["columns"] = by_side(chosen["columns"])
     if metrics:
         chosen["metrics"] = metrics
     with standard_input(rankings, truth) as (ranked, judged), working("evaluating"):
@@ -81,21 +82,6 @@ def _form(form: str | None, *, as_json: bool | None) -> str:
     if as_json and form not in (None, "json"):
         raise UsageError(f"--json and --format {form} contradict each other: choose one")
     return form or ("json" if as_json else "table")
-
-
-def _by_side(columns: Mapping[str, str]) -> dict[str, Any]:
-    """Roles with the name of a side before a dot hold for this side, the others for both."""
-    if not any("." in role for role in columns):
-        return dict(columns)
-    both = {role: name for role, name in columns.items() if "." not in role}
-    sides: dict[str, Any] = {"rankings": dict(both), "truth": dict(both)}
-    for role, name in columns.items():
-        side, dot, own = role.partition(".")
-        if dot:
-            if side not in sides:
-                raise UsageError(f"--columns {role}={name}: a side is rankings or truth, not {side}")
-            sides[side][own] = name
-    return sides
 
 
 def _write(result: Summary, form: str, output: str | None, *, per_user: bool) -> None:
@@ -127,12 +113,6 @@ def _trec_means(result: Summary) -> Iterator[str]:
     return (_trec_line(metric, "all", found.mean) for metric, found in result.items())
 
 
-def _complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    from rankmeter.metrics import METRICS
-
-    return [name for name in METRICS if name.startswith(incomplete.lower())]
-
-
 command = Command(
     "evaluate",
     help=(
@@ -149,7 +129,7 @@ command = Command(
             ["metrics", "-m", "--metric"],
             multiple=True,
             help="What to measure: ndcg@10, map@5,10, 'ndcg(gain=exp2)@10'. May be repeated.",
-            shell_complete=_complete_metric,
+            shell_complete=_complete.metrics,
             group="What to measure",
         ),
         Option(

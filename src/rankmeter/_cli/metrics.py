@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from rankmeter._cli import _complete
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._docstring import parameter_text, plain, read_docstring
 from rankmeter._cli._terminal import page
@@ -109,16 +110,12 @@ def _as_dict(spec: Spec) -> dict[str, Any]:
     }
 
 
-def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    return [name for name in METRICS if name.startswith(incomplete.lower())]
-
-
 command = Command(
     "metrics",
     help="List the metrics, or explain the metric NAME: its options, edge cases and an example.",
     callback=_run,
     params=[
-        click.Argument(["name"], required=False, shell_complete=_complete),
+        click.Argument(["name"], required=False, shell_complete=_complete.metrics),
         Option(["as_json", "--json"], is_flag=True, help="Write one JSON object.", group="Output"),
     ],
     example="rankmeter metrics\nrankmeter metrics ndcg",

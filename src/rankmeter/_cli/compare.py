@@ -1,0 +1,145 @@
+"""``rankmeter compare``: several systems over one truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from rankmeter._api import compare, evaluate
+from rankmeter._cli import _complete
+from rankmeter._cli._command import Command, Option
+from rankmeter._cli._files import check_paths, replacing, standard_input
+from rankmeter._cli._options import by_side, options_of
+from rankmeter._cli._terminal import print_table, working
+from rankmeter._compare import Comparison
+from rankmeter.errors import UsageError
+
+__all__ = ["command"]
+
+RENDERINGS: dict[str, Callable[[Comparison], str]] = {
+    "table": repr,
+    "csv": Comparison.to_csv,
+    "md": Comparison.to_markdown,
+    "latex": Comparison.to_latex,
+    "json": Comparison.to_json,
+}
+"""How a comparison is written, by the name of the format."""
+
+
+def _run(
+    truth: str,
+    systems: tuple[str, ...],
+    metrics: tuple[str, ...],
+    segments: str | None,
+    report: str | None,
+    form: str | None,
+    as_json: bool | None,
+    output: str | None,
+    **choices: Any,
+) -> None:
+    named = _named(systems)
+    check_paths([output, report], [truth, *named.values(), segments])
+    given = {name: value for name, value in choices.items() if value is not None}
+    if "columns" in given:
+        given["columns"] = by_side(given["columns"])
+    if metrics:
+        given["metrics"] = metrics
+    if segments is not None:
+        given["segments"] = _segments(segments)
+    with standard_input(truth) as (judged,), working("comparing"):
+        found = compare(named, judged, **given)
+        if report is not None:
+            found.report(report)
+    form = form or ("json" if as_json else "table")
+    if output is not None:
+        with replacing(output) as file:
+            file.write(f"{RENDERINGS[form](found).rstrip()}\n".encode())
+    elif form == "table":
+        print_table(found.table())
+        print_table(found.difference_table())
+        click.echo("\n".join(found.sentences()))
+    else:
+        click.echo(RENDERINGS[form](found).rstrip("\n"))
+
+
+def _named(systems: tuple[str, ...]) -> dict[str, str]:
+    """``name=FILE`` as a dictionary."""
+    named: dict[str, str] = {}
+    for text in systems:
+        name, equals, path = text.partition("=")
+        if not (name and equals and path):
+            raise UsageError(f"{text!r} is not of the form NAME=FILE, as BPR=bpr.csv is")
+        if named.setdefault(name, path) != path:
+            raise UsageError(f"the name {name!r} stands for two files: {named[name]} and {path}")
+    return named
+
+
+def _segments(path: str) -> Any:
+    """A file with the columns user and segment."""
+    from rankmeter._ingest import read_interactions
+
+    frame = read_interactions(path, columns={"item": "segment"})
+    return frame.rename({"item": "segment"})
+
+
+command = Command(
+    "compare",
+    help=(
+        "Compare systems over one TRUTH: each SYSTEM is NAME=FILE.\n\n"
+        "Without --baseline all pairs are compared. Differences are paired: every system is "
+        "measured on the same users."
+    ),
+    callback=_run,
+    params=[
+        click.Argument(["truth"], type=click.Path()),
+        click.Argument(["systems"], nargs=-1, required=True, metavar="SYSTEM..."),
+        Option(
+            ["metrics", "-m", "--metric"],
+            multiple=True,
+            help="What to measure: ndcg@10, map@5,10. May be repeated.",
+            shell_complete=_complete.metrics,
+        ),
+        Option(
+            ["segments", "--segments"],
+            metavar="FILE",
+            type=click.Path(),
+            help="A file with the columns user and segment: every comparison within each, too.",
+        ),
+        Option(
+            ["report", "--report"],
+            metavar="FILE.html",
+            type=click.Path(),
+            help="Write a page with tables and charts that opens offline.",
+            group="Output",
+        ),
+        Option(
+            ["form", "--format"],
+            type=click.Choice(list(RENDERINGS)),
+            help="How to write the comparison; without it, as tables.",
+            group="Output",
+        ),
+        Option(
+            ["as_json", "--json"],
+            is_flag=True,
+            default=None,
+            help="Write one JSON object: the same as --format json.",
+            group="Output",
+        ),
+        Option(
+            ["output", "--output", "-o"],
+            metavar="FILE",
+            type=click.Path(),
+            help="Write to a file instead of standard output.",
+            group="Output",
+        ),
+        *options_of(
+            {"compare": compare},
+            group="Comparison",
+            without=("segments", "like", "bugs", "columns", "n_items", "confidence"),
+        ),
+        *options_of({"evaluate": evaluate}, group="Choices"),
+    ],
+    example="rankmeter compare truth.csv old=old.csv new=new.csv -m ndcg@10 --baseline old",
+)

@@ -1,0 +1,83 @@
+"""The command line as the tests run it, and the files that its examples speak of."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from rankmeter._cli import main
+
+RATINGS = """user,item,rating,time
+ann,a,5,100
+ann,b,3,200
+ann,c,4,300
+ann,d,2,400
+bob,a,4,150
+bob,c,5,250
+bob,e,1,350
+cat,b,3,120
+cat,d,5,220
+cat,a,4,320
+dan,c,2,130
+dan,e,4,230
+dan,b,5,330
+eve,a,3,400
+eve,f,4,400
+"""
+RECS = """user,item,score
+ann,x,5
+ann,a,4
+ann,b,3
+ann,c,3
+bob,c,9
+bob,y,8
+bob,a,7
+eve,a,2
+fay,b,1
+"""
+TRUTH = """user,item,gain
+ann,a,1
+ann,b,3
+ann,c,2
+bob,a,2
+cat,b,1
+eve,a,0
+"""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run of the command line ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+
+def rankmeter(*args, stdin=None):
+    """Run a command line in this process."""
+    done = CliRunner().invoke(main, [str(arg) for arg in args], input=stdin)
+    if not isinstance(done.exception, SystemExit | None):
+        raise done.exception
+    return Ended(done.exit_code, done.stdout, done.stderr)
+
+
+def means(*args, stdin=None):
+    """The means that a command line with --json prints."""
+    done = rankmeter(*args, "--json", stdin=stdin)
+    assert done.code == 0, done.err
+    return {name: found["mean"] for name, found in done.json["metrics"].items()}
+
+
+def write_examples(folder: Path):
+    """Write ratings, recommendations and truth, as text and in the other forms."""
+    files = {"ratings.csv": RATINGS, "recs.csv": RECS, "truth.csv": TRUTH, "train.csv": RATINGS}
+    for name, text in files.items():
+        (folder / name).write_text(text)

@@ -1,0 +1,320 @@
+"""``rankmeter split``, ``baseline``, ``describe``, ``demo``: the functions, from files to files."""
+
+from __future__ import annotations
+
+import inspect
+import json
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rankmeter as rm
+from command_line import RATINGS, means, rankmeter, write_examples
+from rankmeter._ingest import read_interactions
+from rankmeter.baselines import BASELINES
+from rankmeter.splits import SPLITS
+
+RENAMED = RATINGS.replace("user,item,rating,time", "member,sku,stars,at")
+COLUMNS = {"user": "member", "item": "sku", "rating": "stars", "time": "at"}
+TYPED_COLUMNS = ["--columns", "user=member,item=sku,rating=stars,time=at"]
+
+
+@pytest.fixture
+def workspace(tmp_path, monkeypatch):
+    write_examples(tmp_path)
+    (tmp_path / "renamed.csv").write_text(RENAMED)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def keywords_of(function):
+    parameters = inspect.signature(function).parameters.values()
+    return {one.name for one in parameters if one.kind is one.KEYWORD_ONLY}
+
+
+# -- split ------------------------------------------------------------------------------------
+
+# (method, keyword) → what is typed, what Python is given; then what both have beside it
+SPLIT_OPTIONS = {
+    ("leave-one-out", "by"): (["--by", "random"], "random"),
+    ("leave-one-out", "ties"): (["--ties", "random"], "random", ["--seed", "1"], {"seed": 1}),
+    ("leave-one-out", "seed"): (["--seed", "5"], 5, ["--by", "random"], {"by": "random"}),
+    ("leave-one-out", "min_history"): (["--min-history", "3"], 3),
+    ("leave-one-out", "cold_items"): (["--cold-items", "drop"], "drop"),
+    ("leave-one-out", "columns"): (TYPED_COLUMNS, COLUMNS),
+    ("leave-k-out", "k"): (["--k", "2"], 2),
+    ("holdout", "ratio"): (["--ratio", "0.5"], 0.5),
+    ("holdout", "per_user"): (["--no-per-user"], False),
+    ("temporal", "at"): (["--at", "330"], "330"),
+    ("temporal", "ratio"): (["--ratio", "0.5"], 0.5),
+    ("temporal", "unit"): (["--unit", "ms"], "ms", ["--at", "1970-01-01T00:00:00.300"],
+                           {"at": "1970-01-01T00:00:00.300"}),
+    ("temporal", "cold_users"): (["--cold-users", "drop"], "drop"),
+    ("k-fold", "k"): (["--k", "2"], 2),
+    ("k-fold", "over"): (["--over", "interactions"], "interactions", ["--k", "2"], {"k": 2}),
+}  # fmt: skip
+
+
+def test_the_table_above_has_every_option_of_every_method():
+    assert {name for _, name in SPLIT_OPTIONS} == set().union(*map(keywords_of, SPLITS.values()))
+
+
+def split_into(folder, *args):
+    """The (train, test) of each fold that the command line writes, or None if it refuses."""
+    done = rankmeter("split", *args, "--output", folder, "--format", "parquet")
+    if done.code:
+        return None
+    homes = sorted(folder.glob("fold-*")) or [folder]
+    return [
+        [pl.read_parquet(home / f"{part}.parquet") for part in ("train", "test")] for home in homes
+    ]
+
+
+@pytest.mark.parametrize("method, name", SPLIT_OPTIONS)
+def test_an_option_of_split_has_the_effect_that_it_has_in_python(workspace, method, name):
+    typed, value, *beside = SPLIT_OPTIONS[method, name]
+    options, keywords = beside or ([], {})
+    file = "renamed.csv" if name == "columns" else "ratings.csv"
+    args = [file, "--method", method, *options]
+    found = split_into(workspace / "with", *args, *typed)
+    expected = SPLITS[method](file, **keywords, **{name: value})
+    folds = expected if isinstance(expected, tuple) else (expected,)
+    assert len(found) == len(folds)
+    for (train, test), fold in zip(found, folds, strict=True):
+        assert_frame_equal(train, fold.train)
+        assert_frame_equal(test, fold.test)
+    without = split_into(workspace / "without", *args)
+    assert without is None or [[part.rows() for part in fold] for fold in without] != [
+        [part.rows() for part in fold] for fold in found
+    ]
+
+
+@pytest.mark.parametrize("method", SPLITS)
+def test_split_writes_what_the_method_makes(workspace, method):
+    found = split_into(workspace / "out", "ratings.csv", "--method", method)
+    expected = SPLITS[method]("ratings.csv")
+    folds = expected if isinstance(expected, tuple) else (expected,)
+    assert [test.rows() for _, test in found] == [fold.test.rows() for fold in folds]
+
+
+@pytest.mark.parametrize("extension", ["csv", "tsv", "jsonl", "parquet", "csv.gz"])
+def test_the_names_of_train_and_test_say_how_to_write_them(workspace, extension):
+    train, test = f"a.{extension}", f"b.{extension}"
+    done = rankmeter(
+        "split", "ratings.csv", "--method", "leave-one-out", "--train", train, "--test", test
+    )
+    assert done.code == 0
+    expected = rm.splits.leave_one_out("ratings.csv")
+    assert done.out == f"{expected!r}\n"
+    for name, part in ((train, expected.train), (test, expected.test)):
+        again = read_interactions(name)
+        assert_frame_equal(again, part)
+
+
+def test_a_folder_is_written_like_the_input(workspace):
+    pl.read_csv("ratings.csv").write_parquet("ratings.parquet")
+    for file, extension in (("ratings.parquet", "parquet"), ("ratings.csv", "csv")):
+        rankmeter("split", file, "--method", "leave-one-out", "--output", f"like-{extension}")
+        written = sorted(path.name for path in (workspace / f"like-{extension}").iterdir())
+        assert written == [f"test.{extension}", f"train.{extension}"]
+
+
+def test_split_reads_standard_input_and_writes_csv(workspace):
+    done = rankmeter("split", "-", "--method", "leave-one-out", "--output", "out", stdin=RATINGS)
+    assert done.code == 0
+    assert (workspace / "out" / "test.csv").exists()
+
+
+TEN_FOLDS = ["--method", "k-fold", "--over", "interactions", "--k", "10"]
+
+
+def test_ten_folds_are_in_order_by_name(workspace):
+    done = rankmeter("split", "ratings.csv", *TEN_FOLDS, "--output", "out", "--json")
+    homes = sorted(path.name for path in (workspace / "out").iterdir())
+    assert homes == [f"fold-{i:02}" for i in range(1, 11)]
+    assert [fold["test"].split("/")[1] for fold in done.json["splits"]] == homes
+
+
+def test_split_as_json_tells_the_method_the_files_and_the_counts(workspace):
+    args = ["--method", "holdout", "--train", "a.csv", "--test", "b.csv", "--json"]
+    done = rankmeter("split", "ratings.csv", *args)
+    expected = rm.splits.holdout("ratings.csv")
+    assert done.json == {
+        "schema": 1,
+        "splits": [
+            {
+                "method": expected.method,
+                "train": "a.csv",
+                "test": "b.csv",
+                "counts": expected.counts,
+            }
+        ],
+    }
+
+
+# -- baseline ---------------------------------------------------------------------------------
+
+BASELINE_OPTIONS = {
+    ("popularity", "k"): (["--k", "1"], 1),
+    ("popularity", "exclude_seen"): (["--no-exclude-seen"], False),
+    ("popularity", "columns"): (TYPED_COLUMNS, COLUMNS),
+    ("popularity", "users"): (["--users", "few.csv"], ["ann", "new"]),
+    ("recent-popularity", "days"): (["--days", "0.002"], 0.002),
+    ("recent-popularity", "fraction"): (["--fraction", "0.9"], 0.9),
+    ("recent-popularity", "unit"): (["--unit", "ms"], "ms", ["--days", "0.002"], {"days": 0.002}),
+    ("decayed-popularity", "half_life"): (["--half-life", "0.5"], 0.5),
+    ("damped-mean-rating", "damping"): (["--damping", "1"], 1.0),
+    ("random", "seed"): (["--seed", "5"], 5),
+}
+
+
+def test_the_table_of_baselines_has_every_option_of_every_method():
+    every = set().union(*map(keywords_of, BASELINES.values()))
+    assert {name for _, name in BASELINE_OPTIONS} == every
+
+
+def recommend(*args):
+    done = rankmeter("baseline", *args, "--output", "out.parquet")
+    return None if done.code else pl.read_parquet("out.parquet")
+
+
+@pytest.mark.parametrize("method, name", BASELINE_OPTIONS)
+def test_an_option_of_baseline_has_the_effect_that_it_has_in_python(workspace, method, name):
+    (workspace / "few.csv").write_text("user,item\nann,a\nann,b\nnew,a\n")
+    typed, value, *beside = BASELINE_OPTIONS[method, name]
+    options, keywords = beside or ([], {})
+    file = "renamed.csv" if name == "columns" else "train.csv"
+    args = [file, "--method", method, *options]
+    found = recommend(*args, *typed)
+    assert_frame_equal(found, BASELINES[method](file, **keywords, **{name: value}))
+    without = recommend(*args)
+    assert without is None or not without.equals(found)
+
+
+@pytest.mark.parametrize("method", BASELINES)
+@pytest.mark.parametrize("extension", ["csv", "tsv", "jsonl", "parquet", "run", "csv.gz", "run.gz"])
+def test_rankings_can_be_evaluated_whatever_their_form(workspace, method, extension):
+    path = f"recs.{extension}"
+    done = rankmeter("baseline", "train.csv", "--method", method, "--k", "3", "--output", path)
+    assert (done.code, done.out, done.err) == (0, "", "")
+    expected = rm.evaluate(BASELINES[method]("train.csv", k=3), "truth.csv", "ndcg@3")
+    assert means("evaluate", path, "truth.csv", "-m", "ndcg@3") == {
+        "ndcg@3": pytest.approx(expected["ndcg@3"].mean, rel=1e-15)
+    }
+
+
+def test_a_run_has_the_six_fields_of_trec(workspace):
+    rankmeter("baseline", "train.csv", "--method", "popularity", "--k", "1", "-o", "out.run")
+    first, *_ = (workspace / "out.run").read_text().splitlines()
+    assert first == "ann Q0 e 1 2.0 rankmeter"
+
+
+def test_a_baseline_may_go_from_pipe_to_pipe(workspace):
+    done = rankmeter("baseline", "-", *["--method", "popularity", "-o", "-"], stdin=RATINGS)
+    assert done.out == rm.baselines.popularity("ratings.csv").write_csv()
+
+
+def test_the_users_of_a_text_are_those_of_train_even_if_they_look_like_numbers(workspace):
+    (workspace / "mixed.csv").write_text("user,item\n1,a\nx,b\n")
+    (workspace / "numbers.csv").write_text("user,item\n1,a\n")
+    found = recommend("mixed.csv", "--method", "popularity", "--users", "numbers.csv")
+    assert found.rows() == [("1", "b", 1.0, 1)]
+
+
+def test_columns_hold_for_the_file_of_users_too(workspace):
+    args = ["renamed.csv", "--method", "popularity", "--users", "renamed.csv", *TYPED_COLUMNS]
+    assert recommend(*args).equals(rm.baselines.popularity("ratings.csv"))
+
+
+def test_a_column_beside_the_named_one_is_not_taken_for_it(workspace):
+    text = RATINGS.replace("rating,time", "time,date")
+    (workspace / "dates.csv").write_text(text)
+    args = ["dates.csv", "--method", "decayed-popularity", "--columns", "time=date,rating=time"]
+    assert recommend(*args).equals(rm.baselines.decayed_popularity("ratings.csv"))
+
+
+# -- describe ---------------------------------------------------------------------------------
+
+
+def test_describe_tells_what_the_function_tells(workspace):
+    expected = rm.describe("ratings.csv")
+    assert rankmeter("describe", "ratings.csv").out == f"{expected!r}\n"
+    assert rankmeter("describe", "-", stdin=RATINGS).out == f"{expected!r}\n"
+    found = rankmeter("describe", "ratings.csv", "--json").json
+    assert found == json.loads(json.dumps({"schema": 1, **expected.to_dict()}))
+
+
+def test_describe_takes_the_columns_that_it_is_told(workspace):
+    assert rankmeter("describe", "renamed.csv").code == 3
+    done = rankmeter("describe", "renamed.csv", *TYPED_COLUMNS)
+    assert done.out == f"{rm.describe('ratings.csv')!r}\n"
+
+
+# -- demo -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo") / "out"
+    return folder, rankmeter("demo", "--output", folder)
+
+
+def test_demo_writes_its_data_rankings_and_results(demo):
+    folder, done = demo
+    assert (done.code, done.err) == (0, "")
+    names = {f"{name}.csv" for name in ("train", "test", *BASELINES)} | {"results.json"}
+    assert {path.name for path in folder.iterdir()} == names
+    split = rm.splits.leave_one_out(rm.datasets.movielens())
+    assert_frame_equal(pl.read_csv(folder / "test.csv"), split.test)
+
+
+def test_demo_tells_what_evaluate_tells(demo):
+    folder, done = demo
+    results = json.loads((folder / "results.json").read_text())["baselines"]
+    assert results.keys() == BASELINES.keys()
+    files = [str(folder / "popularity.csv"), str(folder / "test.csv")]
+    again = rankmeter("evaluate", *files, "-m", "ndcg@1,5,10,20,50,100", "--json").json["metrics"]
+    for metric, found in again.items():
+        assert results["popularity"]["metrics"][metric]["mean"] == pytest.approx(found["mean"])
+    best = again["ndcg@10"]
+    cell = f"{best['mean']:.4f} [{best['low']:.4f}, {best['high']:.4f}]"
+    row = " +".join(f"{again[f'ndcg@{k}']['mean']:.4f}" for k in (1, 5, 10, 20, 50, 100))
+    assert f"popularity          {cell}" in done.out
+    assert any(
+        pl.Series([line]).str.contains(f"^popularity +{row}$")[0] for line in done.out.splitlines()
+    )
+
+
+def test_demo_shows_every_baseline_once_in_every_table(demo):
+    _, done = demo
+    lines = done.out[done.out.index("Means with their 95 % intervals") :].splitlines()
+    for name in BASELINES:
+        assert sum(line.startswith(f"{name} ") for line in lines) == 3
+    # The tables fit into a terminal of the usual width.
+    assert max(map(len, lines[:-1])) <= 80
+
+
+def test_demo_takes_other_ratings_and_its_folder_has_a_name(workspace):
+    done = rankmeter("demo", "--ratings", "ratings.csv")
+    assert (done.code, done.err) == (0, "")
+    assert "15 interactions of 5 users" in done.out
+    assert (workspace / "demo" / "results.json").exists()
+
+
+def test_demo_leaves_out_the_baselines_that_need_ratings_if_there_are_none(workspace):
+    pl.read_csv("ratings.csv").drop("rating").write_csv("clicks.csv")
+    done = rankmeter("demo", "--ratings", "clicks.csv")
+    assert done.code == 0
+    assert done.err.count("warning: ") == 2
+    assert "warning: mean-rating is left out: mean_rating needs a rating column" in done.err
+    results = json.loads((workspace / "demo" / "results.json").read_text())["baselines"]
+    assert results.keys() == BASELINES.keys() - {"mean-rating", "damped-mean-rating"}
+
+
+def test_demo_does_not_write_over_its_ratings(workspace):
+    (workspace / "demo").mkdir()
+    (workspace / "demo" / "train.csv").write_text(RATINGS)
+    done = rankmeter("demo", "--ratings", "demo/train.csv")
+    assert done.code == 2
+    assert (workspace / "demo" / "train.csv").read_text() == RATINGS

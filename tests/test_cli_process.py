@@ -1,0 +1,229 @@
+"""The command line as a process: pipes that close, Ctrl-C, full disks, files that stay whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from command_line import RECS, TRUTH, rankmeter, write_examples
+from rankmeter._cli._files import replacing
+
+COMMAND = [sys.executable, "-m", "rankmeter"]
+BOTH = ["evaluate", "recs.csv", "truth.csv"]
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes of Unix")
+
+
+@pytest.fixture
+def workspace(tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    home.mkdir()
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    write_examples(home)
+    monkeypatch.chdir(home)
+    return home
+
+
+def run(*args, **kwargs):
+    return subprocess.run(
+        [*COMMAND, *args], capture_output=True, text=True, check=False, timeout=60, **kwargs
+    )
+
+
+# -- exit codes -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "args, code",
+    [
+        (BOTH, 0),
+        ([*BOTH, "--fail-if", "rr>0", "-m", "rr"], 1),
+        ([*BOTH, "-m", "nope"], 2),
+        (["evaluate", "nope.csv", "truth.csv"], 3),
+    ],
+)
+def test_a_process_ends_with_the_code_of_what_happened(workspace, args, code):
+    done = run(*args)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert bool(done.stdout) == (code in (0, 1))
+
+
+def test_results_go_to_stdout_and_everything_else_to_stderr(workspace):
+    done = run(*BOTH, "-m", "rr", "--json", "--fail-if", "rr>0")
+    assert json.loads(done.stdout)["schema"] == 1
+    assert done.stderr.startswith("gate ")
+
+
+# -- pipes ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("args", [["metrics"], ["evaluate", "--help"], BOTH, ["--help"]])
+def test_a_reader_that_has_gone_ends_the_process_quietly(workspace, args):
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        done = subprocess.run(
+            [*COMMAND, *args], stdout=write, stderr=subprocess.PIPE, check=False, timeout=60
+        )
+    finally:
+        os.close(write)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_commands_can_be_joined_by_pipes(workspace):
+    first = subprocess.Popen(
+        [*COMMAND, "baseline", "train.csv", "--method", "popularity", "-o", "-"],
+        stdout=subprocess.PIPE,
+    )
+    done = subprocess.run(
+        [*COMMAND, "evaluate", "-", "truth.csv", "-m", "rr", "--json"],
+        stdin=first.stdout,
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    first.stdout.close()
+    assert first.wait() == 0
+    rankmeter("baseline", "train.csv", "--method", "popularity", "-o", "recs2.csv")
+    again = rankmeter("evaluate", "recs2.csv", "truth.csv", "-m", "rr", "--json")
+    assert json.loads(done.stdout)["metrics"] == again.json["metrics"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_disk_behind_stdout_is_told(workspace):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*COMMAND, *BOTH], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (3, "error: No space left on device\n")
+
+
+def test_a_device_is_written_to_and_not_replaced(workspace):
+    done = run(*BOTH, "--format", "csv", "--output", "/dev/stdout")
+    assert done.returncode == 0
+    assert done.stdout == rankmeter(*BOTH, "--format", "csv").out
+    assert run(*BOTH, "--output", "/dev/null").returncode == 0
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+def test_characters_that_the_terminal_lacks_do_not_stop_the_result(workspace):
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    done = run(*BOTH, "-m", "rr", env=environment, encoding="latin-1")
+    assert done.returncode == 0
+    assert done.stdout == rankmeter(*BOTH, "-m", "rr").out.replace("─", "?")
+
+
+# -- interruption -----------------------------------------------------------------------------
+
+
+def test_ctrl_c_ends_the_process_quietly_and_leaves_nothing(workspace):
+    process = subprocess.Popen(
+        [*COMMAND, "evaluate", "-", "truth.csv", "--output", "out.txt"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.stdin.write(RECS)
+    process.stdin.flush()
+    folder = workspace.parent / "temporary"
+    while not list(folder.glob("rankmeter-*/input")):  # it is now waiting for the rest
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "\n")
+    assert list(folder.iterdir()) == []
+    assert not (workspace / "out.txt").exists()
+
+
+def test_ctrl_c_while_writing_keeps_the_old_file(workspace):
+    Path("old.txt").write_text("old")
+
+    def write_and_interrupt():
+        with replacing("old.txt") as file:
+            file.write(b"half of the n")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_and_interrupt()
+    assert Path("old.txt").read_text() == "old"
+    assert list(workspace.glob(".*")) == []
+
+
+# -- whole files ------------------------------------------------------------------------------
+
+
+def limit_file_size():
+    """Let writing fail in the middle of a file, as on a full disk."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
+
+
+@pytest.mark.parametrize("name", ["u.csv", "u.csv.gz", "u.jsonl", "u.parquet"])
+def test_a_disk_that_fills_up_leaves_the_old_file_and_no_other(workspace, name):
+    truth = "user,item\n" + "".join(f"user number {i},item {i}\n" for i in range(500))
+    Path("many.csv").write_text(truth)
+    Path(name).write_text("old")
+    before = sorted(path.name for path in workspace.iterdir())
+    done = run("evaluate", "many.csv", "many.csv", "--per-user", name, preexec_fn=limit_file_size)
+    assert done.returncode == 3
+    assert done.stderr.startswith("error: ")
+    assert name in done.stderr
+    assert "Traceback" not in done.stderr
+    assert Path(name).read_text() == "old"
+    assert sorted(path.name for path in workspace.iterdir()) == before
+
+
+def test_of_two_outputs_neither_is_written_if_one_cannot_be(workspace):
+    Path("train2.csv").write_text("old")
+    Path("folder").mkdir()
+    args = ["--method", "holdout", "--train", "train2.csv", "--test", "nowhere/test.csv"]
+    assert rankmeter("split", "ratings.csv", *args).code == 3
+    assert Path("train2.csv").read_text() == "old"
+    assert list(workspace.glob(".*")) == []
+
+
+def test_a_new_file_has_the_usual_rights_and_an_old_one_keeps_its_own(workspace):
+    old_mask = os.umask(0o027)
+    try:
+        assert rankmeter(*BOTH, "--output", "new.txt").code == 0
+        Path("old.txt").touch()
+        Path("old.txt").chmod(0o604)
+        assert rankmeter(*BOTH, "--output", "old.txt").code == 0
+    finally:
+        os.umask(old_mask)
+    assert stat.S_IMODE(Path("new.txt").stat().st_mode) == 0o640
+    assert stat.S_IMODE(Path("old.txt").stat().st_mode) == 0o604
+    assert Path("old.txt").read_text() == Path("new.txt").read_text() != ""
+
+
+def test_a_link_is_written_through(workspace):
+    Path("target.txt").write_text("old")
+    Path("link.txt").symlink_to("target.txt")
+    assert rankmeter(*BOTH, "--output", "link.txt").code == 0
+    assert Path("link.txt").is_symlink()
+    assert Path("target.txt").read_text() == rankmeter(*BOTH).out
+
+
+def test_a_named_pipe_can_be_read(workspace):
+    os.mkfifo("truth.fifo")
+    process = subprocess.Popen(
+        [*COMMAND, "evaluate", "recs.csv", "truth.fifo", "--json"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    Path("truth.fifo").write_text(TRUTH)
+    out, _ = process.communicate(timeout=60)
+    assert json.loads(out)["metrics"] == rankmeter(*BOTH, "--json").json["metrics"]
