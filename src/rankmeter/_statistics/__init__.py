@@ -1,0 +1,83 @@
+"""Statistics of per-user values: pure functions of NumPy arrays, no frames and no metrics.
+
+==================  ===========================================================================
+`intervals`         how sure is a mean: t, bootstrap (percentile, BCa), bootstrap of clusters
+`paired`            is A better than B: randomization, t, bootstrap, Wilcoxon, sign
+`several`           which of several systems differ: Tukey HSD, blocked ANOVA, Friedman
+`corrections`       p-values of a family: Holm, Bonferroni, Benjamini-Hochberg
+`effects`           how large is a difference: d_z, Hedges g, superiority, relative gain, …
+`power`             what difference the present number of users can see
+`flips`             the engine of the randomization test: signs, exact or drawn
+`student`           t quantile and tail, without the import of SciPy
+`randomness`        random numbers that depend on the seed only
+==================  ===========================================================================
+
+SciPy is imported by the functions that need it, when they are called.
+"""
+
+from rankmeter._statistics.corrections import adjust
+from rankmeter._statistics.effects import (
+    RelativeGain,
+    WinsTiesLosses,
+    cliffs_delta,
+    cohens_dav,
+    cohens_dz,
+    hedges_g,
+    probability_of_superiority,
+    relative_gain,
+    wins_ties_losses,
+)
+from rankmeter._statistics.intervals import Interval, bootstrap_interval, t_interval
+from rankmeter._statistics.paired import (
+    AUTO_LIMIT,
+    CAUTIONS,
+    bootstrap_test,
+    paired_t_test,
+    paired_test,
+    randomization_test,
+    randomization_tests,
+    sign_test,
+    wilcoxon_test,
+)
+from rankmeter._statistics.power import minimum_detectable_effect
+from rankmeter._statistics.results import TestResult
+from rankmeter._statistics.several import (
+    block_anova,
+    friedman_test,
+    randomized_tukey_hsd,
+    tukey_hsd,
+)
+from rankmeter._statistics.student import t_quantile, t_tail
+
+__all__ = [
+    "AUTO_LIMIT",
+    "CAUTIONS",
+    "Interval",
+    "RelativeGain",
+    "TestResult",
+    "WinsTiesLosses",
+    "adjust",
+    "block_anova",
+    "bootstrap_interval",
+    "bootstrap_test",
+    "cliffs_delta",
+    "cohens_dav",
+    "cohens_dz",
+    "friedman_test",
+    "hedges_g",
+    "minimum_detectable_effect",
+    "paired_t_test",
+    "paired_test",
+    "probability_of_superiority",
+    "randomization_test",
+    "randomization_tests",
+    "randomized_tukey_hsd",
+    "relative_gain",
+    "sign_test",
+    "t_interval",
+    "t_quantile",
+    "t_tail",
+    "tukey_hsd",
+    "wilcoxon_test",
+    "wins_ties_losses",
+]

@@ -1,0 +1,274 @@
+"""How large is the difference? Effect sizes of two systems on the same users."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankmeter._statistics.intervals import UNKNOWN, Interval
+from rankmeter._statistics.student import t_quantile
+from rankmeter._statistics.vectors import fraction, moments, pair, paired_moments, vector
+from rankmeter.errors import UsageError
+
+__all__ = [
+    "RelativeGain",
+    "WinsTiesLosses",
+    "cliffs_delta",
+    "cohens_dav",
+    "cohens_dz",
+    "hedges_g",
+    "probability_of_superiority",
+    "relative_gain",
+    "wins_ties_losses",
+]
+
+
+class WinsTiesLosses(NamedTuple):
+    """Users for whom A is better than, equal to, and worse than B."""
+
+    wins: int
+    ties: int
+    losses: int
+
+
+class RelativeGain(NamedTuple):
+    """Mean of A over mean of B, minus 1, with its interval."""
+
+    gain: float
+    interval: Interval
+
+
+def wins_ties_losses(
+    a: npt.ArrayLike, b: npt.ArrayLike, *, min_difference: float = 0.0
+) -> WinsTiesLosses:
+    """Count the users for whom A is better, equal and worse.
+
+    Parameters
+    ----------
+    a, b : array-like of float, shape (n_users,)
+        Values of the same users under the two systems.
+    min_difference : float, default 0.0
+        Smaller differences than this one count as ties.
+
+    Returns
+    -------
+    WinsTiesLosses
+        The three counts.
+
+    Examples
+    --------
+    >>> wins_ties_losses([1.0, 2.0, 3.0], [0.0, 2.0, 1.0])
+    WinsTiesLosses(wins=2, ties=1, losses=0)
+    """
+    if not 0.0 <= min_difference < math.inf:
+        raise UsageError(f"min_difference is a number from 0 on, found {min_difference}")
+    a, b = pair(a, b)
+    differences = a - b
+    level = max(min_difference, math.ulp(0.0))  # without a minimum, anything above 0 is a win
+    wins = int(np.count_nonzero(differences >= level))
+    losses = int(np.count_nonzero(differences <= -level))
+    return WinsTiesLosses(wins, differences.size - wins - losses, losses)
+
+
+def cohens_dz(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
+    """Mean difference in standard deviations of the differences.
+
+    Parameters
+    ----------
+    a, b : array-like of float, shape (n_users,)
+        Values of the same users under the two systems.
+
+    Returns
+    -------
+    float
+        d_z, which is t / √n: 0 for identical systems, infinite if all users differ by the same
+        amount, NaN for fewer than two users.
+
+    Examples
+    --------
+    The differences are 1, 2, 3, with the mean 2 and the standard deviation 1:
+
+    >>> cohens_dz([2.0, 4.0, 6.0], [1.0, 2.0, 3.0])
+    2.0
+    """
+    _, mean, sd = paired_moments(*pair(a, b))
+    return _ratio(mean, sd)
+
+
+def cohens_dav(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
+    """Mean difference in standard deviations of the values.
+
+    Parameters
+    ----------
+    a, b : array-like of float, shape (n_users,)
+        Values of the same users under the two systems.
+
+    Returns
+    -------
+    float
+        d_av, with the root of the mean of the two variances as the unit. Unlike d_z it does not
+        grow as the systems come to agree on who is easy, so it compares across data sets.
+
+    Examples
+    --------
+    The variances are 4 and 1, the mean difference is 2:
+
+    >>> round(cohens_dav([2.0, 4.0, 6.0], [1.0, 2.0, 3.0]), 6)  # 2 / √2.5
+    1.264911
+    """
+    a, b = pair(a, b)
+    _, mean, _ = paired_moments(a, b)
+    return _ratio(mean, math.sqrt(0.5 * (moments(a).sd ** 2 + moments(b).sd ** 2)))
+
+
+def hedges_g(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
+    """Cohen's d_z without its bias for few users.
+
+    Parameters
+    ----------
+    a, b : array-like of float, shape (n_users,)
+        Values of the same users under the two systems.
+
+    Returns
+    -------
+    float
+        ``d_z · (1 - 3 / (4 df - 1))`` with ``df = n_users - 1`` (Hedges, 1981).
+
+    Examples
+    --------
+    Three users, hence 2 (1 - 3 / 7):
+
+    >>> round(hedges_g([2.0, 4.0, 6.0], [1.0, 2.0, 3.0]), 6)
+    1.142857
+    """
+    a, b = pair(a, b)
+    return cohens_dz(a, b) * (1.0 - 3.0 / (4.0 * (a.size - 1) - 1.0))
+
+
+def probability_of_superiority(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
+    """Share of users for whom A is better, ties counting half.
+
+    Parameters
+    ----------
+    a, b : array-like of float, shape (n_users,)
+        Values of the same users under the two systems.
+
+    Returns
+    -------
+    float
+        From 0 to 1; 0.5 for identical systems, NaN without users.
+
+    Examples
+    --------
+    Two wins and a tie:
+
+    >>> round(probability_of_superiority([1.0, 2.0, 3.0], [0.0, 2.0, 1.0]), 6)
+    0.833333
+    """
+    wins, ties, losses = wins_ties_losses(a, b)
+    n = wins + ties + losses
+    return (wins + 0.5 * ties) / n if n else math.nan
+
+
+def relative_gain(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.95) -> RelativeGain:
+    """By what share the mean of A exceeds the mean of B.
+
+    Parameters
+    ----------
+    a, b : array-like of float, shape (n_users,)
+        Values of the same users under the two systems.
+    confidence : float, default 0.95
+        Confidence of the interval.
+
+    Returns
+    -------
+    RelativeGain
+        The gain, 0.1 for ten per cent, and its interval. The gain is NaN if the mean of B is 0 (or
+        if there are no users); the interval is NaN for fewer than two users and infinite where the
+        data do not tell the mean of B from 0.
+
+    Raises
+    ------
+    UsageError, InvalidValueError
+        If the vectors are not paired, or a value is not finite.
+
+    Notes
+    -----
+    A ratio of means, not the mean of the users' ratios, which would not exist where B has 0. The
+    interval is Fieller's (JRSS B 16, 1954): the ratios r for which the paired t test does not
+    reject that ``a - r b`` has the mean 0. It therefore excludes a gain of 0 exactly where the
+    paired t test is significant, which the delta method does not promise.
+
+    Examples
+    --------
+    >>> relative_gain([4.0, 6.0, 8.0], [2.0, 3.0, 4.0])
+    RelativeGain(gain=1.0, interval=Interval(low=1.0, high=1.0))
+    """
+    fraction(confidence, "confidence")
+    a, b = pair(a, b)
+    mean_a, mean_b = moments(a).mean, moments(b).mean
+    if not mean_b:
+        return RelativeGain(math.nan, UNKNOWN)
+    gain = mean_a / mean_b - 1.0
+    if a.size < 2:
+        return RelativeGain(gain, UNKNOWN)
+    t = t_quantile(0.5 + 0.5 * confidence, a.size - 1)
+    # The ratio solves (mean_a - r mean_b)² = t² var(a - r b) / n. With e = a - (1 + gain) b, whose
+    # mean is 0, and r = 1 + gain + s: (1 - var_b) s² + 2 cov s - var_e = 0, in units of mean_b.
+    residual = (a - (mean_a / mean_b) * b) / mean_b
+    scale = t * t / a.size
+    (var_e, cov), (_, var_b) = scale * np.cov(residual, b / mean_b)
+    if var_b >= 1.0:
+        return RelativeGain(gain, Interval(-math.inf, math.inf))
+    root = math.sqrt(cov * cov + (1.0 - var_b) * var_e)
+    low, high = (-cov - root) / (1.0 - var_b), (-cov + root) / (1.0 - var_b)
+    return RelativeGain(gain, Interval(gain + float(low), gain + float(high)))
+
+
+def cliffs_delta(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
+    """Probability that a value of A exceeds one of B, minus the reverse, over all pairs of users.
+
+    Parameters
+    ----------
+    a : array-like of float, shape (n_a,)
+        Values under the first system.
+    b : array-like of float, shape (n_b,)
+        Values under the second; the users need not be the same.
+
+    Returns
+    -------
+    float
+        From -1 to 1; 0 for equal distributions, NaN if either is empty.
+
+    Raises
+    ------
+    UsageError, InvalidValueError
+        If either is no vector, or a value is not finite.
+
+    Notes
+    -----
+    Found by sorting, in O(n log n), not by looking at all pairs (Cliff, 1993).
+
+    Examples
+    --------
+    Of the four pairs, 3 > 1, 3 > 2 and 2 > 1 speak for A, and 2 = 2 for neither:
+
+    >>> cliffs_delta([2.0, 3.0], [1.0, 2.0])
+    0.75
+    """
+    a, b = vector(a, "a"), np.sort(vector(b, "b"))
+    if not (a.size and b.size):
+        return math.nan
+    below = np.searchsorted(b, a, side="left")
+    above = b.size - np.searchsorted(b, a, side="right")
+    return float((below - above).sum()) / (a.size * b.size)
+
+
+def _ratio(mean: float, sd: float) -> float:
+    """``mean / sd``, where no difference is no effect even if nothing varies."""
+    if mean == 0.0 and not math.isnan(sd):
+        return 0.0
+    return mean / sd if sd else math.copysign(math.inf, mean)

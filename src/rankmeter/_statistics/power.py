@@ -1,0 +1,95 @@
+"""What a comparison of a given size can see."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from rankmeter._statistics.student import t_quantile
+from rankmeter._statistics.vectors import fraction
+from rankmeter.errors import UsageError
+
+__all__ = ["minimum_detectable_effect"]
+
+
+def minimum_detectable_effect(
+    n: int, *, sd: float = 1.0, power: float = 0.8, alpha: float = 0.05
+) -> float:
+    """Smallest true mean difference that the paired t test finds with the given power.
+
+    Parameters
+    ----------
+    n : int
+        Users.
+    sd : float, default 1.0
+        Standard deviation of the users' differences; with 1, the effect is a d_z.
+    power : float, default 0.8
+        Probability of finding the effect, above ``alpha``.
+    alpha : float, default 0.05
+        Level of the two-sided test. Divide it by the size of the family for a corrected one.
+
+    Returns
+    -------
+    float
+        The effect, in the unit of ``sd``; NaN for fewer than two users.
+
+    Raises
+    ------
+    UsageError
+        If an option is out of range.
+
+    Notes
+    -----
+    Both tails count. The noncentral t distribution is integrated here, as a normal distribution
+    over the distribution of the standard deviation, because SciPy's has NaN in the far tail.
+
+    Examples
+    --------
+    >>> round(minimum_detectable_effect(100), 5)
+    0.28291
+    """
+    fraction(alpha, "alpha")
+    if fraction(power, "power") <= alpha:
+        raise UsageError(f"power exceeds alpha = {alpha}, found {power}")
+    if not 0.0 <= sd < math.inf:
+        raise UsageError(f"sd is a number from 0 on, found {sd}")
+    if n < 2:
+        return math.nan
+    return sd * _noncentrality(n - 1, power, alpha) / math.sqrt(n)
+
+
+@lru_cache(maxsize=256)
+def _noncentrality(df: int, power: float, alpha: float) -> float:
+    """Noncentrality at which a two-sided t test reaches ``power``, by bisection."""
+    critical = t_quantile(1.0 - 0.5 * alpha, df)
+    spread = _relative_deviations(df)
+
+    def reached(noncentrality: float) -> float:
+        tails = (
+            weight * math.erfc((critical * deviation + side) * math.sqrt(0.5))
+            for deviation, weight in spread
+            for side in (-noncentrality, noncentrality)
+        )
+        return 0.5 * math.fsum(tails)
+
+    low, high = 0.0, critical
+    while reached(high) < power:
+        low, high = high, 2.0 * high
+    while high - low > 1e-10 * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if reached(middle) >= power else (middle, high)
+    return 0.5 * (low + high)
+
+
+def _relative_deviations(df: int) -> list[tuple[float, float]]:
+    """Sample standard deviations in units of the true one, and their probabilities.
+
+    Taken at equal steps of the logarithm s, whose density ``exp(df (s - e^{2s} / 2))`` is smooth
+    and falls off exponentially on both sides: there the sum over the steps converges exponentially.
+    """
+    width = 9.0 / math.sqrt(2.0 * df)
+    logs = np.linspace(-width - 32.0 / df, width, 1001)
+    density = np.exp(df * (logs - 0.5 * np.expm1(2.0 * logs)))
+    return list(zip(np.exp(logs).tolist(), (density / density.sum()).tolist(), strict=True))

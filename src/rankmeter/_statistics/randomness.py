@@ -1,0 +1,77 @@
+"""Random numbers that depend on the seed and on nothing else.
+
+A resample is a function of the seed and of its own number: each block of work opens its own Philox
+generator, keyed by the seed and the number of the block. The size of a block follows from the data
+alone, so neither memory nor the order of the blocks nor the number of threads can change a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from rankmeter.errors import UsageError
+
+__all__ = ["coins", "generators", "key"]
+
+_CELLS = 2**16
+"""Numbers in one block of resamples: few enough for the caches, enough to keep NumPy busy."""
+
+
+def key(seed: int) -> int:
+    """A seed, spread over 64 bits."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise UsageError(f"a seed is an integer from 0 on, found {seed!r}")
+    return int(np.random.SeedSequence(int(seed)).generate_state(1, np.uint64)[0])
+
+
+def generators(
+    n_resamples: int, cells: int, seed: int
+) -> Iterator[tuple[slice, int, np.random.Generator]]:
+    """Cut the resamples into blocks, each with a generator of its own.
+
+    Parameters
+    ----------
+    n_resamples : int
+        Resamples to draw, at least 1.
+    cells : int
+        Numbers that one resample holds.
+    seed : int
+        Seed, from 0 on.
+
+    Yields
+    ------
+    slice, int, numpy.random.Generator
+        Which resamples to draw, how many those are, and what to draw them with.
+    """
+    if n_resamples < 1:
+        raise UsageError(f"n_resamples is at least 1, found {n_resamples}")
+    word = key(seed)
+    size = max(1, _CELLS // max(1, cells))
+    for start in range(0, n_resamples, size):
+        stop = min(start + size, n_resamples)
+        yield slice(start, stop), stop - start, _philox_generator(word, start)
+
+
+def coins(word: int, block: int, rows: slice, n_bytes: int) -> npt.NDArray[np.uint8]:
+    """Fair coins, eight to a byte, of shape (rows, n_bytes).
+
+    Row ``r`` of block ``b`` is always the same, whichever rows are asked for together: Philox is a
+    counter put through a cipher, so a generator can begin at any row. ``n_bytes`` is a multiple of
+    32, the bytes of one count.
+    """
+    philox = np.random.Philox(key=_words(word, block), counter=rows.start * (n_bytes // 32))
+    words = philox.random_raw((rows.stop - rows.start) * (n_bytes // 8))
+    # The bytes come in one order on every machine, whichever its processor prefers.
+    octets: npt.NDArray[np.uint8] = words.astype("<u8", copy=False).view(np.uint8)
+    return octets.reshape(-1, n_bytes)
+
+
+def _philox_generator(word: int, block: int) -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(key=_words(word, block)))
+
+
+def _words(word: int, block: int) -> npt.NDArray[np.uint64]:
+    return np.array([word, block], dtype=np.uint64)

@@ -1,0 +1,52 @@
+"""What a test answers."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from rankmeter._statistics.intervals import UNKNOWN, Interval
+
+__all__ = ["TestResult", "positive_p", "too_few_users"]
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """What a test says about a difference of means."""
+
+    __test__: ClassVar[bool] = False  # pytest would take the name for a test case
+
+    method: str
+    """The test as it was carried out, in words."""
+    n: int
+    """Users compared."""
+    difference: float
+    """Mean of A minus mean of B; NaN for a test of all systems at once."""
+    statistic: float
+    """Statistic of the test: t, W, wins, q, …"""
+    p: float
+    """Two-sided p-value: never 0, and NaN where the test has no answer."""
+    interval: Interval = UNKNOWN
+    """Confidence interval of the difference, where the method gives one."""
+    note: str = ""
+    """Why there is no answer, in words; empty if there is one."""
+    detail: Mapping[str, float] = field(default_factory=dict)
+    """Options and side results by name: seed, n_resamples, df, confidence, …"""
+
+
+def too_few_users(method: str, n: int) -> TestResult:
+    """The answer of every test when there is nothing to compare variation with."""
+    note = f"a paired test needs at least 2 users, found {n}"
+    return TestResult(method, n, math.nan, math.nan, math.nan, note=note)
+
+
+def positive_p(p: float) -> float:
+    """``p`` from the smallest normal float to 1.
+
+    A p-value of 0 would call a difference impossible; it only ever stands for a probability that
+    float64 cannot hold, or for the rounding of one minus another.
+    """
+    return min(max(float(p), sys.float_info.min), 1.0)
