@@ -131,20 +131,25 @@ class Difference:
                 f"{self.a} and {self.b} have the same {self.metric}{where} "
                 f"for every one of {self.n:,} users."
             )
-        size = f"{abs(self.difference):.4f}"
-        interval = f"[{self.low:+.4f}, {self.high:+.4f}]"
         if not self.significant:
             return (
                 f"No difference between {self.a} and {self.b} on {self.metric}{where} is shown: "
-                f"{self.difference:+.4f} {interval}, p = {_p(self.p_adjusted)}; with {self.n:,} "
-                f"users a difference of {self.detectable:.4f} would be seen in 80 % of studies."
+                f"{self.difference:+.4f} [{self.low:+.4f}, {self.high:+.4f}], "
+                f"{_p_text(self.p_adjusted)}; with {self.n:,} users a difference of "
+                f"{self.detectable:.4f} would be seen in 80 % of studies."
             )
-        gain = "" if math.isnan(self.gain) else f" ({self.gain:+.1%})"
-        verb = "beats" if self.better == self.a else "is beaten by"
+        # Told from the side of the winner: the difference, its interval and the users turn round.
+        won = self.better == self.a
+        loser, low, high = (self.b, self.low, self.high) if won else (self.a, -self.high, -self.low)
+        mean, other = (self.mean_a, self.mean_b) if won else (self.mean_b, self.mean_a)
+        gain = f" ({mean / other - 1:+.1%})" if other else ""
+        better, worse = (self.wins, self.losses) if won else (self.losses, self.wins)
+        lower = "" if self.increasing else ", where lower is better,"
         return (
-            f"{self.a} {verb} {self.b} on {self.metric}{where} by {size}{gain}, interval "
-            f"{interval}, p = {_p(self.p_adjusted)}; better for {self.wins:,}, worse for "
-            f"{self.losses:,} of {self.n:,} users, d_z = {self.d_z:.2f}."
+            f"{self.better} beats {loser} on {self.metric}{lower}{where} by "
+            f"{abs(self.difference):.4f}{gain}, interval of the difference [{low:+.4f}, "
+            f"{high:+.4f}], {_p_text(self.p_adjusted)}; better for {better:,}, worse for "
+            f"{worse:,} of {self.n:,} users, |d_z| = {abs(self.d_z):.2f}."
         )
 
 
@@ -729,6 +734,11 @@ def _p(p: float) -> str:
     if math.isnan(p):
         return "–"
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def _p_text(p: float) -> str:
+    shown = _p(p)
+    return f"p {shown[0]} {shown[1:]}" if shown.startswith("<") else f"p = {shown}"
 
 
 def _finite(value: Any) -> Any:
