@@ -48,6 +48,10 @@ eve,a,0
 """
 
 
+QRELS = "ann 0 a 1\nann 0 b 3\nbob 0 a 2\n"
+RUN = "ann Q0 x 1 5 tag\nann Q0 a 2 4 tag\nbob Q0 a 1 9 tag\n"
+
+
 @dataclass(frozen=True)
 class Ended:
     """How a run of the command line ended."""
@@ -77,7 +81,16 @@ def means(*args, stdin=None):
 
 
 def write_examples(folder: Path):
-    """Write ratings, recommendations and truth, as text and in the other forms."""
-    files = {"ratings.csv": RATINGS, "recs.csv": RECS, "truth.csv": TRUTH, "train.csv": RATINGS}
+    """Write the files that the examples in the help texts speak of."""
+    files = {
+        "ratings.csv": RATINGS,
+        "train.csv": RATINGS,
+        "recs.csv": RECS,
+        "old.csv": RECS,
+        "new.csv": RECS.replace("ann,b,3", "ann,b,8"),
+        "truth.csv": TRUTH,
+        "qrels.txt": QRELS,
+        "run.txt": RUN,
+    }
     for name, text in files.items():
         (folder / name).write_text(text)

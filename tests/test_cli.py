@@ -54,7 +54,7 @@ def test_help_of_a_command_tells_each_option_and_ends_with_an_example(name):
     assert done.code == 0
     command = command_of(name)
     for option in command.params:
-        if isinstance(option, click.Option):
+        if isinstance(option, click.Option) and not option.hidden:
             assert option.help, option.name
             assert option.opts[0] in done.out
     example = "".join(f"  {line}\n" for line in command.example.splitlines())

@@ -46,7 +46,7 @@ FILES = {
 CASES = {
     # usage
     "evalute": (2, ["no command is called 'evalute'", "did you mean evaluate?"]),
-    "frobnicate": (2, ["no command is called", "there are evaluate, split"]),
+    "frobnicate": (2, ["no command is called", "there are evaluate, "]),
     "evaluate": (2, ["RANKINGS", "try 'rankmeter evaluate --help'"]),
     "evaluate recs.csv": (2, ["truth is missing"]),
     "evaluate recs.csv truth.csv more.csv": (2, ["more.csv"]),

@@ -44,7 +44,6 @@ def _explanation(convention: Convention) -> str:
         "Bugs, followed only with --bugs": [bug["why"] for bug in convention.bugs],
         "Not followed": [deviation["why"] for deviation in convention.deviations],
         "Notes": convention.notes,
-        "Sources": convention.sources,
     }
     if not (convention.switches or convention.metrics):
         formatter.write_text("All its choices are the defaults of rankmeter.")
@@ -57,6 +56,10 @@ def _explanation(convention: Convention) -> str:
             with formatter.section(title):
                 for paragraph in paragraphs:
                     formatter.write_text(paragraph)
+    if convention.sources:
+        with formatter.section("Sources"):
+            for source in convention.sources:  # an address is not broken into lines
+                formatter.write(f"  {source}\n")
     return formatter.getvalue().rstrip()
 
 
