@@ -2,12 +2,13 @@
 
 ==================  ===========================================================================
 `intervals`         how sure is a mean: t, bootstrap (percentile, BCa), bootstrap of clusters
-`paired`            is A better than B: randomization, t, bootstrap, Wilcoxon, sign
+`paired`            is A better than B, by a test of choice: t, bootstrap, and the next two
+`randomization`     the test of choice: flip the signs of the differences, all ways or many
+`ordinal`           tests with a warning: Wilcoxon, sign
 `several`           which of several systems differ: Tukey HSD, blocked ANOVA, Friedman
 `corrections`       p-values of a family: Holm, Bonferroni, Benjamini-Hochberg
 `effects`           how large is a difference: d_z, Hedges g, superiority, relative gain, …
 `power`             what difference the present number of users can see
-`flips`             the engine of the randomization test: signs, exact or drawn
 `student`           t quantile and tail, without the import of SciPy
 `randomness`        random numbers that depend on the seed only
 ==================  ===========================================================================
@@ -28,18 +29,10 @@ from rankmeter._statistics.effects import (
     wins_ties_losses,
 )
 from rankmeter._statistics.intervals import Interval, bootstrap_interval, t_interval
-from rankmeter._statistics.paired import (
-    AUTO_LIMIT,
-    CAUTIONS,
-    bootstrap_test,
-    paired_t_test,
-    paired_test,
-    randomization_test,
-    randomization_tests,
-    sign_test,
-    wilcoxon_test,
-)
+from rankmeter._statistics.ordinal import CAUTIONS, sign_test, wilcoxon_test
+from rankmeter._statistics.paired import AUTO_LIMIT, bootstrap_test, paired_t_test, paired_test
 from rankmeter._statistics.power import minimum_detectable_effect
+from rankmeter._statistics.randomization import randomization_test, randomization_tests
 from rankmeter._statistics.results import TestResult
 from rankmeter._statistics.several import (
     block_anova,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from rankmeter._statistics.randomness import generators
 from rankmeter._statistics.student import t_quantile
-from rankmeter._statistics.vectors import Floats, fraction, moments, vector
+from rankmeter._statistics.vectors import Floats, at_least_one, fraction, moments, vector
 from rankmeter.errors import UsageError
 
 __all__ = ["Interval", "bootstrap_interval", "resampled_means", "t_interval"]
@@ -156,13 +156,14 @@ def resampled_means(
         ``Σ sums / Σ sizes`` of each resample of n draws.
     """
     n = sums.size
-    means = np.empty(n_resamples)
+    means = np.empty(at_least_one(n_resamples, "n_resamples"))
     values, counts = np.unique(sums, return_counts=True) if sizes is None else (sums, sums)
     if 8 * values.size <= n:
         # Users with equal values are drawn together, since how often each value turns up is
         # multinomial: a hundred thousand users often share a dozen values of a metric.
         for rows, size, generator in generators(n_resamples, values.size, seed):
-            means[rows] = generator.multinomial(n, counts / n, size=size) @ values / n
+            drawn = generator.multinomial(n, counts / n, size=size)
+            means[rows] = (drawn * values).sum(axis=1) / n
         return means
     for rows, size, generator in generators(n_resamples, n, seed):
         drawn = generator.integers(n, size=(size, n))

@@ -46,8 +46,6 @@ def generators(
     slice, int, numpy.random.Generator
         Which resamples to draw, how many those are, and what to draw them with.
     """
-    if n_resamples < 1:
-        raise UsageError(f"n_resamples is at least 1, found {n_resamples}")
     word = key(seed)
     size = max(1, _CELLS // max(1, cells))
     for start in range(0, n_resamples, size):

@@ -18,7 +18,7 @@ from rankmeter._statistics.intervals import Interval
 from rankmeter._statistics.randomness import generators
 from rankmeter._statistics.results import TestResult, positive_p, too_few_users
 from rankmeter._statistics.student import t_tail
-from rankmeter._statistics.vectors import Floats, fraction, table
+from rankmeter._statistics.vectors import Floats, at_least_one, fraction, table
 
 __all__ = ["block_anova", "friedman_test", "randomized_tukey_hsd", "tukey_hsd"]
 
@@ -188,7 +188,7 @@ def randomized_tukey_hsd(
     if n < 2:
         return [too_few_users(method, n) for _ in pairs]
     means = values.mean(axis=0)
-    ranges = np.empty(n_resamples)
+    ranges = np.empty(at_least_one(n_resamples, "n_resamples"))
     for rows, size, generator in generators(n_resamples, values.size, seed):
         permuted = generator.permuted(np.tile(values, (size, 1)), axis=1)
         ranges[rows] = np.ptp(permuted.reshape(size, n, m).mean(axis=1), axis=1)
@@ -259,6 +259,6 @@ def _residual(values: Floats) -> tuple[Floats, float, int]:
     means = values.mean(axis=0)
     residual = values - values.mean(axis=1, keepdims=True)
     residual -= residual.mean(axis=0)
-    mse = float(np.vdot(residual, residual)) / ((n - 1) * (m - 1))
+    mse = float(np.square(residual, out=residual).sum()) / ((n - 1) * (m - 1))
     noise = 4 * np.finfo(np.float64).eps * float(np.abs(values).max())
     return means, 0.0 if math.sqrt(mse) <= noise else mse, (n - 1) * (m - 1)

@@ -15,7 +15,17 @@ import numpy.typing as npt
 
 from rankmeter.errors import InvalidValueError, UsageError
 
-__all__ = ["Floats", "Moments", "fraction", "moments", "pair", "paired_moments", "table", "vector"]
+__all__ = [
+    "Floats",
+    "Moments",
+    "at_least_one",
+    "fraction",
+    "moments",
+    "pair",
+    "paired_moments",
+    "table",
+    "vector",
+]
 
 Floats = npt.NDArray[np.float64]
 """An array of float64."""
@@ -62,6 +72,13 @@ def fraction(value: float, name: str) -> float:
     """``value`` if it lies strictly between 0 and 1."""
     if not 0.0 < value < 1.0:
         raise UsageError(f"{name} lies strictly between 0 and 1, found {value}")
+    return value
+
+
+def at_least_one(value: int, name: str) -> int:
+    """``value`` if it counts something."""
+    if value < 1:
+        raise UsageError(f"{name} is at least 1, found {value}")
     return value
 
 
