@@ -38,7 +38,7 @@ METRICS = [
         "f_beta": [{}, {"beta": 2.0}, {"beta": 0.5, "denominator": "ranked"}]
         + [{"denominator": "relevant"}],
         "r_precision": [{}],
-        "accuracy": [{"n_items": 16}],
+        "accuracy": [{"n_items": 16}, {"n_items": 50, "chosen": "k"}],
         "cg": [{}],
         "ap": [{"denominator": d} for d in ("min", "relevant", "k", "hits", "ranked", "all")],
         "rr": [{}],

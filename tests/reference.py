@@ -58,8 +58,10 @@ def r_precision(ranking, truth, k):
     return hits(ranking, truth, n if k is None else min(n, k)) / n
 
 
-def accuracy(ranking, truth, k, n_items):
+def accuracy(ranking, truth, k, n_items, chosen="ranked"):
     recommended = set(ranking[: depth(ranking, k)])
+    if chosen == "k" and k is not None:
+        recommended |= {("nothing", place) for place in range(len(ranking), k)}
     true = set(relevant(truth))
     right = len(recommended & true) + n_items - len(recommended | true)
     return right / n_items

@@ -111,3 +111,9 @@ class TestChoices:
         )
         assert result["recall"].n == users
         assert result["recall"].mean == 2 / users
+
+    @pytest.mark.parametrize(("choice", "users"), [("all", 3), ("relevant", 2), ("hit", 1)])
+    def test_users_may_need_something_relevant_or_a_hit(self, choice, users):
+        """Also for a count, which is defined for everybody."""
+        rankings = {"ann": ["a"], "bob": ["x"], "eve": ["d"]}
+        assert rm.evaluate(rankings, self.TRUTH, "n_ranked", users=choice)["n_ranked"].n == users

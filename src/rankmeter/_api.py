@@ -43,7 +43,7 @@ def evaluate(
     missing: Literal["zero", "skip", "raise"] | None = None,
     extra: Literal["ignore", "zero", "raise"] | None = None,
     undefined: Literal["skip", "zero", "one", "raise"] | None = None,
-    users: Literal["all", "hit"] | None = None,
+    users: Literal["all", "relevant", "hit"] | None = None,
     empty: Literal["score", "skip"] | None = None,
     empty_truth: Literal["score", "skip"] | None = None,
     aggregate: Literal["mean", "geometric", "sum"] | None = None,
@@ -108,7 +108,8 @@ def evaluate(
         A user without a defined value, as with nothing relevant: ``skip`` (default), ``zero``,
         ``one``, ``raise``.
     users : str, optional
-        Average ``all`` of them (default) or only those with a ``hit``.
+        Average ``all`` of them (default), or only those with anything ``relevant`` in the truth,
+        or with a ``hit`` in the ranking.
     empty : str, optional
         A user whose ranking is an empty list: ``score`` it (default) or ``skip``.
     empty_truth : str, optional

@@ -106,7 +106,8 @@ class Averaging:
         A user for whom the metric is undefined, above all one with nothing relevant:
         ``skip``, ``zero``, ``one``, ``raise``.
     users : str
-        ``all`` of those, or only those with a ``hit`` in the ranking.
+        ``all`` of those; only those with anything ``relevant`` in the truth, also for metrics that
+        are defined without; only those with a ``hit`` in the ranking.
     empty : str
         A user whose ranking is empty: ``score`` it or ``skip`` the user.
     empty_truth : str
@@ -120,7 +121,7 @@ class Averaging:
     missing: Literal["zero", "skip", "raise"] = "zero"
     extra: Literal["ignore", "zero", "raise"] = "ignore"
     undefined: Literal["skip", "zero", "one", "raise"] = "skip"
-    users: Literal["all", "hit"] = "all"
+    users: Literal["all", "relevant", "hit"] = "all"
     empty: Literal["score", "skip"] = "score"
     empty_truth: Literal["score", "skip"] = "score"
     aggregate: Literal["mean", "geometric", "sum"] = "mean"
@@ -288,8 +289,8 @@ def resolve(
     convention = load_convention(like or "rankmeter")
     chosen = {name: value for name, value in (overrides or {}).items() if value is not None}
     top = {name: chosen.pop(name) for name in ("bad_scores", "no_overlap") if name in chosen}
-    for name, value in top.items():
-        _check_choice(Plan, name, value)
+    for choice, value in top.items():
+        _check_choice(Plan, choice, value)
     entries = [
         _resolve_metric(one, convention, chosen, n_items, bugs=bugs)
         for one in parse_metrics(metrics)

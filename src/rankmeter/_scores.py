@@ -57,8 +57,8 @@ class Scores:
         Whether truth and rankings name the user.
     has_truth : bool array of shape (n_users,)
         Whether the truth judges any item of the user.
-    has_hit : mapping of str to bool array of shape (n_users,)
-        By label: whether the ranking holds anything relevant at all.
+    has_hit, has_relevant : mappings of str to bool array of shape (n_users,)
+        By label: whether the ranking, the truth holds anything relevant at all.
     n_ranked : mapping of str to int64 array of shape (n_users,)
         By label: how many items the ranking holds.
     counts : mapping of str to int
@@ -71,6 +71,7 @@ class Scores:
     in_rankings: BoolArray
     has_truth: BoolArray
     has_hit: Mapping[str, BoolArray]
+    has_relevant: Mapping[str, BoolArray]
     n_ranked: Mapping[str, npt.NDArray[np.int64]]
     counts: Mapping[str, int]
 
@@ -110,6 +111,7 @@ class Scores:
             join(lambda p: p.in_rankings),
             join(lambda p: p.has_truth),
             {label: join(lambda p, label=label: p.has_hit[label]) for label in labels},  # type: ignore[misc]
+            {label: join(lambda p, label=label: p.has_relevant[label]) for label in labels},  # type: ignore[misc]
             {label: join(lambda p, label=label: p.n_ranked[label]) for label in labels},  # type: ignore[misc]
             {name: sum(part.counts.get(name, 0) for part in parts) for name in names},
         )
@@ -151,6 +153,8 @@ class Scores:
         if choices.extra == "zero":
             chosen |= extra
             values[extra] = 0.0
+        if choices.users == "relevant":
+            chosen &= self.has_relevant[entry.label]
         if choices.users == "hit":
             chosen &= self.has_hit[entry.label]
         undefined = chosen & np.isnan(values)
@@ -191,6 +195,7 @@ def score(plan: Plan, align: Callable[[Alignment], Aligned]) -> Scores:
     """
     values: dict[str, FloatArray] = {}
     has_hit: dict[str, BoolArray] = {}
+    has_relevant: dict[str, BoolArray] = {}
     n_ranked: dict[str, npt.NDArray[np.int64]] = {}
     counts: dict[str, int] = {}
     first: Aligned | None = None
@@ -207,6 +212,7 @@ def score(plan: Plan, align: Callable[[Alignment], Aligned]) -> Scores:
         for entry in entries:
             values[entry.label] = _evaluate(entry, aligned)
             has_hit[entry.label] = hit
+            has_relevant[entry.label] = aligned.hits.n_relevant > 0
             n_ranked[entry.label] = aligned.hits.n_ranked
     assert first is not None
     order = [entry.label for entry in plan.metrics]
@@ -220,6 +226,7 @@ def score(plan: Plan, align: Callable[[Alignment], Aligned]) -> Scores:
         first.in_rankings,
         first.has_truth,
         {label: has_hit[label] for label in order},
+        {label: has_relevant[label] for label in order},
         {label: n_ranked[label] for label in order},
         counts,
     )

@@ -65,7 +65,7 @@ def spelled(name, convention):
     under its options.
     """
     head, at, k = name.rpartition("@")
-    base, options = parts(head if at else name)
+    base, options = parts(name)
     fits = []
     for theirs, ours in convention.names.items():
         known, wanted = parts(theirs)
@@ -84,6 +84,7 @@ def spelled(name, convention):
 
 def parts(name):
     """``recall[-c, truncated]`` as ``recall`` and its options; ``-l2`` is an option of ranx."""
+    name = re.sub(r"@[\d.]+$", "", name)
     base, *options = re.split(r"[\[\](){},]\s*|\s+(?=[\[({])|(?=-l\d)", name)
     return base, frozenset(filter(None, options))
 
@@ -132,21 +133,24 @@ def compare(tool):
                 continue
             base = metric.rpartition("@")[0] or metric
             agreement = found.setdefault(base, Agreement())
-            result = evaluate(case, convention, *ours)
+            # An option of this name says that a tool of lists was given scores.
+            takes = "mappings" if "scores" in parts(metric)[1] else convention.takes
+            result = evaluate(case, convention, takes, *ours)
             one_case(result, answer, tolerance, agreement, f"{name} {metric}")
     return found
 
 
-def evaluate(case, convention, metric, choices):
+def evaluate(case, convention, takes, metric, choices):
     """The case as the tool's convention has it, the case's own threshold included."""
     relevant = None if convention.name in NAMED_THRESHOLD else threshold(case)
     return rm.evaluate(
-        rankings_of(case, convention.takes),
+        rankings_of(case, takes),
         case["truth"],
         metric,
         like=convention.name,
         bugs=True,
         no_overlap="allow",
+        n_items=len(inputs.item_numbers(case)),
         **{"relevant": relevant, **choices},
     )
 

@@ -251,7 +251,9 @@ def r_precision(hits: Hits, k: int | None = None) -> FloatArray:
 
 
 @register("Accuracy", synonyms=("acc",), needs_relevant=False)
-def accuracy(hits: Hits, k: int | None = None, *, n_items: int) -> FloatArray:
+def accuracy(
+    hits: Hits, k: int | None = None, *, n_items: int, chosen: Literal["ranked", "k"] = "ranked"
+) -> FloatArray:
     """Share of the catalogue that is rightly recommended or rightly left out.
 
     Parameters
@@ -262,11 +264,14 @@ def accuracy(hits: Hits, k: int | None = None, *, n_items: int) -> FloatArray:
         Cutoff: the top k are "recommended"; without it the whole ranking is.
     n_items : int
         Size of the catalogue.
+    chosen : {"ranked", "k"}
+        How many items of a list shorter than k are recommended: those ``ranked``, or ``k`` all
+        the same, the empty places being wrong.
 
     Returns
     -------
     float64 array of shape (n_users,)
-        In [0, 1].
+        In [0, 1]; with ``k`` below 0 if k exceeds the catalogue.
 
     Raises
     ------
@@ -292,7 +297,8 @@ def accuracy(hits: Hits, k: int | None = None, *, n_items: int) -> FloatArray:
     if n_items < most:
         raise UsageError(f"n_items must be the size of the catalogue, at least {most}: {n_items}")
     found = _found(hits, k)
-    wrong = (_length(hits, k) - found) + (hits.n_relevant - found)
+    length = _length(hits, k) if chosen == "ranked" or k is None else k
+    wrong = (length - found) + (hits.n_relevant - found)
     return 1.0 - wrong / n_items
 
 
