@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rankmeter._hits import FloatArray, ratio
+from rankmeter._hits import FloatArray, Hits, IntArray, ratio
 from rankmeter._trec_eval._topics import Topics
 from rankmeter.errors import RankmeterWarning, UsageError
 
@@ -118,7 +118,7 @@ def _set_f(topics: Topics, parameters: Sequence[float]) -> FloatArray:
 
 def _relstring(topics: Topics, parameters: Sequence[float]) -> list[str]:
     """The first grades of a ranking, ``-`` without judgement, ``.`` if one was to be made."""
-    hits = topics.every.aligned.hits
+    hits = topics.named.aligned.hits
     wanted = np.minimum(hits.n_ranked, max(int(parameters[0]), 0))
     strings = [["-"] * n for n in wanted.tolist()]
     shown = hits.rank <= wanted[hits.user]
@@ -151,15 +151,36 @@ def _rndcg(topics: Topics, values: dict[str, float]) -> FloatArray:
     return value
 
 
+# Both are computed in the order in which trec_eval computes them: where few documents make short
+# decimals, the last digit that it prints depends on it.
+
+
 def _rbp(topics: Topics, values: dict[str, float]) -> FloatArray:
     p, gains = _persistence(values)
-    return topics.scaled(gains)("rbp", p=p, max_gain=1.0)
+    hits = topics.scaled(gains).aligned.hits
+    return (1.0 - p) * hits.sum(hits.gain * _powers(p, hits.rank.max(initial=0.0))[_place(hits)])
 
 
 def _rbp_resid(topics: Topics, values: dict[str, float]) -> FloatArray:
     p, _ = _persistence(values)
-    value = topics.binary("rbp_residual", p=p, unjudged="unknown")
-    return np.where(topics.binary("unjudged") > 0, value, 0.0)
+    hits = topics.judged.aligned.hits
+    length = hits.n_ranked
+    powers = _powers(p, length.max(initial=0))
+    unknown = np.arange(powers.size)[:-1] < length[:, None]
+    unknown[hits.user, _place(hits)] = False
+    user, place = np.nonzero(unknown)
+    total = powers[length] + (1.0 - p) * hits.sum(powers[place], user)
+    return np.where(unknown.any(axis=1), total, 0.0)
+
+
+def _powers(p: float, n: float) -> FloatArray:
+    """1, p, p², … up to the power n."""
+    return np.multiply.accumulate(np.append(1.0, np.full(int(n), p)))
+
+
+def _place(hits: Hits) -> IntArray:
+    """Ranks from 0 up."""
+    return hits.rank.astype(np.int64) - 1
 
 
 # ---------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +22,6 @@ __all__ = ["Gains", "Reading", "Topics"]
 Gains = Mapping[int, float]
 """What a grade is worth, where that is not the grade itself."""
 
-Pool = Literal["all", "judged"]
-
 
 class Reading:
     """The hits of all topics under one reading of the judgements, and the metrics of them.
@@ -33,12 +31,11 @@ class Reading:
     run, truth : Table
     relevant : str
         As in `Alignment`.
-    pool : {"all", "judged"}
     """
 
-    def __init__(self, run: Table, truth: Table, relevant: str, pool: Pool) -> None:
+    def __init__(self, run: Table, truth: Table, relevant: str) -> None:
         self._tables = run, truth
-        self._alignment = Alignment(relevant=relevant, ties="item-descending", pool=pool)
+        self._alignment = Alignment(relevant=relevant, ties="item-descending")
 
     @functools.cached_property
     def aligned(self) -> Aligned:
@@ -102,13 +99,14 @@ class Topics:
         if depth is not None:
             ordered = results.sort("user", "score", "item", descending=[False, True, True])
             results = ordered.group_by("user", maintain_order=True).head(depth)
-        self._run = Table(results, "score", source=run.source, textual=True)
-        self._source = qrels.source
-        self._level = level
-        self._pool: Pool = "judged" if judged_only else "all"
         # A negative grade says that a document was to be judged and was not.
         self._judged = grades.filter(pl.col("gain") >= 0)
         self._pooled = self._judged if judged_only else grades
+        if judged_only:
+            results = results.join(self._judged, on=["user", "item"], how="semi")
+        self._run = Table(results, "score", source=run.source, textual=True)
+        self._source = qrels.source
+        self._level = level
         self._graded: dict[tuple[Any, ...], Reading] = {}
 
     @functools.cached_property
@@ -124,8 +122,15 @@ class Topics:
         return self._reading(self._pooled, f">={self._level}")
 
     @functools.cached_property
-    def every(self) -> Reading:
-        """Whatever the judgements name."""
+    def judged(self) -> Reading:
+        """Whatever has been judged."""
+        return self._reading(self._judged, "any")
+
+    @functools.cached_property
+    def named(self) -> Reading:
+        """Whatever the judgements name, judged or not."""
+        if self._pooled.height == self._judged.height:
+            return self.judged
         return self._reading(self._pooled, "any")
 
     def graded(self, gains: Gains, *, ideal: bool = False) -> Reading:
@@ -151,7 +156,7 @@ class Topics:
         judged = set(judgements["user"].unique().to_list())
         others = pl.Series("user", [n for n in self.names if n not in judged], pl.String)
         truth = Table(judgements, "list", others, self._source, textual=True)
-        return Reading(self._run, truth, relevant, self._pool)
+        return Reading(self._run, truth, relevant)
 
 
 def _placeholders(names: list[str], missing: npt.NDArray[np.bool_]) -> pl.DataFrame:
@@ -171,10 +176,10 @@ def _worth(judged: pl.DataFrame, gains: Gains) -> FloatArray:
 
 
 def _range(top: int, gains: Gains) -> tuple[float, float]:
-    """Least and largest worth of the levels 0 … top and of all that are named."""
+    """Least and largest worth of the levels 0 … top, of all that are named, and of no judgement."""
     unnamed = [
         next((float(level) for level in levels if level not in gains), None)
         for levels in (range(top + 1), range(top, -1, -1))
     ]
     every = [*gains.values(), *(level for level in unnamed if level is not None)]
-    return min(every), max(every)
+    return min(0.0, *every), max(every)

@@ -112,6 +112,7 @@ def eleven_point(hits: Hits, *, rounding: Rounding = "up") -> FloatArray:
     >>> rm.evaluate({"u": ["x", "a"]}, {"u": {"a"}}, "eleven_point")["eleven_point"].mean
     0.5
     """
+    check_certain(hits, "eleven_point")
     levels = [iprec(hits, recall=i / 10, rounding=rounding) for i in range(10, -1, -1)]
     return sum(levels[1:], levels[0]) / 11
 

@@ -323,4 +323,6 @@ def infap(hits: Hits, *, epsilon: float = 1e-5) -> FloatArray:
     judged_above = relevant + number_above(_nonrelevant(hits, "unjudged"), hits.user, hits.rank)
     pooled = relevant + number_above(_nonrelevant(hits, "nonrelevant"), hits.user, hits.rank)
     share = (relevant + epsilon) / (judged_above + 2.0 * epsilon)
-    return ratio(hits.sum((1.0 + pooled * share) / hits.rank), hits.n_relevant)
+    above = hits.rank - 1.0
+    expected = 1.0 / hits.rank + above / hits.rank * ratio(pooled, above) * share
+    return ratio(hits.sum(expected), hits.n_relevant)
