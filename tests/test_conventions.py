@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 import rankmeter as rm
@@ -94,6 +95,11 @@ class TestChoices:
         )
         assert result["recall"].mean == 1 / 2
         assert result["precision"].mean == 1 / 3
+
+    def test_one_undefined_user_may_make_the_mean_undefined(self):
+        result = rm.evaluate(self.RANKINGS, self.TRUTH, "rr", undefined="nan")
+        assert np.isnan(result["rr"].mean)
+        assert result.per_user["rr"].to_list() == [1.0, 1.0, None]
 
     def test_negative_gains_may_count(self):
         truth = {"ann": {"a": 2, "b": -1}}

@@ -42,7 +42,7 @@ def evaluate(
     bad_scores: Literal["error", "drop", "worst"] | None = None,
     missing: Literal["zero", "skip", "raise"] | None = None,
     extra: Literal["ignore", "zero", "raise"] | None = None,
-    undefined: Literal["skip", "zero", "one", "raise"] | None = None,
+    undefined: Literal["skip", "zero", "one", "nan", "raise"] | None = None,
     users: Literal["all", "relevant", "hit"] | None = None,
     empty: Literal["score", "skip"] | None = None,
     empty_truth: Literal["score", "skip"] | None = None,
@@ -106,7 +106,7 @@ def evaluate(
         A user with a ranking but no truth: ``ignore`` (default), ``zero``, ``raise``.
     undefined : str, optional
         A user without a defined value, as with nothing relevant: ``skip`` (default), ``zero``,
-        ``one``, ``raise``.
+        ``one``, ``nan`` (which makes the mean NaN too), ``raise``.
     users : str, optional
         Average ``all`` of them (default), or only those with anything ``relevant`` in the truth,
         or with a ``hit`` in the ranking.

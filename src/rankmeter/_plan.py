@@ -104,7 +104,7 @@ class Averaging:
         A user with a ranking but without truth: ``ignore``, ``zero``, ``raise``.
     undefined : str
         A user for whom the metric is undefined, above all one with nothing relevant:
-        ``skip``, ``zero``, ``one``, ``raise``.
+        ``skip``, ``zero``, ``one``, ``nan`` (which makes the mean NaN too), ``raise``.
     users : str
         ``all`` of those; only those with anything ``relevant`` in the truth, also for metrics that
         are defined without; only those with a ``hit`` in the ranking.
@@ -120,7 +120,7 @@ class Averaging:
 
     missing: Literal["zero", "skip", "raise"] = "zero"
     extra: Literal["ignore", "zero", "raise"] = "ignore"
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip"
+    undefined: Literal["skip", "zero", "one", "nan", "raise"] = "skip"
     users: Literal["all", "relevant", "hit"] = "all"
     empty: Literal["score", "skip"] = "score"
     empty_truth: Literal["score", "skip"] = "score"

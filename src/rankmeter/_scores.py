@@ -164,7 +164,7 @@ class Scores:
         if choices.undefined == "skip":
             chosen &= ~undefined
         else:
-            values[undefined] = 1.0 if choices.undefined == "one" else 0.0
+            values[undefined] = {"zero": 0.0, "one": 1.0, "nan": np.nan}[choices.undefined]
         rows = np.flatnonzero(chosen)
         return Averaged(values[rows], rows, int(undefined.sum()), int(missing.sum()))
 
