@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankmeter import baselines
+from rankmeter import _lists, baselines
+from rankmeter._chance import Shuffle, mix
 from rankmeter.baselines import (
     BASELINES,
     damped_mean_rating,
@@ -24,7 +25,6 @@ from rankmeter.baselines import (
 )
 from rankmeter.datasets import movielens
 from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError, UsageError
-from rankmeter.splits import mix
 
 DAY = 86_400
 NAMES = list(BASELINES)
@@ -161,7 +161,7 @@ def test_lists_do_not_depend_on_who_else_is_asked(name, log, data):
 def test_blocks_of_users_change_nothing(name, monkeypatch):
     ratings = movielens().filter(pl.col("user") <= 40)
     whole = BASELINES[name](ratings, k=20)
-    monkeypatch.setattr(baselines, "_BLOCK", 60)
+    monkeypatch.setattr(_lists, "_BLOCK", 60)
 
     assert BASELINES[name](ratings, k=20).equals(whole)
 
@@ -348,7 +348,7 @@ def test_seeds_and_users_make_different_orders():
 
 @given(n=st.integers(1, 300), keys=st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=5))
 def test_a_shuffle_is_a_permutation_and_knows_its_inverse(n, keys):
-    shuffle = baselines._Shuffle(n, np.array(keys, dtype=np.uint64))
+    shuffle = Shuffle(n, np.array(keys, dtype=np.uint64))
     key = np.repeat(np.arange(len(keys)), n)
     place = np.tile(np.arange(n), len(keys))
     item = shuffle.item_at(place, key)
@@ -359,7 +359,7 @@ def test_a_shuffle_is_a_permutation_and_knows_its_inverse(n, keys):
 
 def test_random_orders_never_change():
     """Results published with a seed must be found again by every later version."""
-    shuffle = baselines._Shuffle(10, mix(np.arange(2, dtype=np.uint64)))
+    shuffle = Shuffle(10, mix(np.arange(2, dtype=np.uint64)))
 
     order = shuffle.item_at(np.arange(10), np.zeros(10, int))
     assert order.tolist() == [4, 9, 0, 6, 2, 8, 7, 5, 3, 1]

@@ -36,6 +36,8 @@ LAYERS = [
     ["_summary"],
     ["_curves"],
     ["_compare"],
+    ["_options", "_chance"],
+    ["_clock", "_lists"],
     ["splits"],
     ["_api", "baselines", "_describe", "datasets", "testing"],
     ["_explain"],

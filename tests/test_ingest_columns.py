@@ -9,7 +9,7 @@ from rankmeter._ingest._columns import SYNONYMS, plain
 from rankmeter.errors import ColumnError, UsageError
 
 SPELLINGS = {
-    "user": "user user_id uid userid query_id qid q_id query userID topic session session_id "
+    "user": "user user_id uid userid query_id qid q_id userID topic_id session session_id "
     "USER User_Id user-id",
     "item": "item item_id iid doc_id docid docno itemID doc document movieId movie_id product_id "
     "ITEM Item-ID",

@@ -12,17 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankmeter._chance import draws, mix
 from rankmeter.datasets import movielens
 from rankmeter.errors import ColumnError, DataError, InvalidValueError, UsageError
 from rankmeter.splits import (
     SPLITS,
     Split,
-    draws,
     holdout,
     k_fold,
     leave_k_out,
     leave_one_out,
-    mix,
     temporal,
 )
 

@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from rankmeter._clock import Clock
 from rankmeter._ingest import read_interactions
 from rankmeter.errors import DataError
-from rankmeter.splits import Clock
 
 __all__ = ["Description", "Spread", "Times", "describe"]
 

@@ -9,19 +9,18 @@ order the items by a score, the same for everyone; `random` gives each user an o
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from rankmeter._clock import Clock, Unit
 from rankmeter._ingest import read_interactions
-from rankmeter._ingest._ids import ids
-from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError, UsageError
-from rankmeter.splits import Clock, Unit, draws, mix, share, whole
+from rankmeter._lists import recommend
+from rankmeter._options import share
+from rankmeter.errors import ColumnError, DataError, InvalidValueError, UsageError
 
 __all__ = [
     "BASELINES",
@@ -88,7 +87,7 @@ def popularity(
     """
     frame = _read(train, columns)
     scores = frame.group_by("item").agg(score=pl.len())
-    return _recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
+    return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
 def recent_popularity(
@@ -155,7 +154,7 @@ def recent_popularity(
         window = _positive("days", days)
     inside = (age < window) | (age == 0)
     scores = frame.filter(pl.Series(inside)).group_by("item").agg(score=pl.len())
-    return _recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
+    return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
 def decayed_popularity(
@@ -207,7 +206,7 @@ def decayed_popularity(
     age = _age(frame, needed_by="decayed_popularity", unit=unit)
     life = age.max(initial=0) / 10 if half_life is None else _positive("half_life", half_life)
     weight = np.exp2(-age / life) if life else np.ones_like(age)
-    return _recommend(
+    return recommend(
         frame, _sums(frame["item"], weight), k=k, users=users, exclude_seen=exclude_seen
     )
 
@@ -252,7 +251,7 @@ def mean_rating(
     [(4, 20, 4.0, 1), (4, 10, 3.5, 2)]
     """
     frame = _rated(_read(train, columns), needed_by="mean_rating")
-    return _recommend(frame, _mean_ratings(frame, 0), k=k, users=users, exclude_seen=exclude_seen)
+    return recommend(frame, _mean_ratings(frame, 0), k=k, users=users, exclude_seen=exclude_seen)
 
 
 def damped_mean_rating(
@@ -304,7 +303,7 @@ def damped_mean_rating(
     damping = _positive("damping", damping, or_zero=True)
     frame = _rated(_read(train, columns), needed_by="damped_mean_rating")
     scores = _mean_ratings(frame, damping)
-    return _recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
+    return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
 def random(
@@ -353,7 +352,7 @@ def random(
     frame = _read(train, columns)
     items = frame["item"].unique().sort()
     places = pl.DataFrame({"item": items, "score": np.arange(len(items), 0, -1) / len(items)})
-    return _recommend(frame, places, k=k, users=users, exclude_seen=exclude_seen, seed=seed)
+    return recommend(frame, places, k=k, users=users, exclude_seen=exclude_seen, seed=seed)
 
 
 BASELINES: dict[str, Callable[..., pl.DataFrame]] = {
@@ -372,173 +371,6 @@ def _read(train: Any, columns: dict[str, str] | None) -> pl.DataFrame:
     if frame.is_empty():
         raise DataError("train has users but no interactions: nothing can be recommended")
     return frame
-
-
-# -- from an order of the items to lists ------------------------------------------------------
-
-
-def _recommend(
-    frame: pl.DataFrame,
-    scores: pl.DataFrame,
-    *,
-    k: int,
-    users: Any,
-    exclude_seen: bool,
-    seed: int | None = None,
-) -> pl.DataFrame:
-    """List the first `k` unseen items of each user, in an order of the user's own if seeded."""
-    whole("k", k, least=1)
-    best = scores.sort("score", "item", descending=[True, False])
-    items, score = best["item"], best["score"].cast(pl.Float64)
-    audience = _audience(frame["user"], users)
-    shuffle = None if seed is None else _Shuffle(len(items), draws(seed, audience))
-    user, place = _seen(frame if exclude_seen else frame.clear(), audience, items)
-    if shuffle:
-        place = shuffle.place_of(place, user)
-    by_user = np.lexsort((place, user))
-    user, place = user[by_user], place[by_user]
-    k = min(k, len(items))
-    lists = []
-    for start in range(0, len(audience), step := max(_BLOCK // k, 1)):
-        stop = min(start + step, len(audience))
-        block = slice(*np.searchsorted(user, (start, stop)))
-        unseen = _unseen(user[block] - start, place[block], shape=(stop - start, k))
-        row, column = np.nonzero(unseen < len(items))
-        at = unseen[row, column]
-        item = shuffle.item_at(at, row + start) if shuffle else at
-        lists.append(
-            pl.DataFrame(
-                {
-                    "user": audience.gather(row + start),
-                    "item": items.gather(item),
-                    "score": score.gather(at),
-                    "rank": column + 1,
-                }
-            )
-        )
-    return pl.concat(lists)
-
-
-_BLOCK = 4_000_000  # list cells in work at a time: a few hundred megabytes
-
-
-def _audience(known: pl.Series, users: Any) -> pl.Series:
-    """Find whom to recommend to: each user once, ascending, of the type in train."""
-    if users is None:
-        return known.unique().sort()
-    listed = users.tolist() if hasattr(users, "tolist") else users
-    asked = ids(
-        listed if isinstance(users, pl.Series) else list(listed), "user", "users=", Counter()
-    )
-    fitting = asked
-    if asked.dtype != known.dtype and pl.String not in (asked.dtype, known.dtype):
-        fitting = asked.cast(known.dtype, strict=False)
-    if fitting.dtype != known.dtype or fitting.null_count():
-        raise IdTypeError(
-            f"users= has {asked.dtype} ids such as {asked.first()!r}, train has {known.dtype} ids "
-            f"such as {known.first()!r}: convert one of them"
-        )
-    if asked.is_empty():
-        raise UsageError("users= is empty: leave it out to recommend to everyone in train")
-    return fitting.unique().sort()
-
-
-def _seen(
-    frame: pl.DataFrame, audience: pl.Series, items: pl.Series
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number the pairs of user and item in train by their places in `audience` and `items`."""
-    pairs = frame.select("user", "item").unique()
-    for name, column in (("user", audience), ("item", items)):
-        numbered = column.alias(name).to_frame().with_row_index(f"{name}_number")
-        pairs = pairs.join(numbered, on=name)
-    user, item = (pairs[f"{name}_number"].to_numpy().astype(np.int64) for name in ("user", "item"))
-    return user, item
-
-
-def _unseen(
-    user: NDArray[np.int64], place: NDArray[np.int64], *, shape: tuple[int, int]
-) -> NDArray[np.int64]:
-    """Find the first places that a user has not seen.
-
-    Parameters
-    ----------
-    user, place : int64 of shape (n_seen,)
-        Places seen, sorted by user and place.
-    shape : tuple of int
-        Users, and places wanted.
-
-    Returns
-    -------
-    int64 of shape `shape`
-        Ascending in each row.
-
-    Notes
-    -----
-    If b unseen places stand before a seen one, it moves the unseen places from the b-th on (the
-    first is the 0th) up by one.
-    """
-    n_users, k = shape
-    nth = np.arange(len(user)) - np.searchsorted(user, user)
-    before = place - nth
-    matters = before < k
-    cell = user[matters] * k + before[matters]
-    moved = np.bincount(cell, minlength=n_users * k).reshape(shape)
-    places: NDArray[np.int64] = np.arange(k) + moved.cumsum(axis=1)
-    return places
-
-
-@dataclass(frozen=True)
-class _Shuffle:
-    """A pseudo-random order of the numbers below `n` for each key.
-
-    A Feistel network over two digits of base ⌈√n⌉; a number that it moves to n or beyond is moved
-    again until it is back (Black and Rogaway 2002, methods 2 and 3).
-    """
-
-    n: int
-    keys: NDArray[np.uint64]
-    rounds: ClassVar[int] = 8
-
-    def item_at(self, place: NDArray[np.int64], key: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Tell which item stands at a place of the order of a key (by its number)."""
-        return self._walk(self._forward, place, key)
-
-    def place_of(self, item: NDArray[np.int64], key: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Tell at which place an item stands: the inverse of `item_at`."""
-        return self._walk(self._backward, item, key)
-
-    def _walk(
-        self, step: _Step, numbers: NDArray[np.int64], key: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        keys = self.keys[key]
-        value = step(numbers.astype(np.uint64), keys)
-        while len(outside := np.flatnonzero(value >= self.n)):
-            value[outside] = step(value[outside], keys[outside])
-        return value.astype(np.int64)
-
-    @property
-    def _base(self) -> np.uint64:
-        return np.uint64(math.isqrt(self.n - 1) + 1)
-
-    def _forward(self, value: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        high, low = np.divmod(value, self._base)
-        for number in range(self.rounds):
-            high, low = low, (high + self._digit(low, keys, number)) % self._base
-        return high * self._base + low
-
-    def _backward(self, value: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        high, low = np.divmod(value, self._base)
-        for number in reversed(range(self.rounds)):
-            high, low = (low + self._base - self._digit(high, keys, number)) % self._base, high
-        return high * self._base + low
-
-    def _digit(
-        self, digit: NDArray[np.uint64], keys: NDArray[np.uint64], number: int
-    ) -> NDArray[np.uint64]:
-        return mix(keys + digit * np.uint64(self.rounds) + np.uint64(number)) % self._base
-
-
-_Step = Callable[[NDArray[np.uint64], NDArray[np.uint64]], NDArray[np.uint64]]
 
 
 # -- scores -----------------------------------------------------------------------------------

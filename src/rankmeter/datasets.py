@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from rankmeter._chance import draws, mix
 from rankmeter._ingest import read_interactions
+from rankmeter._options import whole
 from rankmeter.errors import DataError, UsageError
-from rankmeter.splits import draws, mix, whole
 
 __all__ = ["movielens", "synthetic"]
 

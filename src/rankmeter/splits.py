@@ -10,21 +10,20 @@ NumPy and Polars. What is drawn for one user does not change when other users co
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
-from hashlib import blake2b
-from typing import Any, Literal, get_args
-from zoneinfo import ZoneInfo
+from datetime import date, datetime
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from rankmeter._chance import draws
+from rankmeter._clock import Clock, Unit
 from rankmeter._ingest import read_interactions
-from rankmeter.errors import ColumnError, DataError, InvalidValueError, UsageError
+from rankmeter._options import choice, share, share_of, whole
+from rankmeter.errors import DataError, UsageError
 
 __all__ = ["SPLITS", "Split", "holdout", "k_fold", "leave_k_out", "leave_one_out", "temporal"]
 
@@ -39,13 +38,6 @@ Cold = Literal["keep", "drop"]
 
 Over = Literal["users", "interactions"]
 """What is dealt to folds."""
-
-Unit = Literal["s", "ms", "us", "ns"]
-"""What a time that is a number counts, since 1970-01-01 UTC."""
-
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-_YEAR_9999 = 253_402_300_799  # its last second
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -311,7 +303,7 @@ def holdout(
         )
     return _hold_out_per_user(
         frame,
-        lambda history: np.minimum(_part(ratio, history), history - min_history),
+        lambda history: np.minimum(share_of(ratio, history), history - min_history),
         method=method,
         by=by,
         ties=ties,
@@ -526,7 +518,7 @@ def _hold_out_overall(
     """Hold out random rows, save those of users who would keep too few."""
     order = _sorted_rows(frame, draws(seed, frame["user"], frame["item"]), frame["user"])
     test = np.zeros(frame.height, dtype=np.bool_)
-    test[order[frame.height - int(_part(ratio, frame.height)) :]] = True
+    test[order[frame.height - int(share_of(ratio, frame.height)) :]] = True
     rows = frame.select("user", test=pl.Series(test))
     kept = rows.select((~pl.col("test")).sum().over("user")).to_series().to_numpy()
     back = test & (kept < min_history)
@@ -599,182 +591,8 @@ def _check_choices(by: str, ties: str, min_history: int, cold_items: str) -> Non
     choice("cold_items", cold_items, Cold)
 
 
-def _part(ratio: float, n: NDArray[np.int64] | int) -> NDArray[np.int64]:
-    """⌊ratio · n + 1/2⌋."""
-    return np.asarray(np.floor(np.multiply(ratio, n) + 0.5), dtype=np.int64)
-
-
 def _spell(name: str, arguments: dict[str, Any]) -> str:
     """Write the call as one would type it; given ``locals()``, it cannot forget an option."""
     options = {key: arguments[key] for key in arguments.keys() - {"data", "columns"}}
     told = (f"{key}={options[key]!r}" for key in arguments if options.get(key) is not None)
     return f"{name}({', '.join(told)})"
-
-
-# -- options, chance and time: shared with the baselines --------------------------------------
-
-
-def whole(name: str, value: int, *, least: int) -> int:
-    """Check that an option is a whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise UsageError(f"`{name}` must be a whole number of at least {least}; found {value!r}")
-    return int(value)
-
-
-def share(name: str, value: float) -> float:
-    """Check that an option lies strictly between 0 and 1."""
-    if not isinstance(value, float | np.floating) or not 0 < value < 1:
-        raise UsageError(f"`{name}` must lie between 0 and 1, both excluded; found {value!r}")
-    return float(value)
-
-
-def choice(name: str, value: str, options: Any) -> None:
-    """Check that an option is one of the values of the literal type `options`."""
-    if value not in get_args(options):
-        raise UsageError(f"`{name}` must be one of {get_args(options)}; found {value!r}")
-
-
-def mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scramble 64-bit words one to one: a step of SplitMix64.
-
-    Steele, Lea and Flood (2014), "Fast splittable pseudorandom number generators", OOPSLA.
-    """
-    words = words + np.uint64(0x9E3779B97F4A7C15)
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
-
-
-def draws(seed: int, *columns: pl.Series) -> NDArray[np.uint64]:
-    """Draw one 64-bit number per row, made from the seed and the ids in that row alone."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
-        raise UsageError(f"`seed` must be a whole number; found {seed!r}")
-    state = mix(np.full(len(columns[0]), int(seed) % 2**64, dtype=np.uint64))
-    for column in columns:
-        state = mix(state ^ _words(column))
-    return state
-
-
-def _words(ids: pl.Series) -> NDArray[np.uint64]:
-    """Ids as 64-bit words: integers as they are, others by the BLAKE2b hash of their text."""
-    if ids.dtype.is_integer():
-        return ids.to_numpy().astype(np.uint64)
-    known = ids.unique().to_frame("id")
-    hashed = (
-        int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
-        for text in known["id"].cast(pl.String)
-    )
-    known = known.with_columns(word=pl.Series(hashed, dtype=pl.UInt64))
-    words = ids.to_frame("id").join(known, on="id", how="left", maintain_order="left")["word"]
-    return words.to_numpy()
-
-
-@dataclass(frozen=True)
-class Clock:
-    """The times of a table as numbers.
-
-    Attributes
-    ----------
-    ticks : ndarray of shape (n_interactions,)
-        Times as they were, if they were numbers; else what dates and datetimes count since 1970.
-    per_second : int
-        Ticks in a second.
-    zone : str or None
-        Time zone of datetimes, ``""`` if they have none; None if times were numbers.
-    """
-
-    ticks: NDArray[Any]
-    per_second: int
-    zone: str | None = None
-
-    @classmethod
-    def of(cls, frame: pl.DataFrame, *, needed_by: str, unit: Unit | None = None) -> Clock:
-        """Read the time column; refuse what is not a time."""
-        if unit is not None:
-            choice("unit", unit, Unit)
-        if "time" not in frame.columns:
-            raise ColumnError(
-                f"{needed_by} needs a time column; found only {', '.join(frame.columns)}: "
-                "name it with columns={'time': ...}"
-            )
-        time = _typed(frame["time"])
-        if not (time.dtype.is_integer() or time.dtype.is_float() or time.dtype == pl.Datetime):
-            raise InvalidValueError(
-                f"{needed_by} needs times that are dates, datetimes or numbers; found "
-                f"{time.dtype} such as {time.first()!r} in the time column: convert it first"
-            )
-        if missing := time.null_count() + (
-            int(time.is_nan().sum()) if time.dtype.is_float() else 0
-        ):
-            raise InvalidValueError(
-                f"{needed_by} needs a time for each interaction; found {missing} of {len(time)} "
-                "missing: drop or fill these first"
-            )
-        ticks = time.to_physical().to_numpy()
-        if isinstance(time.dtype, pl.Datetime):
-            return cls(ticks, _PER_SECOND[time.dtype.time_unit], time.dtype.time_zone or "")
-        fits = [u for u, n in _PER_SECOND.items() if ticks.max(initial=0) <= _YEAR_9999 * n]
-        return cls(ticks, _PER_SECOND[unit or [*fits, "ns"][0]])
-
-    def tick(self, at: float | str | date | datetime) -> float:
-        """Translate a moment into a number that compares with `ticks`."""
-        moment = _moment(at)
-        if not isinstance(moment, datetime):
-            if self.zone is None:
-                return moment
-            raise UsageError(f"times are dates here, so `at` must be a date too; found {at!r}")
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=ZoneInfo(self.zone) if self.zone else UTC)
-        microseconds = (moment - _EPOCH) // timedelta(microseconds=1)
-        ticks, rest = divmod(microseconds * self.per_second, 10**6)
-        return ticks + rest / 10**6 if rest else ticks
-
-    def start_of_last(self, ratio: float) -> float:
-        """Find the time of the first of the last ⌊ratio · n + 1/2⌋ interactions, at least one."""
-        n = len(self.ticks)
-        first = n - max(int(_part(ratio, n)), 1)
-        return np.partition(self.ticks, first)[first].item() if n else 0
-
-    def dates(self, tick: float) -> bool:
-        """Tell whether a tick is a date: a number from 1973 to 9999 is taken for one."""
-        return self.zone is not None or 10**8 <= tick / self.per_second <= _YEAR_9999
-
-    def say(self, tick: float) -> str:
-        """Write a time as a person reads it."""
-        if not self.dates(tick):
-            return f"{tick}"
-        zone = ZoneInfo(self.zone) if self.zone else UTC
-        moment = (_EPOCH + timedelta(seconds=tick / self.per_second)).astimezone(zone)
-        text = f"{moment:%Y-%m-%d %H:%M:%S}"
-        return f"{text} UTC ({tick})" if self.zone is None else f"{text} {self.zone}".rstrip()
-
-
-def _typed(time: pl.Series) -> pl.Series:
-    """Read times that are text: whole numbers, or ISO 8601; dates become datetimes."""
-    if time.dtype == pl.String:
-        numbers = time.cast(pl.Int64, strict=False)
-        if numbers.null_count() == time.null_count():
-            return numbers
-        if time.str.contains(r"^\d{4}-\d\d-\d\d").all():
-            with suppress(pl.exceptions.PolarsError):
-                return time.str.to_datetime(time_unit="us")
-    return time.cast(pl.Datetime("ms")) if time.dtype == pl.Date else time
-
-
-def _moment(at: float | str | date | datetime) -> float | datetime:
-    """Read a moment: a datetime, or a number that has the unit of the time column."""
-    moment: Any = at
-    if isinstance(at, str):
-        for read in (datetime.fromisoformat, int, float):
-            with suppress(ValueError):
-                moment = read(at)
-                break
-    if isinstance(moment, datetime):
-        return moment
-    if isinstance(moment, date):
-        return datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 - the column's zone
-    number = isinstance(moment, int | float | np.number) and not isinstance(moment, bool)
-    if not number or not math.isfinite(moment):
-        raise UsageError(f"`at` must be a date, an ISO 8601 string or a number; found {at!r}")
-    finite: float = moment.item() if isinstance(moment, np.number) else moment
-    return finite

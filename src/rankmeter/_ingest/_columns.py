@@ -63,7 +63,7 @@ class Columns:
 # As `plain` leaves them: lower case, without underscores, hyphens and spaces.
 SYNONYMS: dict[str, frozenset[str]] = {
     "user": frozenset(
-        {"user", "userid", "uid", "query", "queryid", "qid", "topic", "session", "sessionid"}
+        {"user", "userid", "uid", "queryid", "qid", "topicid", "session", "sessionid"}
     ),
     "item": frozenset(
         {"item", "itemid", "iid", "doc", "docid", "docno", "document", "movie", "movieid"}

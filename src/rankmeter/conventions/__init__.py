@@ -17,10 +17,10 @@ A file states, with its sources, only what differs from the convention ``rankmet
 
     [metrics.ndcg]                # options and choices of one metric
     discount = "jarvelin"
-    [metrics."rr@"]               # … of the metric with a cutoff, where the tool treats it otherwise
+    [metrics."rr@"]               # … of the metric with a cutoff, where that is another
     ties = "item"
 
-    [names]                       # the tool's spelling → the same metric here (the cutoff goes along)
+    [names]                       # the spelling of the tool → the same metric here
     "NDCG" = "ndcg"
     "NDCG[gain=rating]" = "ndcg(gain=linear)"
     "gm_map" = "ap with aggregate=geometric"

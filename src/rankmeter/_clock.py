@@ -1,0 +1,137 @@
+"""Times in tables: dates, moments, and numbers that count since 1970."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Literal
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rankmeter._options import choice, share_of
+from rankmeter.errors import ColumnError, InvalidValueError, UsageError
+
+__all__ = ["Clock", "Unit"]
+
+Unit = Literal["s", "ms", "us", "ns"]
+"""What a time that is a number counts, since 1970-01-01 UTC."""
+
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_YEAR_9999 = 253_402_300_799  # its last second
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The times of a table as numbers.
+
+    Attributes
+    ----------
+    ticks : ndarray of shape (n_interactions,)
+        Times as they were, if they were numbers; else what dates and datetimes count since 1970.
+    per_second : int
+        Ticks in a second.
+    zone : str or None
+        Time zone of datetimes, ``""`` if they have none; None if times were numbers.
+    """
+
+    ticks: NDArray[Any]
+    per_second: int
+    zone: str | None = None
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, *, needed_by: str, unit: Unit | None = None) -> Clock:
+        """Read the time column; refuse what is not a time."""
+        if unit is not None:
+            choice("unit", unit, Unit)
+        if "time" not in frame.columns:
+            raise ColumnError(
+                f"{needed_by} needs a time column; found only {', '.join(frame.columns)}: "
+                "name it with columns={'time': ...}"
+            )
+        time = _typed(frame["time"])
+        if not (time.dtype.is_integer() or time.dtype.is_float() or time.dtype == pl.Datetime):
+            raise InvalidValueError(
+                f"{needed_by} needs times that are dates, datetimes or numbers; found "
+                f"{time.dtype} such as {time.first()!r} in the time column: convert it first"
+            )
+        if missing := time.null_count() + (
+            int(time.is_nan().sum()) if time.dtype.is_float() else 0
+        ):
+            raise InvalidValueError(
+                f"{needed_by} needs a time for each interaction; found {missing} of {len(time)} "
+                "missing: drop or fill these first"
+            )
+        ticks = time.to_physical().to_numpy()
+        if isinstance(time.dtype, pl.Datetime):
+            return cls(ticks, _PER_SECOND[time.dtype.time_unit], time.dtype.time_zone or "")
+        fits = [u for u, n in _PER_SECOND.items() if ticks.max(initial=0) <= _YEAR_9999 * n]
+        return cls(ticks, _PER_SECOND[unit or [*fits, "ns"][0]])
+
+    def tick(self, at: float | str | date | datetime) -> float:
+        """Translate a moment into a number that compares with `ticks`."""
+        moment = _moment(at)
+        if not isinstance(moment, datetime):
+            if self.zone is None:
+                return moment
+            raise UsageError(f"times are dates here, so `at` must be a date too; found {at!r}")
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=ZoneInfo(self.zone) if self.zone else UTC)
+        microseconds = (moment - _EPOCH) // timedelta(microseconds=1)
+        ticks, rest = divmod(microseconds * self.per_second, 10**6)
+        return ticks + rest / 10**6 if rest else ticks
+
+    def start_of_last(self, ratio: float) -> float:
+        """Find the time of the first of the last ⌊ratio · n + 1/2⌋ interactions, at least one."""
+        n = len(self.ticks)
+        first = n - max(int(share_of(ratio, n)), 1)
+        return np.partition(self.ticks, first)[first].item() if n else 0
+
+    def dates(self, tick: float) -> bool:
+        """Tell whether a tick is a date: a number from 1973 to 9999 is taken for one."""
+        return self.zone is not None or 10**8 <= tick / self.per_second <= _YEAR_9999
+
+    def say(self, tick: float) -> str:
+        """Write a time as a person reads it."""
+        if not self.dates(tick):
+            return f"{tick}"
+        zone = ZoneInfo(self.zone) if self.zone else UTC
+        moment = (_EPOCH + timedelta(seconds=tick / self.per_second)).astimezone(zone)
+        text = f"{moment:%Y-%m-%d %H:%M:%S}"
+        return f"{text} UTC ({tick})" if self.zone is None else f"{text} {self.zone}".rstrip()
+
+
+def _typed(time: pl.Series) -> pl.Series:
+    """Read times that are text: whole numbers, or ISO 8601; dates become datetimes."""
+    if time.dtype == pl.String:
+        numbers = time.cast(pl.Int64, strict=False)
+        if numbers.null_count() == time.null_count():
+            return numbers
+        if time.str.contains(r"^\d{4}-\d\d-\d\d").all():
+            with suppress(pl.exceptions.PolarsError):
+                return time.str.to_datetime(time_unit="us")
+    return time.cast(pl.Datetime("ms")) if time.dtype == pl.Date else time
+
+
+def _moment(at: float | str | date | datetime) -> float | datetime:
+    """Read a moment: a datetime, or a number that has the unit of the time column."""
+    moment: Any = at
+    if isinstance(at, str):
+        for read in (datetime.fromisoformat, int, float):
+            with suppress(ValueError):
+                moment = read(at)
+                break
+    if isinstance(moment, datetime):
+        return moment
+    if isinstance(moment, date):
+        return datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 - the column's zone
+    number = isinstance(moment, int | float | np.number) and not isinstance(moment, bool)
+    if not number or not math.isfinite(moment):
+        raise UsageError(f"`at` must be a date, an ISO 8601 string or a number; found {at!r}")
+    finite: float = moment.item() if isinstance(moment, np.number) else moment
+    return finite

@@ -1,0 +1,132 @@
+"""From an order of the items to the list of each user, without what the user has seen.
+
+A user gets the first `k` items of the order that the user has not seen. It is enough to know at
+which places of the order the seen items stand: `_unseen` turns these into the places of the unseen
+ones, and nothing of the size users × items is ever made.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rankmeter._chance import Shuffle, draws
+from rankmeter._ingest._ids import ids
+from rankmeter._options import whole
+from rankmeter.errors import IdTypeError, UsageError
+
+__all__ = ["recommend"]
+
+
+def recommend(
+    frame: pl.DataFrame,
+    scores: pl.DataFrame,
+    *,
+    k: int,
+    users: Any,
+    exclude_seen: bool,
+    seed: int | None = None,
+) -> pl.DataFrame:
+    """List the first `k` unseen items of each user, in an order of the user's own if seeded."""
+    whole("k", k, least=1)
+    best = scores.sort("score", "item", descending=[True, False])
+    items, score = best["item"], best["score"].cast(pl.Float64)
+    audience = _audience(frame["user"], users)
+    shuffle = None if seed is None else Shuffle(len(items), draws(seed, audience))
+    user, place = _seen(frame if exclude_seen else frame.clear(), audience, items)
+    if shuffle:
+        place = shuffle.place_of(place, user)
+    by_user = np.lexsort((place, user))
+    user, place = user[by_user], place[by_user]
+    k = min(k, len(items))
+    lists = []
+    for start in range(0, len(audience), step := max(_BLOCK // k, 1)):
+        stop = min(start + step, len(audience))
+        block = slice(*np.searchsorted(user, (start, stop)))
+        unseen = _unseen(user[block] - start, place[block], shape=(stop - start, k))
+        row, column = np.nonzero(unseen < len(items))
+        at = unseen[row, column]
+        item = shuffle.item_at(at, row + start) if shuffle else at
+        lists.append(
+            pl.DataFrame(
+                {
+                    "user": audience.gather(row + start),
+                    "item": items.gather(item),
+                    "score": score.gather(at),
+                    "rank": column + 1,
+                }
+            )
+        )
+    return pl.concat(lists)
+
+
+_BLOCK = 4_000_000  # list cells in work at a time: a few hundred megabytes
+
+
+def _audience(known: pl.Series, users: Any) -> pl.Series:
+    """Find whom to recommend to: each user once, ascending, of the type in train."""
+    if users is None:
+        return known.unique().sort()
+    listed = users.tolist() if hasattr(users, "tolist") else users
+    asked = ids(
+        listed if isinstance(users, pl.Series) else list(listed), "user", "users=", Counter()
+    )
+    fitting = asked
+    if asked.dtype != known.dtype and pl.String not in (asked.dtype, known.dtype):
+        fitting = asked.cast(known.dtype, strict=False)
+    if fitting.dtype != known.dtype or fitting.null_count():
+        raise IdTypeError(
+            f"users= has {asked.dtype} ids such as {asked.first()!r}, train has {known.dtype} ids "
+            f"such as {known.first()!r}: convert one of them"
+        )
+    if asked.is_empty():
+        raise UsageError("users= is empty: leave it out to recommend to everyone in train")
+    return fitting.unique().sort()
+
+
+def _seen(
+    frame: pl.DataFrame, audience: pl.Series, items: pl.Series
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number the pairs of user and item in train by their places in `audience` and `items`."""
+    pairs = frame.select("user", "item").unique()
+    for name, column in (("user", audience), ("item", items)):
+        numbered = column.alias(name).to_frame().with_row_index(f"{name}_number")
+        pairs = pairs.join(numbered, on=name)
+    user, item = (pairs[f"{name}_number"].to_numpy().astype(np.int64) for name in ("user", "item"))
+    return user, item
+
+
+def _unseen(
+    user: NDArray[np.int64], place: NDArray[np.int64], *, shape: tuple[int, int]
+) -> NDArray[np.int64]:
+    """Find the first places that a user has not seen.
+
+    Parameters
+    ----------
+    user, place : int64 of shape (n_seen,)
+        Places seen, sorted by user and place.
+    shape : tuple of int
+        Users, and places wanted.
+
+    Returns
+    -------
+    int64 of shape `shape`
+        Ascending in each row.
+
+    Notes
+    -----
+    If b unseen places stand before a seen one, it moves the unseen places from the b-th on (the
+    first is the 0th) up by one.
+    """
+    n_users, k = shape
+    nth = np.arange(len(user)) - np.searchsorted(user, user)
+    before = place - nth
+    matters = before < k
+    cell = user[matters] * k + before[matters]
+    moved = np.bincount(cell, minlength=n_users * k).reshape(shape)
+    places: NDArray[np.int64] = np.arange(k) + moved.cumsum(axis=1)
+    return places
