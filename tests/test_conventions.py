@@ -44,6 +44,8 @@ class TestProfiles:
         for theirs, ours in load_convention(name).names.items():
             spelling, _, chosen = ours.partition(" with ")
             choices = dict(choice.split("=", 1) for choice in chosen.split(", ") if chosen)
+            if choices.get("depth") == "k":
+                choices["depth"] = 10
             (metric,) = parse_metrics(spelling)
             missing = {n: 1 for n, o in metric.spec.options.items() if o.required}
             asked = metric(**missing | dict(metric.options))
@@ -63,7 +65,7 @@ class TestProfiles:
                 assert followed.switches().items() >= bug["choices"].items()
         for deviation in convention.deviations:
             assert deviation["why"]
-            assert deviation.keys() <= {"why", "names", "cases", "values", "decimals"}
+            assert deviation.keys() <= {"why", "names", "cases", "values", "decimals", "absent"}
             assert set(deviation.get("values", ())) <= {"mean", "per_user"}
 
 
@@ -122,4 +124,4 @@ class TestChoices:
     def test_users_may_need_something_relevant_or_a_hit(self, choice, users):
         """Also for a count, which is defined for everybody."""
         rankings = {"ann": ["a"], "bob": ["x"], "eve": ["d"]}
-        assert rm.evaluate(rankings, self.TRUTH, "n_ranked", users=choice)["n_ranked"].n == users
+        assert rm.evaluate(rankings, self.TRUTH, "n_hits", users=choice)["n_hits"].n == users

@@ -109,7 +109,7 @@ def evaluate(
         ``one``, ``nan`` (which makes the mean NaN too), ``raise``.
     users : str, optional
         Average ``all`` of them (default), or only those with anything ``relevant`` in the truth,
-        or with a ``hit`` in the ranking.
+        or with a ``hit``, whose value is above 0.
     empty : str, optional
         A user whose ranking is an empty list: ``score`` it (default) or ``skip``.
     empty_truth : str, optional

@@ -107,7 +107,7 @@ class Averaging:
         ``skip``, ``zero``, ``one``, ``nan`` (which makes the mean NaN too), ``raise``.
     users : str
         ``all`` of those; only those with anything ``relevant`` in the truth, also for metrics that
-        are defined without; only those with a ``hit`` in the ranking.
+        are defined without; only those with a ``hit``, whose value is above 0.
     empty : str
         A user whose ranking is empty: ``score`` it or ``skip`` the user.
     empty_truth : str

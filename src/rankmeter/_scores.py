@@ -57,8 +57,8 @@ class Scores:
         Whether truth and rankings name the user.
     has_truth : bool array of shape (n_users,)
         Whether the truth judges any item of the user.
-    has_hit, has_relevant : mappings of str to bool array of shape (n_users,)
-        By label: whether the ranking, the truth holds anything relevant at all.
+    has_relevant : mapping of str to bool array of shape (n_users,)
+        By label: whether the truth holds anything relevant.
     n_ranked : mapping of str to int64 array of shape (n_users,)
         By label: how many items the ranking holds.
     counts : mapping of str to int
@@ -70,7 +70,6 @@ class Scores:
     in_truth: BoolArray
     in_rankings: BoolArray
     has_truth: BoolArray
-    has_hit: Mapping[str, BoolArray]
     has_relevant: Mapping[str, BoolArray]
     n_ranked: Mapping[str, npt.NDArray[np.int64]]
     counts: Mapping[str, int]
@@ -110,7 +109,6 @@ class Scores:
             join(lambda p: p.in_truth),
             join(lambda p: p.in_rankings),
             join(lambda p: p.has_truth),
-            {label: join(lambda p, label=label: p.has_hit[label]) for label in labels},  # type: ignore[misc]
             {label: join(lambda p, label=label: p.has_relevant[label]) for label in labels},  # type: ignore[misc]
             {label: join(lambda p, label=label: p.n_ranked[label]) for label in labels},  # type: ignore[misc]
             {name: sum(part.counts.get(name, 0) for part in parts) for name in names},
@@ -156,7 +154,7 @@ class Scores:
         if choices.users == "relevant":
             chosen &= self.has_relevant[entry.label]
         if choices.users == "hit":
-            chosen &= self.has_hit[entry.label]
+            chosen &= values > 0
         undefined = chosen & np.isnan(values)
         if choices.undefined == "raise" and undefined.any():
             what = "have no defined value (nothing relevant in their truth, or nothing found)"
@@ -194,7 +192,6 @@ def score(plan: Plan, align: Callable[[Alignment], Aligned]) -> Scores:
     UsageError, DataError
     """
     values: dict[str, FloatArray] = {}
-    has_hit: dict[str, BoolArray] = {}
     has_relevant: dict[str, BoolArray] = {}
     n_ranked: dict[str, npt.NDArray[np.int64]] = {}
     counts: dict[str, int] = {}
@@ -208,10 +205,8 @@ def score(plan: Plan, align: Callable[[Alignment], Aligned]) -> Scores:
             counts.get("users_without_relevant", 0),
             int((aligned.in_truth & (aligned.hits.n_relevant == 0)).sum()),
         )
-        hit = np.diff(aligned.hits.offsets) > 0
         for entry in entries:
             values[entry.label] = _evaluate(entry, aligned)
-            has_hit[entry.label] = hit
             has_relevant[entry.label] = aligned.hits.n_relevant > 0
             n_ranked[entry.label] = aligned.hits.n_ranked
     assert first is not None
@@ -225,7 +220,6 @@ def score(plan: Plan, align: Callable[[Alignment], Aligned]) -> Scores:
         first.in_truth,
         first.in_rankings,
         first.has_truth,
-        {label: has_hit[label] for label in order},
         {label: has_relevant[label] for label in order},
         {label: n_ranked[label] for label in order},
         counts,

@@ -25,6 +25,9 @@ GOLDENS = Path(__file__).parent / "goldens"
 SINGLE_PRECISION = {"torchmetrics", "recbole", "merlin", "tf_ranking", "pykeen"}
 # Their threshold is part of a metric's name: a name without it has none.
 NAMED_THRESHOLD = {"ir_measures", "ranx"}
+# They were given the items of integer_ids as numbers.
+NUMBERS = {"lenskit", "recommenders", "rectools", "replay", "implicit", "recbole", "recpack", "cornac"}
+NUMBERS |= {"merlin", "transformers4rec"}
 CASES = {case["name"]: case for case in inputs.CASES}
 TOOLS = [name for name in convention_names() if load_convention(name).golden]
 
@@ -77,6 +80,8 @@ def spelled(name, convention):
     _, ours, left = max(fits, key=lambda fit: fit[0])
     ours, _, chosen = ours.partition(" with ")
     choices = dict(choice.split("=", 1) for choice in chosen.split(", ") if chosen)
+    if choices.get("depth") == "k":
+        choices["depth"], at = int(k), ""
     for option in sorted(left):
         choices |= convention.options[option]
     return (f"{ours}@{k}" if at else ours), choices
@@ -118,7 +123,7 @@ def compare(tool):
     convention = load_convention(tool)
     found: dict[str, Agreement] = {}
     for name, recorded in golden(tool)["cases"].items():
-        case = CASES[name]
+        case = inputs.with_typed_items(CASES[name]) if tool in NUMBERS else CASES[name]
         for metric, answer in recorded.get("metrics", {}).items():
             tolerance = 1e-6 if tool in SINGLE_PRECISION else 1e-9
             ours = spelled(metric, convention)
@@ -126,7 +131,11 @@ def compare(tool):
                 if "decimals" in deviation:
                     # The tool rounds; the last digit may fall either way.
                     tolerance = 0.500001 * 10 ** -deviation["decimals"]
-                else:
+                elif "absent" in deviation and "per_user" in answer:
+                    known = {u: v for u, v in answer["per_user"].items() if v != "nan"}
+                    everybody = {u: deviation["absent"] for u, at in case["rankings"].items() if at}
+                    answer = answer | {"per_user": everybody | known}
+                elif "absent" not in deviation:
                     left_out = deviation.get("values", ["mean", "per_user"])
                     answer = {kind: v for kind, v in answer.items() if kind not in left_out}
             if ours is None or not answer or "refused" in answer:
