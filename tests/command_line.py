@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -67,7 +68,9 @@ class Ended:
 
 def rankmeter(*args, stdin=None):
     """Run a command line in this process."""
-    done = CliRunner().invoke(main, [str(arg) for arg in args], input=stdin)
+    # Before click 8.2 the two streams are kept apart only on request.
+    apart = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
+    done = CliRunner(**apart).invoke(main, [str(arg) for arg in args], input=stdin)
     if not isinstance(done.exception, SystemExit | None):
         raise done.exception
     return Ended(done.exit_code, done.stdout, done.stderr)
