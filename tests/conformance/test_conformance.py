@@ -26,7 +26,16 @@ SINGLE_PRECISION = {"torchmetrics", "recbole", "merlin", "tf_ranking", "pykeen"}
 # Their threshold is part of a metric's name: a name without it has none.
 NAMED_THRESHOLD = {"ir_measures", "ranx"}
 # They were given the items of integer_ids as numbers.
-NUMBERS = {"lenskit", "recommenders", "rectools", "replay", "implicit", "recbole", "recpack", "cornac"}
+NUMBERS = {
+    "lenskit",
+    "recommenders",
+    "rectools",
+    "replay",
+    "implicit",
+    "recbole",
+    "recpack",
+    "cornac",
+}
 NUMBERS |= {"merlin", "transformers4rec"}
 CASES = {case["name"]: case for case in inputs.CASES}
 TOOLS = [name for name in convention_names() if load_convention(name).golden]

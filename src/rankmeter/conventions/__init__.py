@@ -24,6 +24,7 @@ A file states, with its sources, only what differs from the convention ``rankmet
     "NDCG" = "ndcg"
     "NDCG[gain=rating]" = "ndcg(gain=linear)"
     "gm_map" = "ap with aggregate=geometric"
+    "get_bpref" = "bpref with depth=k"         # its cutoff cuts the ranking
 
     [options]                     # an option of the tool → choices here, whatever the metric
     "missing=skip" = { missing = "skip" }
@@ -39,6 +40,7 @@ A file states, with its sources, only what differs from the convention ``rankmet
     cases = ["ties"]              # the shared inputs on which it shows
     values = ["per_user"]         # where only these, or only the "mean", differ
     decimals = 4                  # where it only rounds
+    absent = 0                    # where it only names no user of this value
 """
 
 from __future__ import annotations
@@ -85,7 +87,7 @@ class Convention:
         Outright bugs of the tool: ``why``, ``metrics``, ``choices``.
     deviations : tuple of mapping
         Where the profile does not follow the tool: ``why``, ``names``, ``cases``,
-        ``values``, ``decimals``.
+        ``values``, ``decimals``, ``absent``.
     """
 
     name: str
