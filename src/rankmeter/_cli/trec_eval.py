@@ -98,8 +98,9 @@ command = Command(
     ],
     topics={
         "Measures": {
-            **dict.fromkeys(NICKNAMES, "several measures"),
-            "others": ", ".join(MEASURES),
+            **{name: ", ".join(names) for name, names in NICKNAMES.items() if name != "all_trec"},
+            "all_trec": "all of the following but dcg, ideal_dcg and yaap",
+            "": ", ".join(MEASURES),
         }
     },
     example="rankmeter trec_eval -q -m map -m P.5,10 qrels.txt run.txt",
