@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -85,26 +85,7 @@ def report(
         judged_only=judged_only,
         n_items=n_items,
     )
-    columns: list[list[str]] = []
-    totals: list[str] = []
-    for name, given in chosen.items():
-        measure = MEASURES[name]
-        if measure is None:
-            totals.append(_line(name, "all", run_id if name == "runid" else str(len(topics.names))))
-            continue
-        for label, values in measure.values(name, given, topics):
-            if complete:
-                _clear(label, values, topics)
-            if measure.aggregate != "geometric":
-                shown = map(_formatter(measure), values)
-                columns.append(
-                    [_line(label, *pair) for pair in zip(topics.names, shown, strict=True)]
-                )
-            if isinstance(values, np.ndarray):
-                total = _aggregate(values, measure.aggregate)
-                if label == "num_rel" and complete:
-                    total = topics.n_above_zero  # it forgets the level here
-                totals.append(_line(label, "all", _formatter(measure)(total)))
+    columns, totals = _table(topics, chosen, run_id, complete=complete)
     stop = len(topics.names) if complete or not topics.missing.any() else topics.missing.argmax()
     if per_topic:
         for i in range(stop):
@@ -117,6 +98,32 @@ def report(
         )
     if summary:
         yield from totals
+
+
+def _table(
+    topics: Topics, chosen: Mapping[str, str | None], run_id: str, *, complete: bool
+) -> tuple[list[list[str]], list[str]]:
+    """The lines of each measure for every topic, and those for all topics together."""
+    columns: list[list[str]] = []
+    totals: list[str] = []
+    for name, given in chosen.items():
+        measure = MEASURES[name]
+        if measure is None:
+            totals.append(_line(name, "all", run_id if name == "runid" else str(len(topics.names))))
+            continue
+        show = _formatter(measure)
+        for label, values in measure.values(name, given, topics):
+            if complete:
+                _clear(label, values, topics)
+            if measure.aggregate != "geometric":
+                pairs = zip(topics.names, map(show, values), strict=True)
+                columns.append([_line(label, topic, value) for topic, value in pairs])
+            if isinstance(values, np.ndarray):
+                # With -c it forgets the level of relevance where it adds up relevant documents.
+                forgets = label == "num_rel" and complete
+                total = topics.n_above_zero if forgets else _aggregate(values, measure.aggregate)
+                totals.append(_line(label, "all", show(total)))
+    return columns, totals
 
 
 def _line(name: str, topic: str, value: str) -> str:
