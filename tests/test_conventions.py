@@ -23,7 +23,7 @@ class TestProfiles:
         assert convention.title
         assert convention.sources
         assert convention.notes
-        assert convention.takes in {"scores", "mappings", "lists"}
+        assert convention.takes in {"scores", "mappings", "lists", "triples"}
         assert name == "rankmeter" or convention.version
 
     def test_choices_exist_and_have_permitted_values(self, name):
@@ -125,3 +125,27 @@ class TestChoices:
         """Also for a count, which is defined for everybody."""
         rankings = {"ann": ["a"], "bob": ["x"], "eve": ["d"]}
         assert rm.evaluate(rankings, self.TRUTH, "n_hits", users=choice)["n_hits"].n == users
+
+    def test_shares_may_be_pooled(self):
+        """All hits over all that could be hits: 1 + 1 of min(2, 2) + min(2, 1)."""
+        rankings = {"ann": ["a", "x"], "bob": ["c", "x"]}
+        result = rm.evaluate(
+            rankings, self.TRUTH, ["recall@2", "precision@2"], aggregate="micro", empty_truth="skip"
+        )
+        assert result["recall@2"].mean == pytest.approx(2 / 3)
+        assert result["precision@2"].mean == 2 / 4
+        assert result.per_user["recall@2"].to_list() == [0.5, 1.0]
+        with pytest.raises(rm.errors.UsageError, match="rr cannot be pooled.*precision"):
+            rm.evaluate(rankings, self.TRUTH, "rr", aggregate="micro")
+
+    def test_the_interval_of_a_pooled_share_is_that_of_the_mean_where_all_count_alike(self):
+        rankings = {user: [user, "x"] if user < 5 else ["x"] for user in range(9)}
+        truth = {user: {user, "y"} for user in range(9)}
+        rankings = {user: list(map(str, items)) for user, items in rankings.items()}
+        truth = {user: set(map(str, items)) for user, items in truth.items()}
+        mean, micro = (
+            rm.evaluate(rankings, truth, "recall", aggregate=how)["recall"]
+            for how in ("mean", "micro")
+        )
+        assert micro.mean == pytest.approx(mean.mean)
+        assert micro.interval == pytest.approx(mean.interval)

@@ -22,7 +22,7 @@ import rankmeter as rm
 from rankmeter.conventions import convention_names, load_convention
 
 GOLDENS = Path(__file__).parent / "goldens"
-SINGLE_PRECISION = {"torchmetrics", "recbole", "merlin", "tf_ranking", "pykeen"}
+SINGLE_PRECISION = {"torchmetrics", "recbole", "merlin", "tf_ranking", "pykeen", "libkge", "ogb"}
 # Their threshold is part of a metric's name: a name without it has none.
 NAMED_THRESHOLD = {"ir_measures", "ranx"}
 # They were given the items of integer_ids as numbers.
@@ -60,6 +60,21 @@ def rankings_of(case, takes):
     return {user: dict(map(tuple, listed)) for user, listed in case["rankings"].items()}
 
 
+def triples(case, *, filtered):
+    """Each true item as a query of its own, whose candidates leave out the user's other ones.
+
+    The rankings and the truth of link prediction; raw, the other true items stay candidates.
+    """
+    rankings, truth = {}, {}
+    for user, listed in case["rankings"].items():
+        true = set(inputs.relevant_items(case, user))
+        for item in true:
+            out = true - {item} if filtered else set()
+            rankings[f"{user}/{item}"] = {i: score for i, score in listed if i not in out}
+            truth[f"{user}/{item}"] = {item}
+    return rankings, truth
+
+
 def threshold(case):
     rule = case["relevant"]
     return f">{rule['above']}" if "above" in rule else f">={rule['at_least']}"
@@ -76,8 +91,8 @@ def spelled(name, convention):
     profile's names with this base the one with most of the options is meant; the others must stand
     under its options.
     """
-    head, at, k = name.rpartition("@")
     base, options = parts(name)
+    _, at, k = name.rpartition("@") if re.search(r"@[\d.]+$", name) else (name, "", "")
     fits = []
     for theirs, ours in convention.names.items():
         known, wanted = parts(theirs)
@@ -151,19 +166,26 @@ def compare(tool):
                 continue
             base = metric.rpartition("@")[0] or metric
             agreement = found.setdefault(base, Agreement())
-            # An option of this name says that a tool of lists was given scores.
-            takes = "mappings" if "scores" in parts(metric)[1] else convention.takes
-            result = evaluate(case, convention, takes, *ours)
+            fed = given(case, convention, parts(metric)[1])
+            result = evaluate(case, convention, fed, *ours)
             one_case(result, answer, tolerance, agreement, f"{name} {metric}")
     return found
 
 
-def evaluate(case, convention, takes, metric, choices):
+def given(case, convention, options):
+    """Rankings and truth as the tool was given them under these options."""
+    if convention.takes == "triples":
+        return triples(case, filtered="filtered" in options)
+    # An option of this name says that a tool of lists was given scores.
+    takes = "mappings" if "scores" in options else convention.takes
+    return rankings_of(case, takes), case["truth"]
+
+
+def evaluate(case, convention, fed, metric, choices):
     """The case as the tool's convention has it, the case's own threshold included."""
     relevant = None if convention.name in NAMED_THRESHOLD else threshold(case)
     return rm.evaluate(
-        rankings_of(case, takes),
-        case["truth"],
+        *fed,
         metric,
         like=convention.name,
         bugs=True,

@@ -8,7 +8,7 @@ A file states, with its sources, only what differs from the convention ``rankmet
     title = "LensKit"
     version = "2025.8.1"
     golden = "lenskit"            # tests/conformance/goldens/lenskit.json
-    takes = "lists"               # lists in order; else "mappings" from item to score, or "scores"
+    takes = "lists"               # lists in order; else "mappings", "scores", "triples"
     sources = ["…"]
     notes = ["…"]
 
@@ -78,7 +78,8 @@ class Convention:
         Name of the recording of the tool's answers that the profile is held against; may be empty.
     takes : str
         What the tool is given: rows with ``scores``, in which an item may stand twice;
-        ``mappings`` from item to score; or ``lists`` in order.
+        ``mappings`` from item to score; ``lists`` in order; or ``triples``, each with the scores
+        of its candidates: every true item is a user of its own.
     names : mapping of str to str
         Metric by the tool's own spelling of it, and after ``with`` the choices that go along.
     options : mapping of str to mapping
