@@ -46,7 +46,7 @@ def evaluate(
     users: Literal["all", "relevant", "hit"] | None = None,
     empty: Literal["score", "skip"] | None = None,
     empty_truth: Literal["score", "skip"] | None = None,
-    aggregate: Literal["mean", "geometric", "sum"] | None = None,
+    aggregate: Literal["mean", "geometric", "sum", "micro"] | None = None,
     no_overlap: Literal["error", "allow"] | None = None,
     n_items: int | None = None,
     confidence: float = 0.95,
@@ -116,7 +116,7 @@ def evaluate(
         A user whose truth is empty: ``score`` it (default; it is undefined) or ``skip``.
     aggregate : str, optional
         What becomes of the users' values: the ``mean`` (default), the ``geometric`` mean, the
-        ``sum``.
+        ``sum``, or ``micro``: of precision and recall, all hits over all that could be.
     no_overlap : str, optional
         Two sides without any user or item in common: ``error`` (default) or ``allow``.
     n_items : int, optional

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from rankmeter.conventions import Convention, load_convention
 from rankmeter.errors import UsageError
-from rankmeter.metrics import Metric, Spec, parse_metrics
+from rankmeter.metrics import METRICS, Metric, Spec, parse_metrics
 
 __all__ = ["Alignment", "Averaging", "MetricPlan", "Plan", "resolve"]
 
@@ -115,7 +115,8 @@ class Averaging:
         the user, whom files of rows cannot even name.
     aggregate : str
         What becomes of their values: the ``mean``, the ``geometric`` mean (of values raised to
-        at least 0.00001, as trec_eval does, so that one 0 is not all), or the ``sum``.
+        at least 0.00001, as trec_eval does, so that one 0 is not all), the ``sum``, or, for
+        shares, ``micro``: the hits of all users over the sum of what they are divided by.
     """
 
     missing: Literal["zero", "skip", "raise"] = "zero"
@@ -124,7 +125,7 @@ class Averaging:
     users: Literal["all", "relevant", "hit"] = "all"
     empty: Literal["score", "skip"] = "score"
     empty_truth: Literal["score", "skip"] = "score"
-    aggregate: Literal["mean", "geometric", "sum"] = "mean"
+    aggregate: Literal["mean", "geometric", "sum", "micro"] = "mean"
 
 
 @dataclass(frozen=True)
@@ -335,6 +336,9 @@ def _resolve_metric(
     if alignment.depth is not None and alignment.ties == "expected":
         raise UsageError("depth cuts rankings at one rank, which open ties (ties='expected') lack")
     averaging = _build(Averaging, switches)
+    if averaging.aggregate == "micro" and spec.whole is None:
+        shares = ", ".join(name for name, known in METRICS.items() if known.whole)
+        raise UsageError(f"{wanted} cannot be pooled (aggregate='micro'): only {shares} can")
     resolved = Metric(wanted.name, wanted.k)(**options)
     return MetricPlan(wanted.label or str(wanted), resolved, alignment, averaging)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,12 +35,25 @@ class Averaged:
         Users for whom the metric was undefined, whatever they then counted as.
     missing : int
         Users with truth but without a ranking, whatever they counted as.
+    weights : float64 array of shape (n,), optional
+        How much each value counts; without it all count alike.
     """
 
     values: FloatArray
     users: npt.NDArray[np.int64]
     undefined: int
     missing: int
+    weights: FloatArray | None = None
+
+    def only(self, chosen: BoolArray) -> Averaged:
+        """The part of some users, given as a mask over all rows of `Scores.users`."""
+        inside = chosen[self.users]
+        return replace(
+            self,
+            values=self.values[inside],
+            users=self.users[inside],
+            weights=None if self.weights is None else self.weights[inside],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +74,8 @@ class Scores:
         By label: whether the truth holds anything relevant.
     n_ranked : mapping of str to int64 array of shape (n_users,)
         By label: how many items the ranking holds.
+    weights : mapping of str to float64 array of shape (n_users,)
+        By label, of the metrics that are pooled: what each user's hits are divided by.
     counts : mapping of str to int
         Facts about the data that add up over blocks.
     """
@@ -72,6 +87,7 @@ class Scores:
     has_truth: BoolArray
     has_relevant: Mapping[str, BoolArray]
     n_ranked: Mapping[str, npt.NDArray[np.int64]]
+    weights: Mapping[str, FloatArray]
     counts: Mapping[str, int]
 
     @classmethod
@@ -111,6 +127,7 @@ class Scores:
             join(lambda p: p.has_truth),
             {label: join(lambda p, label=label: p.has_relevant[label]) for label in labels},  # type: ignore[misc]
             {label: join(lambda p, label=label: p.n_ranked[label]) for label in labels},  # type: ignore[misc]
+            {label: join(lambda p, label=label: p.weights[label]) for label in parts[0].weights},  # type: ignore[misc]
             {name: sum(part.counts.get(name, 0) for part in parts) for name in names},
         )
 
@@ -164,7 +181,8 @@ class Scores:
         else:
             values[undefined] = {"zero": 0.0, "one": 1.0, "nan": np.nan}[choices.undefined]
         rows = np.flatnonzero(chosen)
-        return Averaged(values[rows], rows, int(undefined.sum()), int(missing.sum()))
+        weights = self.weights[entry.label][rows] if entry.label in self.weights else None
+        return Averaged(values[rows], rows, int(undefined.sum()), int(missing.sum()), weights)
 
     def _refusal(self, entry: MetricPlan, name: str, mask: BoolArray, what: str) -> str:
         examples = ", ".join(repr(user) for user in self.users.filter(mask).head(3))
@@ -194,6 +212,7 @@ def score(plan: Plan, align: Callable[[Alignment], Aligned]) -> Scores:
     values: dict[str, FloatArray] = {}
     has_relevant: dict[str, BoolArray] = {}
     n_ranked: dict[str, npt.NDArray[np.int64]] = {}
+    weights: dict[str, FloatArray] = {}
     counts: dict[str, int] = {}
     first: Aligned | None = None
     for alignment, entries in plan.alignments().items():
@@ -206,7 +225,10 @@ def score(plan: Plan, align: Callable[[Alignment], Aligned]) -> Scores:
             int((aligned.in_truth & (aligned.hits.n_relevant == 0)).sum()),
         )
         for entry in entries:
-            values[entry.label] = _evaluate(entry, aligned)
+            values[entry.label] = _evaluate(entry, aligned, entry.spec.function)
+            if entry.averaging.aggregate == "micro" and entry.spec.whole is not None:
+                whole = _evaluate(entry, aligned, entry.spec.whole)
+                weights[entry.label] = whole.astype(np.float64)
             has_relevant[entry.label] = aligned.hits.n_relevant > 0
             n_ranked[entry.label] = aligned.hits.n_ranked
     assert first is not None
@@ -222,13 +244,16 @@ def score(plan: Plan, align: Callable[[Alignment], Aligned]) -> Scores:
         first.has_truth,
         {label: has_relevant[label] for label in order},
         {label: n_ranked[label] for label in order},
+        weights,
         counts,
     )
 
 
-def _evaluate(entry: MetricPlan, aligned: Aligned) -> FloatArray:
+def _evaluate(
+    entry: MetricPlan, aligned: Aligned, what: Callable[..., npt.NDArray[Any]]
+) -> npt.NDArray[Any]:
     metric = entry.metric
-    function = functools.partial(entry.spec.function, aligned.hits, **dict(metric.options))
+    function = functools.partial(what, aligned.hits, **dict(metric.options))
     try:
         return function(metric.k) if entry.spec.cutoff else function()
     except UsageError as error:

@@ -6,7 +6,7 @@ import html
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -144,13 +144,7 @@ class Summary(Mapping[str, Estimate]):
         rows = []
         for segment, mask in segments_of(segments, self.scores.users).items():
             for entry in self.plan.metrics:
-                everyone = self.scores.averaged(entry)
-                inside = mask[everyone.users]
-                part = replace(
-                    everyone,
-                    values=everyone.values[inside],  # noqa: PD011 - not a frame
-                    users=everyone.users[inside],
-                )
+                part = self.scores.averaged(entry).only(mask)
                 e = estimate(entry, part, self.confidence)
                 rows.append((segment, e.label, e.mean, e.low, e.high, e.std, e.n))
         names = ["segment", "metric", "mean", "low", "high", "std", "n_users"]
@@ -235,7 +229,7 @@ class Summary(Mapping[str, Estimate]):
                      "duplicate_judgements_merged"):  # fmt: skip
             if counts.get(name):
                 notes.append(f"{name.replace('_', ' ')}: {counts[name]:,}")  # noqa: PERF401
-        named = {"geometric": "geometric mean", "sum": "sum"}
+        named = {"geometric": "geometric mean", "sum": "sum", "micro": "pooled share"}
         notes.extend(
             f"{entry.label}: {named[entry.averaging.aggregate]} in place of mean"
             for entry in self.plan.metrics
@@ -299,11 +293,25 @@ def estimate(entry: MetricPlan, averaged: Averaged, confidence: float) -> Estima
     Estimate
     """
     values = averaged.values  # noqa: PD011 - not a frame
+    if averaged.weights is not None:
+        values = _linearised(values, averaged.weights)
     mean, low, high = _aggregate(values, entry.averaging.aggregate, confidence)
     std = float(values.std(ddof=1)) if values.size > 1 else math.nan
     return Estimate(
         entry.label, mean, low, high, std, values.size, averaged.undefined, averaged.missing
     )
+
+
+def _linearised(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Values whose plain mean is the weighted mean, and whose spread is its own to first order.
+
+    The usual linearisation of a ratio of two means: Cochran, Sampling Techniques, 3rd ed., ch. 6.
+    """
+    whole = float(weights.sum())
+    if whole == 0:
+        return np.full(values.size, np.nan)
+    mean = float(weights @ values) / whole
+    return mean + weights * (values - mean) * (values.size / whole)
 
 
 def _aggregate(values: FloatArray, how: str, confidence: float) -> tuple[float, float, float]:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rankmeter._hits import FloatArray, Hits
+from rankmeter._hits import FloatArray, Hits, IntArray
 
 __all__ = ["METRICS", "SYNONYMS", "MetricFunction", "Option", "Spec", "register"]
 
@@ -76,6 +76,8 @@ class Spec:
         Whether it looks at items judged as not relevant.
     at : str
         The option that a number after ``@`` means, for a metric without cutoff.
+    whole : callable, optional
+        Of a metric that is a share: what its hits are divided by, called as `function` is.
     options : mapping of str to Option
     """
 
@@ -89,6 +91,7 @@ class Spec:
     cutoff: bool = True
     needs_judged: bool = False
     at: str = ""
+    whole: Callable[..., IntArray] | None = None
     options: Mapping[str, Option] = field(default_factory=dict)
 
     @property
@@ -114,6 +117,7 @@ def register(
     needs_relevant: bool = True,
     needs_judged: bool = False,
     at: str = "",
+    whole: Callable[..., IntArray] | None = None,
 ) -> Callable[[MetricFunction], MetricFunction]:
     """Make a function from hits to numbers a metric that can be asked for by name.
 
@@ -132,6 +136,9 @@ def register(
         Whether it looks at ``hits.judged``.
     at : str
         The option that a number after ``@`` means, for a metric without cutoff.
+    whole : callable, optional
+        Of a metric that is a share: what its hits are divided by. Without it the metric cannot be
+        pooled over users (``aggregate="micro"``).
     """
 
     def decorate(function: MetricFunction) -> MetricFunction:
@@ -152,6 +159,7 @@ def register(
             cutoff="k" in inspect.signature(function).parameters,
             needs_judged=needs_judged,
             at=at,
+            whole=whole,
             options=_options(function),
         )
         for synonym in synonyms:

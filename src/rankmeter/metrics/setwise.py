@@ -27,16 +27,16 @@ def _found(hits: Hits, k: int | IntArray | None) -> FloatArray:
 
 
 def _precision_denominator(
-    hits: Hits, k: int | None, denominator: PrecisionDenominator
-) -> IntArray | float:
+    hits: Hits, k: int | None = None, *, denominator: PrecisionDenominator
+) -> IntArray:
     if denominator == "relevant":
         return np.minimum(hits.n_relevant, hits.n_ranked if k is None else k)
     if denominator == "ranked" or k is None:
         return _length(hits, k)
-    return float(k)
+    return np.full(hits.n_users, k)
 
 
-@register("Precision", synonyms=("p", "prec"))
+@register("Precision", synonyms=("p", "prec"), whole=_precision_denominator)
 def precision(
     hits: Hits, k: int | None = None, *, denominator: PrecisionDenominator = "k"
 ) -> FloatArray:
@@ -72,10 +72,20 @@ def precision(
     >>> rm.evaluate(ranking, {"u": {1, 6, 9}}, "precision@5")["precision@5"].mean
     0.4
     """
-    return ratio(_found(hits, k), _precision_denominator(hits, k, denominator))
+    return ratio(_found(hits, k), _precision_denominator(hits, k, denominator=denominator))
 
 
-@register("Recall", synonyms=("r", "rec", "sensitivity"))
+def _recall_denominator(
+    hits: Hits, k: int | None = None, *, denominator: Literal["relevant", "min"]
+) -> IntArray:
+    return (
+        hits.n_relevant
+        if denominator == "relevant" or k is None
+        else (np.minimum(hits.n_relevant, k))
+    )
+
+
+@register("Recall", synonyms=("r", "rec", "sensitivity"), whole=_recall_denominator)
 def recall(
     hits: Hits, k: int | None = None, *, denominator: Literal["relevant", "min"] = "relevant"
 ) -> FloatArray:
@@ -109,10 +119,7 @@ def recall(
     >>> round(rm.evaluate(ranking, {"u": {1, 6, 9}}, "recall@5")["recall@5"].mean, 4)
     0.6667
     """
-    whole = hits.n_relevant
-    if denominator == "min" and k is not None:
-        whole = np.minimum(whole, k)
-    return ratio(_found(hits, k), whole)
+    return ratio(_found(hits, k), _recall_denominator(hits, k, denominator=denominator))
 
 
 @register("Hit rate", synonyms=("hr", "hits", "hit", "hit_ratio", "hitrate", "success"))
@@ -212,7 +219,7 @@ def f_beta(
     """
     if beta < 0:
         raise UsageError(f"beta must be 0 or more, got {beta}")
-    whole = beta**2 * hits.n_relevant + _precision_denominator(hits, k, denominator)
+    whole = beta**2 * hits.n_relevant + _precision_denominator(hits, k, denominator=denominator)
     return ratio((1 + beta**2) * _found(hits, k), whole)
 
 
