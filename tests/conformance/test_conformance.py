@@ -22,9 +22,20 @@ import rankmeter as rm
 from rankmeter.conventions import convention_names, load_convention
 
 GOLDENS = Path(__file__).parent / "goldens"
-SINGLE_PRECISION = {"torchmetrics", "recbole", "merlin", "tf_ranking", "pykeen", "libkge", "ogb"}
+SINGLE_PRECISION = {
+    "torchmetrics",
+    "recbole",
+    "merlin",
+    "tf_ranking",
+    "pykeen",
+    "libkge",
+    "ogb",
+    "transformers4rec",
+}
 # Their threshold is part of a metric's name: a name without it has none.
-NAMED_THRESHOLD = {"ir_measures", "ranx"}
+NAMED_THRESHOLD = {"ir_measures", "ranx", "tf_ranking"}
+# Where a tool of graded labels was given labels 0 and 1, by the threshold of the case.
+BINARY_LABELS = {"tf_ranking": {"rated_at_least_4", "rated_above_4", "judged_and_unjudged"}}
 # They were given the items of integer_ids as numbers.
 NUMBERS = {
     "lenskit",
@@ -178,7 +189,10 @@ def given(case, convention, options):
         return triples(case, filtered="filtered" in options)
     # An option of this name says that a tool of lists was given scores.
     takes = "mappings" if "scores" in options else convention.takes
-    return rankings_of(case, takes), case["truth"]
+    truth = case["truth"]
+    if case["name"] in BINARY_LABELS.get(convention.name, ()):
+        truth = {u: dict.fromkeys(inputs.relevant_items(case, u), 1) for u in truth}
+    return rankings_of(case, takes), truth
 
 
 def evaluate(case, convention, fed, metric, choices):
