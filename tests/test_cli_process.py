@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import stat
 import subprocess
@@ -19,8 +18,7 @@ from rankmeter._cli._files import replacing
 
 COMMAND = [sys.executable, "-m", "rankmeter"]
 BOTH = ["evaluate", "recs.csv", "truth.csv"]
-
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes of Unix")
+resource = pytest.importorskip("resource", reason="signals, pipes and limits of Unix")
 
 
 @pytest.fixture
@@ -227,3 +225,51 @@ def test_a_named_pipe_can_be_read(workspace):
     Path("truth.fifo").write_text(TRUTH)
     out, _ = process.communicate(timeout=60)
     assert json.loads(out)["metrics"] == rankmeter(*BOTH, "--json").json["metrics"]
+
+
+# -- terminals --------------------------------------------------------------------------------
+
+
+def on_terminal(code):
+    """What a program writes whose streams are a terminal."""
+    spawn = "import pty, sys; pty.spawn([sys.executable, '-c', sys.argv[1]])"
+    done = subprocess.run(
+        [sys.executable, "-c", spawn, code],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    return done.stdout.decode()
+
+
+WORK = """
+import time
+from rankmeter._cli import _terminal
+_terminal._PATIENCE = {patience}
+with _terminal.working("evaluating"):
+    time.sleep({seconds})
+_terminal.note("done")
+"""
+
+
+def test_long_work_shows_on_a_terminal_that_it_goes_on():
+    assert "evaluating" in on_terminal(WORK.format(patience=0.01, seconds=1))
+
+
+def test_what_is_over_at_once_shows_no_progress():
+    shown = on_terminal(WORK.format(patience=60, seconds=0))
+    assert "evaluating" not in shown
+    assert "done" in shown
+
+
+def test_without_a_terminal_there_is_no_progress(workspace):
+    code = WORK.format(patience=0, seconds=0.3)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert (done.stdout, done.stderr) == (b"", b"")
+
+
+def test_a_table_is_drawn_on_a_terminal_and_has_the_same_numbers(workspace):
+    shown = on_terminal(f"from rankmeter._cli import main; main({[*BOTH, '-m', 'rr']})")
+    assert "\x1b[1m" in shown
+    assert f"{rankmeter(*BOTH, '-m', 'rr', '--json').json['metrics']['rr']['mean']:.4f}" in shown
