@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 
 import polars as pl
 import pytest
@@ -65,7 +64,7 @@ CASES = {
     "metrics ngdc": (2, ["unknown metric", "did you mean ndcg"]),
     "conventions trec_evil": (2, ["unknown convention", "trec_evil"]),
     # choices
-    "evaluate recs.csv truth.csv --like lenkit": (2, ["lenkit", "did you mean lenskit?"]),
+    "evaluate recs.csv truth.csv --like lenkit": (2, ["lenkit", "did you mean lenskit"]),
     "evaluate recs.csv truth.csv --ties random": (2, ["--ties", "'item-descending'"]),
     "evaluate recs.csv truth.csv --depth many": (2, ["--depth", "many"]),
     "evaluate recs.csv truth.csv --depth 0": (2, ["depth", "from 1 up"]),
@@ -238,13 +237,14 @@ def test_a_mistake_in_standard_input_is_told_as_such(workspace, text, says):
     assert says in done.err
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")
-def test_files_that_may_not_be_read_or_written_are_told(workspace):
+def test_files_that_may_not_be_read_or_written_are_told(workspace, request):
     (workspace / "folder").chmod(0o555)
+    (workspace / "locked.csv").write_bytes((workspace / "recs.csv").read_bytes())
+    (workspace / "locked.csv").chmod(0)
+    request.getfixturevalue("unprivileged")
     done = rankmeter("evaluate", "recs.csv", "truth.csv", "--output", "folder/a.txt")
     assert (done.code, done.out) == (3, "")
     assert done.err == "error: folder/a.txt: Permission denied\n"
-    (workspace / "recs.csv").chmod(0)
-    done = rankmeter("evaluate", "recs.csv", "truth.csv")
+    done = rankmeter("evaluate", "locked.csv", "truth.csv")
     assert (done.code, done.out) == (3, "")
-    assert "recs.csv cannot be read: Permission denied" in done.err
+    assert "locked.csv cannot be read: Permission denied" in done.err
