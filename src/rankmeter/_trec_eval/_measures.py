@@ -228,7 +228,7 @@ def _ap(topics: Topics, k: int | None = None) -> FloatArray:
     return topics.binary("ap", k, denominator="relevant")
 
 
-def _relative_precision(topics: Topics, k: int) -> FloatArray:
+def _relative_precision(topics: Topics, k: int | None = None) -> FloatArray:
     return topics.binary("precision", k, denominator="relevant")
 
 
@@ -272,8 +272,7 @@ MEASURES: dict[str, Measure | None] = {
     "relative_P": Measure(_relative_precision, _cutoffs, _RANKS),
     "success": Measure(lambda t, k: t.binary("hit_rate", k), _cutoffs, "1,5,10"),
     "set_P": Measure(lambda t: t.binary("precision")),
-    # Hits by the most that there can be, min(n_ranked, n_relevant).
-    "set_relative_P": Measure(lambda t: np.maximum(t.binary("precision"), t.binary("recall"))),
+    "set_relative_P": Measure(_relative_precision),
     "set_recall": Measure(lambda t: t.binary("recall")),
     "set_map": Measure(lambda t: t.binary("set_ap")),
     "set_F": Measure(_set_f, _numbers, "1"),
