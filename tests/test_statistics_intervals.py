@@ -1,4 +1,4 @@
-"""Intervals of a mean: worked values, SciPy, coverage, and independence of everything but the seed."""
+"""Intervals of a mean: worked values, SciPy, and dependence on nothing but the seed."""
 
 import math
 import tracemalloc

@@ -63,7 +63,7 @@ def adjust(
     elif method == "holm":
         ranked = np.maximum.accumulate(ranked * np.arange(n, 0, -1))
     elif method == "benjamini-hochberg":
-        ranked = np.minimum.accumulate((ranked * n / np.arange(1, n + 1))[::-1])[::-1]
+        ranked = np.minimum.accumulate((ranked * (n / np.arange(1, n + 1)))[::-1])[::-1]
     else:
         raise UsageError(
             f"no correction is called {method!r}; there are 'holm', 'bonferroni' and "

@@ -1,0 +1,276 @@
+"""Effect sizes, corrections and power: worked values, statsmodels, brute force and laws."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankmeter._statistics import (
+    adjust,
+    cliffs_delta,
+    cohens_dav,
+    cohens_dz,
+    hedges_g,
+    minimum_detectable_effect,
+    paired_t_test,
+    probability_of_superiority,
+    relative_gain,
+    wins_ties_losses,
+)
+from rankmeter.errors import InvalidValueError, UsageError
+
+A = np.array([0.30, 0.42, 0.11, 0.55, 0.63, 0.20, 0.48, 0.37, 0.72, 0.15, 0.44, 0.58])
+B = np.array([0.27, 0.35, 0.14, 0.50, 0.55, 0.20, 0.40, 0.39, 0.60, 0.12, 0.35, 0.49])
+
+VALUES = st.lists(st.integers(0, 10).map(lambda tenths: tenths / 10), min_size=1, max_size=20)
+PROBABILITIES = st.lists(st.floats(0, 1), max_size=20)
+
+# ---------------------------------------------------------------- effect sizes
+
+
+def test_effect_sizes_of_the_fixture():
+    assert cohens_dz(A, B) == pytest.approx(1.0335705348, abs=5e-11)
+    assert cohens_dav(A, B) == pytest.approx(0.2782923175, abs=5e-11)
+    assert hedges_g(A, B) == pytest.approx(0.9614609626, abs=5e-11)
+    assert wins_ties_losses(A, B) == (9, 1, 2)
+    assert probability_of_superiority(A, B) == 9.5 / 12
+    assert relative_gain(A, B).gain == pytest.approx(4.95 / 4.36 - 1, rel=1e-12)
+
+
+@pytest.mark.parametrize("effect", [cohens_dz, cohens_dav, hedges_g])
+def test_standardized_effects_at_their_edges(effect):
+    assert effect(A, A) == 0.0
+    assert math.isnan(effect([1.0], [0.0]))
+    assert math.isnan(effect([], []))
+
+
+def test_a_constant_difference_is_infinitely_many_of_its_deviations():
+    assert cohens_dz(B - 0.1, B) == -math.inf
+    assert hedges_g(B + 0.1, B) == math.inf
+    assert cohens_dav([0.1, 0.1], [0.1, 0.1]) == 0.0
+
+
+def test_d_z_is_t_by_the_root_of_the_users():
+    assert cohens_dz(A, B) == pytest.approx(
+        paired_t_test(A, B).statistic / math.sqrt(12), rel=1e-12
+    )
+
+
+def test_small_differences_count_as_ties_if_asked():
+    assert wins_ties_losses([0.3, 0.31, 0.5], [0.3, 0.3, 0.3], min_difference=0.1) == (1, 2, 0)
+    assert wins_ties_losses([1e-300, 0.0], [0.0, 1e-300]) == (1, 0, 1)
+
+
+def test_nobody_is_superior_among_nobody():
+    assert math.isnan(probability_of_superiority([], []))
+    assert math.isnan(cliffs_delta([], [1.0]))
+
+
+@given(VALUES, VALUES)
+def test_cliffs_delta_is_the_mean_sign_over_all_pairs(a, b):
+    signs = np.sign(np.subtract.outer(np.array(a), np.array(b)))
+    assert cliffs_delta(a, b) == pytest.approx(signs.mean(), abs=1e-15)
+
+
+@given(VALUES)
+def test_superiority_of_one_is_inferiority_of_the_other(a):
+    b = a[::-1]
+    assert probability_of_superiority(a, b) == pytest.approx(1 - probability_of_superiority(b, a))
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
+def test_the_gain_excludes_0_exactly_where_t_is_significant(confidence):
+    rng = np.random.default_rng(0)
+    decided = 0
+    for _ in range(200):
+        b = rng.exponential(size=40)
+        a = b + 0.25 * rng.normal(size=40) + 0.08
+        low, high = relative_gain(a, b, confidence=confidence).interval
+        significant = paired_t_test(a, b).p < 1 - confidence
+        assert significant == (not low <= 0 <= high)
+        decided += significant
+    assert 20 < decided < 200
+
+
+def test_the_gain_of_many_users_has_the_interval_of_the_delta_method():
+    rng = np.random.default_rng(1)
+    b = rng.exponential(size=50_000)
+    a = 1.1 * b + rng.normal(size=50_000)
+    gain, interval = relative_gain(a, b)
+    residual = a - (1 + gain) * b
+    half = 1.96 * residual.std() / b.mean() / math.sqrt(50_000)
+    assert interval == pytest.approx((gain - half, gain + half), rel=1e-3)
+
+
+def test_the_interval_of_the_gain_covers_it():
+    rng = np.random.default_rng(2)
+    covered = 0
+    for _ in range(1000):
+        b = rng.beta(1, 3, 100)
+        a = np.clip(b + rng.normal(0.05, 0.2, 100), 0, None)
+        low, high = relative_gain(a, b).interval
+        covered += low <= TRUE_GAIN <= high
+    assert 0.93 <= covered / 1000 <= 0.97
+
+
+def _true_gain():
+    rng = np.random.default_rng(3)
+    b = rng.beta(1, 3, 4_000_000)
+    return np.clip(b + rng.normal(0.05, 0.2, b.size), 0, None).mean() / b.mean() - 1
+
+
+TRUE_GAIN = _true_gain()
+
+
+def test_a_gain_over_almost_nothing_has_no_bounds():
+    gain, interval = relative_gain([1.0, 2.0, 3.0], [0.0, 0.0, 0.1])
+    assert gain == pytest.approx(59)
+    assert interval == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize("b", [[], [0.0, 0.0]])
+def test_a_gain_over_nothing_is_undefined(b):
+    gain, interval = relative_gain([1.0] * len(b), b)
+    assert math.isnan(gain)
+    assert all(map(math.isnan, interval))
+
+
+def test_the_gain_of_one_user_has_no_interval():
+    gain, interval = relative_gain([3.0], [2.0])
+    assert gain == 0.5
+    assert all(map(math.isnan, interval))
+
+
+@pytest.mark.parametrize(
+    "effect",
+    [cohens_dz, cohens_dav, hedges_g, probability_of_superiority, wins_ties_losses, relative_gain],
+)
+def test_unpaired_vectors_are_refused(effect):
+    with pytest.raises(UsageError, match="found 2 and 1 values"):
+        effect([1.0, 2.0], [1.0])
+
+
+# ---------------------------------------------------------------- corrections
+
+STATSMODELS = {"bonferroni": "bonferroni", "holm": "holm", "benjamini-hochberg": "fdr_bh"}
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        ("bonferroni", [0.01294705, 0.00070575, 0.20547698]),
+        ("holm", [0.00863136, 0.00070575, 0.06849233]),
+        ("benjamini-hochberg", [0.00647352, 0.00070575, 0.06849233]),
+    ],
+)
+def test_corrections_of_the_fixture(method, expected):
+    c = [0.25, 0.36, 0.10, 0.47, 0.50, 0.22, 0.41, 0.30, 0.61, 0.10, 0.36, 0.45]
+    p = [paired_t_test(A, B).p, paired_t_test(A, c).p, paired_t_test(B, c).p]
+    assert p == pytest.approx([0.00431568, 0.000235249, 0.0684923], rel=3e-6)
+    assert adjust(p, method) == pytest.approx(expected, abs=5e-9)
+
+
+@pytest.fixture(scope="module")
+def multitest():
+    return pytest.importorskip("statsmodels.stats.multitest")
+
+
+@pytest.mark.parametrize("method", STATSMODELS)
+@settings(max_examples=25)
+@given(p=PROBABILITIES.filter(len))
+def test_corrections_agree_with_statsmodels(multitest, method, p):
+    theirs = multitest.multipletests(p, method=STATSMODELS[method])[1]
+    assert adjust(p, method) == pytest.approx(theirs, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", STATSMODELS)
+@given(p=PROBABILITIES)
+def test_corrections_raise_p_and_keep_its_order(method, p):
+    adjusted = adjust(p, method)
+    assert np.all(adjusted >= p)
+    assert np.all(adjusted <= 1.0)
+    assert np.all(np.diff(adjusted[np.argsort(p)]) >= 0)
+
+
+@given(PROBABILITIES)
+def test_bonferroni_claims_least_and_benjamini_hochberg_most(p):
+    bonferroni, holm, bh = (
+        adjust(p, method) for method in ("bonferroni", "holm", "benjamini-hochberg")
+    )
+    assert np.all(bonferroni >= holm - 1e-15)
+    assert np.all(holm >= bh - 1e-15)
+
+
+@pytest.mark.parametrize("method", STATSMODELS)
+def test_tests_without_an_answer_are_not_in_the_family(method):
+    p = np.array([[0.01, math.nan], [0.02, 0.03]])
+    expected = adjust([0.01, 0.02, 0.03], method)
+    adjusted = adjust(p, method)
+    assert adjusted[0, 0] == expected[0]
+    assert math.isnan(adjusted[0, 1])
+    assert adjusted[1].tolist() == expected[1:].tolist()
+    assert np.isnan(adjust([math.nan], method)).all()
+
+
+def test_corrections_refuse_what_is_no_probability_and_no_method():
+    with pytest.raises(InvalidValueError, match=r"from 0 to 1, found 0\.5 to 1\.5"):
+        adjust([0.5, 1.5])
+    with pytest.raises(UsageError, match="no correction is called 'sidak'"):
+        adjust([0.5], "sidak")
+
+
+# ---------------------------------------------------------------- power
+
+
+@pytest.mark.parametrize(
+    ("n", "effect"),
+    [(25, 0.58403), (50, 0.40418), (100, 0.28291), (1000, 0.08868), (10_000, 0.02802)],
+)
+def test_minimum_detectable_effects_of_the_reference(n, effect):
+    assert minimum_detectable_effect(n) == pytest.approx(effect, abs=5e-6)
+
+
+@pytest.mark.parametrize("n", [3, 10, 25, 400, 20_000])
+@pytest.mark.parametrize("power", [0.3, 0.8, 0.95])
+@pytest.mark.parametrize("alpha", [0.2, 0.05, 0.001])
+def test_minimum_detectable_effects_agree_with_statsmodels(n, power, alpha):
+    theirs = pytest.importorskip("statsmodels.stats.power").TTestPower()
+    effect = minimum_detectable_effect(n, power=power, alpha=alpha)
+    # scipy's distribution is NaN in the far lower tail, so look at the upper one and add the lower.
+    reached = theirs.power(effect, n, alpha / 2, alternative="larger")
+    lower = theirs.power(-effect, n, alpha / 2, alternative="larger")
+    assert reached + (0.0 if math.isnan(lower) else lower) == pytest.approx(power, abs=1e-6)
+
+
+@pytest.mark.parametrize("n", [2, 3, 100, 10**6, 10**9])
+@pytest.mark.parametrize("alpha", [0.05, 1e-5, 1e-9])
+def test_no_minimum_detectable_effect_is_nan(n, alpha):
+    assert 0 < minimum_detectable_effect(n, alpha=alpha) < math.inf
+
+
+def test_simulated_power_is_the_power_asked_for():
+    rng = np.random.default_rng(0)
+    effect = minimum_detectable_effect(30, sd=2.0, power=0.7)
+    x = rng.normal(effect, 2.0, (20_000, 30))
+    t = x.mean(axis=1) / (x.std(axis=1, ddof=1) / math.sqrt(30))
+    assert np.mean(np.abs(t) > 2.0452296) == pytest.approx(0.7, abs=0.013)
+
+
+def test_the_effect_scales_with_the_deviation():
+    assert minimum_detectable_effect(50, sd=3.0) == 3.0 * minimum_detectable_effect(50)
+    assert minimum_detectable_effect(50, sd=0.0) == 0.0
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_fewer_than_two_users_detect_nothing(n):
+    assert math.isnan(minimum_detectable_effect(n))
+
+
+@pytest.mark.parametrize(
+    "options", [{"power": 1.0}, {"alpha": 0.0}, {"power": 0.04}, {"sd": -1.0}, {"sd": math.nan}]
+)
+def test_power_refuses_what_is_out_of_range(options):
+    with pytest.raises(UsageError, match="found"):
+        minimum_detectable_effect(100, **options)

@@ -1,0 +1,193 @@
+"""Tests of several systems at once: the worked example, SciPy and statsmodels, error rates."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rankmeter._statistics import (
+    block_anova,
+    friedman_test,
+    paired_t_test,
+    randomization_test,
+    randomized_tukey_hsd,
+    tukey_hsd,
+)
+from rankmeter.errors import UsageError
+
+FIXTURE = np.array(
+    [
+        [0.30, 0.42, 0.11, 0.55, 0.63, 0.20, 0.48, 0.37, 0.72, 0.15, 0.44, 0.58],
+        [0.27, 0.35, 0.14, 0.50, 0.55, 0.20, 0.40, 0.39, 0.60, 0.12, 0.35, 0.49],
+        [0.25, 0.36, 0.10, 0.47, 0.50, 0.22, 0.41, 0.30, 0.61, 0.10, 0.36, 0.45],
+    ]
+).T
+PAIRWISE = [tukey_hsd, randomized_tukey_hsd]
+EVERY = [*PAIRWISE, block_anova, friedman_test]
+
+
+def as_list(result):
+    return result if isinstance(result, list) else [result]
+
+
+def test_anova_of_the_fixture():
+    result = block_anova(FIXTURE)
+    assert result.detail["mse"] == pytest.approx(0.000884090909, abs=5e-13)
+    assert result.statistic == pytest.approx(16.862896, abs=5e-7)
+    assert result.p == pytest.approx(3.6310371e-05, abs=5e-13)
+    assert (result.detail["df_systems"], result.detail["df_residual"]) == (2, 22)
+
+
+def test_blocked_tukey_of_the_fixture():
+    ab, ac, bc = tukey_hsd(FIXTURE)
+    q = [5.728131, 7.961131, 2.233000]
+    assert [r.statistic for r in (ab, ac, bc)] == pytest.approx(q, abs=5e-7)
+    assert ab.p == pytest.approx(0.00148744, abs=5e-9)
+    assert ac.p == pytest.approx(3.35684e-05, abs=5e-11)
+    assert bc.p == pytest.approx(0.27550098, abs=5e-9)
+
+
+def test_randomized_tukey_of_the_fixture():
+    ab, ac, bc = (r.p for r in randomized_tukey_hsd(FIXTURE, n_resamples=20_000))
+    assert ab == pytest.approx(0.0164, abs=0.003)
+    assert ac == pytest.approx(0.00015, abs=0.00015)
+    assert bc == pytest.approx(0.590, abs=0.015)
+
+
+def test_friedman_of_the_fixture():
+    result = friedman_test(FIXTURE)
+    assert result.statistic == pytest.approx(9.744681, abs=5e-7)
+    assert result.p == pytest.approx(0.00765543, abs=5e-9)
+
+
+def test_anova_agrees_with_statsmodels():
+    anova = pytest.importorskip("statsmodels.stats.anova")
+    pandas = pytest.importorskip("pandas")
+    scores = np.random.default_rng(0).random((40, 5)) + 0.1 * np.arange(5)
+    long = pandas.DataFrame(
+        [(u, s, scores[u, s]) for u in range(40) for s in range(5)],
+        columns=["user", "system", "score"],
+    )
+    row = anova.AnovaRM(long, "score", "user", within=["system"]).fit().anova_table.iloc[0]
+    ours = block_anova(scores)
+    assert (ours.statistic, ours.p) == pytest.approx((row["F Value"], row["Pr > F"]), rel=1e-9)
+
+
+def test_tukey_of_blocks_without_a_block_effect_is_scipys_with_fewer_degrees_of_freedom():
+    """Users with equal means leave nothing to take out but their degrees of freedom."""
+    scores = np.random.default_rng(1).normal(size=(30, 4))
+    scores -= scores.mean(axis=1, keepdims=True)
+    ours = tukey_hsd(scores)
+    residual = scores - scores.mean(axis=0)
+    mse = (residual**2).sum() / 87
+    for result, (i, j) in zip(ours, itertools.combinations(range(4), 2), strict=True):
+        q = abs(scores[:, i].mean() - scores[:, j].mean()) / math.sqrt(mse / 30)
+        assert result.statistic == pytest.approx(q, rel=1e-12)
+        assert result.p == pytest.approx(stats.studentized_range.sf(q, 4, 87), rel=1e-9)
+
+
+def test_taking_the_users_out_finds_what_separate_samples_miss():
+    unpaired = stats.tukey_hsd(*FIXTURE.T).pvalue[0, 1]
+    assert unpaired == pytest.approx(0.7614, abs=5e-5)
+    assert tukey_hsd(FIXTURE)[0].p < 0.01 < unpaired
+
+
+def test_two_systems_are_the_paired_t_test():
+    a, b = FIXTURE[:, 0], FIXTURE[:, 1]
+    t, (tukey,) = paired_t_test(a, b), tukey_hsd(FIXTURE[:, :2])
+    assert tukey.p == pytest.approx(t.p, rel=1e-7)
+    assert tukey.interval == pytest.approx(t.interval, rel=1e-6)
+    assert block_anova(FIXTURE[:, :2]).p == pytest.approx(t.p, rel=1e-9)
+
+
+def test_two_systems_are_the_randomization_test():
+    (tukey,) = randomized_tukey_hsd(FIXTURE[:, :2], n_resamples=50_000)
+    exact = randomization_test(FIXTURE[:, 0], FIXTURE[:, 1]).p
+    assert tukey.p == pytest.approx(exact, abs=4 * math.sqrt(exact / 50_000))
+
+
+@pytest.mark.parametrize("test", PAIRWISE)
+def test_p_falls_below_the_level_exactly_where_the_interval_leaves_0(test):
+    rng = np.random.default_rng(4)
+    for effect in (0.0, 0.3, 0.6):
+        scores = rng.normal(size=(25, 4)) + effect * np.arange(4)
+        for result in test(scores, confidence=0.9):
+            assert (result.p < 0.1) == (not result.interval.low <= 0 <= result.interval.high)
+
+
+def test_far_tails_stay_above_0_and_keep_their_order():
+    """Where SciPy's integral is all rounding: p goes on falling as the difference grows."""
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(200, 3))
+    p = [tukey_hsd(noise + effect * np.array([0.0, 1.0, 1.0]))[0].p for effect in range(1, 60, 4)]
+    assert all(0 < later <= earlier for earlier, later in itertools.pairwise(p))
+    assert p[1] < 1e-50
+
+
+def test_the_far_tail_meets_scipys_where_both_are_right():
+    from rankmeter._statistics.student import t_tail
+
+    for m, df, q in [(3, 60, 9.5), (10, 1000, 9.0), (4, 100_000, 8.8)]:
+        pairs = m * (m - 1) / 2
+        bound = 2 * pairs * t_tail(q / math.sqrt(2), df)
+        assert bound == pytest.approx(stats.studentized_range.sf(q, m, df), rel=0.02)
+
+
+@pytest.mark.parametrize("test", EVERY)
+def test_identical_systems_have_p_1(test):
+    column = np.random.default_rng(0).random((20, 1))
+    for result in as_list(test(np.repeat(column, 3, axis=1))):
+        assert result.p == 1.0
+
+
+@pytest.mark.parametrize("test", EVERY)
+@pytest.mark.parametrize("n", [0, 1])
+def test_fewer_than_two_users_have_no_p_and_a_reason(test, n):
+    for result in as_list(test(np.ones((n, 3)))):
+        assert math.isnan(result.p)
+        assert result.note == f"a paired test needs at least 2 users, found {n}"
+
+
+@pytest.mark.parametrize("test", [tukey_hsd, block_anova])
+def test_constant_differences_leave_nothing_to_compare_with(test):
+    scores = np.array([[0.1], [0.2], [0.3]]) + [0.0, 0.1, 0.1]
+    first, *_, last = [*as_list(test(scores)), None]
+    assert math.isnan(first.p)
+    assert "same amount" in first.note
+    assert last is None
+    if test is tukey_hsd:
+        assert tukey_hsd(scores)[2].p == 1.0  # the second and the third system are the same
+
+
+@pytest.mark.parametrize("test", EVERY)
+def test_reordering_the_systems_reorders_the_answers(test):
+    plain = [r.p for r in as_list(test(FIXTURE))]  # ab, ac, bc, or all at once
+    moved = [r.p for r in as_list(test(FIXTURE[:, [2, 0, 1]]))]  # ca, cb, ab, or all at once
+    tolerance = 0.02 if test is randomized_tukey_hsd else 1e-9
+    assert moved[-1:] + moved[:-1] == pytest.approx(plain, abs=tolerance)
+
+
+def test_a_permutation_depends_on_its_number_and_not_on_how_many_there_are():
+    scores = np.random.default_rng(0).random((700, 10))
+    few = [r.p * 41 for r in randomized_tukey_hsd(scores, n_resamples=40, seed=3)]
+    many = [r.p * 201 for r in randomized_tukey_hsd(scores, n_resamples=200, seed=3)]
+    assert all(later >= earlier - 1e-9 for earlier, later in zip(few, many, strict=True))
+    again = [r.p * 41 for r in randomized_tukey_hsd(scores, n_resamples=40, seed=3)]
+    assert few == again
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: tukey_hsd(FIXTURE[:, :1]), "at least 2 columns, found 1"),
+        (lambda: friedman_test(FIXTURE[:, :2]), "at least 3 columns, found 2"),
+        (lambda: tukey_hsd(FIXTURE, confidence=1.5), "found 1.5"),
+        (lambda: randomized_tukey_hsd(FIXTURE, n_resamples=0), "at least 1, found 0"),
+        (lambda: block_anova(FIXTURE[:, 0]), r"found \(12,\)"),
+    ],
+)
+def test_wrong_input_is_refused(call, message):
+    with pytest.raises(UsageError, match=message):
+        call()
