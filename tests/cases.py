@@ -48,13 +48,13 @@ METRICS = [
             for absent in ("undefined", "next", 100.0)
         ],
         "dcg": [{"gain": g, "discount": "log2"} for g in ("linear", "exp2", "binary")]
-        + [{"discount": d} for d in ("ln", "log10", "jarvelin")],
+        + [{"discount": d} for d in ("ln", "log10", "jarvelin", "reciprocal")],
         "ndcg": [
             {"gain": g, "ideal": i}
             for g in ("linear", "exp2", "binary")
             for i in ("truth", "uncut", "retrieved", "ones")
         ]
-        + [{"discount": d} for d in ("ln", "log10", "jarvelin")],
+        + [{"discount": d} for d in ("ln", "log10", "jarvelin", "reciprocal")],
         "rbp": [{}, {"p": 0.5, "gain": "linear"}, {"p": 0.95, "max_gain": 3.0}],
         "rbp_residual": [{}, {"p": 0.5, "unjudged": "unknown"}],
         "err": [{"max_gain": 3.0}, {"max_gain": 4.0, "gain": "binary"}],

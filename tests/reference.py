@@ -118,6 +118,7 @@ def discount_of(rank, discount):
         "ln": math.log(rank + 1),
         "log10": math.log10(rank + 1),
         "jarvelin": 1.0 if rank < 2 else math.log2(rank),
+        "reciprocal": rank,
     }[discount]
 
 

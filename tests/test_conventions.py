@@ -3,6 +3,8 @@
 import dataclasses
 
 import numpy as np
+import polars as pl
+import numpy as np
 import pytest
 
 import rankmeter as rm
@@ -102,6 +104,34 @@ class TestChoices:
         result = rm.evaluate(self.RANKINGS, self.TRUTH, "rr", undefined="nan")
         assert np.isnan(result["rr"].mean)
         assert result.per_user["rr"].to_list() == [1.0, 1.0, None]
+
+    @pytest.mark.parametrize(("relevant", "gain"), [(">=2", 2.0), (">2", 1.0), (">0", 3.0)])
+    def test_gains_may_count_from_the_threshold(self, relevant, gain):
+        """Elliot: a rating that just reaches the threshold gains 1."""
+        truth = {"ann": {"a": 1, "b": 3}}
+        result = rm.evaluate(
+            {"ann": ["b", "x"]}, truth, ["cg", "ndcg"], relevant=relevant, gains="above"
+        )
+        assert result["cg"].mean == gain
+        assert result["ndcg"].mean == pytest.approx(1.0 if gain < 3 else 3 / (3 + 1 / np.log2(3)))
+        with pytest.raises(rm.errors.UsageError, match="threshold"):
+            rm.evaluate({"ann": ["b"]}, truth, "cg", relevant="any", gains="above")
+
+    @pytest.mark.parametrize(
+        "form", [{"ann": {"x": 9.0, "a": 7.0}}, {"ann": ["x", "a"]}], ids=["scores", "list"]
+    )
+    def test_missed_items_may_be_appended(self, form):
+        """scikit-learn given all candidates: what a list lacks stands behind it."""
+        truth = {"ann": {"a": 1, "b": 1}}
+        result = rm.evaluate(form, truth, ["recall", "ap", "precision"], scope="appended")
+        assert result["recall"].mean == 1.0
+        assert result["precision"].mean == 2 / 3
+        assert result["ap"].mean == (1 / 2 + 2 / 3) / 2
+
+    def test_missed_items_are_appended_to_given_ranks(self):
+        rows = pl.DataFrame({"user": ["ann", "ann"], "item": ["x", "a"], "rank": [1, 2]})
+        result = rm.evaluate(rows, {"ann": {"a": 1, "b": 1}}, "mean_rank(of=all)", scope="appended")
+        assert next(iter(result.values())).mean == 2.5
 
     def test_negative_gains_may_count(self):
         truth = {"ann": {"a": 2, "b": -1}}

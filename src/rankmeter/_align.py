@@ -115,7 +115,7 @@ def prepare(truth: Table, users: pl.Series, choices: Alignment) -> Judged:
         choices,
         codes,
         frame.with_columns(code=pl.Series(code)),
-        _perfect(code[wanted], gain[wanted], codes.n),
+        _perfect(code[wanted], _worth(gain[wanted], choices), codes.n),
         _perfect(code[~wanted], gain[~wanted], codes.n),
         codes.mark(truth.frame["user"], truth.empty_users),
         codes.mark(truth.frame["user"]),
@@ -155,6 +155,8 @@ def align(
     if choices.pool == "judged":
         known = judged.filter(pl.col("gain") >= 0)
         frame = frame.join(known, on=["user", "item"], how="semi")
+    if choices.scope == "appended":
+        frame = _append(frame, judged, rankings.order)
     ranked = _group(frame, codes, rankings.order, choices)
     n_ranked = np.diff(ranked.offsets)
     pairs = frame.with_row_index("row").join(judged, on=["user", "item"], how="inner")
@@ -171,10 +173,11 @@ def align(
     if choices.scope == "ranked":
         user, gain = everything.user, everything.gain
         wanted = _is_relevant(gain, choices)
-        perfect = _perfect(user[wanted], gain[wanted], codes.n)
+        perfect = _perfect(user[wanted], _worth(gain[wanted], choices), codes.n)
         others = _perfect(user[~wanted], gain[~wanted], codes.n)
     nonrelevant = _select(hits, ~found, others.n_relevant, n_ranked)
     result = _select(hits, found, perfect.n_relevant, n_ranked)
+    result = replace(result, gain=_worth(result.gain, choices))
     return Aligned(
         codes.users,
         replace(result, ideal=perfect, judged=replace(nonrelevant, ideal=others)),
@@ -267,6 +270,19 @@ def _unique_items(rankings: Table, choices: Alignment, counts: dict[str, int]) -
     return (
         numbered.unique(["user", "item"], keep="first", maintain_order=True).sort("row").drop("row")
     )
+
+
+def _append(frame: pl.DataFrame, judged: pl.DataFrame, order: str) -> pl.DataFrame:
+    """The ranking rows, and behind them the judged items that they lack, tied with each other."""
+    absent = judged.join(frame, on=["user", "item"], how="anti", maintain_order="left")
+    absent = absent.select("user", "item")
+    if order == "score":
+        absent = absent.with_columns(score=pl.lit(-np.inf))
+    elif order == "rank":
+        last = frame.group_by("user").agg(pl.col("rank").max() + 1)
+        absent = absent.join(last, on="user", how="left", maintain_order="left")
+        absent = absent.with_columns(pl.col("rank").fill_null(1))
+    return pl.concat([frame, absent], how="diagonal_relaxed")
 
 
 def _unique_judgements(truth: Table, choices: Alignment, counts: dict[str, int]) -> pl.DataFrame:
@@ -471,6 +487,14 @@ def _bounds(
 def _is_relevant(gain: FloatArray, choices: Alignment) -> BoolArray:
     operator, threshold = choices.threshold
     return gain >= threshold if operator == ">=" else gain > threshold
+
+
+def _worth(gain: FloatArray, choices: Alignment) -> FloatArray:
+    """What relevant items of these gains count."""
+    if choices.gains != "above":
+        return gain
+    operator, threshold = choices.threshold
+    return gain - threshold + (operator == ">=")
 
 
 def _perfect(user: IntArray, gain: FloatArray, n_users: int) -> Hits:

@@ -30,11 +30,11 @@ def evaluate(
     bugs: bool = False,
     columns: Mapping[str, Any] | None = None,
     relevant: str | float | None = None,
-    gains: Literal["relevant", "positive", "all"] | None = None,
+    gains: Literal["relevant", "positive", "all", "above"] | None = None,
     ties: TieRule | None = None,
     duplicates: Literal["error", "best", "each"] | None = None,
     judgements: Literal["error", "max", "last", "sum"] | None = None,
-    scope: Literal["all", "ranked"] | None = None,
+    scope: Literal["all", "ranked", "appended"] | None = None,
     pool: Literal["all", "judged"] | None = None,
     retrieved: Literal["all", "positive"] | None = None,
     score_type: Literal["float64", "float32"] | None = None,
@@ -79,7 +79,8 @@ def evaluate(
         number t means ``>= t``.
     gains : str, optional
         Which judged items have a gain: the ``relevant`` ones (default), or, whatever `relevant`
-        says, the ``positive`` ones or ``all``.
+        says, the ``positive`` ones or ``all``; or ``above``, the relevant ones counted from the
+        threshold.
     ties : str, optional
         What decides between equal scores: ``item`` (ascending, default), ``item-descending``,
         ``input``, ``expected`` (exact expectation over all orders), ``optimistic``,
@@ -89,7 +90,8 @@ def evaluate(
     judgements : str, optional
         Contradicting judgements: ``error`` (default), ``max``, ``last``, ``sum``.
     scope : str, optional
-        ``all`` judged items are to be found (default), or only those ``ranked``.
+        ``all`` judged items are to be found (default), or only those ``ranked``; ``appended``
+        puts those that a ranking lacks behind it, tied with each other.
     pool : str, optional
         ``all`` ranked items take up ranks (default), or only ``judged`` ones.
     retrieved : str, optional

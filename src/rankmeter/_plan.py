@@ -45,7 +45,9 @@ class Alignment:
         Which judged items are relevant: ``>0``, ``>=4``, ``>3.5``, or ``any`` (all judged ones).
     gains : str
         Which judged items have a gain: the ``relevant`` ones, or, whatever `relevant` says, the
-        ``positive`` ones or ``all``, negative ones too (of metrics that weigh and do not count).
+        ``positive`` ones or ``all``, negative ones too (of metrics that weigh and do not count); or
+        ``above``: the relevant ones, by how much they surpass the threshold, where one that just
+        reaches it gains 1.
     ties : str
         Among equal scores: ``item`` (ascending), ``item-descending``, ``input`` (order of the
         rows), ``expected`` (exact expectation over all orders), ``optimistic``, ``pessimistic``
@@ -57,7 +59,8 @@ class Alignment:
         Contradicting judgements of one item: ``error``, ``max``, ``last``, ``sum``. Equal ones
         are one judgement.
     scope : str
-        ``all`` judged items count as to be found, or only those ``ranked``.
+        ``all`` judged items count as to be found, or only those ``ranked``, or all as
+        ``appended``: those that a ranking lacks stand behind it, tied with each other.
     pool : str
         ``all`` ranked items take up ranks, or only the ``judged`` ones. Following TREC, a negative
         gain says that an item was to be judged and was not.
@@ -71,11 +74,11 @@ class Alignment:
     """
 
     relevant: str = ">0"
-    gains: Literal["relevant", "positive", "all"] = "relevant"
+    gains: Literal["relevant", "positive", "all", "above"] = "relevant"
     ties: TieRule = "item"
     duplicates: Literal["error", "best", "each"] = "error"
     judgements: Literal["error", "max", "last", "sum"] = "error"
-    scope: Literal["all", "ranked"] = "all"
+    scope: Literal["all", "ranked", "appended"] = "all"
     pool: Literal["all", "judged"] = "all"
     retrieved: Literal["all", "positive"] = "all"
     score_type: Literal["float64", "float32"] = "float64"
@@ -333,6 +336,8 @@ def _resolve_metric(
             near = difflib.get_close_matches(name, known, n=1)
             raise UsageError(f"no choice is called {name!r}" + (f": {near[0]}?" if near else ""))
     alignment = _build(Alignment, switches)
+    if alignment.gains == "above" and alignment.relevant == "any":
+        raise UsageError("gains='above' counts from a threshold: relevant must not be 'any'")
     if alignment.depth is not None and alignment.ties == "expected":
         raise UsageError("depth cuts rankings at one rank, which open ties (ties='expected') lack")
     averaging = _build(Averaging, switches)

@@ -48,6 +48,8 @@ NUMBERS = {
     "cornac",
 }
 NUMBERS |= {"merlin", "transformers4rec"}
+# Their threshold is a number that has to be reached: above 0 is 1 and more.
+REACHED = {"elliot"}
 CASES = {case["name"]: case for case in inputs.CASES}
 TOOLS = [name for name in convention_names() if load_convention(name).golden]
 
@@ -86,8 +88,10 @@ def triples(case, *, filtered):
     return rankings, truth
 
 
-def threshold(case):
+def threshold(case, tool):
     rule = case["relevant"]
+    if tool in REACHED:
+        return f">={rule['at_least'] if 'at_least' in rule else rule['above'] + 1}"
     return f">{rule['above']}" if "above" in rule else f">={rule['at_least']}"
 
 
@@ -197,7 +201,7 @@ def given(case, convention, options):
 
 def evaluate(case, convention, fed, metric, choices):
     """The case as the tool's convention has it, the case's own threshold included."""
-    relevant = None if convention.name in NAMED_THRESHOLD else threshold(case)
+    relevant = None if convention.name in NAMED_THRESHOLD else threshold(case, convention.name)
     return rm.evaluate(
         *fed,
         metric,

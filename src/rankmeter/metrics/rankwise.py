@@ -15,7 +15,7 @@ from rankmeter.metrics._registry import register
 __all__ = ["ap", "dcg", "err", "mean_rank", "ndcg", "nerr", "rbp", "rbp_residual", "rr"]
 
 Gain = Literal["linear", "exp2", "binary"]
-Discount = Literal["log2", "ln", "log10", "jarvelin"]
+Discount = Literal["log2", "ln", "log10", "jarvelin", "reciprocal"]
 
 GAINS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "linear": lambda gain: gain,
@@ -30,6 +30,7 @@ DISCOUNTS: dict[str, Callable[[FloatArray], FloatArray]] = {
     # Järvelin and Kekäläinen 2002 with b = 2: ranks below b are not discounted, which makes it
     # the clipped logarithm log2(max(rank, 2)) of other tools.
     "jarvelin": lambda rank: 1.0 / np.log2(np.maximum(rank, 2.0)),
+    "reciprocal": lambda rank: 1.0 / rank,
 }
 
 
@@ -332,9 +333,9 @@ def dcg(
         Cutoff; without it the whole ranking counts.
     gain : {"linear", "exp2", "binary"}
         The relevance g as it is, 2^g - 1, or 1.
-    discount : {"log2", "ln", "log10", "jarvelin"}
-        log2(rank + 1), ln(rank + 1), log10(rank + 1), or that of Järvelin and Kekäläinen 2002
-        with b = 2: log2(max(rank, 2)), which leaves ranks 1 and 2 alike.
+    discount : {"log2", "ln", "log10", "jarvelin", "reciprocal"}
+        log2(rank + 1), ln(rank + 1), log10(rank + 1); that of Järvelin and Kekäläinen 2002 with
+        b = 2: log2(max(rank, 2)), which leaves ranks 1 and 2 alike; or the rank itself.
 
     Returns
     -------
@@ -377,8 +378,9 @@ def ndcg(
         Cutoff; without it the whole ranking counts.
     gain : {"linear", "exp2", "binary"}
         The relevance g as it is, 2^g - 1, or 1.
-    discount : {"log2", "ln", "log10", "jarvelin"}
-        As in `dcg`; the base of the logarithm cancels, ``jarvelin`` does not.
+    discount : {"log2", "ln", "log10", "jarvelin", "reciprocal"}
+        As in `dcg`; the base of the logarithm cancels. With ``reciprocal`` it is the normalised
+        cumulative reciprocal rank.
     ideal : {"truth", "uncut", "retrieved", "ones"}
         The best ranking of the truth, cut at k; the same, not cut; the best order of the items
         that the ranking contains; or k items of gain 1, whether or not so many are relevant.
