@@ -1,0 +1,95 @@
+"""The one list on which every metric is shown, and its picture.
+
+Ranked gains 3, 0, 2, 0, 1, 0, 0, 2, 0, 0; relevant items with the gains 3, 3, 2, 2, 1, 1.
+"""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import Any
+
+import rankmeter as rm
+from rankmeter.metrics import Metric, Spec
+
+RANKING = tuple("abcdefghij")
+TRUTH = {"a": 3, "c": 2, "e": 1, "h": 2, "m": 3, "n": 1}
+JUDGED_ZERO = ("b", "d", "f")
+"""Judged as not relevant, for the metrics that ask: ranks 2, 4 and 6."""
+
+LOST = tuple(gain for item, gain in TRUTH.items() if item not in RANKING)
+VALUES = {
+    "n_items": len(set(RANKING) | set(TRUTH)),
+    "max_gain": max(TRUTH.values()),
+    "recall": 0.5,
+    "multiple": 0.5,
+}
+"""What the options without a default are here: the size of the catalogue, the largest grade, …"""
+
+
+def truth_for(spec: Spec) -> dict[str, int]:
+    """The judgements that a metric is shown."""
+    return {**TRUTH, **dict.fromkeys(JUDGED_ZERO, 0)} if spec.needs_judged else dict(TRUTH)
+
+
+def given(spec: Spec) -> dict[str, Any]:
+    """Values for the options that have no default."""
+    values = {}
+    for name, option in spec.options.items():
+        if option.required and name not in VALUES and not option.choices:
+            raise LookupError(
+                f"{spec.name} needs {name}: say what it is on the list, in VALUES of {__file__}"
+            )
+        if option.required:
+            values[name] = VALUES.get(name) or option.choices[0]
+    return values
+
+
+def value(metric: Metric) -> float:
+    """A metric of the list."""
+    result = rm.evaluate({"u": list(RANKING)}, {"u": truth_for(metric.spec)}, [metric])
+    return next(iter(result.values())).mean
+
+
+def shown(number: float) -> str:
+    """A value as the pages show it."""
+    return "–" if math.isnan(number) else f"{number:.4f}"
+
+
+def picture(spec: Spec | None = None) -> str:
+    """The list as an HTML table: ranks, gains, and the value at each k of a metric with cutoff."""
+    ranks = range(1, len(RANKING) + 1)
+    lost = f'<th scope="col" class="rm-lost" colspan="{len(LOST)}">not found</th>'
+    head = "".join(f'<th scope="col">{rank}</th>' for rank in ranks) + lost
+    gains = [_cell(TRUTH.get(item, 0), known=_known(spec, item)) for item in RANKING]
+    gains += [_cell(gain, style="rm-lost") for gain in LOST]
+    rows = [
+        f'<tr><th scope="row">rank</th>{head}</tr>',
+        f'<tr><th scope="row">gain</th>{"".join(gains)}</tr>',
+    ]
+    if spec is not None and spec.cutoff:
+        metric = Metric(spec.name)(**given(spec))
+        values = [value(metric @ k) for k in ranks]
+        rows.append(_values(f"{spec.name}@k", values, spec))
+    body = "".join(rows)
+    return f'<div class="rm-scroll"><table class="rm-list"><tbody>{body}</tbody></table></div>'
+
+
+def _known(spec: Spec | None, item: str) -> bool:
+    return spec is None or not spec.needs_judged or item in truth_for(spec)
+
+
+def _cell(gain: int, *, style: str = "", known: bool = True) -> str:
+    text = str(gain) if known else '<abbr title="not judged">?</abbr>'
+    return f'<td class="{f"rm-g{gain} {style}".strip()}"><b>{text}</b></td>'
+
+
+def _values(name: str, values: list[float], spec: Spec) -> str:
+    finite = [abs(value) for value in values if math.isfinite(value)]
+    top = spec.high if math.isfinite(spec.high) else max(finite, default=1.0) or 1.0
+    cells = "".join(
+        f'<td class="rm-bar"><i style="--v:{0 if math.isnan(v) else min(abs(v) / top, 1):.3f}"></i>'
+        f"{'–' if math.isnan(v) else f'{v:.3g}' if v >= 100 else f'{v:.3f}'}</td>"
+        for v in values
+    )
+    return f'<tr><th scope="row">{escape(name)}</th>{cells}<td colspan="{len(LOST)}"></td></tr>'

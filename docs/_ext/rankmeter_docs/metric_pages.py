@@ -1,0 +1,283 @@
+"""One page per metric, and an overview on top: all of it read from the registry.
+
+A page is made of the metric's docstring, its options, the conventions, and numbers that the library
+computes while the pages are built. ``docs/formulas.toml`` adds the typeset formula.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+import sys
+import tomllib
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from numpydoc.docscrape import FunctionDoc
+
+import rankmeter as rm
+from rankmeter.errors import UsageError
+from rankmeter.metrics import METRICS, Metric, Option, Spec
+from rankmeter.metrics._spelling import PRESETS
+from rankmeter_docs.conventions import choosers
+from rankmeter_docs.example import given, picture, shown, value
+from rankmeter_docs.public import ready_made
+from rankmeter_docs.rst import code, facts, heading, paragraphs, raw_html, table
+
+K = 5
+FORMULAS = Path(__file__).parents[2] / "formulas.toml"
+
+NOTATION = (
+    (":math:`R`", "the ranks at which relevant items stand in the list; the best rank is 1"),
+    (
+        ":math:`g_r`",
+        "the gain of the item at rank *r*: how relevant it is, 1 where it only is or is not",
+    ),
+    (":math:`n`", "the number of relevant items, found or not"),
+    (":math:`k`", "the cutoff: only ranks up to *k* count"),
+)
+
+LEAD = """
+A metric is a function from hits to one number per user; the result is the mean over the users. On
+these pages, for one user:
+"""
+
+THE_LIST = """
+Every page shows its metric on one list of ten items, for a user with six relevant items of the
+gains 3, 3, 2, 2, 1, 1. Four of them stand in the list, at the ranks 1, 3, 5 and 8; two are not
+found:
+"""
+
+
+@cache
+def formulas() -> dict[str, dict[str, str]]:
+    """Formula, letters and reading by metric."""
+    return tomllib.loads(FORMULAS.read_text("utf-8"))
+
+
+def pages() -> dict[str, str]:
+    """The pages by their names: the overview and one for each metric."""
+    return {"index": _overview(), **{name: _page(spec) for name, spec in METRICS.items()}}
+
+
+def families() -> dict[str, list[Spec]]:
+    """The metrics by the module they stand in, those that are asked for most first."""
+    found = defaultdict(list)
+    for spec in METRICS.values():
+        found[spec.function.__module__].append(spec)
+    usual = {rm.metric(text).name for text in rm.DEFAULT_METRICS}
+    return dict(sorted(found.items(), key=lambda f: -sum(spec.name in usual for spec in f[1])))
+
+
+# -- the overview -----------------------------------------------------------------------------
+
+
+def _overview() -> str:
+    parts = [heading("Metrics", "="), LEAD, facts(NOTATION), THE_LIST, raw_html(picture())]
+    for module, specs in families().items():
+        about, _, more = inspect.getdoc(sys.modules[module]).partition("\n\n")
+        title = module.rpartition(".")[2].capitalize()
+        parts += [heading(title, "-"), about, more]
+        rows = [
+            (f":doc:`{spec.name} </metrics/{spec.name}>`", spec.summary.rstrip("."), _range(spec),
+             shown(value(_at(spec, K))))
+            for spec in specs
+        ]  # fmt: skip
+        heads = ["metric", "what it says", "range", f"on the list, k = {K}"]
+        parts.append(table(heads, rows, widths=[18, 52, 15, 15]))
+        names = "\n".join(f"   {spec.name} <{spec.name}>" for spec in specs)
+        parts.append(f".. toctree::\n   :hidden:\n   :caption: {title}\n\n{names}")
+    return paragraphs(*parts)
+
+
+# -- a page -----------------------------------------------------------------------------------
+
+
+def _page(spec: Spec) -> str:
+    doc = FunctionDoc(spec.function)
+    notes, source = _notes_and_source(doc)
+    extra = formulas().get(spec.name, {})
+    return paragraphs(
+        f".. _metric-{spec.name}:",
+        heading(spec.title, "="),
+        f".. rst-class:: rm-lead\n\n{spec.summary}",
+        "\n".join(doc["Extended Summary"]),
+        facts(_facts(spec)),
+        _formula(extra),
+        heading("On one list", "-"),
+        _on_the_list(spec),
+        *_options(spec, doc),
+        heading("Edge cases and notes", "-") + "\n" + notes if notes else "",
+        heading("Names", "-"),
+        _names(spec),
+        heading("Example", "-") + "\n" + "\n".join(doc["Examples"]) if doc["Examples"] else "",
+        heading("Source", "-") + "\n" + source if source else "",
+    )
+
+
+def _facts(spec: Spec) -> list[tuple[str, str]]:
+    return [
+        ("Name", code(spec.name)),
+        ("Range", _range(spec)),
+        ("Better", "larger values" if spec.increasing else "smaller values"),
+        ("Cutoff", _cutoff(spec)),
+    ]
+
+
+def _cutoff(spec: Spec) -> str:
+    if spec.cutoff:
+        return f"{code(f'{spec.name}@k')}, or none: the whole list"
+    if spec.at:
+        return f"none; the number after @ is the option {code(spec.at)}"
+    return "none"
+
+
+def _formula(extra: dict[str, str]) -> str:
+    if not extra:
+        return ""
+    return paragraphs(
+        heading("Formula", "-"),
+        f".. math::\n\n   {extra['formula']}",
+        extra.get("where", ""),
+        extra["reading"],
+    )
+
+
+def _on_the_list(spec: Spec) -> str:
+    wanted = given(spec)
+    chosen = ", ".join(f"{code(f'{name}={_spell(v)}')}" for name, v in wanted.items())
+    with_options = f" (with {chosen})" if chosen else ""
+    if spec.cutoff:
+        said = f"The value of {code(f'{spec.name}@k')}{with_options} for each cutoff k:"
+    else:
+        said = f"The value of {code(_at(spec, None))} is {shown(value(_at(spec, None)))}."
+    pool = ""
+    if spec.needs_judged:
+        pool = "Items with the gain 0 were judged as not relevant; those with ? were not judged."
+    return paragraphs(
+        f"Six items are relevant, two of them are not in the list. {said} {pool}".strip(),
+        raw_html(picture(spec)),
+    )
+
+
+# -- options ----------------------------------------------------------------------------------
+
+
+def _options(spec: Spec, doc: FunctionDoc) -> list[str]:
+    if not spec.options:
+        return []
+    parameters = {
+        name: parameter for parameter in doc["Parameters"] for name in parameter.name.split(", ")
+    }
+    parts = [heading("Options", "-")]
+    for option in spec.options.values():
+        if option.name not in parameters:
+            raise LookupError(f"the docstring of {spec.name} does not say what {option.name} is")
+        described = "\n".join(parameters[option.name].desc)
+        parts += [heading(option.name, "~"), described, _permitted(option), _choices(spec, option)]
+    return parts
+
+
+def _permitted(option: Option) -> str:
+    """What an option takes beside the words that the table below lists."""
+    kinds = {int: "A whole number", float: "A number", bool: "Yes or no"}
+    said = [kinds[option.type]] if option.type is not None else []
+    said += [code("none")] if option.optional else []
+    if option.required:
+        return f"{' or '.join(said)}; has to be said." if said else "Has to be said."
+    standard = f"default {code(_spell(option.default))}" if not option.choices else ""
+    return "; ".join(filter(None, [" or ".join(said), standard])) + "." if said else ""
+
+
+def _choices(spec: Spec, option: Option) -> str:
+    """What each choice gives on the list, and who makes it."""
+    users = choosers(spec.name, option.name)
+    tried = list(option.choices) or sorted(v for v in users if isinstance(v, int | float))
+    if not tried:
+        return ""
+    cutoffs = [K, 10] if spec.cutoff else [None]
+    rows = []
+    for choice in tried:
+        own = not option.required and choice == option.default
+        row = [code(_spell(choice)) + (" (default)" if own else "")]
+        row += [_try(_at(spec, k), option, choice) for k in cutoffs]
+        rows.append([*row, ", ".join(users.get(choice, []))])
+    heads = [f"@{k}" if k else "on the list" for k in cutoffs]
+    columns = [option.name, *heads, "conventions"]
+    widths = [26, *([14] * len(cutoffs)), 74 - 14 * len(cutoffs)]
+    return table(columns, rows, widths=widths)
+
+
+def _try(metric: Metric, option: Option, choice: Any) -> str:
+    try:
+        return shown(value(metric(**{option.name: choice}) @ metric.k if metric.k else
+                           metric(**{option.name: choice})))  # fmt: skip
+    except UsageError:
+        return "–"
+
+
+# -- names ------------------------------------------------------------------------------------
+
+
+def _names(spec: Spec) -> str:
+    """How the metric is written; no page promises a spelling that is not read."""
+    metric = _at(spec, 10)
+    forms = [str(metric)]
+    if spec.cutoff:
+        forms += [f"{str(metric).removesuffix('@10')}{cut}10" for cut in ("_", "_at_", "_cut_")]
+    choice = next((option for option in spec.options.values() if len(option.choices) > 1), None)
+    if choice is not None:
+        other = next(word for word in choice.choices if word != choice.default)
+        chosen = metric(**{choice.name: other})
+        forms.append(str(chosen @ 10 if spec.cutoff else chosen))
+    at = "@10" if spec.cutoff else ""
+    presets = [f"{name}{at}" for name, (target, _) in PRESETS.items() if target == spec.name]
+    synonyms = [*spec.synonyms, *presets]
+    for text in [*synonyms, *forms]:
+        if rm.metric(text).name != spec.name:
+            raise LookupError(f"{text} is read as {rm.metric(text)}, not as {spec.name}")
+    needed = ", ".join(f"{name}={value!r}" for name, value in given(spec).items())
+    call = f"({needed})" if needed else ""
+    python = [f"rm.{name}{call}{' @ 10' if spec.cutoff else ''}"
+              for name, one in ready_made().items() if one.name == spec.name]  # fmt: skip
+    shell = f"'{metric}'" if "(" in str(metric) else str(metric)
+    rows = [
+        ("Written", ", ".join(map(code, forms))),
+        ("Also called", ", ".join(map(code, synonyms))),
+        ("In Python", ", ".join(map(code, python))),
+        ("In a shell", code(f"rankmeter evaluate RANKINGS TRUTH -m {shell}")),
+    ]
+    said = "Case does not matter, nor do spaces, hyphens and underscores in a name."
+    return paragraphs(facts([row for row in rows if row[1]]), said)
+
+
+# -- pieces -----------------------------------------------------------------------------------
+
+
+def _at(spec: Spec, k: int | None) -> Metric:
+    metric = Metric(spec.name)(**given(spec))
+    return metric @ k if k and spec.cutoff else metric
+
+
+def _notes_and_source(doc: FunctionDoc) -> tuple[str, str]:
+    """The notes without the sentence that names the sources, and that sentence."""
+    text = re.sub(r"\bEdge cases: (\w)", lambda m: m[1].upper(), "\n".join(doc["Notes"]))
+    notes, *rest = re.split(r"\bSources?:\s+", text, maxsplit=1)
+    source = "".join(rest).strip()
+    return notes.strip(), source[:1].upper() + source[1:]
+
+
+def _range(spec: Spec) -> str:
+    high = "∞" if math.isinf(spec.high) else f"{spec.high:g}"
+    low = "−∞" if math.isinf(spec.low) else f"{spec.low:g}"
+    return f"{low} to {high}"
+
+
+def _spell(value: Any) -> str:
+    if value is None:
+        return "none"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+

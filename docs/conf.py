@@ -1,0 +1,66 @@
+"""Settings of the documentation. What is generated beside the prose comes from ``_ext``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import rankmeter
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "rankmeter"
+release = version = rankmeter.__version__
+html_show_copyright = False
+language = "en"
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "rankmeter_docs.mathml",
+    "rankmeter_docs.names",
+    "rankmeter_docs.generated",
+    "rankmeter_docs.pages",
+    "rankmeter_docs.korean",
+]
+exclude_patterns = ["_build", "_ext", "_templates"]
+templates_path = ["_templates"]
+default_role = "name"
+nitpicky = True
+smartquotes = False  # "--json" is no dash
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
+myst_heading_anchors = 3
+
+autodoc_typehints = "none"  # the docstrings say the types, with shapes
+autodoc_preserve_defaults = True
+autodoc_member_order = "bysource"
+autosummary_generate = True
+numpydoc_show_class_members = False
+maximum_signature_line_length = 88
+
+html_theme = "pydata_sphinx_theme"
+html_title = "rankmeter"
+html_static_path = ["_static"]
+html_css_files = ["rankmeter.css"]
+html_favicon = "_static/logo.svg"
+html_copy_source = False
+html_show_sourcelink = False
+html_sidebars = {"index": [], "first-steps": [], "glossary": [], "errata": [], "conventions": []}
+html_theme_options = {
+    "logo": {
+        "text": "rankmeter",
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo.svg",
+    },
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "header_links_before_dropdown": 8,
+    "footer_start": [],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+    "show_toc_level": 2,
+}
