@@ -1,9 +1,9 @@
 """Run one recording script inside its tool's environment and write what the tool answered.
 
 ``python golden.py TOOL SCRIPT OUTPUT`` loads ``record/SCRIPT.py``, which offers ``VERSION`` (the
-version that really runs), ``PACKAGES`` (others whose version may matter) and ``record(golden)``. The
-scripts are loaded by path, not imported by name, because most are called like the tool they import.
-A script whose tool no registry carries finds the path of that tool in ``$TOOL_SOURCE``.
+version that really runs), ``PACKAGES`` (others whose version may matter) and ``record(golden)``.
+The scripts are loaded by path, not imported by name, because most are called like the tool they
+import. A script whose tool no registry carries finds that tool's path in ``$TOOL_SOURCE``.
 
 Standard library only, Python 3.8 or later.
 """
@@ -77,20 +77,22 @@ class Golden:
         }
         yield "{"
         for key, value in head.items():
-            yield "  %s: %s," % (json.dumps(key), json.dumps(value, sort_keys=True))
+            yield f"  {json.dumps(key)}: {json.dumps(value, sort_keys=True)},"
         yield '  "cases": {'
         kept = {name: settled(case) for name, case in self.cases.items()}
         kept = {name: case for name, case in kept.items() if case}
         for at, (name, case) in enumerate(kept.items()):
-            yield "    %s: {" % json.dumps(name)
+            yield f"    {json.dumps(name)}: {{"
             metrics = case.pop("metrics", None)
             for key in sorted(case):
-                yield "      %s: %s%s" % (json.dumps(key), dump(case[key]), "," if metrics else "")
+                yield "      {}: {}{}".format(
+                    json.dumps(key), dump(case[key]), "," if metrics else ""
+                )
             if metrics:
                 yield '      "metrics": {'
                 for place, metric in enumerate(sorted(metrics), start=1):
                     comma = "," if place < len(metrics) else ""
-                    yield "        %s: %s%s" % (json.dumps(metric), dump(metrics[metric]), comma)
+                    yield f"        {json.dumps(metric)}: {dump(metrics[metric])}{comma}"
                 yield "      }"
             yield "    }" + ("," if at < len(kept) - 1 else "")
         yield "  }"
@@ -111,7 +113,7 @@ def refusal(error):
     # Paths and addresses differ from machine to machine.
     words = re.sub(r"(/[\w.+-]+){2,}", "PATH", " ".join(str(error).split()))
     words = re.sub(r"0x[0-9a-f]+", "ADDRESS", words)
-    return ("%s: %s" % (type(error).__name__, words))[:REFUSAL_LENGTH]
+    return (f"{type(error).__name__}: {words}")[:REFUSAL_LENGTH]
 
 
 def dump(value):

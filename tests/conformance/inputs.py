@@ -58,7 +58,7 @@ class Draw:
 
 
 def names(letter, n):
-    return ["%s%02d" % (letter, i) for i in range(1, n + 1)]
+    return [f"{letter}{i:02d}" for i in range(1, n + 1)]
 
 
 def with_scores(items, scores):
@@ -296,7 +296,7 @@ def absent_items():
         # Items that no list contains; for every fourth user nothing else is relevant.
         if at % 4 == 0:
             judged.clear()
-        judged.update({"x%d" % n: 1 for n in range(at % 3 + 1)})
+        judged.update({f"x{n}": 1 for n in range(at % 3 + 1)})
     return case("absent_items", ["true items that no list contains"], rankings, truth)
 
 
@@ -428,8 +428,7 @@ def ranked_items(case, user):
 def in_score_order(case):
     """`case` with every list sorted by falling score; equal scores keep their list order."""
     rankings = {
-        user: sorted(listed, key=lambda pair: -pair[1])
-        for user, listed in case["rankings"].items()
+        user: sorted(listed, key=lambda pair: -pair[1]) for user, listed in case["rankings"].items()
     }
     return dict(case, rankings=rankings)
 

@@ -30,7 +30,7 @@ def interpreter(version: str) -> str:
     """The Python of this minor version: on the path, else the newest of pyenv."""
     found = shutil.which(f"python{version}")
     # A pyenv shim stands on the path for every version but answers only for the chosen ones.
-    if found and subprocess.run([found, "--version"], capture_output=True).returncode == 0:
+    if found and not subprocess.run([found, "-V"], capture_output=True, check=False).returncode:
         return found
     root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     installed = sorted(
@@ -122,11 +122,17 @@ def main() -> int:
         needs = wanted.get("needs")
         if needs and needs not in os.environ:
             print(f"{tool}: skipped, ${needs} is not set ({wanted['why']})", file=sys.stderr)
-        elif options.check:
-            agreed = check(tool, wanted) and agreed
-        else:
-            record(tool, wanted, GOLDENS / f"{tool}.json")
-            print(f"{tool}: recorded")
+            continue
+        try:
+            if options.check:
+                agreed = check(tool, wanted) and agreed
+            else:
+                record(tool, wanted, GOLDENS / f"{tool}.json")
+                print(f"{tool}: recorded")
+        except subprocess.CalledProcessError as error:
+            # One tool that cannot be installed or run must not hide what the others answer.
+            print(f"{tool}: failed: {error}", file=sys.stderr)
+            agreed = False
     return 0 if agreed else 1
 
 

@@ -60,8 +60,8 @@ def lists(golden, case):
             except ValueError as error:
                 refused = error
         if refused is not None:
-            golden.note(case, "%s refuses the other users: ValueError: %s" % (name, refused))
-        full = name if k is None else "%s@%d" % (name, k)
+            golden.note(case, f"{name} refuses the other users: ValueError: {refused}")
+        full = name if k is None else f"{name}@{k}"
         golden.metric(case, full, per_user=per_user)
 
 
@@ -91,5 +91,5 @@ def whole_catalogue(golden, case):
         keep(name, metric())
     for k in case["ks"]:
         for name, metric in CUT.items():
-            keep("%s@%d" % (name, k), metric(k))
+            keep(f"{name}@{k}", metric(k))
     keep("MRR[beside k=3]", MRR(), Precision(3))

@@ -1,6 +1,6 @@
-"""Elliot: the accuracy metrics of ``elliot.evaluation.metrics``, ``eval()`` and ``eval_user_metric()``.
+"""Elliot: ``eval()`` and ``eval_user_metric()`` of the accuracy metrics in ``elliot.evaluation``.
 
-No registry carries Elliot: ``ELLIOT_SOURCE`` points to a checkout, of which only the package
+No registry carries Elliot: the source is a checkout, of which only the package
 ``elliot.evaluation`` is loaded (its ``__init__`` would start a recommender framework). As in its
 ``Evaluator``, users without truth leave the recommendations first. The relevance threshold is 1,
 or that of the case; ``[relevance_threshold=2]`` is recorded beside it for graded truths.
@@ -20,8 +20,8 @@ for name in ("elliot", "elliot.evaluation"):
     package.__path__ = [os.path.join(SOURCE, *name.split("."))]
     sys.modules[name] = package
 
-from elliot.evaluation import metrics  # noqa: E402
-from elliot.evaluation.relevance.relevance import Relevance  # noqa: E402
+from elliot.evaluation import metrics
+from elliot.evaluation.relevance.relevance import Relevance
 
 VERSION = subprocess.run(
     ["git", "-C", SOURCE, "describe", "--tags", "--always"],
@@ -38,7 +38,9 @@ METRICS = [
 
 def record(golden):
     for case in inputs.CASES:
-        keep(golden, case, "", case["relevant"].get("at_least", case["relevant"].get("above", 0) + 1))
+        keep(
+            golden, case, "", case["relevant"].get("at_least", case["relevant"].get("above", 0) + 1)
+        )
         if case["name"] in ("graded", "ties_graded", "fractional_gains", "negative_gains"):
             keep(golden, case, "[relevance_threshold=2]", 2)
 
@@ -56,6 +58,6 @@ def keep(golden, case, option, threshold):
             asked = metrics.parse_metric(metric)(lists, None, None, evaluation)
             golden.attempt(
                 case,
-                "%s%s@%d" % (metric, option, k),
+                f"{metric}{option}@{k}",
                 lambda m=asked: (m.eval(), m.eval_user_metric()),
             )

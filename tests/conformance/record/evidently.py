@@ -1,9 +1,9 @@
 """Evidently: ``Report(metrics=[...]).run(...)`` with the legacy recommendation metrics.
 
-Evidently knows the rows it is given: ``[list]`` gives it the ranked items with their gain as target,
-``[list+truth]`` appends the judged items that were not ranked. ``rank`` marks predictions that are
-places in the list, ``score`` predictions that are scores, which Evidently ranks itself. Of the curve
-from 1 to k that a metric answers with, the value at k is kept. Means only.
+Evidently knows the rows it is given: ``[list]`` gives it the ranked items with their gain as
+target, ``[list+truth]`` appends the judged items that were not ranked. ``rank`` marks predictions
+that are places in the list, ``score`` predictions that are scores, which Evidently ranks itself. Of
+the curve from 1 to k that a metric answers with, the value at k is kept. Means only.
 """
 
 import warnings
@@ -60,6 +60,7 @@ def keep(golden, case, scope, kind, options):
         recommendations_type=kind,
     )  # fmt: skip
     words = [scope, kind] + ["no_feedback_users"] * ("no_feedback_users" in options)
+    words = ", ".join(words)
     for name, metric in METRICS.items():
         for k in case["ks"]:
 
@@ -72,7 +73,7 @@ def keep(golden, case, scope, kind, options):
                     return result.current_value
                 return result.current.to_list()[k - 1]
 
-            golden.attempt(case, "%s[%s]@%d" % (name, ", ".join(words), k), compute)
+            golden.attempt(case, f"{name}[{words}]@{k}", compute)
 
 
 def frame(case, scope, kind):

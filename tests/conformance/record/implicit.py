@@ -23,8 +23,7 @@ class Lists:
 
     def __init__(self, case, users, items):
         self._lists = {
-            users[user]: [items[item] for item in inputs.ranked_items(case, user)]
-            for user in users
+            users[user]: [items[item] for item in inputs.ranked_items(case, user)] for user in users
         }
 
     def recommend(self, userid, user_items, N):
@@ -59,4 +58,4 @@ def record(golden):
             }
             for name in METRICS:
                 per_user = {user: answer[name] for user, answer in alone.items()}
-                golden.metric(case, "%s@%d" % (name, k), together[name], per_user)
+                golden.metric(case, f"{name}@{k}", together[name], per_user)

@@ -1,4 +1,4 @@
-"""ir_measures: ``calc_aggregate(measures, qrels, run)`` and ``iter_calc`` with the default providers.
+"""ir_measures: ``calc_aggregate(measures, qrels, run)``, ``iter_calc``, the default providers.
 
 The provider, and with it the tie rule, depends on the measure and its parameters: it is kept beside
 each measure in the metric's name, as in ``RR {msmarco}@3``.
@@ -10,8 +10,31 @@ from importlib.metadata import version
 import inputs
 import ir_measures
 from ir_measures import (
-    AP, ERR, P, R, RBP, RR, SDCG, Accuracy, Bpref, Compat, IPrec, Judged, NumQ, NumRel, NumRelRet,
-    NumRet, Rprec, SetAP, SetF, SetP, SetR, SetRelP, Success, infAP, nDCG,
+    AP,
+    ERR,
+    RBP,
+    RR,
+    SDCG,
+    Accuracy,
+    Bpref,
+    Compat,
+    IPrec,
+    Judged,
+    NumQ,
+    NumRel,
+    NumRelRet,
+    NumRet,
+    P,
+    R,
+    Rprec,
+    SetAP,
+    SetF,
+    SetP,
+    SetR,
+    SetRelP,
+    Success,
+    infAP,
+    nDCG,
 )  # fmt: skip
 
 VERSION = version("ir_measures")
@@ -63,7 +86,7 @@ def answer(measure, truth, run, users):
 def spelled(measure):
     """The measure's own spelling with its provider; "@k" last."""
     name, at, k = str(measure).partition("@")
-    return "%s {%s}%s%s" % (name, provider(measure), at, k)
+    return f"{name} {{{provider(measure)}}}{at}{k}"
 
 
 def provider(measure):

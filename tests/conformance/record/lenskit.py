@@ -11,7 +11,14 @@ from importlib.metadata import version
 import inputs
 from lenskit.data import ItemList, ItemListCollection
 from lenskit.metrics import (
-    DCG, NDCG, RBP, Hit, Precision, Recall, RecipRank, RunAnalysis,
+    DCG,
+    NDCG,
+    RBP,
+    Hit,
+    Precision,
+    Recall,
+    RecipRank,
+    RunAnalysis,
 )  # fmt: skip
 from lenskit.metrics.ranking import AveragePrecision
 
@@ -34,6 +41,8 @@ GRADED = {
     "NDCG[gain=rating]": lambda n=None: NDCG(n, gain="rating"),
     "DCG[gain=rating]": lambda n=None: DCG(n, gain="rating"),
 }
+# Here some values are undefined: LensKit fills in 0 by default.
+UNDEFINED = ["empty_lists", "extra_users", "zero_truth", "empty_truth"]
 
 
 def record(golden):
@@ -47,6 +56,9 @@ def record(golden):
         for n in [None, *case["ks"]]:
             for name, metric in BINARY.items():
                 keep(golden, case, spelled(name, n), metric(n), lists, relevant)
+                if case["name"] in UNDEFINED:
+                    full = spelled(name + "[fill_missing=False]", n)
+                    keep(golden, case, full, metric(n), lists, relevant, fill=False)
             for name, metric in GRADED.items():
                 keep(golden, case, spelled(name, n), metric(n), lists, judged)
 
@@ -61,18 +73,19 @@ def collection(case, chosen):
 
 
 def spelled(name, n):
-    return name if n is None else "%s@%d" % (name, n)
+    return name if n is None else f"{name}@{n}"
 
 
-def keep(golden, case, name, metric, lists, test):
+def keep(golden, case, name, metric, lists, test, fill=True):
     def compute():
         analysis = RunAnalysis()
         analysis.add_metric(metric, label="value")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             result = analysis.measure(lists, test)
-        values = result.list_metrics()["value"]
+        values = result.list_metrics(fill_missing=fill)["value"]
         per_user = {key[0] if isinstance(key, tuple) else key: v for key, v in values.items()}
-        return result.list_summary().loc["value", "mean"], per_user
+        # The summary always fills in: without it the mean is that of the defined values.
+        return (result.list_summary().loc["value", "mean"] if fill else values.mean()), per_user
 
     golden.attempt(case, name, compute)

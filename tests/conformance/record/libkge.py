@@ -3,8 +3,8 @@
 No registry carries the evaluation alone: the source is a checkout, of which the module
 ``kge.job.eval_entity_ranking`` is loaded. Each true item of each user is one triple, the whole
 catalogue its candidates: so only the cases whose lists hold every item. ``filtered`` gives the
-user's other true items the score -inf, as LibKGE does. ``per_user`` holds the one-based rank of each
-triple under "user/item". The tolerances are LibKGE's own (atol 1e-5, rtol 1e-4).
+user's other true items the score -inf, as LibKGE does. ``per_user`` holds the one-based rank of
+each triple under "user/item". The tolerances are LibKGE's own (atol 1e-5, rtol 1e-4).
 """
 
 import os
@@ -88,9 +88,9 @@ def keep(golden, case, setting, kind):
             true = scores[:, items[item]]
             rank = Job._get_ranks(job, *Job._get_ranks_and_num_ties(job, row, true))
             histogram[rank] += 1
-            ranks["%s/%s" % (user, item)] = rank.item() + 1
+            ranks[f"{user}/{item}"] = rank.item() + 1
     for name, value in Job._compute_metrics(job, histogram).items():
         head, _, k = name.rpartition("_at_")
-        full = "%s[%s, %s]%s" % (head or name, setting, kind, "@" + k if head else "")
+        full = "{}[{}, {}]{}".format(head or name, setting, kind, "@" + k if head else "")
         golden.metric(case, full, value)
-    golden.metric(case, "rank[%s, %s]" % (setting, kind), per_user=ranks)
+    golden.metric(case, f"rank[{setting}, {kind}]", per_user=ranks)

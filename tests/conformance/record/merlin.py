@@ -12,14 +12,14 @@ import os
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 
-import subprocess  # noqa: E402
-import sys  # noqa: E402
-import types  # noqa: E402
-from importlib.metadata import version  # noqa: E402
+import subprocess
+import sys
+import types
+from importlib.metadata import version
 
-import inputs  # noqa: E402
-import numpy  # noqa: E402
-import tensorflow  # noqa: E402
+import inputs
+import numpy
+import tensorflow
 
 SOURCE = os.environ["TOOL_SOURCE"]
 
@@ -44,7 +44,7 @@ for name in ("merlin", "merlin.models", "merlin.models.utils", "merlin.models.tf
     package.__path__ = [os.path.join(SOURCE, *name.split("."))]
     sys.modules[name] = package
 
-from merlin.models.tf.metrics import topk  # noqa: E402
+from merlin.models.tf.metrics import topk
 
 VERSION = subprocess.run(
     ["git", "-C", SOURCE, "describe", "--tags", "--always"],
@@ -89,9 +89,7 @@ def record(golden):
                     user: value(metric(k=k), labels[[row]], scores[[row]])
                     for row, user in enumerate(users)
                 }
-                golden.metric(
-                    case, "%s@%d" % (name, k), value(metric(k=k), labels, scores), per_user
-                )
+                golden.metric(case, f"{name}@{k}", value(metric(k=k), labels, scores), per_user)
 
 
 def value(metric, labels, scores):

@@ -44,12 +44,12 @@ def ranked(golden, case, setting, kind, array):
                     "y_pred_pos": array([float(scores[item])]),
                     "y_pred_neg": array([negatives]),
                 }
-                yield "%s/%s" % (user, item), evaluator.eval(fed)
+                yield f"{user}/{item}", evaluator.eval(fed)
 
     for name in MRR:
         golden.attempt(
             case,
-            "%s[%s, %s]" % (name, setting, kind),
+            f"{name}[{setting}, {kind}]",
             lambda name=name: (None, {at: float(answer[name][0]) for at, answer in answers()}),
         )
 
@@ -64,4 +64,4 @@ def pooled(golden, case, kind, array):
     for k in (1, 3, 10, 20, 100, len(negatives) + 1):
         evaluator.K = k
         fed = {"y_pred_pos": array(positives), "y_pred_neg": array(negatives)}
-        golden.metric(case, "hits[pool, %s]@%d" % (kind, k), evaluator.eval(fed)["hits@%d" % k])
+        golden.metric(case, f"hits[pool, {kind}]@{k}", evaluator.eval(fed)[f"hits@{k}"])

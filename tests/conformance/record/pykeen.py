@@ -49,13 +49,15 @@ def keep(golden, case, setting):
             macro.process_scores_(triple, "tail", **fed)
             answered = Ranks.from_scores(fed["true_scores"], fed["scores"])
             for kind in KINDS:
-                ranks[kind]["%s/%s" % (user, item)] = getattr(answered, kind).item()
+                ranks[kind][f"{user}/{item}"] = getattr(answered, kind).item()
     for prefix, result in (("", evaluator.finalize()), ("macro ", macro.finalize())):
         for (side, kind, name), value in result.data.items():
             # The sides are one and the same here: only tails were asked for.
             if side == "tail":
                 head, _, k = name.rpartition("_at_")
-                full = "%s%s[%s, %s]%s" % (prefix, head or name, setting, kind, "@" + k if head else "")
+                full = "{}{}[{}, {}]{}".format(
+                    prefix, head or name, setting, kind, "@" + k if head else ""
+                )
                 golden.metric(case, full, value)
     for kind in KINDS:
-        golden.metric(case, "rank[%s, %s]" % (setting, kind), per_user=ranks[kind])
+        golden.metric(case, f"rank[{setting}, {kind}]", per_user=ranks[kind])

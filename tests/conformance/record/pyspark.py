@@ -84,4 +84,4 @@ def scala(session, rows):
 
 def keep(golden, case, name, metric):
     for k in case["ks"]:
-        golden.attempt(case, "%s@%d" % (name, k), lambda k=k: metric(k))
+        golden.attempt(case, f"{name}@{k}", lambda k=k: metric(k))

@@ -24,8 +24,8 @@ RECALL_LEVELS = [0.0, 0.2, 0.5, 0.6, 1.0]
 def record(golden):
     for case in inputs.CASES:
         ks = ",".join(map(str, case["ks"]))
-        levels = ",".join("%.2f" % level for level in RECALL_LEVELS)
-        asked = {"%s.%s" % (name, ks) for name in CUT} | set(WHOLE)
+        levels = ",".join(f"{level:.2f}" for level in RECALL_LEVELS)
+        asked = {f"{name}.{ks}" for name in CUT} | set(WHOLE)
         asked.add("iprec_at_recall." + levels)
         # A dict holds an item once: of a duplicate the later (lower) score stays.
         run = {user: dict(map(tuple, listed)) for user, listed in case["rankings"].items()}
@@ -53,7 +53,7 @@ def keep(golden, case, run, asked, option, **options):
 def spelled(measure, option):
     name, _, k = measure.rpartition("_")
     if name in CUT:
-        return "%s%s@%s" % (name, option, k)
+        return f"{name}{option}@{k}"
     if name == "iprec_at_recall":
-        return "%s%s@%s" % (name, option, k)
+        return f"{name}{option}@{k}"
     return measure + option

@@ -12,8 +12,19 @@ from importlib.metadata import version
 import inputs
 import numpy
 from rankereval import (
-    AP, DCG, F1, NDCG, BinaryLabels, FirstRelevantRank, HitRate, MeanRanks, NumericLabels,
-    Precision, Rankings, Recall, ReciprocalRank,
+    AP,
+    DCG,
+    F1,
+    NDCG,
+    BinaryLabels,
+    FirstRelevantRank,
+    HitRate,
+    MeanRanks,
+    NumericLabels,
+    Precision,
+    Rankings,
+    Recall,
+    ReciprocalRank,
 )  # fmt: skip
 
 VERSION = version("rankereval")
@@ -83,5 +94,5 @@ def keep(golden, case, name, fed, k, metric, labels, ranked, users):
             return mean, dict(zip(users, metric.score(labels, ranked)))
 
         spelled = name[:-1] + ", " if name.endswith("]") else name + "["
-        full = spelled + options + "]" + ("" if k is None else "@%d" % k)
+        full = spelled + options + "]" + ("" if k is None else f"@{k}")
         golden.attempt(case, full, compute)

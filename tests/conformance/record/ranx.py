@@ -27,18 +27,18 @@ FROM_DICT = ["ndcg", "mrr", "map", "precision"]
 def record(golden):
     for case in inputs.CASES:
         level = case["relevant"].get("at_least", case["relevant"].get("above", 0) + 1)
-        suffix = "-l%d" % level if level > 1 else ""
-        names = ["%s@%d" % (name, k) for name in CUT for k in case["ks"]] + WHOLE
+        suffix = f"-l{level}" if level > 1 else ""
+        names = [f"{name}@{k}" for name in CUT for k in case["ks"]] + WHOLE
         names = [name + suffix for name in names]
         if "gains" in " ".join(case["features"]):
             names += [name + "-l2" for name in WHOLE]
-            names += ["%s@%d-l2" % (name, k) for name in CUT for k in case["ks"]]
+            names += [f"{name}@{k}-l2" for name in CUT for k in case["ks"]]
         for name in names:
             golden.attempt(case, spelled(name), lambda name=name: from_objects(case, name))
         if case["rankings"].keys() == case["truth"].keys():
             for name in FROM_DICT:
                 for k in case["ks"]:
-                    asked = "%s@%d%s" % (name, k, suffix)
+                    asked = f"{name}@{k}{suffix}"
                     golden.attempt(
                         case, spelled(asked, "[dict]"), lambda asked=asked: from_dicts(case, asked)
                     )

@@ -13,7 +13,6 @@ from importlib.metadata import version
 import inputs
 import numpy
 import torch
-
 from recbole.evaluator import Collector
 from recbole.evaluator.metrics import GAUC, MAP, MRR, NDCG, Hit, Precision, Recall
 
@@ -73,4 +72,4 @@ def keep(golden, case, name, metric, collected, users):
     values = metric.metric_info(*([hits, relevant] if name in NEED_LENGTH else [hits]))
     for k in case["ks"]:
         per_user = {user: values[row, k - 1] for row, user in enumerate(users)}
-        golden.metric(case, "%s@%d" % (name, k), means["%s@%d" % (name, k)], per_user)
+        golden.metric(case, f"{name}@{k}", means[f"{name}@{k}"], per_user)

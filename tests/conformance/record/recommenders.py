@@ -47,15 +47,15 @@ def record(golden):
         )
         for k in case["ks"]:
             for name, metric in BINARY.items():
-                keep(golden, case, "%s@%d" % (name, k), metric, relevant, predicted, k=k)
+                keep(golden, case, f"{name}@{k}", metric, relevant, predicted, k=k)
             for score_type in SCORE_TYPES:
-                name = "ndcg_at_k[judged, score_type=%s]@%d" % (score_type, k)
+                name = f"ndcg_at_k[judged, score_type={score_type}]@{k}"
                 options = {"k": k, "score_type": score_type}
                 keep(golden, case, name, evaluation.ndcg_at_k, judged, predicted, **options)
             if case["name"] == "plain":
                 # The threshold is used as a number of items.
                 for name in ("precision_at_k", "recall_at_k"):
-                    full = "%s[relevancy_method=by_threshold, threshold=3]@%d" % (name, k)
+                    full = f"{name}[relevancy_method=by_threshold, threshold=3]@{k}"
                     options = {"k": k, "relevancy_method": "by_threshold", "threshold": 3}
                     keep(golden, case, full, BINARY[name], relevant, predicted, **options)
 

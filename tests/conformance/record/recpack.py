@@ -9,7 +9,14 @@ from importlib.metadata import version
 
 import inputs
 from recpack.metrics import (
-    CalibratedRecallK, DCGK, HitK, NDCGK, PercentileRanking, PrecisionK, RecallK, ReciprocalRankK,
+    DCGK,
+    NDCGK,
+    CalibratedRecallK,
+    HitK,
+    PercentileRanking,
+    PrecisionK,
+    RecallK,
+    ReciprocalRankK,
 )  # fmt: skip
 from scipy.sparse import csr_matrix, lil_matrix
 
@@ -44,7 +51,7 @@ def record(golden):
         matrices = csr_matrix(true), csr_matrix(scores)
         for k in case["ks"]:
             for name, metric in CUT.items():
-                full = "%s@%d" % (name, k)
+                full = f"{name}@{k}"
                 golden.attempt(case, full, lambda m=metric(k): answer(m, users, *matrices))
         if case["name"].startswith("full_catalogue"):
             golden.attempt(

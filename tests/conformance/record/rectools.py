@@ -10,7 +10,17 @@ import inputs
 import pandas
 from rectools import Columns
 from rectools.metrics import (
-    MAP, MCC, MRR, NDCG, PAP, Accuracy, F1Beta, HitRate, PartialAUC, Precision, Recall,
+    MAP,
+    MCC,
+    MRR,
+    NDCG,
+    PAP,
+    Accuracy,
+    F1Beta,
+    HitRate,
+    PartialAUC,
+    Precision,
+    Recall,
 )  # fmt: skip
 
 VERSION = version("rectools")
@@ -46,17 +56,15 @@ def record(golden):
             for rank, item in enumerate(inputs.ranked_items(case, user), start=1)
         )
         truth = frame(
-            [user, item, 0]
-            for user in case["truth"]
-            for item in inputs.relevant_items(case, user)
+            [user, item, 0] for user in case["truth"] for item in inputs.relevant_items(case, user)
         ).drop(columns=Columns.Rank)
         catalogue = sorted(inputs.item_numbers(case))
         for k in case["ks"]:
             for name, metric in METRICS.items():
-                full = "%s@%d" % (name, k)
+                full = f"{name}@{k}"
                 golden.attempt(case, full, lambda m=metric(k): answer(m, reco, truth))
             for name, metric in OVER_CATALOGUE.items():
-                full = "%s@%d" % (name, k)
+                full = f"{name}@{k}"
                 golden.attempt(case, full, lambda m=metric(k): answer(m, reco, truth, catalogue))
 
 

@@ -50,7 +50,7 @@ def record(golden):
         for kind, (recommendations, ground_truth) in fed.items():
             for metric in METRICS:
                 for k in case["ks"]:
-                    name = "%s[%s]@%d" % (metric.__name__, kind, k)
+                    name = f"{metric.__name__}[{kind}]@{k}"
                     golden.attempt(
                         case,
                         name,

@@ -37,6 +37,7 @@ def record(golden):
         lists = {user: inputs.ranked_items(case, user) for user in users}
         for k in case["ks"]:
             for name, metric in CUT.items():
+
                 def compute(name=name, metric=metric, k=k):
                     per_user = {user: metric(truth[user], lists[user], k) for user in users}
                     mean = MEANS.get(name)
@@ -44,7 +45,7 @@ def record(golden):
                         return None, per_user
                     return mean(list(truth.values()), list(lists.values()), k), per_user
 
-                golden.attempt(case, "%s@%d" % (name, k), compute)
+                golden.attempt(case, f"{name}@{k}", compute)
         for name, metric in WHOLE.items():
             golden.attempt(
                 case,

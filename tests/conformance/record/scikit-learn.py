@@ -1,8 +1,8 @@
 """scikit-learn: ``dcg_score``, ``ndcg_score``, ``average_precision_score``, one call for each user.
 
-scikit-learn scores the candidates it is given. ``[list]`` gives it the ranked items with their gains
-and nothing else; ``[list+truth]`` adds the judged items that were not ranked, all with one score
-below every other. One call takes rows of equal length only, so the mean over users is not the
+scikit-learn scores the candidates it is given. ``[list]`` gives it the ranked items with their
+gains and nothing else; ``[list+truth]`` adds the judged items that were not ranked, all with one
+score below every other. One call takes rows of equal length only, so the mean over users is not the
 tool's own and is left out; ``all users`` is one call over a case whose lists are equally long.
 """
 
@@ -39,10 +39,10 @@ def record(golden):
         for scope in ("list", "list+truth"):
             for name, score in GRADED.items():
                 for k in case["ks"]:
-                    keep(golden, case, "%s[%s]@%d" % (name, scope, k), scope, score, k=k)
-                keep(golden, case, "%s[%s]" % (name, scope), scope, score, k=None)
+                    keep(golden, case, f"{name}[{scope}]@{k}", scope, score, k=k)
+                keep(golden, case, f"{name}[{scope}]", scope, score, k=None)
             for name, score in BINARY.items():
-                keep(golden, case, "%s[%s]" % (name, scope), scope, score)
+                keep(golden, case, f"{name}[{scope}]", scope, score)
         together(golden, case)
 
 
@@ -60,7 +60,7 @@ def keep(golden, case, name, scope, score, **options):
         for error in refused.values():
             if not per_user:
                 raise error
-            golden.note(case, "users missing in a metric were refused: %s" % error)
+            golden.note(case, f"users missing in a metric were refused: {error}")
         return None, per_user
 
     golden.attempt(case, name, compute)
@@ -90,5 +90,5 @@ def together(golden, case):
     gains = numpy.vstack([row[0] for row in rows])
     scores = numpy.vstack([row[1] for row in rows])
     for k in case["ks"]:
-        name = "ndcg_score[list, all users]@%d" % k
+        name = f"ndcg_score[list, all users]@{k}"
         golden.attempt(case, name, lambda k=k: ndcg_score(gains, scores, k=k))

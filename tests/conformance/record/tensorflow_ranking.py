@@ -1,9 +1,9 @@
 """TF-Ranking: the Keras metrics of ``tfr.keras.metrics`` on padded rows.
 
-A row holds one user's candidates: ``[list]`` the ranked items with their gains, ``[list+truth]`` also
-the judged items that were not ranked, below every other. Shorter rows are padded with the label -1,
-which TF-Ranking masks. Equal scores are shuffled by TF-Ranking, so lists with ties are left out. A
-value per user is the metric of that row alone; users of the truth only. Everything is float32.
+A row holds one user's candidates: ``[list]`` the ranked items with their gains, ``[list+truth]``
+also the judged items that were not ranked, below every other. Shorter rows are padded with the
+label -1, which TF-Ranking masks. Equal scores are shuffled by TF-Ranking, so lists with ties are
+left out. A value per user is the metric of that row alone; users of the truth only. All float32.
 """
 
 import os
@@ -11,11 +11,11 @@ import os
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 
-from importlib.metadata import version  # noqa: E402
+from importlib.metadata import version
 
-import inputs  # noqa: E402
-import tensorflow as tf  # noqa: E402
-import tensorflow_ranking as tfr  # noqa: E402
+import inputs
+import tensorflow as tf
+import tensorflow_ranking as tfr
 
 VERSION = version("tensorflow-ranking")
 PACKAGES = {name: version(name) for name in ("numpy", "tensorflow")}
@@ -44,10 +44,10 @@ def record(golden):
             labels, scores, users = rows(case, scope)
             for name, metric in METRICS.items():
                 for k in case["ks"]:
-                    full = "%s[%s]@%d" % (name, scope, k)
+                    full = f"{name}[{scope}]@{k}"
                     keep(golden, case, full, lambda m=metric, k=k: m(k), labels, scores, users)
             for name, metric in WHOLE.items():
-                keep(golden, case, "%s[%s]" % (name, scope), metric, labels, scores, users)
+                keep(golden, case, f"{name}[{scope}]", metric, labels, scores, users)
 
 
 def rows(case, scope):

@@ -1,9 +1,9 @@
 """torchmetrics: the retrieval classes, ``metric.update(preds, target, indexes)``, ``compute()``.
 
-torchmetrics scores the candidates it is given: ``[list]`` gives it the ranked items, ``[list+truth]``
-adds the judged items that were not ranked with a score below every other. A user without any
-candidate cannot be expressed. Values per user come from a metric object that saw that user alone.
-Scores are float32, the mean is a float32 too.
+torchmetrics scores the candidates it is given: ``[list]`` gives it the ranked items,
+``[list+truth]`` adds the judged items that were not ranked with a score below every other. A user
+without any candidate cannot be expressed. Values per user come from a metric object that saw that
+user alone. Scores are float32, the mean is a float32 too.
 """
 
 from importlib.metadata import version
@@ -48,14 +48,14 @@ def record(golden):
     for case in inputs.CASES:
         for scope in ("list", "list+truth"):
             for name, metric in WHOLE.items():
-                keep(golden, case, "%s[%s]" % (name, scope), scope, metric)
+                keep(golden, case, f"{name}[{scope}]", scope, metric)
             for k in case["ks"]:
                 for name, metric in CUT.items():
-                    keep(golden, case, "%s[%s]@%d" % (name, scope, k), scope, metric, top_k=k)
+                    keep(golden, case, f"{name}[{scope}]@{k}", scope, metric, top_k=k)
         if case["name"] in ("no_hits", "zero_truth", "empty_truth"):
             for action in EMPTY:
                 for name in ("RetrievalMAP", "RetrievalNormalizedDCG", "RetrievalFallOut"):
-                    full = "%s[list, empty_target_action=%s]@10" % (name, action)
+                    full = f"{name}[list, empty_target_action={action}]@10"
                     options = {"top_k": 10, "empty_target_action": action}
                     keep(golden, case, full, "list", CUT[name], **options)
 

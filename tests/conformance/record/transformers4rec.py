@@ -51,7 +51,7 @@ for name in ("transformers4rec", "transformers4rec.torch", "transformers4rec.tor
     package.__path__ = [os.path.join(SOURCE, *name.split("."))]
     sys.modules[name] = package
 
-from transformers4rec.torch import ranking_metric  # noqa: E402
+from transformers4rec.torch import ranking_metric
 
 VERSION = subprocess.run(
     ["git", "-C", SOURCE, "describe", "--tags", "--always"],
@@ -95,4 +95,4 @@ def record(golden):
             rows = asked._metric(case["ks"], scores, labels)
             for column, k in enumerate(case["ks"]):
                 per_user = {user: rows[row, column] for row, user in enumerate(users)}
-                golden.metric(case, "%s@%d" % (name, k), means[column], per_user)
+                golden.metric(case, f"{name}@{k}", means[column], per_user)

@@ -35,7 +35,7 @@ def record(golden):
     new = [] if VERSION.startswith("9") else NEW
     for case in inputs.CASES:
         ks = ",".join(map(str, case["ks"]))
-        measures = ["%s.%s" % (name, ks) for name in CUT] + WHOLE + new
+        measures = [f"{name}.{ks}" for name in CUT] + WHOLE + new
         level = case["relevant"].get("at_least", case["relevant"].get("above", 0) + 1)
         base = ["-l", str(level)] if level > 1 else []
         with tempfile.TemporaryDirectory() as folder:
@@ -52,12 +52,12 @@ def record(golden):
 def written(case, folder):
     """The qrels and the run as files."""
     qrels = [
-        "%s 0 %s %s" % (user, item, gain)
+        f"{user} 0 {item} {gain}"
         for user, judged in case["truth"].items()
         for item, gain in judged.items()
     ]
     run = [
-        "%s Q0 %s %d %r run" % (user, item, rank, score)
+        f"{user} Q0 {item} {rank} {score!r} run"
         for user, listed in case["rankings"].items()
         for rank, (item, score) in enumerate(listed, start=1)
     ]
@@ -80,8 +80,8 @@ def keep(golden, case, option, options, measures, files):
     )
     if done.returncode:
         said = done.stderr.strip().replace(files[0], "QRELS").replace(files[1], "RUN")
-        words = "exit %d: %s" % (done.returncode, said)
-        golden.note(case, "%s: %s" % (option or "without -c", words))
+        words = f"exit {done.returncode}: {said}"
+        golden.note(case, "{}: {}".format(option or "without -c", words))
     means, users = {}, {}
     for line in done.stdout.splitlines():
         name, user, value = line.split()
@@ -96,4 +96,4 @@ def keep(golden, case, option, options, measures, files):
 def spelled(name, option):
     head, _, last = name.rpartition("_")
     known = head in CUT or head in ("iprec_at_recall", "Rprec_mult")
-    return "%s%s@%s" % (head, option, last) if known else name + option
+    return f"{head}{option}@{last}" if known else name + option

@@ -59,12 +59,12 @@ def record(golden):
 
 def evaluator(golden, case, folder):
     run = [
-        "%s Q0 %s %d %r system" % (user, item, rank, score)
+        f"{user} Q0 {item} {rank} {score!r} system"
         for user, listed in case["rankings"].items()
         for rank, (item, score) in enumerate(listed, start=1)
     ]
     qrels = [
-        "%s 0 %s %r" % (user, item, gain if inputs.is_relevant(case, gain) or gain <= 0 else 0)
+        f"{user} 0 {item} {gain if inputs.is_relevant(case, gain) or gain <= 0 else 0!r}"
         for user, judged in case["truth"].items()
         for item, gain in judged.items()
     ]
@@ -85,4 +85,4 @@ def keep(golden, case, name, depth, metric, options):
             mean, per_user = mean[0], per_user[0]
         return mean, per_user.iloc[:, 0].to_dict()
 
-    golden.attempt(case, "%s@%d" % (name, depth), compute)
+    golden.attempt(case, f"{name}@{depth}", compute)
