@@ -40,7 +40,8 @@ METRICS = [
         "r_precision": [{}],
         "accuracy": [{"n_items": 16}, {"n_items": 50, "chosen": "k"}],
         "cg": [{}],
-        "ap": [{"denominator": d} for d in ("min", "relevant", "k", "hits", "ranked", "all")],
+        "ap": [{"denominator": d} for d in ("min", "relevant", "k", "hits", "ranked", "all")]
+        + [{"tied": "threshold"}],
         "rr": [{}],
         "mean_rank": [
             {"of": of, "absent": absent}

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import polars as pl
 import numpy as np
+import polars as pl
 import pytest
 
 import rankmeter as rm
@@ -132,6 +133,24 @@ class TestChoices:
         rows = pl.DataFrame({"user": ["ann", "ann"], "item": ["x", "a"], "rank": [1, 2]})
         result = rm.evaluate(rows, {"ann": {"a": 1, "b": 1}}, "mean_rank(of=all)", scope="appended")
         assert next(iter(result.values())).mean == 2.5
+
+    @pytest.mark.parametrize(
+        ("rule", "precision", "dcg"),
+        [
+            ("best", 2 / 2, 1 + 1 / np.log2(3)),
+            ("first", 2 / 3, 1 + 1 / 2),
+            ("each", 3 / 3, 1 + 1 / np.log2(3) + 1 / 2),
+        ],
+    )
+    def test_a_repeated_item_is_left_out_or_takes_up_a_rank_or_counts(self, rule, precision, dcg):
+        lists, rows = ["a", "a", "b"], [("ann", "b", 1.0), ("ann", "a", 2.0), ("ann", "a", 3.0)]
+        frame = pl.DataFrame(rows, schema=["user", "item", "score"], orient="row")
+        for rankings in ({"ann": lists}, frame):
+            result = rm.evaluate(
+                rankings, {"ann": {"a", "b"}}, ["precision", "dcg"], duplicates=rule
+            )
+            assert result["precision"].mean == precision
+            assert result["dcg"].mean == pytest.approx(dcg)
 
     def test_negative_gains_may_count(self):
         truth = {"ann": {"a": 2, "b": -1}}

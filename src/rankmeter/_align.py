@@ -160,6 +160,8 @@ def align(
     ranked = _group(frame, codes, rankings.order, choices)
     n_ranked = np.diff(ranked.offsets)
     pairs = frame.with_row_index("row").join(judged, on=["user", "item"], how="inner")
+    if choices.duplicates == "first":
+        pairs = _best(pairs, rankings.order)
     if pairs.is_empty() and no_overlap == "error":
         _check_items(frame, judged, rankings, truth.table)
     everything = hits = _hits(frame, pairs, ranked, choices, counts)
@@ -170,7 +172,7 @@ def align(
 
     found = _is_relevant(hits.gain, choices)
     perfect, others = truth.relevant, truth.others
-    if choices.scope == "ranked":
+    if choices.scope != "all":
         user, gain = everything.user, everything.gain
         wanted = _is_relevant(gain, choices)
         perfect = _perfect(user[wanted], _worth(gain[wanted], choices), codes.n)
@@ -262,14 +264,16 @@ def _unique_items(rankings: Table, choices: Alignment, counts: dict[str, int]) -
         counts["duplicate_items_counted"] = extra
         return frame
     counts["duplicate_items_dropped"] = extra
-    numbered = frame.with_row_index("row")
-    if rankings.order != "list":
-        numbered = numbered.sort(
-            rankings.order, descending=rankings.order == "score", maintain_order=True
-        )
-    return (
-        numbered.unique(["user", "item"], keep="first", maintain_order=True).sort("row").drop("row")
-    )
+    if choices.duplicates == "first":
+        return frame
+    return _best(frame.with_row_index("row"), rankings.order).drop("row")
+
+
+def _best(numbered: pl.DataFrame, by: str) -> pl.DataFrame:
+    """Of the rows of one user and item the one that ranks best, in the order of the rows."""
+    if by != "list":
+        numbered = numbered.sort(by, descending=by == "score", maintain_order=True)
+    return numbered.unique(["user", "item"], keep="first", maintain_order=True).sort("row")
 
 
 def _append(frame: pl.DataFrame, judged: pl.DataFrame, order: str) -> pl.DataFrame:

@@ -32,7 +32,7 @@ def evaluate(
     relevant: str | float | None = None,
     gains: Literal["relevant", "positive", "all", "above"] | None = None,
     ties: TieRule | None = None,
-    duplicates: Literal["error", "best", "each"] | None = None,
+    duplicates: Literal["error", "best", "first", "each"] | None = None,
     judgements: Literal["error", "max", "last", "sum"] | None = None,
     scope: Literal["all", "ranked", "appended"] | None = None,
     pool: Literal["all", "judged"] | None = None,
@@ -86,7 +86,8 @@ def evaluate(
         ``input``, ``expected`` (exact expectation over all orders), ``optimistic``,
         ``pessimistic``, ``realistic``, ``rounded``.
     duplicates : str, optional
-        An item twice in one ranking: ``error`` (default), keep the ``best``, count ``each``.
+        An item twice in one ranking: ``error`` (default), keep the ``best``, count the ``first``
+        while the others take up ranks, count ``each``.
     judgements : str, optional
         Contradicting judgements: ``error`` (default), ``max``, ``last``, ``sum``.
     scope : str, optional

@@ -53,8 +53,9 @@ class Alignment:
         rows), ``expected`` (exact expectation over all orders), ``optimistic``, ``pessimistic``
         (hits first, hits last), ``realistic`` (the mean of both), ``rounded`` (that, rounded up).
     duplicates : str
-        The same item twice in a ranking: ``error``, ``best`` (keep its best rank), ``each``
-        (count every one).
+        The same item twice in a ranking: ``error``, ``best`` (keep its best rank only, the others
+        move up), ``first`` (the best one counts, its repetitions take up ranks), ``each`` (count
+        every one).
     judgements : str
         Contradicting judgements of one item: ``error``, ``max``, ``last``, ``sum``. Equal ones
         are one judgement.
@@ -76,7 +77,7 @@ class Alignment:
     relevant: str = ">0"
     gains: Literal["relevant", "positive", "all", "above"] = "relevant"
     ties: TieRule = "item"
-    duplicates: Literal["error", "best", "each"] = "error"
+    duplicates: Literal["error", "best", "first", "each"] = "error"
     judgements: Literal["error", "max", "last", "sum"] = "error"
     scope: Literal["all", "ranked", "appended"] = "all"
     pool: Literal["all", "judged"] = "all"

@@ -45,6 +45,7 @@ def ap(
     k: int | None = None,
     *,
     denominator: Literal["min", "relevant", "k", "hits", "ranked", "all"] = "min",
+    tied: Literal["expected", "threshold"] = "expected",
 ) -> FloatArray:
     """Average precision: the precision at the rank of each hit, summed and normalised.
 
@@ -75,6 +76,7 @@ def ap(
     Its mean over users is MAP. Edge cases: no hit is 0; a user with nothing relevant is undefined
     (NaN); without a cutoff ``min`` equals ``relevant`` and ``k`` is the length of the ranking.
     In open ties the expectation over all orders is exact: McSherry and Najork, ECIR 2008.
+    ``threshold`` is the average precision of scikit-learn, also for the ranking of labels.
 
     Examples
     --------
@@ -87,7 +89,8 @@ def ap(
     """
     if denominator == "all":
         return _mean_precision(hits, k)
-    if denominator == "hits":
+    together = tied == "threshold" and hits.tied
+    if denominator == "hits" and not together:
         return _ap_per_hit(hits, k)
     whole = hits.n_relevant.astype(np.float64)
     if denominator == "k":
@@ -97,8 +100,19 @@ def ap(
             whole = np.minimum(whole, hits.n_ranked)
         if k is not None:
             whole = np.minimum(whole, k)
-    total = _precision_at_hits(hits, k)
-    return ratio(total, whole)
+    if together:
+        total, found = _precision_at_thresholds(hits, k)
+        return ratio(total, found if denominator == "hits" else whole)
+    return ratio(_precision_at_hits(hits, k), whole)
+
+
+def _precision_at_thresholds(hits: Hits, k: int | None) -> tuple[FloatArray, FloatArray]:
+    """Σ of the precision behind each tied group that ends in the top k, and the hits of these."""
+    groups = hits.groups
+    end = groups.above + groups.size
+    counted = np.where(end <= (np.inf if k is None else k), groups.hits, 0).astype(np.float64)
+    behind = counted * (groups.before + groups.hits) / end
+    return hits.sum(behind, groups.user), hits.sum(counted, groups.user)
 
 
 def _precision_at_hits(hits: Hits, k: int | None) -> FloatArray:
