@@ -4,8 +4,6 @@ import dataclasses
 
 import numpy as np
 import polars as pl
-import numpy as np
-import polars as pl
 import pytest
 
 import rankmeter as rm

@@ -193,6 +193,7 @@ def given(case, convention, options):
         return triples(case, filtered="filtered" in options)
     # An option of this name says that a tool of lists was given scores.
     takes = "mappings" if "scores" in options else convention.takes
+    takes = "scores" if "score" in options else takes
     truth = case["truth"]
     if case["name"] in BINARY_LABELS.get(convention.name, ()):
         truth = {u: dict.fromkeys(inputs.relevant_items(case, u), 1) for u in truth}
