@@ -25,7 +25,7 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
 _SPELLING = re.compile(
     r"(?P<name>(?:11_?)?[A-Za-z][\w.\- ]*?)\s*"
     r"(?P<options>\(.*\))?\s*"
-    r"(?:(?:@|_cut_|_at_|[_.])\s*(?P<k>{number}(?:\s*,\s*{number})*))?".replace(
+    r"(?:(?:@|_cut_|_at_|_|(?<!\d)\.)\s*(?P<k>{number}(?:\s*,\s*{number})*))?".replace(
         "{number}", r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
     ),
     re.DOTALL,
