@@ -1,0 +1,132 @@
+"""The tables of the report, made by Great Tables and dressed by the page's own style sheet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankmeter._report.excerpt import Verdict, extremes, ranked_systems
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from rankmeter._compare import Comparison
+
+__all__ = ["MAX_ROWS", "count_table", "difference_table", "means_table", "user_table"]
+
+MAX_ROWS = 200
+"""Differences in the table of the page; the machine-readable result holds all of them."""
+
+
+def means_table(comparison: Comparison) -> Markup:
+    """Systems × metrics: each mean with its mark and its interval, the best in bold."""
+    from markupsafe import Markup
+
+    marked = comparison.table()
+    best = {
+        entry.label: ranked_systems(comparison, entry.label)[0] for entry in comparison.plan.metrics
+    }
+    names = [row[0] for row in marked.rows]
+    columns: dict[str, list[str]] = {"system": names}
+    for place, label in enumerate(best, 1):
+        columns[label] = []
+        for name, row in zip(comparison.systems, marked.rows, strict=True):
+            e = comparison.estimates[label, name]
+            mean, _, mark = row[place].partition(" ")
+            value = Markup("<strong>{}</strong>").format(mean) if name == best[label] else mean
+            span = "" if math.isnan(e.low) else f"[{e.low:.4f}, {e.high:.4f}]"
+            cell = Markup('{}{}<span class="interval">{}</span>')
+            columns[label].append(cell.format(value, _mark(mark), span))
+    title = f"Means with {100 * comparison.confidence:g} % intervals"
+    return _grid("means", title, columns, markup=list(best))
+
+
+def _mark(mark: str) -> Markup:
+    """A mark that a screen reader can say."""
+    from markupsafe import Markup
+
+    if not mark:
+        return Markup("")
+    said = {"▲": ("better", "significantly better"), "▼": ("worse", "significantly worse")}
+    if mark in said:
+        cell = Markup(' <span class="mark {}" role="img" aria-label="{}">{}</span>')
+        return cell.format(*said[mark], mark)
+    return Markup('<sup class="mark">{}</sup>').format(mark)
+
+
+def difference_table(comparison: Comparison) -> tuple[Markup, int]:
+    """Every comparison in numbers, up to a limit; and how many there are in all."""
+    whole = comparison.difference_table()
+    columns = {
+        name: [row[i] for row in whole.rows[:MAX_ROWS]] for i, name in enumerate(whole.columns)
+    }
+    return _grid("all-differences", "Paired differences", columns), len(whole.rows)
+
+
+def user_table(comparison: Comparison, found: Verdict, number: int) -> Markup | None:
+    """The users that gain most from either system of a verdict."""
+    d = found.difference
+    if d is None:
+        return None
+    sides = extremes(comparison, d)
+    rows = [
+        (
+            f"{name} is better for them",
+            user,
+            f"{x:.4f}",
+            f"{y:.4f}",
+            f"{x - y:+.4f}".replace("-", "−"),
+        )
+        for name, side in zip((d.a, d.b), sides, strict=True)
+        for user, x, y in side
+    ]
+    if not rows:
+        return None
+    titles = ("side", "user", d.a, d.b, "difference")
+    columns = {name: [row[i] for row in rows] for i, name in enumerate(titles)}
+    return _grid(f"users-{number}", f"{found.metric}, user by user", columns, group="side")
+
+
+def count_table(counts: Mapping[str, Mapping[str, int]]) -> Markup:
+    """What was read, dropped and merged, for each system."""
+    names = list(dict.fromkeys(name for one in counts.values() for name in one))
+    columns = {"system": list(counts)}
+    for name in names:
+        columns[name.replace("_", " ")] = [f"{one.get(name, 0):,}" for one in counts.values()]
+    return _grid("counts", "What was read", columns)
+
+
+def _grid(
+    id_: str,
+    title: str,
+    columns: Mapping[str, Sequence[str]],
+    *,
+    markup: Sequence[str] = (),
+    group: str | None = None,
+) -> Markup:
+    """A table whose first column (after that of the groups) names the rows.
+
+    All text is escaped but that of the columns `markup`, which is escaped already. Titles may be
+    anything, so the columns have names of their own.
+    """
+    from great_tables import GT
+    from markupsafe import Markup
+
+    own = {title: f"c{number}" for number, title in enumerate(columns)}
+    first, *others = [own[title] for title in columns if title != group]
+    frame = pl.DataFrame({own[title]: list(cells) for title, cells in columns.items()})
+    table = (
+        GT(frame, rowname_col=first, groupname_col=own[group] if group else None, id=id_)
+        .tab_header(title)
+        .tab_stubhead(next(title for title in columns if title != group))
+        .cols_label({own[title]: title for title in columns if own[title] in others})
+        .cols_align("right", columns=others)
+    )
+    if markup:
+        table = table.fmt_passthrough([own[title] for title in markup], escape=False)
+    whole: Any = table.as_raw_html()
+    # The table alone: its style sheet is for a light page, and inline styles need a looser policy.
+    return Markup(whole[whole.index("<table") : whole.rindex("</table>") + len("</table>")])  # noqa: S704 - escaped by Great Tables
