@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankmeter.metrics import countwise, curvewise, judgedwise, rankwise, setwise
+from rankmeter.metrics import countwise, curvewise, gainwise, judgedwise, rankwise, setwise
 from rankmeter.metrics._registry import METRICS, SYNONYMS, Option, Spec, register
 from rankmeter.metrics._spelling import Metric, metric, parse_metrics
 from rankmeter.metrics.countwise import n_hits, n_ranked, n_relevant, set_ap, utility
@@ -16,8 +16,9 @@ from rankmeter.metrics.curvewise import (
     rprec_mult,
     yaap,
 )
+from rankmeter.metrics.gainwise import dcg, err, ndcg, nerr, rbp, rbp_residual
 from rankmeter.metrics.judgedwise import bpref, infap, judged, n_nonrelevant, unjudged
-from rankmeter.metrics.rankwise import ap, dcg, err, mean_rank, ndcg, nerr, rbp, rbp_residual, rr
+from rankmeter.metrics.rankwise import ap, mean_rank, rr
 from rankmeter.metrics.setwise import (
     accuracy,
     cg,
@@ -45,6 +46,7 @@ __all__ = [
     "err",
     "f_beta",
     "g",
+    "gainwise",
     "hit_rate",
     "ideal_dcg",
     "infap",

@@ -15,8 +15,9 @@ import numpy as np
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
 from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import register
+from rankmeter.metrics.gainwise import DISCOUNTS, Discount, Gain, dcg
 from rankmeter.metrics.judgedwise import check_certain, number_above
-from rankmeter.metrics.rankwise import DISCOUNTS, Discount, Gain, ap, dcg
+from rankmeter.metrics.rankwise import ap
 
 __all__ = ["eleven_point", "g", "ideal_dcg", "iprec", "ndcg_rel", "rndcg", "rprec_mult", "yaap"]
 

@@ -1,0 +1,414 @@
+"""Metrics of what the hits are worth, discounted by where they stand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+
+from rankmeter._hits import FloatArray, Hits, ratio
+from rankmeter.errors import UsageError
+from rankmeter.metrics._registry import register
+
+__all__ = ["DISCOUNTS", "GAINS", "dcg", "err", "ndcg", "nerr", "rbp", "rbp_residual"]
+
+Gain = Literal["linear", "exp2", "binary"]
+Discount = Literal["log2", "ln", "log10", "jarvelin", "reciprocal"]
+
+GAINS: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "linear": lambda gain: gain,
+    "exp2": lambda gain: np.exp2(gain) - 1.0,
+    "binary": np.ones_like,
+}
+
+DISCOUNTS: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "log2": lambda rank: 1.0 / np.log2(rank + 1.0),
+    "ln": lambda rank: 1.0 / np.log(rank + 1.0),
+    "log10": lambda rank: 1.0 / np.log10(rank + 1.0),
+    # Järvelin and Kekäläinen 2002 with b = 2: ranks below b are not discounted, which makes it
+    # the clipped logarithm log2(max(rank, 2)) of other tools.
+    "jarvelin": lambda rank: 1.0 / np.log2(np.maximum(rank, 2.0)),
+    "reciprocal": lambda rank: 1.0 / rank,
+}
+
+
+@register("Discounted cumulative gain", high=math.inf)
+def dcg(
+    hits: Hits, k: int | None = None, *, gain: Gain = "linear", discount: Discount = "log2"
+) -> FloatArray:
+    """Discounted cumulative gain: the gains in the top k, each divided by a logarithm of its rank.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+    k : int, optional
+        Cutoff; without it the whole ranking counts.
+    gain : {"linear", "exp2", "binary"}
+        The relevance g as it is, 2^g - 1, or 1.
+    discount : {"log2", "ln", "log10", "jarvelin", "reciprocal"}
+        log2(rank + 1), ln(rank + 1), log10(rank + 1); that of Järvelin and Kekäläinen 2002 with
+        b = 2: log2(max(rank, 2)), which leaves ranks 1 and 2 alike; or the rank itself.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        Zero or more for nonnegative gains.
+
+    Notes
+    -----
+    A user with nothing relevant is undefined (NaN). Sources: Järvelin and Kekäläinen, TOIS 2002
+    (linear); Burges et al., ICML 2005 (exp2).
+
+    Examples
+    --------
+    Gains 2, 3, 3, 1, 2 in this order: 2/1 + 3/1.585 + 3/2 + 1/2.322 + 2/2.585.
+
+    >>> import rankmeter as rm
+    >>> truth = {"u": {"a": 2, "b": 3, "c": 3, "d": 1, "e": 2}}
+    >>> round(rm.evaluate({"u": list("abcde")}, truth, "dcg")["dcg"].mean, 4)
+    6.5972
+    """
+    return hits.sum(hits.weigh(DISCOUNTS[discount], k) * GAINS[gain](hits.gain))
+
+
+@register("Normalised discounted cumulative gain", synonyms=("ndcg_cut", "normalized_dcg"))
+def ndcg(
+    hits: Hits,
+    k: int | None = None,
+    *,
+    gain: Gain = "linear",
+    discount: Discount = "log2",
+    ideal: Literal["truth", "uncut", "retrieved", "ones"] = "truth",
+) -> FloatArray:
+    """DCG divided by the DCG of the ideal ranking.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+    k : int, optional
+        Cutoff; without it the whole ranking counts.
+    gain : {"linear", "exp2", "binary"}
+        The relevance g as it is, 2^g - 1, or 1.
+    discount : {"log2", "ln", "log10", "jarvelin", "reciprocal"}
+        As in `dcg`; the base of the logarithm cancels. With ``reciprocal`` it is the normalised
+        cumulative reciprocal rank.
+    ideal : {"truth", "uncut", "retrieved", "ones"}
+        The best ranking of the truth, cut at k; the same, not cut; the best order of the items
+        that the ranking contains; or k items of gain 1, whether or not so many are relevant.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        In [0, 1] for nonnegative gains.
+
+    Notes
+    -----
+    Edge cases: no hit is 0; a user with nothing relevant is undefined (NaN); an ideal without
+    gain is 0 with ``retrieved`` and undefined otherwise. Without a cutoff ``ones`` takes as many
+    as were ranked. Sources: as `dcg`.
+
+    Examples
+    --------
+    Binary hits at ranks 2 and 5, three relevant: (1/log2 3 + 1/log2 6) / (1 + 1/log2 3 + 1/log2 4).
+
+    >>> import rankmeter as rm
+    >>> ranking = {"u": [4, 6, 2, 3, 1, 8, 10, 9, 5, 7]}
+    >>> rm.evaluate(ranking, {"u": {1, 6, 9}}, "ndcg@5")["ndcg@5"].mean
+    0.4776237035032179
+    """
+    value = dcg(hits, k, gain=gain, discount=discount)
+    if ideal == "ones":
+        depth = hits.n_ranked if k is None else np.full(hits.n_users, k)
+        table = DISCOUNTS[discount](np.arange(1.0, depth.max(initial=0) + 1.0))
+        best = np.concatenate(([0.0], np.cumsum(table)))[depth]
+    elif ideal == "retrieved":
+        best = dcg(Hits.perfect(hits.offsets, hits.gain), k, gain=gain, discount=discount)
+        best = np.where(np.isnan(best), 0.0, best)
+    else:
+        perfect = hits if hits.ideal is None else hits.ideal
+        best = dcg(perfect, None if ideal == "uncut" else k, gain=gain, discount=discount)
+    nothing = 0.0 if ideal in ("retrieved", "ones") else np.nan
+    # Negative gains can make an ideal negative: only an ideal of nothing is undefined.
+    result: FloatArray = np.full(hits.n_users, nothing)
+    np.divide(value, best, out=result, where=best != 0)
+    return result
+
+
+def _share(gain: FloatArray, max_gain: float | None) -> FloatArray:
+    """Gains in units of the largest possible one; 1 each where it is None."""
+    if max_gain is None:
+        return np.ones_like(gain)
+    if max_gain <= 0 or gain.max(initial=0.0) > max_gain:
+        found = gain.max(initial=0.0)
+        raise UsageError(
+            f"max_gain must be positive and the largest gain; {max_gain}, found {found}"
+        )
+    return gain / max_gain
+
+
+def _check_persistence(p: float) -> None:
+    if not 0 < p < 1:
+        raise UsageError(f"the persistence p must lie between 0 and 1, got {p}")
+
+
+@register("Rank-biased precision", synonyms=("rank_biased_precision",))
+def rbp(
+    hits: Hits,
+    k: int | None = None,
+    *,
+    p: float = 0.8,
+    gain: Literal["binary", "linear"] = "binary",
+    max_gain: float | None = None,
+) -> FloatArray:
+    """Rank-biased precision: the gain per item of a reader who goes on with probability p.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+    k : int, optional
+        Cutoff; without it the whole ranking counts.
+    p : float
+        Persistence, between 0 and 1: the chance of going from one item to the next.
+    gain : {"binary", "linear"}
+        Where `max_gain` does not say it: every hit counts 1, or its gain as it is.
+    max_gain : float, optional
+        Largest possible gain: a gain g counts g / max_gain.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        In [0, 1); with ``linear`` up to the largest gain.
+
+    Raises
+    ------
+    UsageError
+        If `p` is not in (0, 1) or a gain exceeds `max_gain`.
+
+    Notes
+    -----
+    (1 - p) Σ g p^(rank - 1). What lies below the ranking can add up to `rbp_residual`: the true
+    value lies between rbp and their sum. A user with nothing relevant is undefined (NaN).
+    Source: Moffat and Zobel, TOIS 2008.
+
+    Examples
+    --------
+    Hits at ranks 1 and 3, p = 0.5: 0.5 · (1 + 0.25).
+
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"u": ["a", "x", "b"]}, {"u": {"a", "b"}}, "rbp(p=0.5)")
+    >>> result["rbp(p=0.5)"].mean
+    0.625
+    """
+    _check_persistence(p)
+    weight = hits.weigh(lambda rank: (1.0 - p) * p ** (rank - 1.0), k)
+    plain = gain == "linear" and max_gain is None
+    return hits.sum(weight * (hits.gain if plain else _share(hits.gain, max_gain)))
+
+
+@register("Residual of rank-biased precision", increasing=False, needs_judged=True)
+def rbp_residual(
+    hits: Hits,
+    k: int | None = None,
+    *,
+    p: float = 0.8,
+    unjudged: Literal["nonrelevant", "unknown"] = "nonrelevant",
+) -> FloatArray:
+    """How much rank-biased precision could still grow through what has not been seen.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users, with ``hits.judged`` if `unjudged` is ``unknown``.
+    k : int, optional
+        Cutoff; without it the whole ranking counts.
+    p : float
+        Persistence, between 0 and 1.
+    unjudged : {"nonrelevant", "unknown"}
+        Whether ranked items without a judgement are known to be worthless, or may be worth
+        everything.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        In [0, 1].
+
+    Raises
+    ------
+    UsageError
+        If `p` is not in (0, 1).
+
+    Notes
+    -----
+    p^d after d ranked items, plus (1 - p) p^(rank - 1) for each unknown item.
+    Source: Moffat and Zobel, TOIS 2008.
+
+    Examples
+    --------
+    Three items ranked: 0.5³.
+
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"u": ["a", "x", "b"]}, {"u": {"a", "b"}}, "rbp_residual(p=0.5)")
+    >>> result["rbp_residual(p=0.5)"].mean
+    0.125
+    """
+    _check_persistence(p)
+    if unjudged == "nonrelevant":
+        depth = hits.n_ranked if k is None else np.minimum(hits.n_ranked, k)
+        return p ** depth.astype(np.float64)
+
+    def mass(found: Hits) -> FloatArray:
+        return found.sum(found.weigh(lambda rank: (1.0 - p) * p ** (rank - 1.0), k))
+
+    known = mass(hits)
+    if hits.judged is not None:
+        known = known + mass(hits.judged)
+    return 1.0 - known
+
+
+@register("Expected reciprocal rank", synonyms=("expected_reciprocal_rank",))
+def err(
+    hits: Hits,
+    k: int | None = None,
+    *,
+    max_gain: float,
+    gain: Literal["linear", "binary"] = "linear",
+) -> FloatArray:
+    """Expected reciprocal rank at which a reader who stops when satisfied will stop.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+    k : int, optional
+        Cutoff; without it the whole ranking counts.
+    max_gain : float
+        Largest grade of the judgements' scale (a constant of the collection: without it two
+        collections, or two runs, cannot be compared).
+    gain : {"linear", "binary"}
+        The grades as they are, or 1 for each hit.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        In [0, 1).
+
+    Raises
+    ------
+    UsageError
+        If a gain exceeds `max_gain`.
+
+    Notes
+    -----
+    Σ (1 / rank) R Π (1 - R above), with R = (2^g - 1) / 2^max_gain. A user with nothing
+    relevant is undefined (NaN). Source: Chapelle et al., CIKM 2009.
+
+    Examples
+    --------
+    Grades 1 and 1 at ranks 1 and 2 of a scale up to 1: 1/2 + 1/2 · 1/2 · 1/2.
+
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"u": ["a", "b"]}, {"u": {"a", "b"}}, "err(max_gain=1)")
+    >>> result["err(max_gain=1)"].mean
+    0.625
+    """
+    grade = np.ones_like(hits.gain) if gain == "binary" else hits.gain
+    _share(grade, max_gain)
+    stop = (np.exp2(grade) - 1.0) / 2.0**max_gain
+    if hits.tied:
+        return _expected_err(hits, stop, k)
+    value = hits.within(k) * stop / hits.rank
+    # One hit of every user at a time, from the top: what is left of each reader's patience.
+    order = np.arange(hits.rank.size) - hits.offsets[hits.user]
+    total, left = np.zeros(hits.n_users), np.ones(hits.n_users)
+    for i in range(int(order.max(initial=-1)) + 1):
+        here = np.flatnonzero(order == i) if i else hits.offsets[:-1][np.diff(hits.offsets) > 0]
+        user = hits.user[here]
+        total[user] += left[user] * value[here]
+        left[user] *= 1.0 - stop[here]
+    return total
+
+
+def _expected_err(hits: Hits, stop: FloatArray, k: int | None) -> FloatArray:
+    """ERR averaged over all orders of the tied groups.
+
+    Within a group of n places and m hits, place t follows j of the hits with hypergeometric
+    probability, and which j is again uniform: the mean of R·Π(1 - R) over the choices is a
+    ratio of elementary symmetric polynomials e_j of the values 1 - R.
+    """
+    groups = hits.groups
+    total, left = np.zeros(hits.n_users), np.ones(hits.n_users)
+    for index, user in enumerate(groups.user.tolist()):
+        n, m, above = int(groups.size[index]), int(groups.hits[index]), int(groups.above[index])
+        stay = 1.0 - stop[groups.start[index] : groups.start[index + 1]]
+        symmetric = np.zeros(m + 2)
+        symmetric[0] = 1.0
+        for x in stay.tolist():
+            symmetric[1:] += x * symmetric[:-1].copy()
+        places = n if k is None else min(max(k - above, 0), n)
+        value = 0.0
+        for j in range(m):
+            chosen = (m - j) * symmetric[j] - (j + 1) * symmetric[j + 1]
+            # P(j hits in the first t - 1 places and one at place t), over the (m choose j) (m - j)
+            # ways in which they can be chosen.
+            ways = [
+                math.comb(t - 1, j) * math.comb(n - t, m - j - 1) / math.comb(n, m) / (above + t)
+                for t in range(1, places + 1)
+            ]
+            value += chosen * math.fsum(ways) / (math.comb(m, j) * (m - j))
+        total[user] += left[user] * value
+        left[user] *= symmetric[m]
+    return total
+
+
+@register("Normalised expected reciprocal rank")
+def nerr(
+    hits: Hits,
+    k: int | None = None,
+    *,
+    max_gain: float,
+    gain: Literal["linear", "binary"] = "linear",
+) -> FloatArray:
+    """ERR divided by the ERR of the ideal ranking, cut at the same k.
+
+    Parameters
+    ----------
+    hits : Hits
+        Hits of n_users users.
+    k : int, optional
+        Cutoff; without it the whole ranking counts.
+    max_gain : float
+        Largest grade of the judgements' scale.
+    gain : {"linear", "binary"}
+        The grades as they are, or 1 for each hit.
+
+    Returns
+    -------
+    float64 array of shape (n_users,)
+        In [0, 1].
+
+    Raises
+    ------
+    UsageError
+        If a gain exceeds `max_gain`.
+
+    Notes
+    -----
+    A user with nothing relevant is undefined (NaN). Source: as `err`.
+
+    Examples
+    --------
+    The only relevant item at rank 2 instead of 1.
+
+    >>> import rankmeter as rm
+    >>> rm.evaluate({"u": ["x", "a"]}, {"u": {"a"}}, "nerr(max_gain=1)")["nerr(max_gain=1)"].mean
+    0.5
+    """
+    perfect = hits if hits.ideal is None else hits.ideal
+    value = err(hits, k, max_gain=max_gain, gain=gain)
+    best = err(perfect, k, max_gain=max_gain, gain=gain)
+    return ratio(value, best, nothing=np.nan)
