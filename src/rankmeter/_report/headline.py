@@ -103,7 +103,7 @@ def _size(d: Difference) -> str:
     return (
         f"{d.a} reaches {d.mean_a:.4f}, {d.b} {d.mean_b:.4f}: a mean difference of "
         f"{_signed(d.difference)} per user, with an interval from {_signed(d.low)} to "
-        f"{_signed(d.high)}. It is better for {d.wins:,} users, equal for {d.ties:,}, worse for "
+        f"{_signed(d.high)}. {d.a} is better for {d.wins:,} users, equal for {d.ties:,}, worse for "
         f"{d.losses:,}."
     )
 

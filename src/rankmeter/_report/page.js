@@ -3,7 +3,7 @@
 // markup; expressions are interpreted, so the policy of the page need not allow eval.
 (() => {
   const { places, specs } = JSON.parse(document.getElementById("figures").textContent);
-  const axis = { labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", labelLimit: 132, titlePadding: 8 };
+  const axis = { labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", labelLimit: 132, titleLimit: 240, titlePadding: 8 };
   const options = {
     mode: "vega-lite",
     ast: true,
@@ -18,7 +18,6 @@
       view: { stroke: null },
       legend: { disable: true },
       axis,
-      title: { anchor: "start", frame: "group", fontSize: 14, subtitleFontSize: 12, offset: 10, subtitlePadding: 4 },
     },
   };
 
@@ -32,14 +31,22 @@
     document.head.append(script);
   }
 
+  function element(name, text) {
+    const made = document.createElement(name);
+    made.textContent = text;
+    return made;
+  }
+
   async function draw(place, metric) {
     const numbers = places[place.dataset.place][metric] ?? [];
     place.replaceChildren();
     place.closest("[data-optional]")?.toggleAttribute("hidden", numbers.length === 0);
     for (const number of numbers) {
-      const chart = place.appendChild(document.createElement("div"));
-      chart.className = "chart";
-      await vegaEmbed(chart, structuredClone(specs[number]), options);
+      const { title, ...spec } = structuredClone(specs[number]);
+      const figure = place.appendChild(document.createElement("figure"));
+      const caption = figure.appendChild(document.createElement("figcaption"));
+      caption.append(element("strong", title.text ?? title), element("span", title.subtitle ?? ""));
+      await vegaEmbed(figure.appendChild(element("div", "")), spec, options);
     }
   }
 

@@ -211,7 +211,7 @@ def _vega() -> tuple[str, str]:
     import vl_convert
 
     version = ".".join(alt.SCHEMA_VERSION.split(".")[:2])
-    library: str = vl_convert.javascript_bundle(None, version)
+    library: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", version)
     packed = gzip.compress(library.encode(), mtime=0)
     return library, base64.b64encode(packed).decode()
 
