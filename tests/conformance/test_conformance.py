@@ -20,6 +20,7 @@ import pytest
 
 import rankmeter as rm
 from rankmeter.conventions import convention_names, load_convention
+from rankmeter.metrics import metric as parse_metric
 
 GOLDENS = Path(__file__).parent / "goldens"
 SINGLE_PRECISION = {
@@ -163,28 +164,42 @@ def compare(tool):
     found: dict[str, Agreement] = {}
     for name, recorded in golden(tool)["cases"].items():
         case = inputs.with_typed_items(CASES[name]) if tool in NUMBERS else CASES[name]
+        # What is asked under the same choices is evaluated together.
+        together = {}
         for metric, answer in recorded.get("metrics", {}).items():
-            tolerance = 1e-6 if tool in SINGLE_PRECISION else 1e-9
-            ours = spelled(metric, convention)
-            for deviation in deviations(convention, metric, name):
-                if "decimals" in deviation:
-                    # The tool rounds; the last digit may fall either way.
-                    tolerance = 0.500001 * 10 ** -deviation["decimals"]
-                elif "absent" in deviation and "per_user" in answer:
-                    known = {u: v for u, v in answer["per_user"].items() if v != "nan"}
-                    everybody = {u: deviation["absent"] for u, at in case["rankings"].items() if at}
-                    answer = answer | {"per_user": everybody | known}
-                elif "absent" not in deviation:
-                    left_out = deviation.get("values", ["mean", "per_user"])
-                    answer = {kind: v for kind, v in answer.items() if kind not in left_out}
-            if ours is None or not answer or "refused" in answer:
+            answer, tolerance = expected(convention, case, metric, answer)
+            meant = spelled(metric, convention)
+            if meant is None or not answer or "refused" in answer:
                 continue
-            base = metric.rpartition("@")[0] or metric
-            agreement = found.setdefault(base, Agreement())
-            fed = given(case, convention, parts(metric)[1])
-            result = evaluate(case, convention, fed, *ours)
-            one_case(result, answer, tolerance, agreement, f"{name} {metric}")
+            ours, choices = meant
+            key = (parts(metric)[1] & {"filtered", "score", "scores"}, *sorted(choices.items()))
+            together.setdefault(key, []).append((metric, ours, answer, tolerance))
+        for (options, *choices), asked in together.items():
+            wanted = [parse_metric(ours) for _, ours, _, _ in asked]
+            fed = given(case, convention, options)
+            result = evaluate(case, convention, fed, wanted, dict(choices))
+            for (metric, _, answer, tolerance), one in zip(asked, wanted, strict=True):
+                agreement = found.setdefault(metric.rpartition("@")[0] or metric, Agreement())
+                label = one.label or str(one)
+                one_metric(result, label, answer, tolerance, agreement, f"{name} {metric}")
     return found
+
+
+def expected(convention, case, metric, answer):
+    """The values of the tool that the profile follows, and how closely."""
+    tolerance = 1e-6 if convention.name in SINGLE_PRECISION else 1e-9
+    for deviation in deviations(convention, metric, case["name"]):
+        if "decimals" in deviation:
+            # The tool rounds; the last digit may fall either way.
+            tolerance = 0.500001 * 10 ** -deviation["decimals"]
+        elif "absent" in deviation and "per_user" in answer:
+            known = {u: v for u, v in answer["per_user"].items() if v != "nan"}
+            everybody = {u: deviation["absent"] for u, at in case["rankings"].items() if at}
+            answer = answer | {"per_user": everybody | known}
+        elif "absent" not in deviation:
+            left_out = deviation.get("values", ["mean", "per_user"])
+            answer = {kind: v for kind, v in answer.items() if kind not in left_out}
+    return answer, tolerance
 
 
 def given(case, convention, options):
@@ -200,12 +215,12 @@ def given(case, convention, options):
     return rankings_of(case, takes), truth
 
 
-def evaluate(case, convention, fed, metric, choices):
+def evaluate(case, convention, fed, metrics, choices):
     """The case as the tool's convention has it, the case's own threshold included."""
     relevant = None if convention.name in NAMED_THRESHOLD else threshold(case, convention.name)
     return rm.evaluate(
         *fed,
-        metric,
+        metrics,
         like=convention.name,
         bugs=True,
         no_overlap="allow",
@@ -214,16 +229,16 @@ def evaluate(case, convention, fed, metric, choices):
     )
 
 
-def one_case(result, answer, tolerance, agreement, where):
+def one_metric(result, label, answer, tolerance, agreement, where):
     pairs = []
     if "mean" in answer:
-        pairs.append(("mean", next(iter(result.values())).mean, value(answer["mean"])))
+        pairs.append(("mean", result[label].mean, value(answer["mean"])))
     if "per_user" in answer:
-        ours = dict(result.per_user.iter_rows())
+        ours = dict(result.per_user.select("user", label).drop_nulls().iter_rows())
         users = sorted({u for u, v in answer["per_user"].items() if v != "nan"} | set(ours))
         for user in users:
             want = value(answer["per_user"].get(user, "nan"))
-            pairs.append((user, math.nan if ours.get(user) is None else ours[user], want))
+            pairs.append((user, ours.get(user, math.nan), want))
     for what, got, want in pairs:
         agreement.compared += 1
         if close(got, want, tolerance):
