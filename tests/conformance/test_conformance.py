@@ -166,8 +166,8 @@ def compare(tool):
         case = inputs.with_typed_items(CASES[name]) if tool in NUMBERS else CASES[name]
         # What is asked under the same choices is evaluated together.
         together = {}
-        for metric, answer in recorded.get("metrics", {}).items():
-            answer, tolerance = expected(convention, case, metric, answer)
+        for metric, recording in recorded.get("metrics", {}).items():
+            answer, tolerance = expected(convention, case, metric, recording)
             meant = spelled(metric, convention)
             if meant is None or not answer or "refused" in answer:
                 continue
@@ -249,10 +249,11 @@ def one_metric(result, label, answer, tolerance, agreement, where):
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_conformance(tool, record_property):
+def test_conformance(tool):
     found = compare(tool)
     assert found, f"{tool} names no metric that was recorded"
     for name, agreement in found.items():
-        print(f"{tool:14} {name:40} {agreement.compared:6} {agreement.largest:.1e}")
+        line = f"{tool:14} {name:40} {agreement.compared:6} {agreement.largest:.1e}"
+        print(line)  # noqa: T201 - the list that pytest -rP shows
     differs = [line for agreement in found.values() for line in agreement.differs]
     assert not differs, f"{len(differs)} differ:\n" + "\n".join(differs[:40])
