@@ -31,7 +31,7 @@ default_role = "name"
 nitpicky = True
 smartquotes = False  # "--json" is no dash
 
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 autodoc_typehints = "none"  # the docstrings say the types, with shapes
@@ -48,7 +48,7 @@ html_css_files = ["rankmeter.css"]
 html_favicon = "_static/logo.svg"
 html_copy_source = False
 html_show_sourcelink = False
-html_sidebars = {"index": [], "first-steps": [], "glossary": [], "errata": [], "conventions": []}
+html_sidebars = {"*": []}  # pages on top have nothing beside them; those in folders have each other
 html_theme_options = {
     "logo": {
         "text": "rankmeter",

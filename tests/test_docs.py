@@ -22,7 +22,11 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 WRITTEN = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
 
-sys.path.insert(0, str(DOCS / "_ext"))
+
+@pytest.fixture(autouse=True)
+def extensions(monkeypatch):
+    """What generates the pages can be imported."""
+    monkeypatch.syspath_prepend(DOCS / "_ext")
 
 
 def blocks(page, language):
@@ -105,6 +109,7 @@ def test_every_accepted_form_of_data_has_an_example(reader, monkeypatch):
 
 
 def test_formulas_are_of_metrics_and_can_be_set():
+    pytest.importorskip("docutils")
     from docutils.utils.math.latex2mathml import tex2mathml
 
     formulas = tomllib.loads((DOCS / "formulas.toml").read_text("utf-8"))
@@ -221,6 +226,16 @@ class Page(HTMLParser):
 
 def leaves(address):
     return re.match(r"\s*(?:[a-z]+:)?//", address, re.IGNORECASE) is not None
+
+
+def test_what_a_page_loads_from_elsewhere_is_noticed(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text(
+        '<script src="https://cdn.example/a.js"></script><link href="//fonts.example/b.css">'
+        '<img src="logo.svg"><a href="https://example.org">elsewhere</a>'
+    )
+    found = [address for address in Page(page).loads if leaves(address)]
+    assert found == ["https://cdn.example/a.js", "//fonts.example/b.css"]
 
 
 def test_pages_build_without_a_warning_complete_and_self_contained(tmp_path):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from typing import Any
 
 from sphinx.pycode import ModuleAnalyzer
 
-import rankmeter
 from rankmeter_docs.public import modules, objects, ready_made
 from rankmeter_docs.rst import heading, paragraphs, table
 
@@ -41,38 +41,30 @@ def _about(module: str) -> str:
 
 def _tables(names: list[str]) -> list[str]:
     things = {name: objects()[name] for name in sorted(names, key=str.lower)}
-    kinds = {
-        "Functions": [name for name, thing in things.items() if inspect.isroutine(thing)],
-        "Classes": [name for name, thing in things.items() if inspect.isclass(thing)],
-    }
-    parts = []
-    for found in kinds.values():
-        if found:
-            body = "\n".join(f"   {name.rpartition('.')[2]}" for name in found)
-            parts.append(f".. autosummary::\n   :toctree:\n   :nosignatures:\n\n{body}")
-    values = [name for name in things if not any(name in found for found in kinds.values())]
-    return [*parts, *(_value(name, things[name]) for name in values)]
+    functions = [name for name, thing in things.items() if inspect.isroutine(thing)]
+    classes = [name for name, thing in things.items() if inspect.isclass(thing)]
+    values = [name for name in things if name not in {*functions, *classes}]
+    return [
+        *(_summaries(found) for found in (functions, classes) if found),
+        *(_value(name, things[name]) for name in values),
+    ]
+
+
+def _summaries(names: list[str]) -> str:
+    body = "\n".join(f"   {name.rpartition('.')[2]}" for name in names)
+    return f".. autosummary::\n   :toctree:\n   :nosignatures:\n\n{body}"
 
 
 def _value(name: str, thing: Any) -> str:
     """A constant, with the text that stands below it in the source."""
     shown = f"\n   :value: {thing!r}" if len(repr(thing)) < 200 else ""
-    return f".. py:data:: {name}{shown}\n\n   {_comment(name)}\n"
-
-
-def _comment(name: str) -> str:
-    module, _, attribute = name.rpartition(".")
-    homes = [module, *(f"{module}.{home}" for home in _submodules(module))]
-    for home in homes:
-        docs = ModuleAnalyzer.for_module(home).find_attr_docs()
-        if ("", attribute) in docs:
-            return " ".join(docs["", attribute]).strip()
+    short = name.rpartition(".")[2]
+    for home, module in sorted(sys.modules.items()):
+        if home.startswith("rankmeter.") and vars(module).get(short) is thing:
+            docs = ModuleAnalyzer.for_module(home).find_attr_docs()
+            if ("", short) in docs:
+                return f".. py:data:: {short}{shown}\n\n   {' '.join(docs['', short]).strip()}\n"
     raise LookupError(f"{name} is public and has no text below it in the source")
-
-
-def _submodules(module: str) -> list[str]:
-    homes = getattr(rankmeter, "_HOMES", {}) if module == "rankmeter" else {}
-    return sorted({*homes.values(), *(["_registry"] if module.endswith(".metrics") else [])})
 
 
 def _metrics() -> str:
@@ -82,6 +74,3 @@ def _metrics() -> str:
     ]
     said = "Values to write metrics with: ``rm.NDCG(gain='exp2') @ 10``. Each is a `Metric`."
     return said + "\n\n" + table(["value", "metric", ""], rows, widths=[25, 25, 50])
-
-
-__all__ = ["pages"]

@@ -31,13 +31,10 @@ K = 5
 FORMULAS = Path(__file__).parents[2] / "formulas.toml"
 
 NOTATION = (
-    (":math:`R`", "the ranks at which relevant items stand in the list; the best rank is 1"),
-    (
-        ":math:`g_r`",
-        "the gain of the item at rank *r*: how relevant it is, 1 where it only is or is not",
-    ),
-    (":math:`n`", "the number of relevant items, found or not"),
-    (":math:`k`", "the cutoff: only ranks up to *k* count"),
+    ("*R*", "the ranks at which relevant items stand in the list; the best rank is 1"),
+    ("*gᵣ*", "the gain of the item at rank *r*: how relevant it is; 1 if it only is or is not"),
+    ("*n*", "the number of relevant items, found or not"),
+    ("*k*", "the cutoff: only ranks up to *k* count"),
 )
 
 LEAD = """
@@ -280,4 +277,3 @@ def _spell(value: Any) -> str:
     if value is None:
         return "none"
     return f"{value:g}" if isinstance(value, float) else str(value)
-
