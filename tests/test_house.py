@@ -31,7 +31,7 @@ LAYERS = [
     ["_align"],
     ["_scores"],
     ["_backends"],
-    ["_report"],
+    ["_report", "_track"],
     ["_segments"],
     ["_summary"],
     ["_curves"],

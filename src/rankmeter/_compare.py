@@ -27,6 +27,7 @@ from rankmeter._report.table import Table, to_frame
 from rankmeter._scores import Averaged, Scores, score
 from rankmeter._segments import EVERYONE, segments_of
 from rankmeter._summary import Estimate, Summary, estimate, summarise
+from rankmeter._track import flat, numbers_of, send
 from rankmeter.errors import RankmeterWarning, UsageError
 
 if TYPE_CHECKING:
@@ -373,7 +374,12 @@ class Comparison:
         """The table of means in LaTeX, with booktabs rules and marks of significance."""
         return self.table().to_latex()
 
-    def plot(self, kind: Literal["forest", "curve", "differences", "segments"] = "forest") -> Any:
+    def plot(
+        self,
+        kind: Literal["forest", "curve", "differences", "segments"] = "forest",
+        *,
+        metric: str | None = None,
+    ) -> Any:
         """An Altair chart, which saves itself as PNG, SVG, PDF or HTML.
 
         Parameters
@@ -381,15 +387,19 @@ class Comparison:
         kind : {"forest", "curve", "differences", "segments"}
             Differences with intervals, metric against k, the distribution of per-user differences,
             or means by segment.
+        metric : str, optional
+            Only this one; all of them, side by side, if not given.
 
         Raises
         ------
         MissingDependencyError
             If Altair is not installed.
+        UsageError
+            If there is nothing of this kind to draw.
         """
         from rankmeter._report.charts import chart
 
-        return chart(self, kind)
+        return chart(self, kind, metric)
 
     def report(self, path: str | Path) -> None:
         """Write a self-contained page that opens offline and can be read back.
@@ -407,6 +417,34 @@ class Comparison:
         from rankmeter._report.page import write_page
 
         write_page(self, path)
+
+    def log(
+        self, to: Any, *, prefix: str = "", step: int | None = None, run_id: str | None = None
+    ) -> None:
+        """Write all means and differences to an experiment tracker.
+
+        The mean of the system BPR is ``BPR_ndcg_at_10``, the difference to it
+        ``ALS_vs_BPR_ndcg_at_10_difference``, with ``…_low``, ``…_high``, ``…_p`` (corrected) and
+        ``…_n``.
+
+        Parameters
+        ----------
+        to, prefix, step, run_id
+            As in `Summary.log`.
+
+        Raises
+        ------
+        UsageError
+            If `to` is no tracker, or two names differ only in characters that trackers refuse.
+        """
+        groups: list[tuple[tuple[str, ...], dict[str, float]]] = [
+            ((prefix, name, label), numbers_of(e)) for (label, name), e in self.estimates.items()
+        ]
+        for d in self.differences:
+            found = {"difference": d.difference, "low": d.low, "high": d.high}
+            parts = (prefix, d.a, "vs", d.b, d.segment, d.metric)
+            groups.append((parts, {**found, "p": d.p_adjusted, "n": d.n}))
+        send(flat(groups), to, step=step, run_id=run_id)
 
     def __repr__(self) -> str:
         return f"{self.table().to_text()}\n\n{self.difference_table().to_text()}"

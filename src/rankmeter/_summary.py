@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,7 @@ from rankmeter._report.table import Table, to_frame
 from rankmeter._scores import Averaged, Scores
 from rankmeter._segments import segments_of
 from rankmeter._statistics.student import t_quantile
+from rankmeter._track import flat, numbers_of, send
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -248,6 +249,58 @@ class Summary(Mapping[str, Estimate]):
     def to_latex(self) -> str:
         """The table in LaTeX, with the rules of the booktabs package."""
         return self.table().to_latex()
+
+    def plot(self, kind: Literal["means", "distribution"] = "means") -> Any:
+        """An Altair chart, which saves itself as PNG, SVG, PDF or HTML.
+
+        Parameters
+        ----------
+        kind : {"means", "distribution"}
+            The means with their intervals, or how the values of the users are spread.
+
+        Raises
+        ------
+        MissingDependencyError
+            If Altair is not installed.
+        """
+        from rankmeter._report.charts import summary_chart
+
+        return summary_chart(self, kind)
+
+    def log(
+        self, to: Any, *, prefix: str = "", step: int | None = None, run_id: str | None = None
+    ) -> None:
+        """Write every mean, its interval and its number of users to an experiment tracker.
+
+        ``ndcg@10`` becomes ``ndcg_at_10``, ``ndcg_at_10_low``, ``ndcg_at_10_high`` and
+        ``ndcg_at_10_n``: names that every tracker accepts.
+
+        Parameters
+        ----------
+        to : object
+            The module ``mlflow``, an ``MlflowClient`` together with `run_id`, a run of Weights &
+            Biases, a ``SummaryWriter`` of TensorBoard, or any ``callable(name, value)``.
+        prefix : str
+            What all names start with: ``test`` gives ``test_ndcg_at_10``.
+        step : int, optional
+            The place on the time axis; a callable gets it as ``step=``.
+        run_id : str, optional
+            The run that an ``MlflowClient`` is to write to.
+
+        Raises
+        ------
+        UsageError
+            If `to` is none of these.
+
+        Examples
+        --------
+        >>> import rankmeter as rm
+        >>> rm.evaluate([["b", "a"]], [{"a"}], "rr").log(print)
+        rr 0.5
+        rr_n 1.0
+        """
+        values = flat(((prefix, label), numbers_of(e)) for label, e in self.items())
+        send(values, to, step=step, run_id=run_id)
 
     def __repr__(self) -> str:
         return self.table().to_text()

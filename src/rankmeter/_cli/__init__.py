@@ -24,6 +24,7 @@ __all__ = ["COMMANDS", "COMPLETE", "CommandLine", "main"]
 COMMANDS = {
     "evaluate": "Measure rankings against the truth.",
     "compare": "Compare systems over one truth.",
+    "report": "Read the result back from a report.",
     "explain": "Say which choices make two numbers differ.",
     "split": "Part interactions into train and test.",
     "baseline": "Recommend by simple statistics.",

@@ -1,4 +1,4 @@
-"""``rankmeter demo``: the whole job on real ratings, from the file to the table of results."""
+"""``rankmeter demo``: the whole job on real ratings, from the file to the report."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from pathlib import Path
 import click
 import polars as pl
 
-from rankmeter._api import evaluate
+from rankmeter._api import compare, evaluate
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import check_paths, replacing, write_frames
 from rankmeter._cli._terminal import note, print_table, working
+from rankmeter._compare import Comparison
 from rankmeter._describe import describe
+from rankmeter._report.page import render
 from rankmeter._report.table import Table
 from rankmeter._summary import Estimate, Summary
 from rankmeter.baselines import BASELINES
 from rankmeter.datasets import movielens
-from rankmeter.errors import ColumnError
+from rankmeter.errors import ColumnError, MissingDependencyError
 from rankmeter.splits import leave_one_out
 
 __all__ = ["command"]
@@ -36,8 +38,9 @@ def _run(ratings: str | None, output: str) -> None:
     folder = Path(output)
     names = ["train", "test", *BASELINES]
     paths = {name: str(folder / f"{name}.csv") for name in names}
-    report = str(folder / "results.json")
-    check_paths([*paths.values(), report], [ratings] if ratings and Path(ratings).is_file() else [])
+    numbers, page = str(folder / "results.json"), str(folder / "report.html")
+    inputs = [ratings] if ratings and Path(ratings).is_file() else []
+    check_paths([*paths.values(), numbers, page], inputs)
     with working("reading and splitting the ratings"):
         data = movielens(ratings)
         description = describe(data)
@@ -46,16 +49,24 @@ def _run(ratings: str | None, output: str) -> None:
         rankings = _recommend(split.train)
     with working("evaluating"):
         results = {name: _measure(ranked, split.test) for name, ranked in rankings.items()}
+    with working("comparing"):
+        comparison = _compare(rankings, split.test)
     folder.mkdir(parents=True, exist_ok=True)
     frames = {"train": split.train, "test": split.test, **rankings}
     write_frames({paths[name]: frame for name, frame in frames.items()})
-    _write_results(results, report)
+    _write_results(results, numbers)
+    with working("writing the report"):
+        told = _write_report(comparison, page)
     for part in (description, split):
         click.echo(f"{part!r}\n")
     for title, table in _tables(results).items():
         print_table(table, title)
         click.echo()
+    print_table(comparison.table(), f"Compared with {comparison.baseline}, user by user")
+    click.echo("\n".join(d.sentence() for d in comparison[f"{METRICS[0]}@{MAIN}"]))
+    click.echo()
     click.echo(f"train, test, rankings and results.json are in {folder}")
+    click.echo(told)
 
 
 def _recommend(train: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -74,6 +85,21 @@ def _measure(rankings: pl.DataFrame, test: pl.DataFrame) -> Summary:
     # A baseline may recommend nothing that anyone chose: that is a result here, not a mistake.
     metrics = [f"{name}@{k}" for name in METRICS for k in CUTOFFS]
     return evaluate(rankings, test, metrics, no_overlap="allow")
+
+
+def _compare(rankings: Mapping[str, pl.DataFrame], test: pl.DataFrame) -> Comparison:
+    metrics = [f"{name}@{MAIN}" for name in METRICS]
+    return compare(rankings, test, metrics, baseline=next(iter(rankings)), no_overlap="allow")
+
+
+def _write_report(comparison: Comparison, path: str) -> str:
+    """Write the page if the packages for it are there, and say where it is or why it is not."""
+    try:
+        with replacing(path) as file:
+            file.write(render(comparison).encode())
+    except MissingDependencyError as error:
+        return f"there is no report: {error}"
+    return f"the report is {path}: open it in a browser"
 
 
 def _write_results(results: Results, path: str) -> None:
@@ -113,7 +139,8 @@ command = Command(
     help=(
         "Run the whole job on the MovieLens ratings.\n\n"
         "Describes the ratings, holds out the last one of every user, recommends the top 100 of "
-        "every baseline, and measures these at several cutoffs. Takes a few seconds."
+        "every baseline, measures these at several cutoffs, compares them, and writes a report. "
+        "Takes a few seconds."
     ),
     callback=_run,
     params=[
@@ -132,7 +159,7 @@ command = Command(
             type=click.Path(),
             default="demo",
             show_default=True,
-            help="Where to write train, test, the rankings and results.json.",
+            help="Where to write train, test, the rankings, results.json and report.html.",
         ),
     ],
     example="rankmeter demo --output demo",

@@ -21,9 +21,17 @@ _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
-    "–": "--",
+    "|": r"\textbar{}",
     ">": r"\textgreater{}",
     "<": r"\textless{}",
+    "–": "--",
+    "−": "$-$",
+    "≥": r"$\geq$",
+    "≤": r"$\leq$",
+    " ▲": "$^{+}$",
+    " ▼": "$^{-}$",
+    "▲": "$^{+}$",
+    "▼": "$^{-}$",
 }
 
 
@@ -70,21 +78,20 @@ class Table:
         return "\n".join([line(self.columns), align, *map(line, self.rows), *notes])
 
     def to_latex(self) -> str:
-        """Render as a ``tabular`` with booktabs rules; the notes are comments."""
+        """Render as a ``tabular`` with booktabs rules; the notes are comments.
 
-        def line(row: Sequence[str]) -> str:
-            cells = [re.sub(r"[&%$#_{}\\~^–<>]", lambda m: _LATEX[m[0]], cell) for cell in row]
-            # A bracket at the start of a cell would be read as an optional argument of \\.
-            return " & ".join(f"{{{c}}}" if c.startswith("[") else c for c in cells) + r" \\"
-
+        The marks ▲ ▼ become a raised plus and minus. pdfLaTeX compiles it unless a name has
+        letters outside Latin script: these need XeLaTeX or LuaLaTeX.
+        """
+        notes = [" ".join(note.split()) for note in self.notes]
         return "\n".join(
             [
-                *(f"% {note}" for note in self.notes),
+                *(f"% {note.replace('▲', '+').replace('▼', '-')}" for note in notes),
                 rf"\begin{{tabular}}{{l{'r' * (len(self.columns) - 1)}}}",
                 r"\toprule",
-                line(self.columns),
+                _latex_row(self.columns),
                 r"\midrule",
-                *map(line, self.rows),
+                *map(_latex_row, self.rows),
                 r"\bottomrule",
                 r"\end{tabular}",
             ]
@@ -107,6 +114,16 @@ class Table:
             f"{line(self.columns, 'th')}</thead><tbody>"
             f"{''.join(line(row, 'td') for row in self.rows)}</tbody></table>{notes}"
         )
+
+
+def _latex_row(row: Sequence[str]) -> str:
+    cells = []
+    for text in row:
+        cell = re.sub(r"(?<!\S)-(?=\d)|(?<=\[)-(?=\d)", "−", " ".join(text.split()))
+        cell = re.sub("|".join(map(re.escape, _LATEX)), lambda found: _LATEX[found[0]], cell)
+        # A bracket or a star at the start would be read as an argument of the \\\\ before.
+        cells.append(f"{{{cell}}}" if cell.startswith(("[", "*")) else cell)
+    return " & ".join(cells) + r" \\"
 
 
 def to_frame(frame: pl.DataFrame) -> pd.DataFrame:

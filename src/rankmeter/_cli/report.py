@@ -1,0 +1,68 @@
+"""``rankmeter report``: the result that is inside a page which ``rankmeter compare`` wrote."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from rankmeter._cli._command import Command, Option
+from rankmeter._cli._files import standard_input
+from rankmeter._cli._terminal import print_table
+from rankmeter._report.page import read_page
+from rankmeter._report.table import Table
+
+__all__ = ["command"]
+
+
+def _run(read: str, as_json: bool) -> None:
+    with standard_input(read) as (path,):
+        assert path is not None
+        result = read_page(path)
+    if as_json:
+        click.echo(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False))
+        return
+    print_table(_means(result))
+    click.echo()
+    click.echo("\n".join(one["sentence"] for one in result["differences"]))
+
+
+def _means(result: dict[str, Any]) -> Table:
+    """Systems × metrics, each mean with its interval."""
+    rows = [
+        (name, *(_cell(found[name]) for found in result["metrics"].values()))
+        for name in result["systems"]
+    ]
+    notes = [f"baseline {result['baseline']}"] if result["baseline"] else []
+    notes.append(f"convention {result['plan']['convention']}")
+    return Table(("system", *result["metrics"]), rows, notes)
+
+
+def _cell(found: dict[str, float | None]) -> str:
+    mean, low, high = (
+        "–" if found[name] is None else f"{found[name]:.4f}" for name in ("mean", "low", "high")
+    )
+    return f"{mean} [{low}, {high}]"
+
+
+command = Command(
+    "report",
+    help=(
+        "Give back the result that is inside a report.\n\n"
+        "A report is a page that rankmeter compare --report wrote; with --json the result is what "
+        "rankmeter compare --json gave then."
+    ),
+    callback=_run,
+    params=[
+        Option(
+            ["read", "--read"],
+            metavar="FILE.html",
+            type=click.Path(),
+            required=True,
+            help="The report, or - for standard input.",
+        ),
+        Option(["as_json", "--json"], is_flag=True, help="Write one JSON object.", group="Output"),
+    ],
+    example="rankmeter report --read report.html --json",
+)

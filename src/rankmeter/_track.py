@@ -1,0 +1,124 @@
+"""Results into experiment trackers: flat names that each accepts, and who takes them how."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from rankmeter.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankmeter._summary import Estimate
+
+__all__ = ["flat", "numbers_of", "safe_name", "send"]
+
+BATCH = 1000
+"""As many metrics as MLflow takes in one request."""
+
+
+def safe_name(label: str) -> str:
+    """A name of letters, digits and underscores, as every tracker accepts and can sort by.
+
+    Parameters
+    ----------
+    label : str
+        A metric, a system, anything.
+
+    Examples
+    --------
+    >>> safe_name("ndcg@10"), safe_name("ndcg(gain=exp2)@10"), safe_name("item kNN, v2.1")
+    ('ndcg_at_10', 'ndcg_gain_exp2_at_10', 'item_kNN_v2_1')
+    """
+    return re.sub(r"\W+", "_", label.replace("@", "_at_")).strip("_").replace("__", "_") or "_"
+
+
+def flat(groups: Iterable[tuple[tuple[str, ...], Mapping[str, float]]]) -> dict[str, float]:
+    """Numbers by safe name: ``mean`` under the name alone, the others with theirs at the end.
+
+    Parameters
+    ----------
+    groups : iterable of (parts of the name, numbers by kind)
+        A number that does not exist (NaN) is left out: a tracker would draw it as one.
+
+    Raises
+    ------
+    UsageError
+        If two different names become one.
+    """
+    values: dict[str, float] = {}
+    origins: dict[str, tuple[str, ...]] = {}
+    for parts, numbers in groups:
+        stem = "_".join(safe_name(part) for part in parts if part)
+        stem = f"_{stem}" if stem[0].isdigit() else stem
+        for kind, number in numbers.items():
+            name = stem if kind == "mean" else f"{stem}_{kind}"
+            if origins.setdefault(name, parts) != parts:
+                raise UsageError(
+                    f"{' '.join(origins[name])!r} and {' '.join(parts)!r} would both be logged as "
+                    f"{name!r}: give one of them another name"
+                )
+            if math.isfinite(number):
+                values[name] = float(number)
+    return values
+
+
+def numbers_of(e: Estimate) -> dict[str, float]:
+    """What is logged of a mean."""
+    return {"mean": e.mean, "low": e.low, "high": e.high, "n": e.n}
+
+
+def send(values: Mapping[str, float], to: Any, *, step: int | None, run_id: str | None) -> None:
+    """Hand numbers to a tracker.
+
+    Parameters
+    ----------
+    values : mapping of str to float
+    to : object
+        The module ``mlflow`` (its active run), an ``MlflowClient`` together with `run_id`, a run
+        of Weights & Biases or its module, an object with ``add_scalar`` as TensorBoard's
+        ``SummaryWriter`` is, or any ``callable(name, value)``. None of them is imported here.
+    step : int or None
+        The place on the time axis; a callable gets it as ``step=``.
+    run_id : str or None
+        The run that an ``MlflowClient`` is to write to.
+
+    Raises
+    ------
+    UsageError
+        If `to` is none of these.
+    """
+    at = {} if step is None else {"step": step}
+    client = hasattr(to, "log_metric") and not hasattr(to, "log_metrics")
+    if client != (run_id is not None):
+        raise UsageError(
+            "run_id= says which run an MlflowClient writes to: "
+            + ("client.create_run(experiment_id).info.run_id" if client else "pass it with one")
+        )
+    if client:
+        for name, value in values.items():
+            to.log_metric(run_id, name, value, **at)
+    elif hasattr(to, "log_metrics"):
+        names = list(values)
+        for start in range(0, len(names), BATCH):
+            to.log_metrics({name: values[name] for name in names[start : start + BATCH]}, **at)
+    elif _is_wandb(to):
+        to.log(dict(values), **at)
+    elif hasattr(to, "add_scalar"):
+        for name, value in values.items():
+            to.add_scalar(name, value, step)
+    elif callable(to):
+        for name, value in values.items():
+            to(name, value, **at)
+    else:
+        raise UsageError(
+            "to must be mlflow, an MlflowClient, a wandb run, an object with add_scalar or a "
+            f"callable(name, value), got {type(to).__name__}"
+        )
+
+
+def _is_wandb(to: Any) -> bool:
+    home = to.__name__ if isinstance(to, ModuleType) else type(to).__module__
+    return home.partition(".")[0] == "wandb"
