@@ -10,11 +10,13 @@ import sys
 import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import rankmeter as rm
 from rankmeter._ingest import _forms
+from rankmeter._plan import TieRule
 from rankmeter.conventions import convention_names
 from rankmeter.metrics import METRICS
 
@@ -106,6 +108,11 @@ def test_every_accepted_form_of_data_has_an_example(reader, monkeypatch):
     monkeypatch.setattr(_forms, "FORMS", tuple(map(watched, _forms.FORMS)))
     run_python(DOCS / "guide" / "data.md")
     assert {form.name for form in _forms.FORMS} == seen
+
+
+@pytest.mark.parametrize("rule", get_args(TieRule))
+def test_every_tie_rule_is_on_its_page(rule):
+    assert f"| `{rule}` |" in (DOCS / "guide" / "ties.md").read_text("utf-8")
 
 
 def test_formulas_are_of_metrics_and_can_be_set():
