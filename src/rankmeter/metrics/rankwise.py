@@ -46,6 +46,10 @@ def ap(
         * ``all``: not a denominator alone: the mean of the precision at *every* rank 1..k, hit
           or miss, without the relevance factor.
 
+    tied : {"expected", "threshold"}
+        What open ties (``ties="expected"``) count: the expectation over all orders, or, as in
+        scikit-learn, one threshold: each hit counts the precision behind its whole tied group.
+
     Returns
     -------
     float64 array of shape (n_users,)
