@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
+import sys
 
 import polars as pl
 import pytest
@@ -263,7 +265,8 @@ def demo(tmp_path_factory):
 def test_demo_writes_its_data_rankings_and_results(demo):
     folder, done = demo
     assert (done.code, done.err) == (0, "")
-    names = {f"{name}.csv" for name in ("train", "test", *BASELINES)} | {"results.json"}
+    names = {f"{name}.csv" for name in ("train", "test", *BASELINES)}
+    names |= {"results.json", "report.html"}
     assert {path.name for path in folder.iterdir()} == names
     split = rm.splits.leave_one_out(rm.datasets.movielens())
     assert_frame_equal(pl.read_csv(folder / "test.csv"), split.test)
@@ -290,9 +293,27 @@ def test_demo_shows_every_baseline_once_in_every_table(demo):
     _, done = demo
     lines = done.out[done.out.index("Means with their 95 % intervals") :].splitlines()
     for name in BASELINES:
-        assert sum(line.startswith(f"{name} ") for line in lines) == 3
-    # The tables fit into a terminal of the usual width.
-    assert max(map(len, lines[:-1])) <= 80
+        assert sum(bool(re.match(rf"{name} +\d", line)) for line in lines) == 4
+    # All but the names of files fits into a terminal of the usual width.
+    assert max(map(len, lines[:-2])) <= 80
+
+
+def test_demo_ends_with_a_comparison_and_its_report(demo):
+    folder, done = demo
+    assert "No system beats popularity on ndcg@10." in done.out
+    assert done.out.endswith(f"the report is {folder / 'report.html'}: open it in a browser\n")
+    told = rankmeter("report", "--read", folder / "report.html", "--json").json
+    assert told["systems"] == list(BASELINES)
+    assert told["baseline"] == "popularity"
+
+
+def test_demo_goes_on_without_the_packages_of_the_report(workspace, monkeypatch):
+    monkeypatch.setitem(sys.modules, "altair", None)
+    done = rankmeter("demo", "--ratings", "ratings.csv")
+    assert (done.code, done.err) == (0, "")
+    last = done.out.splitlines()[-1]
+    assert last == "there is no report: the report needs altair: pip install 'rankmeter[report]'"
+    assert not (workspace / "demo" / "report.html").exists()
 
 
 def test_demo_takes_other_ratings_and_its_folder_has_a_name(workspace):

@@ -16,6 +16,8 @@ from rankmeter._cli._files import check_paths, replacing, write_frames
 from rankmeter._cli._terminal import note, print_table, working
 from rankmeter._compare import Comparison
 from rankmeter._describe import describe
+from rankmeter._report.excerpt import verdict
+from rankmeter._report.headline import headline
 from rankmeter._report.page import render
 from rankmeter._report.table import Table
 from rankmeter._summary import Estimate, Summary
@@ -62,9 +64,7 @@ def _run(ratings: str | None, output: str) -> None:
     for title, table in _tables(results).items():
         print_table(table, title)
         click.echo()
-    print_table(comparison.table(), f"Compared with {comparison.baseline}, user by user")
-    click.echo("\n".join(d.sentence() for d in comparison[f"{METRICS[0]}@{MAIN}"]))
-    click.echo()
+    _tell(comparison)
     click.echo(f"train, test, rankings and results.json are in {folder}")
     click.echo(told)
 
@@ -90,6 +90,18 @@ def _measure(rankings: pl.DataFrame, test: pl.DataFrame) -> Summary:
 def _compare(rankings: Mapping[str, pl.DataFrame], test: pl.DataFrame) -> Comparison:
     metrics = [f"{name}@{MAIN}" for name in METRICS]
     return compare(rankings, test, metrics, baseline=next(iter(rankings)), no_overlap="allow")
+
+
+def _tell(comparison: Comparison) -> None:
+    """Write the means with their marks, and the answer in words."""
+    marked = comparison.table()
+    title = f"Against {comparison.baseline}: ▲ significantly better, ▼ worse"
+    print_table(Table(marked.columns, marked.rows), title)
+    found = headline(verdict(comparison, marked.columns[1]), comparison)
+    click.echo()
+    for sentence in (f"{found.title}.", *found.sentences):
+        click.echo(click.wrap_text(sentence, 80))
+    click.echo()
 
 
 def _write_report(comparison: Comparison, path: str) -> str:

@@ -64,5 +64,8 @@ command = Command(
         ),
         Option(["as_json", "--json"], is_flag=True, help="Write one JSON object.", group="Output"),
     ],
-    example="rankmeter report --read report.html --json",
+    example=(
+        "rankmeter compare truth.csv old=old.csv new=new.csv --report report.html\n"
+        "rankmeter report --read report.html --json"
+    ),
 )
