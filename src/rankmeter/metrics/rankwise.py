@@ -45,6 +45,10 @@ def ap(
         * ``ranked``: min(n_relevant, n_ranked, k);
         * ``all``: not a denominator alone: the mean of the precision at *every* rank 1..k, hit
           or miss, without the relevance factor.
+    tied : {"expected", "threshold"}
+        In open ties (``ties="expected"``): the expectation over all orders; or items of equal
+        score come together, as above a threshold on scores, and each hit among them counts the
+        precision behind the last of them; those that a cutoff parts from each other count none.
 
     tied : {"expected", "threshold"}
         What open ties (``ties="expected"``) count: the expectation over all orders, or, as in
