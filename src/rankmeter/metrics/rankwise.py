@@ -50,10 +50,6 @@ def ap(
         score come together, as above a threshold on scores, and each hit among them counts the
         precision behind the last of them; those that a cutoff parts from each other count none.
 
-    tied : {"expected", "threshold"}
-        What open ties (``ties="expected"``) count: the expectation over all orders, or, as in
-        scikit-learn, one threshold: each hit counts the precision behind its whole tied group.
-
     Returns
     -------
     float64 array of shape (n_users,)
