@@ -32,7 +32,7 @@ VARIANTS = {
     "rprec_mult": [{"multiple": multiple} for multiple in (0.0, 0.2, 0.5, 1.0, 2.5)],
     "yaap": [{}],
     "ideal_dcg": [{}, {"gain": "exp2"}, {"gain": "binary"}]
-    + [{"discount": discount} for discount in ("ln", "log10", "jarvelin")],
+    + [{"discount": discount} for discount in ("ln", "log10", "jarvelin", "reciprocal")],
     "ndcg_rel": [{}],
     "rndcg": [{}],
     "g": [{}, {"gain": "binary"}],
