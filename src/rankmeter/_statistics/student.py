@@ -128,7 +128,7 @@ def _log_peak(a: float) -> float:
         return math.log(math.gamma(a + 0.5) / math.gamma(a)) - 0.5 * math.log(2.0 * math.pi * a)
     # The difference of two log-gammas would lose the digits that Stirling's series keeps.
     r = 1.0 / (a * a)
-    series = (-1 / 8 + r * (1 / 192 + r * (-1 / 640 + r * 17 / 14336))) / a
+    series = (-1 / 8 + r * (1 / 192 - r / 640)) / a
     return series - 0.5 * math.log(2.0 * math.pi)
 
 
