@@ -28,6 +28,7 @@ LAYERS = [
     ["conventions"],
     ["_plan"],
     ["_ingest"],
+    ["_ranks", "_repeats"],
     ["_align"],
     ["_scores"],
     ["_backends"],
