@@ -26,7 +26,7 @@ __all__ = [
     "KINDS",
     "SHAPES",
     "chart",
-    "curve_panel",
+    "curve_panels",
     "distinct_curves",
     "panels",
     "summary_chart",
@@ -270,16 +270,17 @@ def _verdict(d: Difference) -> str:
 
 
 def _curve(comparison: Comparison, entry: MetricPlan) -> list[Any]:
-    if not entry.spec.cutoff:
-        return []
-    return [curve_panel(comparison, entry.label, comparison.curve(entry.label))]
+    """The metric at every k, with a band per system."""
+    return curve_panels(comparison, entry.label, comparison.curve(entry.label))
 
 
-def curve_panel(comparison: Comparison, metric: str, found: Curve) -> Any:
-    """A metric at every k, with a band per system."""
+def curve_panels(comparison: Comparison, metric: str, found: Curve) -> list[Any]:
+    """A curve that has been computed, as a chart; none if no system has a mean."""
     alt = _altair()
     shown = systems_shown(comparison)
     rows = [row for row in found.frame.drop("se").iter_rows(named=True) if row["system"] in shown]
+    if all(math.isnan(row["mean"]) for row in rows):
+        return []
     largest = max(row["k"] for row in rows)
     k = alt.X(
         "k:Q",
@@ -306,11 +307,9 @@ def curve_panel(comparison: Comparison, metric: str, found: Curve) -> Any:
     name = f"{metric.partition('@')[0]}@k"
     last = {row["system"]: row for row in rows}
     words = "; ".join(f"{s} {r['mean']:.4f} at k = {r['k']}" for s, r in last.items())
-    return alt.layer(band, line, point).properties(
-        title=name,
-        height=HEIGHT,
-        description=f"{name} for k from 1 to {largest} with intervals: {words}",
-    )
+    drawn = alt.layer(band, line, point)
+    said = f"{name} for k from 1 to {largest} with intervals: {words}"
+    return [drawn.properties(title=name, height=HEIGHT, description=said)]
 
 
 def _differences(comparison: Comparison, entry: MetricPlan) -> list[Any]:
@@ -318,6 +317,8 @@ def _differences(comparison: Comparison, entry: MetricPlan) -> list[Any]:
     alt = _altair()
     drawn = []
     for d in pairs_shown(comparison, entry.label, limit=9):
+        if d.wins + d.losses == 0:
+            continue
         bins = histogram(comparison, d)
         signs = ("worse", "better") if d.increasing else ("better", "worse")
         rows = [

@@ -10,6 +10,7 @@
     actions: false,
     renderer: "svg",
     defaultStyle: false,
+    logLevel: 1, // errors alone: a mean without an interval is not worth a warning
     tooltip: { disableDefaultStyle: true },
     config: {
       background: null,

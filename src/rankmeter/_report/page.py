@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankmeter._report.charts import COLOURS, SHAPES, curve_panel, distinct_curves, panels
+from rankmeter._report.charts import COLOURS, SHAPES, curve_panels, distinct_curves, panels
 from rankmeter._report.excerpt import systems_shown, verdict
 from rankmeter._report.headline import headline, summary_of
 from rankmeter._report.page_tables import (
@@ -115,6 +115,7 @@ def render(comparison: Comparison) -> str:
     verdicts = {label: verdict(comparison, label) for label in labels}
     style, script = _own("page.css"), _own("page.js")
     library, packed_library = _vega()
+    means, notes = means_table(comparison)
     differences, n_differences = difference_table(comparison)
     shown = systems_shown(comparison)
     return environment.get_template("page.html.jinja").render(
@@ -128,8 +129,8 @@ def render(comparison: Comparison) -> str:
         n_users=max(e.n for e in comparison.estimates.values()),
         headline=headline(verdicts[labels[0]], comparison),
         cards=[summary_of(verdicts[label], comparison) for label in labels],
-        means=means_table(comparison),
-        notes=comparison.table().notes,
+        means=means,
+        notes=notes,
         differences=differences,
         n_differences=n_differences,
         max_rows=MAX_ROWS,
@@ -177,7 +178,7 @@ def _figures(
             specs.append({n: v for n, v in spec.items() if n not in ("$schema", "config")})
         return list(range(len(specs) - len(drawn), len(specs)))
 
-    drawn = {label: add([curve_panel(comparison, label, curve)]) for label, curve in curves.items()}
+    drawn = {label: add(curve_panels(comparison, label, curve)) for label, curve in curves.items()}
     places: dict[str, dict[str, list[int]]] = {
         kind: {label: add(panels(comparison, kind, label)) for label in labels}
         for kind in ("forest", "differences", "segments")

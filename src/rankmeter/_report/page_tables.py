@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankmeter._report.excerpt import Verdict, extremes, ranked_systems
+from rankmeter._report.excerpt import MAX_SYSTEMS, Verdict, extremes, ranked_systems
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -21,27 +21,34 @@ MAX_ROWS = 200
 """Differences in the table of the page; the machine-readable result holds all of them."""
 
 
-def means_table(comparison: Comparison) -> Markup:
-    """Systems × metrics: each mean with its mark and its interval, the best in bold."""
+def means_table(comparison: Comparison) -> tuple[Markup, list[str]]:
+    """Systems × metrics: each mean with its mark and its interval, the best in bold; and notes.
+
+    Where there would be too many letters to read, it says how many systems are beaten.
+    """
     from markupsafe import Markup
 
-    marked = comparison.table()
-    best = {
-        entry.label: ranked_systems(comparison, entry.label)[0] for entry in comparison.plan.metrics
-    }
-    names = [row[0] for row in marked.rows]
-    columns: dict[str, list[str]] = {"system": names}
-    for place, label in enumerate(best, 1):
-        columns[label] = []
+    marked, notes = comparison.table(), list(comparison.table().notes)
+    crowded = not comparison.baseline and len(comparison.systems) > MAX_SYSTEMS
+    names = comparison.systems if crowded else [row[0] for row in marked.rows]
+    columns: dict[str, list[str]] = {"system": list(names)}
+    for place, entry in enumerate(comparison.plan.metrics, 1):
+        best = ranked_systems(comparison, entry.label)[0]
+        cells = columns[entry.label] = []
         for name, row in zip(comparison.systems, marked.rows, strict=True):
-            e = comparison.estimates[label, name]
+            e = comparison.estimates[entry.label, name]
             mean, _, mark = row[place].partition(" ")
-            value = Markup("<strong>{}</strong>").format(mean) if name == best[label] else mean
-            span = "" if math.isnan(e.low) else f"[{e.low:.4f}, {e.high:.4f}]"
+            value = Markup("<strong>{}</strong>").format(mean) if name == best else mean
+            below = "" if math.isnan(e.low) else f"[{e.low:.4f}, {e.high:.4f}]"
+            if crowded:
+                beaten = sum(d.significant and d.better == name for d in comparison[entry.label])
+                below, mark = f"{below} beats {beaten}", ""
             cell = Markup('{}{}<span class="interval">{}</span>')
-            columns[label].append(cell.format(value, _mark(mark), span))
+            cells.append(cell.format(value, _mark(mark), below))
+    if crowded:
+        notes[0] = notes[0].replace("letters: the", "beats: how many")
     title = f"Means with {100 * comparison.confidence:g} % intervals"
-    return _grid("means", title, columns, markup=list(best))
+    return _grid("means", title, columns, markup=list(columns)[1:]), notes
 
 
 def _mark(mark: str) -> Markup:
