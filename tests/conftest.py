@@ -1,4 +1,4 @@
-"""Settings shared by all tests."""
+"""Settings shared by all tests, and what they report at the end."""
 
 from __future__ import annotations
 
@@ -29,3 +29,24 @@ def unprivileged(tmp_path):
     os.seteuid(65534)
     yield
     os.seteuid(0)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Tool by tool: values compared and the largest deviation, metric by metric with ``-v``."""
+    rows = [
+        (report.nodeid.rpartition("[")[2].rstrip("]"), value)
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for name, value in getattr(report, "user_properties", ())
+        if name == "conformance" and report.when == "call"
+    ]
+    if not rows:
+        return
+    verbose = terminalreporter.config.option.verbose > 0
+    terminalreporter.section("conventions held against their tools")
+    for tool, metrics in sorted(rows):
+        compared, largest = sum(m[1] for m in metrics), max(m[2] for m in metrics)
+        line = f"{tool:<18} {len(metrics):>3} metrics {compared:>7,} values, largest deviation"
+        terminalreporter.write_line(f"{line} {largest:.1e}")
+        for name, count, deviation in metrics if verbose else ():
+            terminalreporter.write_line(f"    {name:<58} {count:>6,} {deviation:.1e}")

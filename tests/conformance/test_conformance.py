@@ -17,6 +17,7 @@ from pathlib import Path
 import inputs
 import polars as pl
 import pytest
+from agreement import MATRIX
 
 import rankmeter as rm
 from rankmeter.conventions import convention_names, load_convention
@@ -59,6 +60,7 @@ TOOLS = [name for name in convention_names() if load_convention(name).golden]
 class Agreement:
     """What was compared for one metric of one tool."""
 
+    metric: str
     compared: int = 0
     largest: float = 0.0
     differs: list[str] = field(default_factory=list)
@@ -137,9 +139,14 @@ def parts(name):
 def deviations(convention, name, case):
     """What the profile says of its distance to the tool here."""
     for deviation in convention.deviations:
-        names, cases = deviation.get("names", ["*"]), deviation.get("cases", ["*"])
-        if any(_like(name, n) for n in names) and any(fnmatch.fnmatchcase(case, c) for c in cases):
+        cases = deviation.get("cases", ["*"])
+        if matches(deviation, name) and any(fnmatch.fnmatchcase(case, c) for c in cases):
             yield deviation
+
+
+def matches(deviation, name):
+    """Whether a deviation speaks of this metric of the tool."""
+    return any(_like(name, pattern) for pattern in deviation.get("names", ["*"]))
 
 
 def _like(name, pattern):
@@ -179,7 +186,9 @@ def compare(tool):
             fed = given(case, convention, options)
             result = evaluate(case, convention, fed, wanted, dict(choices))
             for (metric, _, answer, tolerance), one in zip(asked, wanted, strict=True):
-                agreement = found.setdefault(metric.rpartition("@")[0] or metric, Agreement())
+                base = metric.rpartition("@")[0] or metric
+                ours = str(one).rpartition("@")[0] or str(one)
+                agreement = found.setdefault(base, Agreement(ours))
                 label = one.label or str(one)
                 one_metric(result, label, answer, tolerance, agreement, f"{name} {metric}")
     return found
@@ -248,12 +257,19 @@ def one_metric(result, label, answer, tolerance, agreement, where):
             agreement.differs.append(f"{where} {what}: {got} here, {want} there")
 
 
+@pytest.fixture(scope="module")
+def stored():
+    return json.loads(MATRIX.read_text("utf-8"))
+
+
 @pytest.mark.parametrize("tool", TOOLS)
-def test_conformance(tool):
+def test_conformance(tool, stored, record_property):
     found = compare(tool)
     assert found, f"{tool} names no metric that was recorded"
-    for name, agreement in found.items():
-        line = f"{tool:14} {name:40} {agreement.compared:6} {agreement.largest:.1e}"
-        print(line)  # noqa: T201 - the list that pytest -rP shows
+    record_property("conformance", [(name, a.compared, a.largest) for name, a in found.items()])
     differs = [line for agreement in found.values() for line in agreement.differs]
     assert not differs, f"{len(differs)} differ:\n" + "\n".join(differs[:40])
+    # The matrix of the documentation: python tests/conformance/agreement.py
+    assert {n: a.compared for n, a in found.items()} == {
+        n: a["compared"] for n, a in stored[tool].items()
+    }
