@@ -23,7 +23,7 @@ from rankmeter._curves import Curve, curve_of
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import Table as Ingested
 from rankmeter._plan import Alignment, MetricPlan, Plan
-from rankmeter._report.table import Table, to_frame
+from rankmeter._report.table import Table, number, to_frame
 from rankmeter._scores import Averaged, Scores, score
 from rankmeter._segments import EVERYONE, segments_of
 from rankmeter._summary import Estimate, Summary, estimate, summarise
@@ -305,8 +305,7 @@ class Comparison:
             cells = []
             for entry in self.plan.metrics:
                 e = self.estimates[entry.label, name]
-                text = "–" if math.isnan(e.mean) else f"{e.mean:.4f}"
-                cells.append(f"{text}{self._mark(entry, name, letters)}")
+                cells.append(f"{number(e.mean)}{self._mark(entry, name, letters)}")
             shown = name if self.baseline else f"{letters[name]} {name}"
             rows.append((shown, *cells))
         labels = tuple(entry.label for entry in self.plan.metrics)
@@ -348,8 +347,8 @@ class Comparison:
             (
                 f"{d.a} − {d.b}" + (f", {d.segment}" if d.segment else ""),
                 d.metric,
-                f"{d.difference:+.4f}",
-                f"[{d.low:+.4f}, {d.high:+.4f}]",
+                f"{d.difference:+z.4f}",
+                f"[{d.low:+z.4f}, {d.high:+z.4f}]",
                 _p(d.p),
                 _p(d.p_adjusted),
                 f"{d.d_z:+.2f}",

@@ -21,7 +21,7 @@ from rankmeter._align import Aligned, align
 from rankmeter._api import read_both
 from rankmeter._ingest import Table as Ingested
 from rankmeter._plan import Alignment, Averaging, MetricPlan, Plan, resolve
-from rankmeter._report.table import Table
+from rankmeter._report.table import Table, number
 from rankmeter._scores import score
 from rankmeter._summary import Estimate, Summary, summarise
 from rankmeter.conventions import convention_names
@@ -166,15 +166,15 @@ class Explanation:
         if self.target:
             rows = [(str(m), f"{m.value:.10g}") for m in self.matches]
             return Table(("setting", self.metric), tuple(rows), (self.verdict(),))
-        rows4 = [(f"as {self.first}", _number(self.start.mean), "", "")]
+        rows4 = [(f"as {self.first}", number(self.start.mean), "", "")]
         still = [step for step in self.steps if step.change == 0]
         for step in self.steps:
             if step in still:
                 continue
             share = "" if math.isnan(step.share) else f"{step.share:.0%}"
             what = f"{step.switch}: {step.before} → {step.after}"
-            rows4.append((what, _number(step.value), f"{step.change:+.4f}", share))
-        rows4.append((f"as {self.second}", _number(self.end.mean), "", ""))
+            rows4.append((what, number(step.value), f"{step.change:+.4f}", share))
+        rows4.append((f"as {self.second}", number(self.end.mean), "", ""))
         columns = ("one switch at a time", self.metric, "change", "of total")
         quiet = ", ".join(f"{step.switch} ({step.before} → {step.after})" for step in still)
         notes = (self.verdict(), f"without effect here: {quiet}") if still else (self.verdict(),)
@@ -183,7 +183,7 @@ class Explanation:
     def user_table(self) -> Table:
         """The users whose value changes most, with the top of their lists."""
         rows = tuple(
-            (str(u.user), _number(u.before), _number(u.after), str(u.n_relevant), " ".join(u.items))
+            (str(u.user), number(u.before), number(u.after), str(u.n_relevant), " ".join(u.items))
             for u in self.users
         )
         return Table(("user", self.first, self.second, "relevant", "ranking (gain)"), rows)
@@ -223,8 +223,8 @@ class Explanation:
             f"{s.switch} {s.before} → {s.after} ({s.change:+.4f})" for s in self.steps if s.change
         )
         return (
-            f"{self.metric} on the same rankings: {_number(self.start.mean)} by the convention of "
-            f"{self.first}, {_number(self.end.mean)} by that of {self.second}. The difference "
+            f"{self.metric} on the same rankings: {number(self.start.mean)} by the convention of "
+            f"{self.first}, {number(self.end.mean)} by that of {self.second}. The difference "
             f"comes from: {steps or 'nothing'} (each switch turned after those before it)."
         )
 
@@ -514,7 +514,3 @@ def _printed(target: float | str) -> tuple[str, int]:
 
 def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None or math.isnan(value) else f"{value:.4f}"

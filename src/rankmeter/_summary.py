@@ -15,7 +15,7 @@ import polars as pl
 
 from rankmeter._hits import FloatArray
 from rankmeter._plan import MetricPlan, Plan
-from rankmeter._report.table import Table, to_frame
+from rankmeter._report.table import Table, number, to_frame
 from rankmeter._scores import Averaged, Scores
 from rankmeter._segments import segments_of
 from rankmeter._statistics.student import t_quantile
@@ -70,7 +70,8 @@ class Estimate:
         return self.mean
 
     def __str__(self) -> str:
-        return f"{self.label} {self.mean:.4f} [{self.low:.4f}, {self.high:.4f}] n={self.n}"
+        bounds = f"[{number(self.low)}, {number(self.high)}]"
+        return f"{self.label} {number(self.mean)} {bounds} n={self.n}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -197,7 +198,7 @@ class Summary(Mapping[str, Estimate]):
         level = f"{self.confidence:.4g}".removeprefix("0.").ljust(2, "0")
         title = f"{level[:2]}{'.' + level[2:] if level[2:] else ''} % interval"
         rows = [
-            (e.label, _number(e.mean), f"[{_number(e.low)}, {_number(e.high)}]", f"{e.n:,}")
+            (e.label, number(e.mean), f"[{number(e.low)}, {number(e.high)}]", f"{e.n:,}")
             for e in self.estimates.values()
         ]
         columns: tuple[str, ...] = ("metric", "mean", title, "users")
@@ -230,6 +231,11 @@ class Summary(Mapping[str, Estimate]):
                      "duplicate_judgements_merged"):  # fmt: skip
             if counts.get(name):
                 notes.append(f"{name.replace('_', ' ')}: {counts[name]:,}")  # noqa: PERF401
+        alike = [e.label for e in self.estimates.values() if e.n > 1 and e.std == 0]
+        if alike:
+            notes.append(
+                f"the same for all users, so that the interval says nothing: {', '.join(alike)}"
+            )
         named = {"geometric": "geometric mean", "sum": "sum", "micro": "pooled share"}
         notes.extend(
             f"{entry.label}: {named[entry.averaging.aggregate]} in place of mean"
@@ -384,7 +390,3 @@ def _aggregate(values: FloatArray, how: str, confidence: float) -> tuple[float, 
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def _number(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.4f}"

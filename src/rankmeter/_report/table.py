@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from rankmeter.errors import MissingDependencyError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Table", "to_frame"]
+__all__ = ["Table", "number", "to_frame"]
 
 _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
@@ -33,6 +34,13 @@ _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "▲": "$^{+}$",
     "▼": "$^{-}$",
 }
+
+
+def number(value: float | None) -> str:
+    """A value as tables show it: four decimals, one for thousands, a dash where there is none."""
+    if value is None or math.isnan(value):
+        return "–"
+    return f"{value:z,.1f}" if abs(value) >= 1000 else f"{value:z.4f}"
 
 
 @dataclass(frozen=True)
