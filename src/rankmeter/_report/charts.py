@@ -228,7 +228,7 @@ def _forest(comparison: Comparison, entry: MetricPlan) -> list[Any]:
     legend = {"title": "significantly"}
     colour = alt.Scale(domain=VERDICTS, range=[BETTER, WORSE, NEITHER])
     shape = alt.Scale(domain=VERDICTS, range=["circle", "diamond", "square"])
-    base = alt.Chart(_data(rows)).encode(
+    base = alt.Chart().encode(
         y=_names("pair", [str(row["pair"]) for row in rows]),
         color=alt.Color("verdict:N", scale=colour, **legend),
         tooltip=_tooltip(
@@ -248,8 +248,8 @@ def _forest(comparison: Comparison, entry: MetricPlan) -> list[Any]:
     point = base.mark_point(filled=True, size=75, opacity=1).encode(
         x="difference:Q", shape=alt.Shape("verdict:N", scale=shape, **legend)
     )
-    zero = alt.Chart(_data([{"zero": 0}])).mark_rule(color=NEITHER, strokeDash=[4, 3])
-    drawn = alt.layer(zero.encode(x="zero:Q"), span, point)
+    zero = alt.Chart().mark_rule(color=NEITHER, strokeDash=[4, 3]).encode(x=alt.datum(0))
+    drawn = alt.layer(zero, span, point, data=_data(rows))
     words = "; ".join(
         f"{row['pair']} {row['difference']:+.4f} from {row['low']:+.4f} to {row['high']:+.4f}"
         for row in rows
@@ -271,6 +271,8 @@ def _verdict(d: Difference) -> str:
 
 def _curve(comparison: Comparison, entry: MetricPlan) -> list[Any]:
     """The metric at every k, with a band per system."""
+    if not entry.spec.cutoff:
+        return []
     return curve_panels(comparison, entry.label, comparison.curve(entry.label))
 
 

@@ -3,7 +3,7 @@
 // markup; expressions are interpreted, so the policy of the page need not allow eval.
 (() => {
   const { places, specs } = JSON.parse(document.getElementById("figures").textContent);
-  const axis = { labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", labelLimit: 132, titleLimit: 240, titlePadding: 8 };
+  const axis = { labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", titleLimit: 240, titlePadding: 8 };
   const options = {
     mode: "vega-lite",
     ast: true,
@@ -47,7 +47,9 @@
       const figure = place.appendChild(document.createElement("figure"));
       const caption = figure.appendChild(document.createElement("figcaption"));
       caption.append(element("strong", title.text ?? title), element("span", title.subtitle ?? ""));
-      await vegaEmbed(figure.appendChild(element("div", "")), spec, options);
+      const chart = figure.appendChild(element("div", ""));
+      const config = { ...options.config, axisY: { labelLimit: 0.38 * chart.clientWidth } };
+      await vegaEmbed(chart, spec, { ...options, config });
     }
   }
 
