@@ -58,6 +58,11 @@ def wins_ties_losses(
     WinsTiesLosses
         The three counts.
 
+    Raises
+    ------
+    UsageError, InvalidValueError
+        If the vectors are not paired, or a value is not finite.
+
     Examples
     --------
     >>> wins_ties_losses([1.0, 2.0, 3.0], [0.0, 2.0, 1.0])
@@ -87,6 +92,11 @@ def cohens_dz(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
         d_z, which is t / √n: 0 for identical systems, infinite if all users differ by the same
         amount, NaN for fewer than two users.
 
+    Raises
+    ------
+    UsageError, InvalidValueError
+        If the vectors are not paired, or a value is not finite.
+
     Examples
     --------
     The differences are 1, 2, 3, with the mean 2 and the standard deviation 1:
@@ -111,6 +121,11 @@ def cohens_dav(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     float
         d_av, with the root of the mean of the two variances as the unit. Unlike d_z it does not
         grow as the systems come to agree on who is easy, so it compares across data sets.
+
+    Raises
+    ------
+    UsageError, InvalidValueError
+        If the vectors are not paired, or a value is not finite.
 
     Examples
     --------
@@ -137,6 +152,11 @@ def hedges_g(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     float
         ``d_z · (1 - 3 / (4 df - 1))`` with ``df = n_users - 1`` (Hedges, 1981).
 
+    Raises
+    ------
+    UsageError, InvalidValueError
+        If the vectors are not paired, or a value is not finite.
+
     Examples
     --------
     Three users, hence 2 (1 - 3 / 7):
@@ -160,6 +180,11 @@ def probability_of_superiority(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     -------
     float
         From 0 to 1; 0.5 for identical systems, NaN without users.
+
+    Raises
+    ------
+    UsageError, InvalidValueError
+        If the vectors are not paired, or a value is not finite.
 
     Examples
     --------

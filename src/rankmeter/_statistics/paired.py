@@ -166,8 +166,8 @@ def bootstrap_test(
     Notes
     -----
     The resampled means are shifted to have the observed mean at 0, as if the systems were equal
-    (Noreen, 1989; Sakai, SIGIR 2006), and compared with it. Rejects too often for few users: 6 % to
-    7 % instead of 5 % at 25 topics (Urbano, Lima and Hanjalic, SIGIR 2019).
+    (Noreen, 1989; Sakai, SIGIR 2006), and compared with it. Rejects too often for few users: 7 %
+    instead of 5 % at 25 topics (Urbano, Lima and Hanjalic, SIGIR 2019).
 
     Examples
     --------

@@ -135,7 +135,7 @@ def _log_peak(a: float) -> float:
 def _fraction(a: float, b: float, x: float, y: float) -> float:
     """F in I_x(a, b) = x^a y^b / (B(a, b) F), where y = 1 - x comes with all its digits.
 
-    The form of Didonato and Morris (ACM TOMS 18, 1992, eq. 9), summed by Lentz's method: for large
+    The form of Didonato and Morris (ACM TOMS 18, 1992), summed by Lentz's method: for large
     ``df`` the more common fraction (DLMF 8.17.22) subtracts numbers that agree in most digits.
     """
     value = c = (a * y - b * x + 1.0) * a / (a + 1.0)
