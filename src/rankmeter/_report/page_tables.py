@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -127,13 +127,15 @@ def _grid(
     frame = pl.DataFrame({own[title]: list(cells) for title, cells in columns.items()})
     table = (
         GT(frame, rowname_col=first, groupname_col=own[group] if group else None, id=id_)
-        .tab_header(title)
         .tab_stubhead(next(title for title in columns if title != group))
         .cols_label({own[title]: title for title in columns if own[title] in others})
         .cols_align("right", columns=others)
     )
     if markup:
         table = table.fmt_passthrough([own[title] for title in markup], escape=False)
-    whole: Any = table.as_raw_html()
+    whole: str = table.as_raw_html()
     # The table alone: its style sheet is for a light page, and inline styles need a looser policy.
-    return Markup(whole[whole.index("<table") : whole.rindex("</table>") + len("</table>")])  # noqa: S704 - escaped by Great Tables
+    start, end = whole.index("<table"), whole.rindex("</table>") + len("</table>")
+    inside = whole.index(">", start) + 1
+    caption = Markup("<caption>{}</caption>").format(title)
+    return Markup(whole[start:inside]) + caption + Markup(whole[inside:end])  # noqa: S704 - escaped
