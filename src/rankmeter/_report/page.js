@@ -3,7 +3,7 @@
 // markup; expressions are interpreted, so the policy of the page need not allow eval.
 (() => {
   const { places, specs } = JSON.parse(document.getElementById("figures").textContent);
-  const axis = { labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", titleLimit: 240, titlePadding: 8 };
+  const axis = { labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", labelOverlap: true, labelSeparation: 8, titleLimit: 240, titlePadding: 8 };
   const options = {
     mode: "vega-lite",
     ast: true,
