@@ -123,7 +123,8 @@ def test_importing_the_package_loads_nothing_heavy():
 
 
 def test_evaluating_loads_no_optional_package_and_no_scipy():
-    code = "import sys, rankmeter as rm; rm.evaluate([['a']], [{'a'}]); repr(1); print(sorted(sys.modules))"
+    run = "result = rm.evaluate([['a']], [{'a'}]); repr(result); result.plan.describe()"
+    code = f"import sys, rankmeter as rm; {run}; print(sorted(sys.modules))"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
