@@ -589,20 +589,27 @@ class _Bench:
     def averaged(self, label: str, name: str) -> Averaged:
         return self.scores[name].averaged(self.plan[label])
 
-    def users(self, label: str, names: Iterable[str]) -> IntArray:
+    def _sets(self, label: str, names: Sequence[str]) -> Any:
+        """Who is averaged: a row of truth values for each system."""
+        sets = [np.zeros(len(self.scores[name].users), dtype=bool) for name in names]
+        for members, name in zip(sets, names, strict=True):
+            members[self.averaged(label, name).users] = True
+        return np.stack(sets)
+
+    def users(self, label: str, names: Sequence[str]) -> IntArray:
         """Users that all of the named systems are averaged for."""
-        return functools.reduce(np.intersect1d, [self.averaged(label, n).users for n in names])
+        return np.flatnonzero(self._sets(label, names).all(axis=0))
 
     def values(self, label: str, name: str, users: IntArray) -> FloatArray:
         averaged = self.averaged(label, name)
         return averaged.values[np.searchsorted(averaged.users, users)]  # noqa: PD011
 
     def dropped(self) -> dict[str, int]:
+        """Users that some system is averaged for but not all."""
         found = {}
         for entry in self.plan.metrics:
-            sets = [self.averaged(entry.label, n).users for n in self.names]
-            any_of = functools.reduce(np.union1d, sets)
-            found[entry.label] = any_of.size - self.users(entry.label, self.names).size
+            sets = self._sets(entry.label, self.names)
+            found[entry.label] = int((sets.any(axis=0) & ~sets.all(axis=0)).sum())
         return found
 
     def estimates(self, mask: Any) -> dict[tuple[str, str], Estimate]:
