@@ -36,6 +36,7 @@ LAYERS = [
     ["_segments"],
     ["_summary"],
     ["_curves"],
+    ["_comparison"],
     ["_compare"],
     ["_options", "_chance"],
     ["_clock", "_lists"],

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 # Nothing heavy is imported before it is used: `import rankmeter` takes a few milliseconds.
 _HOMES = {
     "DEFAULT_METRICS": "_api",
-    "Comparison": "_compare",
+    "Comparison": "_comparison",
     "Curve": "_curves",
     "by_activity": "_segments",
     "by_popularity": "_segments",
@@ -103,7 +103,7 @@ __all__ = [
 if TYPE_CHECKING:
     from rankmeter import baselines, datasets, errors, metrics, splits, testing
     from rankmeter._api import DEFAULT_METRICS, compare, curve, evaluate
-    from rankmeter._compare import Comparison
+    from rankmeter._comparison import Comparison
     from rankmeter._curves import Curve
     from rankmeter._describe import Description, describe
     from rankmeter._explain import Explanation, explain

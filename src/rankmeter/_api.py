@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from rankmeter._align import align
 from rankmeter._backends import memory
-from rankmeter._compare import Common, Comparison, Correction, Family, Test, compare_tables
+from rankmeter._compare import Common, Correction, Family, Test, compare_tables
+from rankmeter._comparison import Comparison
 from rankmeter._curves import Curve, curve_of
 from rankmeter._ingest import Table, is_records, meet, read_rankings, read_truth
 from rankmeter._plan import TieRule, resolve

@@ -16,7 +16,7 @@ from rankmeter._report.excerpt import histogram, histogram_of, pairs_shown, syst
 from rankmeter.errors import MissingDependencyError, UsageError
 
 if TYPE_CHECKING:
-    from rankmeter._compare import Comparison, Difference
+    from rankmeter._comparison import Comparison, Difference
     from rankmeter._curves import Curve
     from rankmeter._plan import MetricPlan
     from rankmeter._summary import Summary

@@ -14,7 +14,7 @@ import numpy as np
 from rankmeter._hits import FloatArray
 
 if TYPE_CHECKING:
-    from rankmeter._compare import Comparison, Difference
+    from rankmeter._comparison import Comparison, Difference
 
 __all__ = [
     "MAX_PAIRS",

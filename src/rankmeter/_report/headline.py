@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rankmeter._report.excerpt import Verdict
 
 if TYPE_CHECKING:
-    from rankmeter._compare import Comparison, Difference
+    from rankmeter._comparison import Comparison, Difference
 
 __all__ = ["Card", "Headline", "headline", "summary_of"]
 

@@ -26,7 +26,7 @@ from rankmeter._report.page_tables import (
 from rankmeter.errors import FileFormatError, MissingDependencyError
 
 if TYPE_CHECKING:
-    from rankmeter._compare import Comparison
+    from rankmeter._comparison import Comparison
     from rankmeter._curves import Curve
 
 __all__ = ["read_page", "render", "write_page"]

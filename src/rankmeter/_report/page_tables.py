@@ -13,7 +13,7 @@ from rankmeter._report.excerpt import MAX_SYSTEMS, Verdict, extremes, ranked_sys
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from rankmeter._compare import Comparison
+    from rankmeter._comparison import Comparison
 
 __all__ = ["MAX_ROWS", "count_table", "difference_table", "means_table", "user_table"]
 
