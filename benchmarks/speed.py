@@ -86,6 +86,23 @@ def frames_benchmark(n_users: int, repeat: int, *, strings: bool) -> None:
     )
 
 
+def metrics_benchmark(n_users: int, repeat: int) -> None:
+    """Forty metrics beside one: hits are found once, and metrics cost what the hits are."""
+    rankings, truth = frames(n_users)
+    names = ("ndcg", "map", "rr", "recall", "precision", "hr", "f1", "dcg")
+    forty = [f"{name}@{k}" for name in names for k in (1, 5, 10, 20, 100)]
+    rm.evaluate(rankings, truth, forty)
+    ratios = []
+    for _ in range(repeat):
+        one = seconds(lambda: rm.evaluate(rankings, truth, "ndcg@10"))
+        ratios.append(seconds(lambda: rm.evaluate(rankings, truth, forty)) / one)
+    ratios.sort()
+    print(
+        f"{len(forty)} metrics take {statistics.median(ratios):.2f} times as long as one "
+        f"({ratios[0]:.2f}–{ratios[-1]:.2f})"
+    )
+
+
 def command_benchmark(repeat: int) -> None:
     """Wall time of the import and of the command on two tiny files, beside a bare interpreter."""
     with tempfile.TemporaryDirectory() as folder:
@@ -120,4 +137,5 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     frames_benchmark(arguments.users, arguments.repeat, strings=False)
     frames_benchmark(arguments.users, arguments.repeat, strings=True)
+    metrics_benchmark(arguments.users, arguments.repeat)
     command_benchmark(arguments.repeat)
