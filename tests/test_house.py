@@ -28,7 +28,7 @@ LAYERS = [
     ["conventions"],
     ["_plan"],
     ["_ingest"],
-    ["_ranks", "_repeats"],
+    ["_ranks", "_pairs"],
     ["_align"],
     ["_scores"],
     ["_backends"],

@@ -10,9 +10,9 @@ import polars as pl
 
 from rankmeter._hits import FloatArray, Hits, IntArray
 from rankmeter._ingest import Table
+from rankmeter._pairs import best_of, common, unique_items, unique_judgements
 from rankmeter._plan import Alignment
 from rankmeter._ranks import find, group
-from rankmeter._repeats import best_of, unique_items, unique_judgements
 from rankmeter.errors import NoOverlapError
 
 __all__ = ["Aligned", "Judged", "align", "prepare", "universe"]
@@ -145,7 +145,7 @@ def align(
         frame = _append(frame, judged, rankings.order)
     ranked = group(frame, codes.of(frame["user"]), codes.n, rankings.order, choices)
     n_ranked = np.diff(ranked.offsets)
-    pairs = frame.with_row_index("row").join(judged, on=["user", "item"], how="inner")
+    pairs = common(frame, judged)
     if choices.duplicates == "first":
         pairs = best_of(pairs, rankings.order)
     if pairs.is_empty() and no_overlap == "error":
@@ -185,8 +185,7 @@ class _Codes:
         self.table: IntArray | None = None
         if users.dtype.is_integer() and self.n:
             low, high = int(users[0]), int(users[-1])
-            # Integer ids that lie close together need no hashing, only a table.
-            if low > -(2**62) and high < 2**62 and high - low < 4 * self.n + 1_000_000:
+            if _compact(low, high, self.n):
                 self.low = low
                 self.table = np.full(high - low + 1, -1, dtype=np.int64)
                 self.table[users.to_numpy().astype(np.int64) - low] = np.arange(self.n)
@@ -215,8 +214,22 @@ def universe(truth: Table, *rankings: Table) -> pl.Series:
         part for table in (truth, *rankings) for part in (table.frame["user"], table.empty_users)
     ]
     named = [part for part in parts if len(part)]
-    dtype = named[0].dtype if named else parts[0].dtype
-    return pl.concat([p.cast(dtype).unique() for p in named] or parts[:1]).unique().sort()
+    if not named:
+        return parts[0]
+    dtype = named[0].dtype
+    if dtype.is_integer():
+        low, high = min(int(p.min()) for p in named), max(int(p.max()) for p in named)  # type: ignore[arg-type]
+        if _compact(low, high, sum(map(len, named))):
+            present = np.zeros(high - low + 1, dtype=bool)
+            for part in named:
+                present[part.to_numpy().astype(np.int64) - low] = True
+            return pl.Series("user", np.flatnonzero(present) + low, dtype=dtype)
+    return pl.concat([part.cast(dtype).unique() for part in named]).unique().sort()
+
+
+def _compact(low: int, high: int, n: int) -> bool:
+    """Whether integer ids lie so close together that a table needs no hashing."""
+    return low > -(2**62) and high < 2**62 and high - low < 4 * n + 1_000_000
 
 
 def _append(frame: pl.DataFrame, judged: pl.DataFrame, order: str) -> pl.DataFrame:

@@ -1,4 +1,8 @@
-"""The same item twice in a ranking, the same judgement twice in the truth."""
+"""Pairs of user and item: those that stand twice on one side, and those that are on both.
+
+Equal pairs have equal hashes. So pairs are sorted, and joined, by one 64-bit number each, and only
+where two numbers meet are the ids themselves compared.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +13,43 @@ from rankmeter._ingest import Table
 from rankmeter._plan import Alignment
 from rankmeter.errors import DuplicateError
 
-__all__ = ["best_of", "unique_items", "unique_judgements"]
+__all__ = ["best_of", "common", "unique_items", "unique_judgements"]
+
+
+def _hashes(frame: pl.DataFrame) -> pl.Series:
+    """One number for each row; the same in one process, not in every version of Polars."""
+    return frame.select(pl.col("user").hash(1) + pl.col("item").hash(2)).to_series()
 
 
 def _has_duplicates(frame: pl.DataFrame) -> bool:
-    """Whether any (user, item) stands twice.
-
-    Equal pairs have equal hashes, so only if two hashes meet need the pairs be compared.
-    """
-    keys = frame.select(pl.col("user").hash(1) + pl.col("item").hash(2)).to_series().to_numpy()
-    keys = np.sort(keys)
+    """Whether any (user, item) stands twice."""
+    keys = np.sort(_hashes(frame).to_numpy())
     if not np.any(keys[1:] == keys[:-1]):
         return False
     return bool(frame.select(pl.struct("user", "item").is_duplicated().any()).item())
+
+
+def common(frame: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
+    """The ranking rows whose item is judged for their user.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        Ranking rows.
+    judged : polars.DataFrame
+        One judgement per user and item: ``user``, ``item`` and more.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns of both sides, and ``row``, the number of the ranking row.
+    """
+    left = _hashes(frame).alias("key").to_frame().with_row_index("row")
+    right = judged.rename({"user": "judged user", "item": "judged item"})
+    met = left.join(right.with_columns(key=_hashes(judged)), on="key", how="inner")
+    both = pl.concat([frame[met["row"]], met.drop("key")], how="horizontal")
+    same = (pl.col("user") == pl.col("judged user")) & (pl.col("item") == pl.col("judged item"))
+    return both.filter(same).drop("judged user", "judged item")
 
 
 def unique_items(rankings: Table, choices: Alignment, counts: dict[str, int]) -> pl.DataFrame:
