@@ -114,10 +114,18 @@ class TestTarget:
         assert found.to_dict()["matches"] == []
 
     def test_several_match(self):
-        value = rm.evaluate(RANKINGS, TRUTH, "precision@1")["precision@1"].mean
+        value = rm.evaluate(RANKINGS, TRUTH, "precision@1", undefined="zero")["precision@1"].mean
         found = rm.explain(RANKINGS, TRUTH, "precision@1", target=f"{value:.4f}")
         assert len(found.matches) > 1
         assert "does not tell which" in found.verdict()
+
+    def test_a_switch_without_effect_is_no_match(self):
+        """With k = 1 a denominator of min(k, n_ranked) changes nothing: it explains nothing."""
+        value = rm.evaluate(RANKINGS, TRUTH, "rr")["rr"].mean
+        found = rm.explain(RANKINGS, TRUTH, "rr", target=f"{value:.12f}")
+        assert all(not m.switches for m in found.matches)
+        sizes = [len(m.switches) for m in found.matches]
+        assert sizes == sorted(sizes)
 
     def test_a_choice_that_is_given_is_not_searched(self):
         found = rm.explain(RANKINGS, TRUTH, "rr", target="0.5", relevant=">=2")

@@ -282,7 +282,7 @@ def explain(
     target : float or str, optional
         A number that somebody printed. The conventions are searched, then every single switch
         of the convention `like`, then every pair, for values that equal it in its printed digits;
-        pass a text to keep trailing zeros (``"0.140"``).
+        a switch without effect is no match. Pass a text to keep trailing zeros (``"0.140"``).
     like : str, optional
         Where the search starts; default ``rankmeter``.
     bugs : bool
@@ -434,25 +434,29 @@ def _search(
     base = entry(like)
     start = bench.run(base, like)[base.label]
 
-    def check(name: str, switches: Mapping[str, Any], plan: MetricPlan) -> None:
+    def check(name: str, switches: Mapping[str, Any], without: Iterable[float]) -> float:
+        """The value of a setting, which matches only if it differs from simpler ones."""
         try:
+            plan = _turned(base, switches) if switches else entry(name)
             value = bench.run(plan)[plan.label].mean
         except RankmeterError:  # a combination that the data or the metric does not admit
-            return
-        if abs(value - wanted) <= tolerance:
+            return math.nan
+        if abs(value - wanted) <= tolerance and not any(
+            math.isclose(value, simpler, rel_tol=1e-12) for simpler in without
+        ):
             matches.append(Match(name, dict(switches), value))
+        return value
 
     for name in [like, *(n for n in convention_names() if n != like)]:
-        check(name, {}, entry(name))
-    single = list(_settings(bench, base, fixed))
-    for switches in single:
-        check(like, switches, _turned(base, switches))
-    if not matches:
-        useful = [s for s in single if _matters(bench, base, s)]
-        for one, other in itertools.combinations(useful, 2):
-            if one.keys() != other.keys():
-                both = {**one, **other}
-                check(like, both, _turned(base, both))
+        check(name, {}, ())
+    single = [
+        (switches, check(like, switches, [start.mean]))
+        for switches in _settings(bench, base, fixed)
+    ]
+    useful = [(s, value) for s, value in single if _matters(bench, base, s)]
+    for (one, first), (other, second) in itertools.combinations(useful, 2):
+        if one.keys() != other.keys():
+            check(like, {**one, **other}, [start.mean, first, second])
     return Explanation(
         base.label, like, "", start, start, target=text, matches=tuple(matches), tried=bench.tried
     )
