@@ -27,6 +27,7 @@ FILES = {
     "negative.csv": "user,item,score\nann,x,1\nann,a,-1\n",
     "empty_list.jsonl": '{"user": "ann", "items": ["a"]}\n{"user": "bob", "items": []}\n',
     "empty_truth.jsonl": ('{"user": "ann", "items": ["a"]}\n{"user": "bob", "items": []}\n'),
+    "clusters.csv": "user,cluster\nann,x\nbob,x\n",
     "records.jsonl": '{"predict_list": ["x", "a"], "ground_truth": {"a": 1.0}}\n',
 }
 
@@ -79,6 +80,8 @@ OPTIONS = {
     "no_overlap": (("strangers.csv", "truth.csv"), "rr", ["--no-overlap", "allow"], "allow"),
     "n_items": (BOTH, "accuracy@2", ["--n-items", "9"], 9),
     "confidence": (BOTH, "rr", ["--confidence", "0.5"], 0.5),
+    "interval": (BOTH, "rr", ["--interval", "percentile"], "percentile"),
+    "clusters": (BOTH, "rr", ["--clusters", "clusters.csv"], "clusters.csv"),
 }
 # What two options need beside themselves to show their effect, on both sides of the comparison.
 BESIDE = {

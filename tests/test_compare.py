@@ -273,6 +273,58 @@ class TestSegments:
             rm.evaluate(SYSTEMS["a"], TRUTH, "cg").by_segment(segments)
 
 
+class TestClusters:
+    """Two users of each cluster are copies of each other, so they count as one."""
+
+    clusters = {u: f"c{u // 2}" for u in range(12)}
+    halves = {u: {name: values[u // 2] for name, values in VALUES.items()} for u in range(12)}
+
+    def test_the_interval_is_that_of_the_clusters(self):
+        doubled = rm.evaluate(SYSTEMS["a"], self.halves, "cg", clusters=self.clusters)
+        once = rm.evaluate(
+            {u: ["a"] for u in range(6)},
+            {u: self.halves[2 * u] for u in range(6)},
+            "cg",
+            interval="bca",
+        )
+        assert doubled.plan.interval == "bca"
+        assert doubled["cg"].interval == pytest.approx(once["cg"].interval)
+        assert doubled["cg"].n == 12
+        assert "6 clusters" in repr(doubled)
+        alone = rm.evaluate(SYSTEMS["a"], self.halves, "cg", interval="bca")["cg"]
+        assert alone.high - alone.low < doubled["cg"].high - doubled["cg"].low
+
+    @pytest.mark.parametrize("test", ["t", "randomization", "tukey"])
+    def test_a_test_compares_clusters(self, test):
+        doubled = rm.compare(SYSTEMS, self.halves, "cg", test=test, clusters=self.clusters)
+        once = rm.compare(
+            {name: {u: [name] for u in range(6)} for name in VALUES},
+            {u: self.halves[2 * u] for u in range(6)},
+            "cg",
+            test=test,
+        )
+        for got, want in zip(doubled["cg"], once["cg"], strict=True):
+            assert got.p == pytest.approx(want.p)
+            assert got.difference == pytest.approx(want.difference)
+            assert got.detectable == pytest.approx(want.detectable)
+        assert doubled.settings["clusters"] == 6
+
+    def test_percentile_intervals_differ_from_bca(self):
+        found = {
+            how: rm.evaluate(SYSTEMS["a"], TRUTH, "cg", interval=how)["cg"].interval
+            for how in ("t", "bca", "percentile")
+        }
+        assert len(set(found.values())) == 3
+
+    def test_independent_users_contradict_clusters(self):
+        with pytest.raises(UsageError, match="independent"):
+            rm.evaluate(SYSTEMS["a"], TRUTH, "cg", interval="t", clusters=self.clusters)
+
+    def test_users_without_a_cluster_are_their_own(self):
+        found = rm.evaluate(SYSTEMS["a"], TRUTH, "cg", clusters={0: "x", 1: "x"})
+        assert "11 clusters" in repr(found)
+
+
 class TestCurves:
     def test_a_curve_is_the_metric_at_every_k(self):
         rankings, truth = cases.batch(1)

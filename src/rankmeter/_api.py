@@ -12,6 +12,7 @@ from rankmeter._comparison import Comparison
 from rankmeter._curves import Curve, curve_of
 from rankmeter._ingest import Table, is_records, meet, read_rankings, read_truth
 from rankmeter._plan import TieRule, resolve
+from rankmeter._segments import clusters_of
 from rankmeter._summary import Summary, summarise
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Metric
@@ -51,6 +52,8 @@ def evaluate(
     no_overlap: Literal["error", "allow"] | None = None,
     n_items: int | None = None,
     confidence: float = 0.95,
+    interval: Literal["t", "bca", "percentile"] | None = None,
+    clusters: object = None,
 ) -> Summary:
     """Measure rankings against the truth.
 
@@ -127,6 +130,14 @@ def evaluate(
         Size of the catalogue, which accuracy needs.
     confidence : float
         Level of the intervals of the means.
+    interval : str, optional
+        How they are made: ``t`` (default), or by bootstrap ``bca`` (corrected for bias and skew;
+        default with clusters) or ``percentile``.
+    clusters : object, optional
+        Rows of evaluation that resemble each other (sessions of one person, both sides of one
+        triple, repeated seeds): a mapping from user to cluster, or a frame or file with the columns
+        user and cluster. Whole clusters are drawn, so that they do not count as so many
+        independent users.
 
     Returns
     -------
@@ -177,6 +188,7 @@ def evaluate(
             "empty_truth": empty_truth,
             "aggregate": aggregate,
             "no_overlap": no_overlap,
+            "interval": _interval(interval, clusters),
         },
         n_items=n_items,
         confidence=confidence,
@@ -184,7 +196,17 @@ def evaluate(
     )
     ranked, judged = read_both(rankings, truth, columns=columns, bad_scores=plan.bad_scores)
     scores = memory.run(ranked, judged, plan)
-    return summarise(plan, scores, {**judged.counts, **ranked.counts})
+    drawn = clusters_of(clusters, scores.users)
+    return summarise(plan, scores, {**judged.counts, **ranked.counts}, drawn)
+
+
+def _interval(interval: str | None, clusters: object) -> str | None:
+    """How intervals are made: with clusters by bootstrap, unless that is contradicted."""
+    if clusters is not None and interval == "t":
+        raise UsageError(
+            "interval='t' takes users as independent: with clusters, bca or percentile"
+        )
+    return interval or (None if clusters is None else "bca")
 
 
 def compare(
@@ -204,6 +226,8 @@ def compare(
     columns: Mapping[str, Any] | None = None,
     n_items: int | None = None,
     confidence: float = 0.95,
+    interval: Literal["t", "bca", "percentile"] | None = None,
+    clusters: object = None,
     n_resamples: int = 9_999,
     seed: int = 0,
     **choices: Any,
@@ -238,8 +262,10 @@ def compare(
     segments : mapping or frame, optional
         A label per user: ``{"ann": "new", …}``, or a frame with the columns user and segment, as
         `by_activity` and `by_popularity` make. Every comparison is repeated within each.
-    like, bugs, columns, n_items, confidence
+    like, bugs, columns, n_items, confidence, interval
         As in `evaluate`.
+    clusters : object, optional
+        As in `evaluate`; tests then compare clusters, not users.
     n_resamples : int
         How many sign flips, or bootstrap samples, are drawn.
     seed : int
@@ -278,7 +304,7 @@ def compare(
     plan = resolve(
         metrics,
         like=like,
-        overrides=choices,
+        overrides={**choices, "interval": _interval(interval, clusters)},
         n_items=n_items,
         confidence=confidence,
         bugs=bugs,
@@ -302,6 +328,7 @@ def compare(
         common=common,
         alpha=alpha,
         segments=segments,
+        clusters=clusters,
         n_resamples=n_resamples,
         seed=seed,
         counts={name: {**judged.counts, **table.counts} for name, table in tables.items()},

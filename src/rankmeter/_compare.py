@@ -21,8 +21,8 @@ from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import Table as Ingested
 from rankmeter._plan import Alignment, MetricPlan, Plan
 from rankmeter._scores import Averaged, Scores, score
-from rankmeter._segments import EVERYONE, segments_of
-from rankmeter._summary import Estimate, estimate, summarise
+from rankmeter._segments import EVERYONE, clusters_of, segments_of
+from rankmeter._summary import Estimate, estimate, mean_interval, summarise
 from rankmeter.errors import RankmeterWarning, UsageError
 
 __all__ = ["Common", "Correction", "Family", "Test", "compare_tables"]
@@ -50,6 +50,7 @@ def compare_tables(
     common: Common,
     alpha: float,
     segments: object,
+    clusters: object,
     n_resamples: int,
     seed: int,
     counts: Mapping[str, Mapping[str, int]],
@@ -67,9 +68,10 @@ def compare_tables(
         for name, table in systems.items()
     }
     scores = {name: score(plan, aligned[name].__getitem__) for name in names}
-    summaries = {name: summarise(plan, scores[name], counts[name]) for name in names}
+    drawn = clusters_of(clusters, users)
+    summaries = {name: summarise(plan, scores[name], counts[name], drawn) for name in names}
     pairs = _pairs(names, baseline)
-    bench = _Bench(plan, names, scores, pairs, common, test, alpha, n_resamples, seed)
+    bench = _Bench(plan, names, scores, pairs, drawn, common, test, alpha, n_resamples, seed)
     parts = segments_of(segments, users)
     found: list[Difference] = bench.differences(EVERYONE, None)
     segment_estimates = {}
@@ -104,6 +106,7 @@ def compare_tables(
             "common": common,
             "n_resamples": n_resamples,
             "seed": seed,
+            "clusters": None if drawn is None else int(np.unique(drawn).size),
         },
         aligned,
     )
@@ -161,6 +164,7 @@ class _Bench:
         names: Sequence[str],
         scores: Mapping[str, Scores],
         pairs: Sequence[tuple[str, str]],
+        clusters: IntArray | None,
         common: str,
         test: str,
         alpha: float,
@@ -168,7 +172,7 @@ class _Bench:
         seed: int,
     ) -> None:
         self.plan, self.names, self.scores, self.pairs = plan, names, scores, pairs
-        self.common, self.test, self.alpha = common, test, alpha
+        self.clusters, self.common, self.test, self.alpha = clusters, common, test, alpha
         self.n_resamples, self.seed = n_resamples, seed
 
     @functools.cache  # noqa: B019 - lives as long as one comparison
@@ -210,7 +214,7 @@ class _Bench:
                 chosen = dataclasses.replace(
                     averaged, values=self.values(entry.label, name, users), users=users
                 )
-                found[entry.label, name] = estimate(entry, chosen, self.plan.confidence)
+                found[entry.label, name] = estimate(self.plan, entry, chosen, self.clusters)
         return found
 
     def differences(self, segment: str, mask: Any) -> list[Difference]:
@@ -221,13 +225,13 @@ class _Bench:
             if self.common == "all" or "tukey" in self.test:
                 users = shared if mask is None else shared[mask[shared]]
                 table = np.column_stack([self.values(entry.label, n, users) for n in self.names])
-                found += self._compare(entry, segment, self.names, table, self.pairs)
+                found += self._compare(entry, segment, self.names, users, table, self.pairs)
                 continue
             for a, b in self.pairs:
                 users = self.users(entry.label, (a, b))
                 users = users if mask is None else users[mask[users]]
                 table = np.column_stack([self.values(entry.label, n, users) for n in (a, b)])
-                found += self._compare(entry, segment, (a, b), table, [(a, b)])
+                found += self._compare(entry, segment, (a, b), users, table, [(a, b)])
         return found
 
     def _compare(
@@ -235,14 +239,16 @@ class _Bench:
         entry: MetricPlan,
         segment: str,
         names: Sequence[str],
+        users: IntArray,
         table: FloatArray,
         pairs: Sequence[tuple[str, str]],
     ) -> list[Difference]:
         column = {name: i for i, name in enumerate(names)}
         indices = [(column[a], column[b]) for a, b in pairs]
-        results = self._test(table, indices)
+        own = None if self.clusters is None else self.clusters[users]
+        results = self._test(table if own is None else _by_cluster(table, own), indices)
         return [
-            self._difference(entry, segment, a, b, table[:, i], table[:, j], result)
+            self._difference(entry, segment, a, b, table[:, i], table[:, j], result, own)
             for (a, b), (i, j), result in zip(pairs, indices, results, strict=True)
         ]
 
@@ -282,18 +288,23 @@ class _Bench:
         x: FloatArray,
         y: FloatArray,
         result: st.TestResult,
+        clusters: IntArray | None,
     ) -> Difference:
         n, confidence = x.size, self.plan.confidence
         better, worse = (x, y) if entry.spec.increasing else (y, x)
         counts = st.wins_ties_losses(better, worse)
-        own = result.interval
-        interval = st.t_interval(x - y, confidence) if math.isnan(own.low) else own
+        low, high = result.interval
+        if math.isnan(low) or self.plan.interval != "t":
+            low, high = mean_interval(x - y, self.plan, clusters)
         gain = st.relative_gain(x, y, confidence=confidence) if n else None
         difference = float((x - y).mean()) if n else math.nan
-        sd = float((x - y).std(ddof=1)) if n > 1 else math.nan
+        independent = x - y if clusters is None else _by_cluster((x - y)[:, None], clusters)[:, 0]
+        size = independent.size
+        sd = float(independent.std(ddof=1)) if size > 1 else math.nan
         note = result.note
-        if not note and n < FEW_USERS:
-            note = f"only {n} users: read differences with care"
+        if not note and size < FEW_USERS:
+            what = "users" if clusters is None else "clusters"
+            note = f"only {size} {what}: read differences with care"
         return Difference(
             metric=entry.label,
             segment=segment,
@@ -302,8 +313,8 @@ class _Bench:
             mean_a=float(x.mean()) if n else math.nan,
             mean_b=float(y.mean()) if n else math.nan,
             difference=difference,
-            low=interval.low,
-            high=interval.high,
+            low=low,
+            high=high,
             p=result.p,
             p_adjusted=result.p,
             statistic=result.statistic,
@@ -317,12 +328,26 @@ class _Bench:
             wins=counts.wins,
             ties=counts.ties,
             losses=counts.losses,
-            detectable=_detectable(n, sd, self.alpha),
+            detectable=_detectable(size, sd, self.alpha),
             n=n,
             significant=False,
             increasing=entry.spec.increasing,
             note=note,
         )
+
+
+def _by_cluster(table: FloatArray, clusters: IntArray) -> FloatArray:
+    """One row per cluster, whose mean over clusters is the mean over users.
+
+    Rows of a cluster resemble each other; their sums do not, and a test of sums is a test of the
+    same mean difference.
+    """
+    _, code = np.unique(clusters, return_inverse=True)
+    n = int(code.max(initial=-1)) + 1
+    sums = np.zeros((n, table.shape[1]))
+    np.add.at(sums, code, table)
+    result: FloatArray = sums * (n / table.shape[0])
+    return result
 
 
 def _detectable(n: int, sd: float, alpha: float) -> float:

@@ -179,6 +179,8 @@ class Plan:
         Rankings and truth that share no user, or no item: ``error`` or ``allow``.
     confidence : float
         Level of the intervals.
+    interval : str
+        How intervals are made: ``t``, or by bootstrap ``bca`` or ``percentile``.
     """
 
     convention: str
@@ -186,6 +188,7 @@ class Plan:
     bad_scores: Literal["error", "drop", "worst"] = "error"
     no_overlap: Literal["error", "allow"] = "error"
     confidence: float = 0.95
+    interval: Literal["t", "bca", "percentile"] = "t"
 
     def __getitem__(self, label: str) -> MetricPlan:
         """The plan of one metric, by any of its spellings."""
@@ -213,6 +216,7 @@ class Plan:
             "bad_scores": self.bad_scores,
             "no_overlap": self.no_overlap,
             "confidence": self.confidence,
+            "interval": self.interval,
             "metrics": {
                 entry.label: {"metric": entry.metric.name, "k": entry.metric.k, **entry.switches()}
                 for entry in self.metrics
@@ -233,7 +237,7 @@ class Plan:
         lines = [f"convention  {self.convention}"]
         lines += [f"{name:<11} {_show(value)}" for name, value in common.items()]
         lines += [f"bad_scores  {self.bad_scores}", f"no_overlap  {self.no_overlap}"]
-        lines += [f"confidence  {self.confidence:g}"]
+        lines += [f"confidence  {self.confidence:g}", f"interval    {self.interval}"]
         for entry, switches in zip(self.metrics, every, strict=True):
             own = {name: value for name, value in switches.items() if name not in common}
             chosen = ", ".join(f"{name}={_show(value)}" for name, value in own.items())
@@ -271,8 +275,8 @@ def resolve(
     like : str, optional
         The convention to start from; default ``rankmeter``.
     overrides : mapping of str to value
-        Choices of alignment and averaging, ``bad_scores`` and ``no_overlap``, that win over the
-        convention; None values are as if absent.
+        Choices of alignment and averaging, ``bad_scores``, ``no_overlap`` and ``interval``, that
+        win over the convention; None values are as if absent.
     n_items : int, optional
         Size of the catalogue, for the metrics that need it.
     confidence : float
@@ -293,7 +297,11 @@ def resolve(
         raise UsageError(f"confidence must lie between 0 and 1, for example 0.95, got {confidence}")
     convention = load_convention(like or "rankmeter")
     chosen = {name: value for name, value in (overrides or {}).items() if value is not None}
-    top = {name: chosen.pop(name) for name in ("bad_scores", "no_overlap") if name in chosen}
+    top = {
+        name: chosen.pop(name)
+        for name in ("bad_scores", "no_overlap", "interval")
+        if name in chosen
+    }
     for choice, value in top.items():
         _check_choice(Plan, choice, value)
     entries = [

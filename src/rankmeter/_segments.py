@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rankmeter._hits import IntArray
 from rankmeter._ingest import read_interactions
 from rankmeter.errors import ColumnError, DataError, UsageError
 
-__all__ = ["EVERYONE", "by_activity", "by_popularity", "segments_of"]
+__all__ = ["EVERYONE", "by_activity", "by_popularity", "clusters_of", "segments_of"]
 
 EVERYONE = ""
 """The segment of all users."""
@@ -24,7 +26,8 @@ def segments_of(segments: object, users: pl.Series) -> dict[str, npt.NDArray[np.
     Parameters
     ----------
     segments : object
-        None, a mapping from user to label, or a frame with the columns ``user`` and ``segment``.
+        None, a mapping from user to label, a frame with the columns ``user`` and ``segment``, or
+        the path of a file that holds one.
     users : polars.Series
         The users of the result, in its order.
 
@@ -44,16 +47,7 @@ def segments_of(segments: object, users: pl.Series) -> dict[str, npt.NDArray[np.
     """
     if segments is None:
         return {}
-    frame = _frame(segments)
-    frame = frame.select(
-        pl.col("user").cast(users.dtype, strict=False), pl.col("segment").cast(pl.String)
-    ).drop_nulls()
-    if frame["user"].n_unique() != frame.unique().height:
-        raise DataError("a user is in two segments: give each user one label")
-    table = pl.DataFrame({"user": users}).join(
-        frame.unique(), on="user", how="left", maintain_order="left"
-    )
-    labels = table["segment"]
+    labels = _labels(segments, users, "segment")
     if labels.null_count() == len(labels):
         examples = ", ".join(repr(user) for user in users.head(3))
         raise DataError(f"no user of the result is in any segment; users are {examples}")
@@ -63,20 +57,63 @@ def segments_of(segments: object, users: pl.Series) -> dict[str, npt.NDArray[np.
     }
 
 
-def _frame(segments: Any) -> pl.DataFrame:
-    if isinstance(segments, Mapping):
-        return pl.DataFrame({"user": list(segments), "segment": list(segments.values())})
+def clusters_of(clusters: object, users: pl.Series) -> IntArray | None:
+    """Which cluster each user belongs to, as numbers from 0 on.
+
+    Parameters
+    ----------
+    clusters : object
+        None, a mapping from user to label, a frame with the columns ``user`` and ``cluster``, or
+        the path of a file that holds one.
+    users : polars.Series
+        The users of the result, in its order.
+
+    Returns
+    -------
+    int64 array of shape (n_users,) or None
+        Users without a label are clusters of their own.
+
+    Raises
+    ------
+    DataError, ColumnError, UsageError
+        As `segments_of`.
+    """
+    if clusters is None:
+        return None
+    labels = _labels(clusters, users, "cluster")
+    code = labels.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+    alone = np.flatnonzero(code == 0)
+    code[alone] = code.max(initial=0) + 1 + np.arange(alone.size)
+    return code - 1
+
+
+def _labels(data: Any, users: pl.Series, column: str) -> pl.Series:
+    """The label of each user, null where there is none."""
+    frame = _frame(data, column)
+    frame = frame.select(
+        pl.col("user").cast(users.dtype, strict=False), pl.col(column).cast(pl.String)
+    ).drop_nulls()
+    if frame["user"].n_unique() != frame.unique().height:
+        raise DataError(f"a user is in two {column}s: give each user one label")
+    table = pl.DataFrame({"user": users})
+    return table.join(frame.unique(), on="user", how="left", maintain_order="left")[column]
+
+
+def _frame(data: Any, column: str) -> pl.DataFrame:
+    if isinstance(data, Mapping):
+        return pl.DataFrame({"user": list(data), column: list(data.values())})
+    if isinstance(data, str | PathLike):
+        return read_interactions(data, columns={"item": column}).rename({"item": column})
     try:
-        frame = pl.DataFrame(segments)
+        frame = pl.DataFrame(data)
     except (TypeError, ValueError):
         raise UsageError(
-            "segments must be a mapping from user to label or a frame with the columns user and "
-            f"segment, got {type(segments).__name__}"
+            f"{column}s must be a mapping from user to label, or a frame or file with the columns "
+            f"user and {column}, got {type(data).__name__}"
         ) from None
-    missing = {"user", "segment"} - set(frame.columns)
-    if missing:
+    if {"user", column} - set(frame.columns):
         found = ", ".join(frame.columns)
-        raise ColumnError(f"segments need the columns user and segment; found {found}")
+        raise ColumnError(f"{column}s need the columns user and {column}; found {found}")
     return frame
 
 

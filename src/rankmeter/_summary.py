@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from rankmeter._hits import FloatArray
+from rankmeter._hits import FloatArray, IntArray
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._report.table import Table, number, to_frame
 from rankmeter._scores import Averaged, Scores
 from rankmeter._segments import segments_of
-from rankmeter._statistics.student import t_quantile
+from rankmeter._statistics import bootstrap_interval, t_quantile
 from rankmeter._track import flat, numbers_of, send
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["GEOMETRIC_FLOOR", "Estimate", "Summary", "estimate", "summarise"]
+__all__ = ["GEOMETRIC_FLOOR", "Estimate", "Summary", "estimate", "mean_interval", "summarise"]
 
 GEOMETRIC_FLOOR = 1e-5
 """What a smaller value counts as in a geometric mean."""
@@ -88,12 +88,17 @@ class Summary(Mapping[str, Estimate]):
         The values behind the means.
     counts : mapping of str to int
         What was read, dropped, merged, missing.
+    estimates : mapping of str to Estimate
+        By label of the metric.
+    clusters : int64 array of shape (n_users,) or None
+        The cluster of each user of the scores, if users share clusters.
     """
 
     plan: Plan
     scores: Scores
     counts: Mapping[str, int]
     estimates: Mapping[str, Estimate]
+    clusters: IntArray | None = None
 
     def __getitem__(self, metric: str) -> Estimate:
         if metric in self.estimates:
@@ -147,7 +152,7 @@ class Summary(Mapping[str, Estimate]):
         for segment, mask in segments_of(segments, self.scores.users).items():
             for entry in self.plan.metrics:
                 part = self.scores.averaged(entry).only(mask)
-                e = estimate(entry, part, self.confidence)
+                e = estimate(self.plan, entry, part, self.clusters)
                 rows.append((segment, e.label, e.mean, e.low, e.high, e.std, e.n))
         names = ["segment", "metric", "mean", "low", "high", "std", "n_users"]
         return pl.DataFrame(rows, schema=names, orient="row")
@@ -231,6 +236,11 @@ class Summary(Mapping[str, Estimate]):
                      "duplicate_judgements_merged"):  # fmt: skip
             if counts.get(name):
                 notes.append(f"{name.replace('_', ' ')}: {counts[name]:,}")  # noqa: PERF401
+        if self.clusters is not None:
+            n = np.unique(self.clusters).size
+            notes.append(f"intervals by {self.plan.interval} bootstrap of {n:,} clusters")
+        elif self.plan.interval != "t":
+            notes.append(f"intervals by {self.plan.interval} bootstrap")
         alike = [e.label for e in self.estimates.values() if e.n > 1 and e.std == 0]
         if alike:
             notes.append(
@@ -317,7 +327,9 @@ class Summary(Mapping[str, Estimate]):
         return self.table().to_html() + details
 
 
-def summarise(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Summary:
+def summarise(
+    plan: Plan, scores: Scores, counts: Mapping[str, int], clusters: IntArray | None = None
+) -> Summary:
     """Average the scores as the plan says.
 
     Parameters
@@ -326,26 +338,32 @@ def summarise(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Summary:
     scores : Scores
     counts : mapping of str to int
         What was read and dropped before the scores.
+    clusters : int64 array of shape (n_users,), optional
+        The cluster of each user.
 
     Returns
     -------
     Summary
     """
     estimates = {
-        entry.label: estimate(entry, scores.averaged(entry), plan.confidence)
+        entry.label: estimate(plan, entry, scores.averaged(entry), clusters)
         for entry in plan.metrics
     }
-    return Summary(plan, scores, {**scores.counts, **counts}, estimates)
+    return Summary(plan, scores, {**scores.counts, **counts}, estimates, clusters)
 
 
-def estimate(entry: MetricPlan, averaged: Averaged, confidence: float) -> Estimate:
+def estimate(
+    plan: Plan, entry: MetricPlan, averaged: Averaged, clusters: IntArray | None = None
+) -> Estimate:
     """The mean of one metric over the users that it averages.
 
     Parameters
     ----------
+    plan : Plan
     entry : MetricPlan
     averaged : Averaged
-    confidence : float
+    clusters : int64 array of shape (n_users,), optional
+        The cluster of each user of the result.
 
     Returns
     -------
@@ -354,7 +372,8 @@ def estimate(entry: MetricPlan, averaged: Averaged, confidence: float) -> Estima
     values = averaged.values  # noqa: PD011 - not a frame
     if averaged.weights is not None:
         values = _linearised(values, averaged.weights)
-    mean, low, high = _aggregate(values, entry.averaging.aggregate, confidence)
+    own = None if clusters is None else clusters[averaged.users]
+    mean, low, high = _aggregate(values, entry.averaging.aggregate, plan, own)
     std = float(values.std(ddof=1)) if values.size > 1 else math.nan
     return Estimate(
         entry.label, mean, low, high, std, values.size, averaged.undefined, averaged.missing
@@ -373,19 +392,43 @@ def _linearised(values: FloatArray, weights: FloatArray) -> FloatArray:
     return mean + weights * (values - mean) * (values.size / whole)
 
 
-def _aggregate(values: FloatArray, how: str, confidence: float) -> tuple[float, float, float]:
+def _aggregate(
+    values: FloatArray, how: str, plan: Plan, clusters: IntArray | None
+) -> tuple[float, float, float]:
     """The mean (geometric mean, sum) of the values, and the bounds of its interval."""
     if how == "geometric":
-        bounds = _aggregate(np.log(np.maximum(values, GEOMETRIC_FLOOR)), "mean", confidence)
-        mean, low, high = map(math.exp, bounds)
+        logs = np.log(np.maximum(values, GEOMETRIC_FLOOR))
+        mean, low, high = map(math.exp, _aggregate(logs, "mean", plan, clusters))
         return mean, low, high
     n = values.size
     mean = float(values.mean()) if n else math.nan
-    half = math.nan
-    if n > 1:
-        half = t_quantile((1 + confidence) / 2, n - 1) * float(values.std(ddof=1)) / math.sqrt(n)
+    low, high = mean_interval(values, plan, clusters)
     times = n if how == "sum" else 1
-    return times * mean, times * (mean - half), times * (mean + half)
+    return times * mean, times * low, times * high
+
+
+def mean_interval(
+    values: FloatArray, plan: Plan, clusters: IntArray | None = None
+) -> tuple[float, float]:
+    """Interval of the mean of values, made as the plan says.
+
+    Parameters
+    ----------
+    values : float64 array of shape (n,)
+    plan : Plan
+    clusters : int64 array of shape (n,), optional
+        Values of one cluster are drawn together.
+    """
+    if values.size < 2 or np.isnan(values).any():
+        return math.nan, math.nan
+    if plan.interval == "t":
+        half = t_quantile((1 + plan.confidence) / 2, values.size - 1) * float(values.std(ddof=1))
+        half /= math.sqrt(values.size)
+        mean = float(values.mean())
+        return mean - half, mean + half
+    return bootstrap_interval(
+        values, clusters=clusters, confidence=plan.confidence, method=plan.interval
+    )
 
 
 def _finite(value: float) -> float | None:

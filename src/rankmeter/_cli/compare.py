@@ -47,7 +47,7 @@ def _run(
     if metrics:
         given["metrics"] = metrics
     if segments is not None:
-        given["segments"] = _segments(segments)
+        given["segments"] = segments
     with standard_input(truth) as (judged,), working("comparing"):
         found = compare(named, judged, **given)
         if report is not None:
@@ -74,14 +74,6 @@ def _named(systems: tuple[str, ...]) -> dict[str, str]:
         if named.setdefault(name, path) != path:
             raise UsageError(f"the name {name!r} stands for two files: {named[name]} and {path}")
     return named
-
-
-def _segments(path: str) -> Any:
-    """A file with the columns user and segment."""
-    from rankmeter._ingest import read_interactions
-
-    frame = read_interactions(path, columns={"item": "segment"})
-    return frame.rename({"item": "segment"})
 
 
 command = Command(
@@ -137,7 +129,16 @@ command = Command(
         *options_of(
             {"compare": compare},
             group="Comparison",
-            without=("segments", "like", "bugs", "columns", "n_items", "confidence"),
+            without=(
+                "segments",
+                "like",
+                "bugs",
+                "columns",
+                "n_items",
+                "confidence",
+                "interval",
+                "clusters",
+            ),
         ),
         *options_of({"evaluate": evaluate}, group="Choices"),
     ],
