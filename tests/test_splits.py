@@ -143,6 +143,8 @@ def test_counts_count(method, log):
         held = [*split.test.rows(), *lost.elements()]
         users, items = set(split.train["user"]), set(split.train["item"])
         assert counts["cold_item_interactions"] == sum(row[1] not in items for row in held)
+        pairs = set(split.train.select("user", "item").rows())
+        assert counts["seen_in_train"] == sum(row[:2] in pairs for row in held)
         assert counts["cold_user_interactions"] == sum(row[0] not in users for row in held)
 
 
@@ -294,6 +296,7 @@ def test_leave_one_out_takes_the_last_of_each_user_with_a_history():
         "cold_item_interactions": 2,
         "cold_user_interactions": 0,
         "dropped_interactions": 0,
+        "seen_in_train": 0,
     }
 
 
@@ -417,6 +420,19 @@ def test_a_split_prints_its_method_sizes_and_oddities():
         "test interactions with a user that train does not contain: 1\n"
         "test interactions left out because of that: 3"
     )
+
+
+def test_a_repeat_of_what_the_user_has_in_train_is_counted_and_printed():
+    plays = pl.DataFrame(
+        {"user": [1, 1, 1, 2, 2], "item": [5, 5, 6, 6, 5], "time": [1, 3, 2, 1, 2]}
+    )
+    split = leave_one_out(plays)
+
+    assert split.test.rows() == [(1, 5, 3), (2, 5, 2)]  # user 2 has 5 in the test only
+    assert split.counts["seen_in_train"] == 1
+    last = "test interactions that the user has in train, too: 1"
+    assert repr(split).splitlines()[-1] == last
+    assert last.rpartition(":")[0] not in repr(leave_one_out(LOG))
 
 
 def test_columns_may_have_other_names_and_the_data_any_form(tmp_path):

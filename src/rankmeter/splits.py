@@ -56,7 +56,14 @@ class Split:
         each part (``train_users``, ``test_items``, …); of the interactions chosen for the test,
         those with an item or a user that train does not contain (``cold_item_interactions``,
         ``cold_user_interactions``) and those that were left out of both parts because of it
-        (``dropped_interactions``). Some methods add ``short_users`` and ``tied_users``.
+        (``dropped_interactions``); those of a pair (user, item) that is in train, too
+        (``seen_in_train``). Some methods add ``short_users`` and ``tied_users``.
+
+    Notes
+    -----
+    Repeats (plays, purchases) are interactions like others, so a pair (user, item) may be in both
+    parts. A system that recommends only what is new to the user, as the baselines do unless
+    ``exclude_seen=False``, can never find those of the test: ``seen_in_train`` counts them.
 
     Examples
     --------
@@ -92,6 +99,7 @@ _REMARKS = {
     "cold_item_interactions": "test interactions with an item that train does not contain",
     "cold_user_interactions": "test interactions with a user that train does not contain",
     "dropped_interactions": "test interactions left out because of that",
+    "seen_in_train": "test interactions that the user has in train, too",
 }
 
 
@@ -196,7 +204,8 @@ def leave_k_out(
     Notes
     -----
     A pair (user, item) that occurs several times is held out like different items would be, so
-    the held-out item may also be in train.
+    the held-out item may also be in train, where baselines with ``exclude_seen`` never look:
+    ``seen_in_train`` counts these.
 
     Examples
     --------
@@ -563,6 +572,7 @@ def _split(
         "cold_item_interactions": int(cold_item.sum()),
         "cold_user_interactions": int(cold_user.sum()),
         "dropped_interactions": int(dropped.sum()),
+        "seen_in_train": held.join(train, on=["user", "item"], how="semi").height,
     }
     return Split(train, test, method, {**sizes, **(counts or {}), **cold})
 
