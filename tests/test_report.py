@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
@@ -17,9 +18,11 @@ from command_line import rankmeter
 from rankmeter._report.excerpt import verdict
 from rankmeter._report.headline import headline
 from rankmeter._report.page import read_page, render
+from rankmeter._report.page_tables import count_table, difference_table, means_table, user_table
 from rankmeter.errors import FileFormatError, MissingDependencyError
 
 EVIL = "<img src=x onerror=alert(1)>"
+TABLE_TAGS = set("table caption thead tbody tr th td strong sup span".split())
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 FLAGS = (
     "--headless",
@@ -157,6 +160,40 @@ class TestContents:
         assert len(page.all("script")) == 4
         assert page.texts.count(EVIL) > 3
         assert f"difference to {EVIL}" not in text
+
+    def test_no_name_is_read_as_a_markup_of_any_kind(self):
+        """Units, Markdown and the titles of our own columns, in headers, rows, groups and cells."""
+        names = (
+            f"{EVIL}{{{{x}}}}",
+            "b{{v2}}",
+            "**bold** 5 % \n</script>\\ $x$ &amp; _i_ `c`",
+            "user",
+            "difference",
+        )
+        for a, b in itertools.permutations(names, 2):
+            truth = {f"{b} {number}": {"a"} for number in range(9)}
+            flip = {user: number % 3 for number, user in enumerate(truth)}
+            first = {user: ["a"] if flip[user] else ["b", "a"] for user in truth}
+            second = {user: ["b", "a"] if flip[user] else ["a"] for user in truth}
+            found = rm.compare(
+                {a: first, b: second}, truth, "mrr", segments=dict.fromkeys(truth, a), test="t"
+            )
+            tables = [
+                user_table(found, verdict(found, "mrr"), 0),
+                means_table(found)[0],
+                difference_table(found)[0],
+                count_table({a: {"user": 1}, b: {"user": 2}}),
+            ]
+            for table in tables:
+                page = Page(table)
+                tags = {tag for tag, _ in page.elements}
+                assert tags <= TABLE_TAGS
+                told = [line.strip() for line in page.texts]
+                assert len(told) - told.count("") > 6
+                for name in (a, b):
+                    assert any(name in line for line in told), (name, told)
+            header = [text for text in Page(tables[0]).texts if text.strip()][1:5]
+            assert header == ["user", a, b, "difference"]
 
     def test_everything_that_was_found_is_told(self, found, page):
         text = "".join(page.texts)

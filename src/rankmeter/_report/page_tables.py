@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_ROWS", "count_table", "difference_table", "means_table", "user_table"]
 
+Column = tuple[str, Sequence[str]]
+"""A title and the cells below it."""
 MAX_ROWS = 200
 """Differences in the table of the page; the machine-readable result holds all of them."""
 
@@ -31,10 +34,11 @@ def means_table(comparison: Comparison) -> tuple[Markup, list[str]]:
     marked, notes = comparison.table(), list(comparison.table().notes)
     crowded = not comparison.baseline and len(comparison.systems) > MAX_SYSTEMS
     names = comparison.systems if crowded else [row[0] for row in marked.rows]
-    columns: dict[str, list[str]] = {"system": list(names)}
+    columns: list[Column] = [("system", names)]
     for place, entry in enumerate(comparison.plan.metrics, 1):
         best = ranked_systems(comparison, entry.label)[0]
-        cells = columns[entry.label] = []
+        cells: list[str] = []
+        columns.append((entry.label, cells))
         for name, row in zip(comparison.systems, marked.rows, strict=True):
             e = comparison.estimates[entry.label, name]
             mean, _, mark = row[place].partition(" ")
@@ -48,7 +52,7 @@ def means_table(comparison: Comparison) -> tuple[Markup, list[str]]:
     if crowded:
         notes[0] = notes[0].replace("letters: the", "beats: how many")
     title = f"Means with {100 * comparison.confidence:g} % intervals"
-    return _grid("means", title, columns, markup=list(columns)[1:]), notes
+    return _grid("means", title, columns, markup=True), notes
 
 
 def _mark(mark: str) -> Markup:
@@ -67,9 +71,7 @@ def _mark(mark: str) -> Markup:
 def difference_table(comparison: Comparison) -> tuple[Markup, int]:
     """Every comparison in numbers, up to a limit; and how many there are in all."""
     whole = comparison.difference_table()
-    columns = {
-        name: [row[i] for row in whole.rows[:MAX_ROWS]] for i, name in enumerate(whole.columns)
-    }
+    columns = _turned(whole.columns, whole.rows[:MAX_ROWS])
     return _grid("all-differences", "Paired differences", columns), len(whole.rows)
 
 
@@ -93,49 +95,60 @@ def user_table(comparison: Comparison, found: Verdict, number: int) -> Markup | 
     if not rows:
         return None
     titles = ("side", "user", d.a, d.b, "difference")
-    columns = {name: [row[i] for row in rows] for i, name in enumerate(titles)}
-    return _grid(f"users-{number}", f"{found.metric}, user by user", columns, group="side")
+    columns = _turned(titles, rows)
+    return _grid(f"users-{number}", f"{found.metric}, user by user", columns, grouped=True)
 
 
 def count_table(counts: Mapping[str, Mapping[str, int]]) -> Markup:
     """What was read, dropped and merged, for each system."""
     names = list(dict.fromkeys(name for one in counts.values() for name in one))
-    columns = {"system": list(counts)}
+    columns: list[Column] = [("system", list(counts))]
     for name in names:
-        columns[name.replace("_", " ")] = [f"{one.get(name, 0):,}" for one in counts.values()]
+        cells = [f"{one.get(name, 0):,}" for one in counts.values()]
+        columns.append((name.replace("_", " "), cells))
     return _grid("counts", "What was read", columns)
+
+
+def _turned(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Column]:
+    return [(title, [row[i] for row in rows]) for i, title in enumerate(titles)]
 
 
 def _grid(
     id_: str,
     title: str,
-    columns: Mapping[str, Sequence[str]],
+    columns: Sequence[Column],
     *,
-    markup: Sequence[str] = (),
-    group: str | None = None,
+    markup: bool = False,
+    grouped: bool = False,
 ) -> Markup:
     """A table whose first column (after that of the groups) names the rows.
 
-    All text is escaped but that of the columns `markup`, which is escaped already. Titles may be
-    anything, so the columns have names of their own.
+    All text is escaped; under `markup` that of the cells of values is escaped already. Titles are
+    names of systems, too: anything, even twice. So the columns have names of their own.
     """
     from great_tables import GT
+    from great_tables import html as as_html
     from markupsafe import Markup
 
-    own = {title: f"c{number}" for number, title in enumerate(columns)}
-    first, *others = [own[title] for title in columns if title != group]
-    frame = pl.DataFrame({own[title]: list(cells) for title, cells in columns.items()})
+    frame = pl.DataFrame({f"c{i}": list(cells) for i, (_, cells) in enumerate(columns)})
+    labels = {f"c{i}": as_html(_escaped(title)) for i, (title, _) in enumerate(columns)}
+    first, *others = list(labels)[grouped:]
     table = (
-        GT(frame, rowname_col=first, groupname_col=own[group] if group else None, id=id_)
-        .tab_stubhead(next(title for title in columns if title != group))
-        .cols_label({own[title]: title for title in columns if own[title] in others})
+        GT(frame, rowname_col=first, groupname_col="c0" if grouped else None, id=id_)
+        .tab_stubhead(labels[first])
+        .cols_label({name: labels[name] for name in others})
         .cols_align("right", columns=others)
     )
     if markup:
-        table = table.fmt_passthrough([own[title] for title in markup], escape=False)
+        table = table.fmt_passthrough(others, escape=False)
     whole: str = table.as_raw_html()
     # The table alone: its style sheet is for a light page, and inline styles need a looser policy.
     start, end = whole.index("<table"), whole.rindex("</table>") + len("</table>")
     inside = whole.index(">", start) + 1
     caption = Markup("<caption>{}</caption>").format(title)
     return Markup(whole[start:inside]) + caption + Markup(whole[inside:end])  # noqa: S704 - escaped
+
+
+def _escaped(title: str) -> str:
+    """A title as HTML in which Great Tables finds no ``{{units}}``, which it would not escape."""
+    return html.escape(title).replace("{", "&#123;")
