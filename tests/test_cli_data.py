@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import re
 import sys
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -83,9 +85,10 @@ def test_an_option_of_split_has_the_effect_that_it_has_in_python(workspace, meth
     expected = SPLITS[method](file, **keywords, **{name: value})
     folds = expected if isinstance(expected, tuple) else (expected,)
     assert len(found) == len(folds)
+    names = value if name == "columns" else {}
     for (train, test), fold in zip(found, folds, strict=True):
-        assert_frame_equal(train, fold.train)
-        assert_frame_equal(test, fold.test)
+        assert_frame_equal(train, fold.train.rename(names))
+        assert_frame_equal(test, fold.test.rename(names))
     without = split_into(workspace / "without", *args)
     assert without is None or [[part.rows() for part in fold] for fold in without] != [
         [part.rows() for part in fold] for fold in found
@@ -98,6 +101,54 @@ def test_split_writes_what_the_method_makes(workspace, method):
     expected = SPLITS[method]("ratings.csv")
     folds = expected if isinstance(expected, tuple) else (expected,)
     assert [test.rows() for _, test in found] == [fold.test.rows() for fold in folds]
+
+
+@pytest.mark.parametrize("extension", ["csv", "jsonl", "parquet"])
+def test_the_parts_have_the_columns_of_the_input_under_their_names_in_their_order(
+    workspace, extension
+):
+    log = pl.DataFrame(
+        {
+            "timestamp": [3, 1, 2, 5, 4],
+            "shop": ["x", "y", "x", "y", "x"],
+            "movieId": [7, 8, 9, 7, 8],
+            "rating": [1.1, 2.0, 3.0, 4.0, 5.0],
+            "userId": [1, 1, 1, 2, 2],
+        }
+    )
+    write = {"csv": log.write_csv, "jsonl": log.write_ndjson, "parquet": log.write_parquet}
+    write[extension](f"log.{extension}")
+    args = ["split", f"log.{extension}", "--method", "leave-one-out", "--output", "out"]
+    assert rankmeter(*args, "--format", "parquet").code == 0
+    assert_frame_equal(pl.read_parquet("out/test.parquet"), log[[0, 3]])
+    assert_frame_equal(pl.read_parquet("out/train.parquet"), log[[1, 2, 4]])
+
+
+def test_columns_whose_names_are_roles_of_others_get_their_names_back(workspace):
+    (workspace / "swapped.csv").write_text("item,user,date,time\n1,a,5,1\n1,b,4,2\n1,c,3,3\n")
+    columns = "user=item,item=user,time=date,rating=time"
+    args = ["split", "swapped.csv", "--method", "leave-one-out", "--columns", columns]
+    assert rankmeter(*args, "--output", "out").code == 0
+    assert (workspace / "out" / "test.csv").read_text() == "item,user,date,time\n1,a,5,1.0\n"
+
+
+def test_an_input_without_column_names_is_written_under_those_of_the_roles(workspace):
+    (workspace / "likes.json").write_text('{"ann": {"a": 3, "b": 4}, "bob": {"a": 5}}')
+    args = ["split", "likes.json", "--method", "leave-one-out", "--by", "random"]
+    assert rankmeter(*args, "--train", "a.csv", "--test", "b.csv").code == 0
+    assert (workspace / "b.csv").read_text().startswith("user,item,rating\nann,")
+
+
+@pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="pipes have no names here")
+def test_a_named_pipe_is_read_once(workspace):
+    reader, writer = os.pipe()
+    os.write(writer, RATINGS.encode())
+    os.close(writer)
+    file = f"/dev/fd/{reader}"
+    done = rankmeter("split", file, "--method", "leave-one-out", "--output", "out")
+    os.close(reader)
+    assert done.code == 0
+    assert pl.read_csv("out/test.csv").columns == ["user", "item", "rating", "time"]
 
 
 @pytest.mark.parametrize("extension", ["csv", "tsv", "jsonl", "parquet", "csv.gz"])

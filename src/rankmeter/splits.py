@@ -2,7 +2,8 @@
 
 A method chooses rows for the test part; everything else is train. What it chooses depends on the
 values in the table and on the seed, never on where a row stands: shuffle the table and the split
-is the same. Both parts keep the columns of the input and the order of its rows.
+is the same. Both parts have every column of the input (the roles under the names user, item, rating
+and time, and first) and keep the order of its rows.
 
 Chance comes from `draws`: integer arithmetic on the seed and the ids, the same in every version of
 NumPy and Polars. What is drawn for one user does not change when other users come or go.
@@ -47,8 +48,9 @@ class Split:
     Attributes
     ----------
     train, test : polars.DataFrame
-        All columns of the input, with ``user``, ``item``, ``rating`` and ``time`` under these
-        names; rows in the order of the input.
+        ``user``, ``item``, ``rating`` (Float64) and ``time``, as far as the input has them and
+        whatever it calls them, then its other columns. Values as they are read: in a text, what
+        looks like a number or a time is one (``"1.10"`` is 1.1). Rows in the order of the input.
     method : str
         What was done, with every choice.
     counts : dict of str to int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from rankmeter._cli._files import (
 )
 from rankmeter._cli._options import options_of, own_options, summaries
 from rankmeter._cli._terminal import working
+from rankmeter._ingest._columns import resolve
+from rankmeter._ingest._forms import find
 from rankmeter.errors import UsageError
 from rankmeter.splits import SPLITS, Split
 
@@ -42,6 +44,7 @@ def _run(
     check_paths([train, test, output], [ratings])
     with standard_input(ratings) as (data,), working("splitting"):
         made = SPLITS[method](data, **chosen)
+        restored = _as_in_input(str(data), chosen.get("columns"))
     folds = (made,) if isinstance(made, Split) else made
     if output is not None:
         paths = _in_folder(Path(output), len(folds), form or _form_of(ratings))
@@ -51,12 +54,30 @@ def _run(
         paths = [(str(train), str(test))]
     frames: dict[str, pl.DataFrame] = {}
     for fold, (train_path, test_path) in zip(folds, paths, strict=True):
-        frames |= {train_path: fold.train, test_path: fold.test}
+        frames |= {train_path: restored(fold.train), test_path: restored(fold.test)}
     write_frames(frames)
     if as_json:
         click.echo(json.dumps(_as_dict(folds, paths), indent=2, ensure_ascii=False))
     else:
         click.echo("\n\n".join(map(repr, folds)))
+
+
+def _as_in_input(
+    ratings: str, columns: dict[str, str] | None
+) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """What gives the columns of a part the names and the order that they have in the input.
+
+    Inputs without names of their own (TREC, JSON by user) and pipes, which cannot be read twice,
+    leave the columns as they are: user, item, rating, time, others.
+    """
+    path = Path(ratings).expanduser()
+    if not (path.is_file() or path.is_dir()):
+        return lambda part: part
+    found = find(ratings, "interactions")
+    if found.roles is not None:
+        return lambda part: part
+    names = resolve(found, "interactions", columns)
+    return lambda part: part.rename(names).select(found.names)
 
 
 def _check_destination(
@@ -107,8 +128,10 @@ command = Command(
     help=(
         "Part RATINGS into train and test.\n\n"
         "RATINGS is a file of interactions with columns for user, item and, where the method looks "
-        "at it, time, or - for standard input. Both parts keep all columns and the order of the "
-        "rows."
+        "at it, time, or - for standard input. Both parts keep all columns, with their names, and "
+        "the order of columns and rows. Values are written as they were read: a rating of 5 as "
+        "5.0, 1.10 as 1.1, a time in one form for all. What has no column names (a TREC file, "
+        "JSON by user) or comes through a named pipe gets the names user, item, rating and time."
     ),
     callback=_run,
     params=[
