@@ -82,6 +82,38 @@ class TestFixture:
         assert found["bc"].p == pytest.approx(0.590, abs=0.02)
 
 
+class TestRefusals:
+    def test_two_systems_of_one_name(self):
+        with pytest.raises(UsageError, match="two systems are called '1'"):
+            rm.compare({1: SYSTEMS["a"], "1": SYSTEMS["b"]}, TRUTH, "cg")
+
+    def test_ids_that_suit_only_some_of_the_systems(self, tmp_path):
+        """Text ids that are no numbers beside native numbers, over a truth that could be either."""
+        (tmp_path / "text.csv").write_text("user,item\n01,10\n2,11\n")
+        (tmp_path / "truth.csv").write_text("user,item\n1,10\n2,11\n")
+        numbers = {1: [10], 2: [11]}
+        for systems in (
+            {"a": numbers, "b": tmp_path / "text.csv"},
+            {"b": tmp_path / "text.csv", "a": numbers},
+        ):
+            with pytest.raises(DataError, match="ids"):
+                rm.compare(systems, tmp_path / "truth.csv", "rr")
+
+    def test_undefined_values_cannot_be_compared(self):
+        with pytest.raises(UsageError, match="choose skip or zero"):
+            rm.compare(SYSTEMS, TRUTH, "cg", undefined="nan")
+
+
+def test_a_constant_difference_is_tested_by_randomization():
+    """All users gain the same: t has no variation to compare it with, but 30 of 30 is no chance."""
+    users = range(30)
+    systems = {"x": {u: ["a"] for u in users}, "y": {u: ["b", "a"] for u in users}}
+    found = rm.compare(systems, {u: {"a"} for u in users}, "rr", test="t")["rr"][0]
+    assert found.method.startswith("randomization")
+    assert 0 < found.p < 1e-6
+    assert found.significant
+
+
 class TestWhoIsCompared:
     def test_all_pairs_without_a_baseline(self):
         assert list(pairs()) == ["ab", "ac", "bc"]
@@ -370,7 +402,8 @@ class TestRenderings:
         assert data["plan"]["metrics"]["cg"]["ties"] == "item"
 
     def test_tables(self):
-        assert "▲" in self.found.table().to_text()
+        assert "no significant difference" in self.found.table().to_text()
+        assert "0.4125 ▲" in rm.compare(SYSTEMS, TRUTH, "cg", baseline="b").table().to_text()
         assert self.found.to_markdown().count("| :--") or "|:--" in self.found.to_markdown()
         assert r"\toprule" in self.found.to_latex()
         assert self.found.to_polars().height == len(self.found.differences)

@@ -11,6 +11,7 @@ import math
 import pytest
 
 import rankmeter as rm
+from rankmeter.errors import UsageError
 
 
 def one(ranking, truth, metric, **choices):
@@ -277,6 +278,19 @@ class TestExampleA:
         """What torchmetrics and scikit-learn see: the truth among the four retrieved."""
         result = rm.evaluate({"q": self.run}, {"q": self.qrels}, "ndcg@3", scope="ranked")
         assert result["ndcg@3"].mean == pytest.approx(0.8212, abs=5e-5)
+
+
+def test_gains_that_are_no_grades_are_refused_as_exponents():
+    with pytest.raises(UsageError, match="overflows"):
+        one("ab", {"a": 5000.0}, "ndcg(gain=exp2)@2")
+    assert one("ab", {"a": 5000.0}, "ndcg@2") == 1.0
+
+
+def test_a_catalogue_holds_what_is_ranked_and_what_is_relevant():
+    """Two ranked and two relevant items, one of them both: the catalogue has at least three."""
+    assert one("ab", {"b", "c"}, "accuracy", n_items=3) == pytest.approx(1 / 3)
+    with pytest.raises(UsageError, match="3 items"):
+        one("ab", {"b", "c"}, "accuracy", n_items=2)
 
 
 def test_inversion_of_dcg_and_ndcg():

@@ -14,7 +14,7 @@ from rankmeter._ingest import Table, is_records, meet, read_rankings, read_truth
 from rankmeter._plan import TieRule, resolve
 from rankmeter._segments import clusters_of
 from rankmeter._summary import Summary, summarise
-from rankmeter.errors import UsageError
+from rankmeter.errors import IdTypeError, UsageError
 from rankmeter.metrics import Metric
 
 __all__ = ["DEFAULT_METRICS", "compare", "curve", "evaluate", "read_both"]
@@ -313,10 +313,20 @@ def compare(
     judged = read_truth(truth, columns=by_side["truth"])
     tables = {}
     for name, rankings in systems.items():
+        if str(name) in tables:
+            raise UsageError(f"two systems are called {str(name)!r}")
         table = read_rankings(rankings, columns=by_side["rankings"], bad_scores=plan.bad_scores)
         tables[str(name)], judged = meet(table, judged)
-    # The types that the last system needed hold for all.
-    tables = {name: meet(table, judged)[0] for name, table in tables.items()}
+    # The types that the last system needed must hold for all.
+    for name, table in tables.items():
+        tables[name], again = meet(table, judged)
+        for column in ("user", "item"):
+            now, needed = again.frame[column].dtype, judged.frame[column].dtype
+            if now != needed:
+                raise IdTypeError(
+                    f"the {column} ids of {name} ({table.source}) are {now} and those of another "
+                    f"system make them {needed}: give all systems ids of one type"
+                )
     return compare_tables(
         tables,
         judged,
@@ -342,6 +352,7 @@ def curve(
     max_k: int,
     *,
     like: str | None = None,
+    bugs: bool = False,
     columns: Mapping[str, Any] | None = None,
     n_items: int | None = None,
     confidence: float = 0.95,
@@ -357,7 +368,7 @@ def curve(
         Its cutoff, if it has one, does not matter.
     max_k : int
         The largest cutoff.
-    like, columns, n_items, confidence, **choices
+    like, bugs, columns, n_items, confidence, **choices
         As in `evaluate`.
 
     Returns
@@ -378,7 +389,14 @@ def curve(
     >>> [round(mean, 2) for mean in found.frame["mean"]], found.best_k()
     ([0.0, 0.5, 0.33], {'rankings': 2})
     """
-    plan = resolve(metric, like=like, overrides=choices, n_items=n_items, confidence=confidence)
+    plan = resolve(
+        metric,
+        like=like,
+        overrides=choices,
+        n_items=n_items,
+        confidence=confidence,
+        bugs=bugs,
+    )
     if len(plan.metrics) != 1:
         raise UsageError(f"a curve is of one metric, got {len(plan.metrics)}")
     entry = plan.metrics[0]

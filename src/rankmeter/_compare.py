@@ -80,6 +80,7 @@ def compare_tables(
         for (metric, name), e in bench.estimates(mask).items():
             segment_estimates[segment, metric, name] = e
     label = None
+    unlabelled = len(users) - int(sum(mask.sum() for mask in parts.values())) if parts else 0
     if parts:
         label = pl.DataFrame(
             {"user": users, "segment": [None] * len(users)}, schema_overrides={"segment": pl.String}
@@ -106,6 +107,7 @@ def compare_tables(
             "common": common,
             "n_resamples": n_resamples,
             "seed": seed,
+            "users_without_segment": unlabelled,
             "clusters": None if drawn is None else int(np.unique(drawn).size),
         },
         aligned,
@@ -140,6 +142,8 @@ def _check(
     if "tukey" in test and baseline is not None:
         raise UsageError("Tukey's test is for all pairs: leave out the baseline")
     for entry in plan.metrics:
+        if entry.averaging.undefined == "nan":
+            raise UsageError("undefined='nan' leaves nothing to compare: choose skip or zero")
         if entry.averaging.aggregate != "mean":
             raise UsageError(
                 f"{entry.label} is no mean over users: its difference has no test here"
@@ -268,7 +272,7 @@ class _Bench:
             return st.randomization_tests(table, pairs, **seeded)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RankmeterWarning)  # the caution was given once
-            return [
+            results = [
                 st.paired_test(
                     table[:, i],
                     table[:, j],
@@ -278,6 +282,12 @@ class _Bench:
                 )
                 for i, j in pairs
             ]
+        # Where all users differ by the same amount t has no answer, and randomization has.
+        without = [at for at, result in enumerate(results) if math.isnan(result.p)]
+        again = st.randomization_tests(table, [pairs[at] for at in without], **seeded)
+        for at, result in zip(without, again, strict=True):
+            results[at] = dataclasses.replace(result, interval=results[at].interval)
+        return results
 
     def _difference(
         self,

@@ -8,7 +8,6 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
@@ -183,7 +182,7 @@ class Comparison:
         """Level of the intervals."""
         return self.plan.confidence
 
-    @cached_property
+    @property
     def per_user(self) -> pl.DataFrame:
         """Columns ``system``, ``user`` and one per metric."""
         return pl.concat(
@@ -310,7 +309,9 @@ class Comparison:
             if self.baseline
             else "letters: the systems that are significantly worse"
         )
-        methods = sorted({d.method for d in self.differences if not math.isnan(d.p)})
+        if not any(d.significant for d in self.differences):
+            marks = "no significant difference"
+        methods = sorted({d.method.split(" (")[0] for d in self.differences if not math.isnan(d.p)})
         notes = [
             f"{marks} ({', '.join(methods) or 'no test'}{correction}, alpha {s['alpha']:g})",
             f"convention {self.plan.convention}",
@@ -318,6 +319,10 @@ class Comparison:
         notes += [
             f"{m}: {n:,} users not common to all systems" for m, n in self.dropped.items() if n
         ]
+        if s["users_without_segment"]:
+            notes.append(f"users without a segment: {s['users_without_segment']:,}")
+        if s["clusters"]:
+            notes.append(f"tests and intervals by {s['clusters']:,} clusters")
         notes += sorted({d.note for d in self.differences if d.note})
         return tuple(notes)
 

@@ -82,6 +82,8 @@ def curve_of(
     UsageError
         If the metric has no cutoff or `max_k` is below 1.
     """
+    if not entry.spec.cutoff:
+        raise UsageError(f"{entry.metric.name} has no cutoff, so it has no curve")
     if max_k < 1:
         raise UsageError(f"max_k must be a whole number from 1 up, got {max_k}")
     entries = [replace(entry, label=str(k), metric=entry.metric @ k) for k in range(1, max_k + 1)]

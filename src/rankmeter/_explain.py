@@ -334,6 +334,8 @@ def explain(
         plan = resolve(wanted, like=convention, overrides=choices, n_items=n_items, bugs=bugs)
         return plan.metrics[0]
 
+    if between is not None and like is not None:
+        raise UsageError("between names both conventions: leave out like")
     if between is not None and (isinstance(between, str) or len(between) != 2):
         raise UsageError(f"between takes two conventions, got {between!r}")
     bench = _Bench(*read_both(rankings, truth, columns=columns))

@@ -14,6 +14,7 @@ import re
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal
 
 from rankmeter.conventions import Convention, load_convention
@@ -293,7 +294,7 @@ def resolve(
     UsageError
         If a choice does not exist, contradicts another, or one that a metric needs is missing.
     """
-    if not 0 < confidence < 1:
+    if isinstance(confidence, str) or not 0 < confidence < 1:
         raise UsageError(f"confidence must lie between 0 and 1, for example 0.95, got {confidence}")
     convention = load_convention(like or "rankmeter")
     chosen = {name: value for name, value in (overrides or {}).items() if value is not None}
@@ -308,7 +309,8 @@ def resolve(
         _resolve_metric(one, convention, chosen, n_items, bugs=bugs)
         for one in parse_metrics(metrics)
     ]
-    name = f"{convention.name} with its bugs" if bugs else convention.name
+    followed = bugs and convention.bugs
+    name = f"{convention.name} with its bugs" if followed else convention.name
     return Plan(name, tuple(entries), confidence=confidence, **top)
 
 
@@ -366,8 +368,9 @@ def _build(kind: type[Any], switches: Mapping[str, Any]) -> Any:
             if field.name == "relevant":
                 value = _threshold(value)
             elif field.name == "depth":
-                if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
                     raise UsageError(f"depth must be a whole number from 1 up, got {value!r}")
+                value = int(value)
             else:
                 _check_choice(kind, field.name, value)
             values[field.name] = value

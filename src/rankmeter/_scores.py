@@ -257,4 +257,5 @@ def _evaluate(
     try:
         return function(metric.k) if entry.spec.cutoff else function()
     except UsageError as error:
-        raise UsageError(f"{entry.label}: {error}") from None
+        text = str(error).removeprefix(f"{metric.name} ")
+        raise UsageError(f"{entry.label}: {text}") from None

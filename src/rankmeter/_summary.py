@@ -26,6 +26,14 @@ if TYPE_CHECKING:
 
 __all__ = ["GEOMETRIC_FLOOR", "Estimate", "Summary", "estimate", "mean_interval", "summarise"]
 
+MERGED = (
+    "dropped_scores",
+    "duplicate_items_dropped",
+    "duplicate_items_counted",
+    "duplicate_judgements_merged",
+)
+"""What was dropped or merged on the way, as the notes below a table say it."""
+
 GEOMETRIC_FLOOR = 1e-5
 """What a smaller value counts as in a geometric mean."""
 
@@ -116,13 +124,17 @@ class Summary(Mapping[str, Estimate]):
         """Level of the intervals."""
         return self.plan.confidence
 
-    @cached_property
+    @property
     def per_user(self) -> pl.DataFrame:
         """One row per user that any metric averages: ``user`` and a column per metric.
 
         A value that counts by rule (a missing user's 0) is shown as it counts; a user that a
-        metric does not average is null there.
+        metric does not average is null there. The frame is yours: changing it changes nothing here.
         """
+        return self._per_user.clone()
+
+    @cached_property
+    def _per_user(self) -> pl.DataFrame:
         n = len(self.scores.users)
         columns = {}
         used = np.zeros(n, dtype=bool)
@@ -232,8 +244,7 @@ class Summary(Mapping[str, Estimate]):
         ):
             if count:
                 notes.append(f"{what}: {count:,} ({rule})")
-        for name in ("dropped_scores", "duplicate_items_dropped", "duplicate_items_counted",
-                     "duplicate_judgements_merged"):  # fmt: skip
+        for name in MERGED:
             if counts.get(name):
                 notes.append(f"{name.replace('_', ' ')}: {counts[name]:,}")  # noqa: PERF401
         if self.clusters is not None:

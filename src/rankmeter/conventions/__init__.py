@@ -58,6 +58,10 @@ from rankmeter.errors import UsageError
 __all__ = ["Convention", "convention_names", "load_convention"]
 
 
+ALIASES = {"scikit_learn": "sklearn", "tensorflow_ranking": "tf_ranking", "pyspark": "spark"}
+"""Other names under which people know a tool."""
+
+
 @dataclass(frozen=True)
 class Convention:
     """The choices of one tool.
@@ -153,7 +157,10 @@ def load_convention(name: str) -> Convention:
         If there is none of that name; the message offers the nearest ones.
     """
     names = convention_names()
+    if not isinstance(name, str):
+        raise UsageError(f"a convention goes by its name, such as 'trec_eval', got {name!r}")
     wanted = name.strip().lower().replace("-", "_")
+    wanted = ALIASES.get(wanted, wanted)
     if wanted not in names:
         near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"

@@ -146,6 +146,8 @@ def parse_metrics(metrics: str | Metric | Iterable[str | Metric]) -> tuple[Metri
     ------
     UnknownMetricError, UsageError
     """
+    if metrics is None or isinstance(metrics, int | float):
+        raise UsageError(f"metrics are texts such as 'ndcg@10', got {metrics!r}")
     entries = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
     found: dict[Metric, None] = {}
     problems: list[UsageError] = []

@@ -17,9 +17,24 @@ __all__ = ["DISCOUNTS", "GAINS", "dcg", "err", "ndcg", "nerr", "rbp", "rbp_resid
 Gain = Literal["linear", "exp2", "binary"]
 Discount = Literal["log2", "ln", "log10", "jarvelin", "reciprocal"]
 
+
+def _exponential(gain: FloatArray) -> FloatArray:
+    """2^g - 1, for grades: a play count would overflow."""
+    largest = gain.max(initial=0.0)
+    if largest > LARGEST_GRADE:
+        raise UsageError(
+            f"gain='exp2' is for grades on a small scale, and {largest:g} overflows: choose "
+            "gain='linear', or grade the gains first"
+        )
+    return np.exp2(gain) - 1.0
+
+
+LARGEST_GRADE = 1000
+"""Grades up to this can be summed as powers of 2."""
+
 GAINS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "linear": lambda gain: gain,
-    "exp2": lambda gain: np.exp2(gain) - 1.0,
+    "exp2": _exponential,
     "binary": np.ones_like,
 }
 

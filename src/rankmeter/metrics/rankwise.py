@@ -284,7 +284,8 @@ def mean_rank(
     Notes
     -----
     ``undefined`` looks only at what was found, so compare two systems by it only if both rank
-    every item; the result counts the undefined users. ``next`` favours short lists.
+    every item; the result counts the undefined users. In an open tie that may put every relevant
+    item below the cutoff it is the mean over the orders that do not. ``next`` favours short lists.
     A user with nothing relevant is undefined (NaN).
 
     Examples

@@ -283,7 +283,7 @@ def accuracy(
     Raises
     ------
     UsageError
-        If `n_items` is smaller than what one user is recommended or finds relevant.
+        If `n_items` is smaller than the items that one user is recommended or finds relevant.
 
     Notes
     -----
@@ -300,10 +300,13 @@ def accuracy(
     >>> rm.evaluate(ranking, {"u": {1, 6, 9}}, "accuracy@5", n_items=10)["accuracy@5"].mean
     0.6
     """
-    most = max(hits.n_relevant.max(initial=0), _length(hits, k).max(initial=0))
-    if n_items < most:
-        raise UsageError(f"n_items must be the size of the catalogue, at least {most}: {n_items}")
     found = _found(hits, k)
+    most = int((_length(hits, k) + hits.n_relevant - found).max(initial=0.0))
+    if n_items < most:
+        raise UsageError(
+            f"n_items must be the size of the catalogue: a user has {most} items, ranked or "
+            f"relevant, found n_items={n_items}"
+        )
     length = _length(hits, k) if chosen == "ranked" or k is None else k
     wrong = (length - found) + (hits.n_relevant - found)
     return 1.0 - wrong / n_items
