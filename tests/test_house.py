@@ -42,6 +42,7 @@ LAYERS = [
     ["_clock", "_lists"],
     ["splits"],
     ["_api", "baselines", "_describe", "datasets", "testing"],
+    ["_explanation"],
     ["_explain"],
     ["_trec_eval"],
     ["_cli"],

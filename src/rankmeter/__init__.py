@@ -27,7 +27,7 @@ _HOMES = {
     "Split": "splits",
     "Summary": "_summary",
     "describe": "_describe",
-    "Explanation": "_explain",
+    "Explanation": "_explanation",
     "evaluate": "_api",
     "explain": "_explain",
     "metric": "metrics",
@@ -106,7 +106,8 @@ if TYPE_CHECKING:
     from rankmeter._comparison import Comparison
     from rankmeter._curves import Curve
     from rankmeter._describe import Description, describe
-    from rankmeter._explain import Explanation, explain
+    from rankmeter._explain import explain
+    from rankmeter._explanation import Explanation
     from rankmeter._plan import Plan
     from rankmeter._segments import by_activity, by_popularity
     from rankmeter._summary import Estimate, Summary

@@ -79,16 +79,6 @@ def compare_tables(
         found += bench.differences(segment, mask)
         for (metric, name), e in bench.estimates(mask).items():
             segment_estimates[segment, metric, name] = e
-    label = None
-    unlabelled = len(users) - int(sum(mask.sum() for mask in parts.values())) if parts else 0
-    if parts:
-        label = pl.DataFrame(
-            {"user": users, "segment": [None] * len(users)}, schema_overrides={"segment": pl.String}
-        )
-        for segment, mask in parts.items():
-            label = label.with_columns(
-                segment=pl.when(pl.Series(mask)).then(pl.lit(segment)).otherwise(pl.col("segment"))
-            )
     return Comparison(
         names,
         baseline or "",
@@ -97,7 +87,7 @@ def compare_tables(
         bench.estimates(None),
         tuple(_adjusted(found, test, correction, family, alpha)),
         bench.dropped(),
-        label,
+        _labels(users, parts),
         segment_estimates,
         {
             "test": test,
@@ -107,11 +97,25 @@ def compare_tables(
             "common": common,
             "n_resamples": n_resamples,
             "seed": seed,
-            "users_without_segment": unlabelled,
+            "users_without_segment": len(users) - _labelled(parts) if parts else 0,
             "clusters": None if drawn is None else int(np.unique(drawn).size),
         },
         aligned,
     )
+
+
+def _labels(users: pl.Series, parts: Mapping[str, Any]) -> pl.DataFrame | None:
+    """The segment of each user, null where there is none."""
+    if not parts:
+        return None
+    label = pl.lit(None, dtype=pl.String)
+    for segment, mask in parts.items():
+        label = pl.when(pl.Series(mask)).then(pl.lit(segment)).otherwise(label)
+    return pl.DataFrame({"user": users}).with_columns(segment=label)
+
+
+def _labelled(parts: Mapping[str, Any]) -> int:
+    return sum(int(mask.sum()) for mask in parts.values())
 
 
 def _check(

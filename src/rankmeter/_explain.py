@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import html
 import itertools
-import json
 import math
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -19,222 +16,19 @@ import polars as pl
 
 from rankmeter._align import Aligned, align
 from rankmeter._api import read_both
+from rankmeter._explanation import Explanation, Match, Step, UserChange
 from rankmeter._ingest import Table as Ingested
 from rankmeter._plan import Alignment, Averaging, MetricPlan, Plan, resolve
-from rankmeter._report.table import Table, number
 from rankmeter._scores import score
-from rankmeter._summary import Estimate, Summary, summarise
+from rankmeter._summary import Summary, summarise
 from rankmeter.conventions import convention_names
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import Metric, parse_metrics
 
-__all__ = ["Explanation", "Match", "Step", "UserChange", "explain"]
+__all__ = ["explain"]
 
 SHOWN_USERS = 5
 SHOWN_ITEMS = 10
-
-
-@dataclass(frozen=True)
-class Step:
-    """One switch turned on the way from the first convention to the second.
-
-    Attributes
-    ----------
-    switch : str
-        Name of the choice.
-    before, after : object
-        Its setting in the first and in the second convention.
-    value : float
-        The mean with this switch and all earlier ones turned.
-    change : float
-        By how much this switch moved the mean.
-    share : float
-        `change` as a share of the whole difference; NaN if there is none.
-    """
-
-    switch: str
-    before: Any
-    after: Any
-    value: float
-    change: float
-    share: float
-
-
-@dataclass(frozen=True)
-class UserChange:
-    """A user whose value differs between the two conventions.
-
-    Attributes
-    ----------
-    user : object
-    before, after : float or None
-        Values under the first and the second convention; None where the user is not averaged.
-    items : tuple of str
-        The top of the user's ranking; relevant items carry their gain: ``"b (3)"``.
-    n_relevant : int
-        Relevant items in the user's truth.
-    """
-
-    user: Any
-    before: float | None
-    after: float | None
-    items: tuple[str, ...]
-    n_relevant: int
-
-
-@dataclass(frozen=True)
-class Match:
-    """Settings that give the number that was looked for.
-
-    Attributes
-    ----------
-    convention : str
-        The convention to start from.
-    switches : mapping of str to object
-        What to change in it; empty if the convention itself gives the number.
-    value : float
-        The mean that results.
-    """
-
-    convention: str
-    switches: Mapping[str, Any]
-    value: float
-
-    def __str__(self) -> str:
-        settings = ", ".join(f"{name}={value}" for name, value in self.switches.items())
-        return f"{self.convention}" + (f" with {settings}" if settings else "")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Explanation:
-    """How a number comes about: the steps between two conventions, or what matches a number.
-
-    Attributes
-    ----------
-    metric : str
-    first, second : str
-        Names of the conventions; `second` is empty when a number was looked for.
-    start, end : Estimate
-        The result under each of the two; `end` is `start` when a number was looked for.
-    steps : tuple of Step
-    users : tuple of UserChange
-        Those whose value changes most.
-    target : str
-        The number looked for, as it was printed; empty otherwise.
-    matches : tuple of Match
-        What gives that number, simplest first.
-    tried : int
-        How many settings were computed.
-    """
-
-    metric: str
-    first: str
-    second: str
-    start: Estimate
-    end: Estimate
-    steps: tuple[Step, ...] = ()
-    users: tuple[UserChange, ...] = ()
-    target: str = ""
-    matches: tuple[Match, ...] = ()
-    tried: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """The explanation as plain values, for JSON."""
-        result: dict[str, Any] = {"schema": 1, "metric": self.metric}
-        if self.target:
-            return result | {
-                "target": self.target,
-                "tried": self.tried,
-                "matches": [
-                    {"convention": m.convention, "switches": dict(m.switches), "value": m.value}
-                    for m in self.matches
-                ],
-            }
-        return result | {
-            "between": [self.first, self.second],
-            "values": [_plain(self.start.mean), _plain(self.end.mean)],
-            "steps": [{k: _plain(v) for k, v in vars(step).items()} for step in self.steps],
-            "users": [{k: _plain(v) for k, v in vars(user).items()} for user in self.users],
-        }
-
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """`to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, default=str)
-
-    def table(self) -> Table:
-        """The steps, or the matches, as a table."""
-        if self.target:
-            rows = [(str(m), f"{m.value:.10g}") for m in self.matches]
-            return Table(("setting", self.metric), tuple(rows), (self.verdict(),))
-        rows4 = [(f"as {self.first}", number(self.start.mean), "", "")]
-        still = [step for step in self.steps if step.change == 0]
-        for step in self.steps:
-            if step in still:
-                continue
-            share = "" if math.isnan(step.share) else f"{step.share:.0%}"
-            what = f"{step.switch}: {step.before} → {step.after}"
-            rows4.append((what, number(step.value), f"{step.change:+.4f}", share))
-        rows4.append((f"as {self.second}", number(self.end.mean), "", ""))
-        columns = ("one switch at a time", self.metric, "change", "of total")
-        quiet = ", ".join(f"{step.switch} ({step.before} → {step.after})" for step in still)
-        notes = (self.verdict(), f"without effect here: {quiet}") if still else (self.verdict(),)
-        return Table(columns, tuple(rows4), notes)
-
-    def user_table(self) -> Table:
-        """The users whose value changes most, with the top of their lists."""
-        rows = tuple(
-            (str(u.user), number(u.before), number(u.after), str(u.n_relevant), " ".join(u.items))
-            for u in self.users
-        )
-        return Table(("user", self.first, self.second, "relevant", "ranking (gain)"), rows)
-
-    def verdict(self) -> str:
-        """The explanation in one sentence."""
-        if self.target:
-            if not self.matches:
-                return (
-                    f"none of {self.tried} settings gives {self.target}: no known convention, and "
-                    "no one or two switches of the default, explain it"
-                )
-            if len(self.matches) == 1:
-                return f"{self.target} is what {self.matches[0]} gives"
-            return (
-                f"{len(self.matches)} of {self.tried} settings give {self.target}, so the number "
-                "alone does not tell which was used; the simplest stand first"
-            )
-        if not self.steps:
-            return f"{self.first} and {self.second} make the same choices for {self.metric}"
-        moved = [step for step in self.steps if step.change != 0]
-        if not moved:
-            return f"{len(self.steps)} choices differ, none of them matters on this data"
-        main = max(moved, key=lambda step: abs(step.change))
-        return (
-            f"{self.first} and {self.second} differ in {len(self.steps)} choices, of which "
-            f"{len(moved)} matter here; most of all {main.switch} ({main.before} → {main.after}): "
-            f"{main.change:+.4f}"
-        )
-
-    def footnote(self) -> str:
-        """The explanation as prose that can be pasted below a table of a paper."""
-        if self.target:
-            found = "; ".join(str(m) for m in self.matches[:3]) or "nothing known"
-            return f"{self.metric} = {self.target} is obtained by: {found}."
-        steps = "; ".join(
-            f"{s.switch} {s.before} → {s.after} ({s.change:+.4f})" for s in self.steps if s.change
-        )
-        return (
-            f"{self.metric} on the same rankings: {number(self.start.mean)} by the convention of "
-            f"{self.first}, {number(self.end.mean)} by that of {self.second}. The difference "
-            f"comes from: {steps or 'nothing'} (each switch turned after those before it)."
-        )
-
-    def __repr__(self) -> str:
-        text = self.table().to_text()
-        return text + (f"\n\n{self.user_table().to_text()}" if self.users else "")
-
-    def _repr_html_(self) -> str:
-        tables = self.table().to_html() + (self.user_table().to_html() if self.users else "")
-        return tables + f"<p>{html.escape(self.footnote())}</p>"
 
 
 class _Bench:
@@ -516,7 +310,3 @@ def _printed(target: float | str) -> tuple[str, int]:
     if not isinstance(exponent, int):
         raise UsageError(f"target must be a finite number, got {target!r}")
     return text, max(-exponent, 0)
-
-
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -13,7 +13,8 @@ from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import check_paths, replacing, standard_input
 from rankmeter._cli._options import by_side, options_of
 from rankmeter._cli._terminal import print_table, working
-from rankmeter._explain import Explanation, explain
+from rankmeter._explain import explain
+from rankmeter._explanation import Explanation
 
 __all__ = ["command"]
 
