@@ -13,7 +13,8 @@ SPELLINGS = {
     "USER User_Id user-id",
     "item": "item item_id iid doc_id docid docno itemID doc document movieId movie_id product_id "
     "ITEM Item-ID",
-    "score": "score rating prediction pred SCORE Rating",
+    "score": "score rating prediction pred SCORE Rating est predicted predicted_rating yhat y_hat "
+    "prob probability similarity logit pred_score predicted_score",
     "rank": "rank Rank RANK",
     "gain": "relevance rel gain label rating grade Relevance",
 }
@@ -68,7 +69,9 @@ def test_a_score_is_no_gain_and_a_gain_is_no_score():
 
     assert read_truth(data).frame["gain"].to_list() == [3.0]
     assert read_rankings(data).frame["score"].to_list() == [0.5]
-    assert read_truth(data.drop("relevance")).counts["assumed_gains"] == 1
+    with pytest.raises(ColumnError, match="'score' looks like rankings: are the two arguments sw"):
+        read_truth(data.drop("relevance"))
+    assert read_truth(data.select("user", "item")).counts["assumed_gains"] == 1
 
 
 def test_a_rating_is_a_score_in_rankings_and_a_gain_in_truth():
@@ -82,6 +85,111 @@ def test_other_columns_are_not_looked_at():
     data = frame(user=[1], item=[2], title=[None], genres=[["x"]], geo=[{"a": 1}])
 
     assert read_rankings(data).frame.columns == ["user", "item"]
+
+
+# What may be a score or a gain under a name that nobody knows, by its values.
+UNKNOWN_NUMBERS = {
+    "floats": [0.5, 0.7],
+    "integers": [1, 0],
+    "booleans": [True, False],
+    "with nulls": [None, 2.5],
+    "decimals": pl.Series(["1.5", "2"]).cast(pl.Decimal(10, 2)),
+}
+
+
+def as_csv(data, folder):
+    data.write_csv(folder / "data.csv")
+    return folder / "data.csv"
+
+
+def as_parquet(data, folder):
+    data.write_parquet(folder / "data.parquet")
+    return folder / "data.parquet"
+
+
+HOLDERS = {
+    "polars": lambda data, _: data,
+    "lazy": lambda data, _: data.lazy(),
+    "pandas": lambda data, _: pd.DataFrame(data.to_dict(as_series=False)),
+    "columns": lambda data, _: data.to_dict(as_series=False),
+    "rows": lambda data, _: data.to_dicts(),
+    "csv": as_csv,
+    "parquet": as_parquet,
+}
+
+
+@pytest.mark.parametrize("values", UNKNOWN_NUMBERS.values(), ids=UNKNOWN_NUMBERS)
+@pytest.mark.parametrize("hold", HOLDERS.values(), ids=HOLDERS)
+@pytest.mark.parametrize(
+    ("read", "role", "rest"),
+    [(read_rankings, "score", "order of the rows"), (read_truth, "gain", "every row")],
+)
+def test_numbers_of_an_unknown_name_are_never_passed_over(read, role, rest, hold, values, tmp_path):
+    data = hold(frame(user=[1, 1], item=[2, 3], title=["a", "b"], clicks=values), tmp_path)
+
+    with pytest.raises(ColumnError) as caught:
+        read(data)
+    for word in ("numbers in 'clicks'", f"columns={{'{role}': 'clicks'}}", rest, "drop it"):
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("hold", HOLDERS.values(), ids=HOLDERS)
+def test_what_the_message_says_to_write_is_read(hold, tmp_path):
+    data = frame(user=[1, 1], item=[2, 3], clicked=[False, True], place=[2, 1], points=[0.5, 0.7])
+    data = hold(data, tmp_path)
+
+    assert read_truth(data, columns={"gain": "clicked"}).frame["gain"].to_list() == [0.0, 1.0]
+    assert read_rankings(data, columns={"score": "points"}).order == "score"
+    assert read_rankings(data, columns={"rank": "place"}).order == "rank"
+
+
+@pytest.mark.parametrize("hold", HOLDERS.values(), ids=HOLDERS)
+def test_names_ids_and_times_are_neither_score_nor_gain(hold, tmp_path):
+    data = frame(
+        user=[1, 1],
+        item=[2, 3],
+        title=["7", "b"],
+        nothing=pl.Series([None, None], dtype=pl.Float64),
+        timestamp=[10, 20],
+        created_at=[10, 20],
+        event_time=[10, 20],
+        shop_id=[7, 8],
+    )
+    data = hold(data, tmp_path)
+
+    assert read_rankings(data).order == "list"
+    assert read_truth(data).counts["assumed_gains"] == 2
+
+
+def test_the_index_that_pandas_writes_is_no_score(tmp_path):
+    path = tmp_path / "data.csv"
+    pd.DataFrame({"user": [1, 1], "item": [2, 3]}).to_csv(path)
+
+    assert read_rankings(path).order == "list"
+    assert read_rankings(pd.read_csv(path)).order == "list"
+    assert read_truth(path).counts["assumed_gains"] == 2
+
+
+def test_several_unknown_numbers_are_all_named():
+    data = frame(user=[1], item=[2], distance=[0.1], position=[1])
+
+    with pytest.raises(ColumnError, match=r"'distance', 'position'.* drop them") as caught:
+        read_rankings(data)
+    assert "columns={'rank': 'distance'} (1 comes first)" in str(caught.value)
+
+
+def test_a_truth_in_the_place_of_the_rankings_is_suspected():
+    with pytest.raises(ColumnError, match="the two arguments are swapped"):
+        read_rankings(frame(user=[1], item=[2], relevance=[1]))
+    with pytest.raises(ColumnError, match="'rank' looks like rankings: are the two arguments swap"):
+        read_truth(frame(user=[1], item=[2], rank=[1]))
+
+
+def test_numbers_beside_a_known_score_or_gain_are_not_looked_at():
+    data = frame(user=[1], item=[2], rating=[3.0], price=[9.5], clicked=[True])
+
+    assert read_rankings(data).order == "score"
+    assert read_truth(data).frame["gain"].to_list() == [3.0]
 
 
 def test_an_explicit_column_wins_over_the_synonyms():

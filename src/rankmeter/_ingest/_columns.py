@@ -69,7 +69,11 @@ SYNONYMS: dict[str, frozenset[str]] = {
         {"item", "itemid", "iid", "doc", "docid", "docno", "document", "movie", "movieid"}
         | {"product", "productid"}
     ),
-    "score": frozenset({"score", "rating", "prediction", "pred"}),
+    # Only what is higher for the better: no distance. And no position, which may start at 0.
+    "score": frozenset(
+        {"score", "rating", "prediction", "pred", "predscore", "predicted", "predictedrating"}
+        | {"predictedscore", "est", "yhat", "prob", "probability", "similarity", "logit"}
+    ),
     "rank": frozenset({"rank"}),
     "gain": frozenset({"relevance", "rel", "gain", "label", "rating", "grade"}),
     "rating": frozenset({"rating", "score", "relevance", "rel", "gain", "label", "grade"}),

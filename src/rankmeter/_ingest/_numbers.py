@@ -141,6 +141,10 @@ def _rounded(integers: pl.Series, floats: pl.Series) -> int:
 
 def _from_text(series: pl.Series, role: str, source: str) -> pl.Series:
     text = series.str.strip_chars()
+    if role in ("gain", "rating"):
+        lower = text.str.to_lowercase()
+        if lower.drop_nulls().is_in(["true", "false"]).all():
+            return (lower == "true").cast(pl.Float64)
     values = text.cast(pl.Float64, strict=False)
     bad = (values.is_null() & text.is_not_null() & (text != "")).arg_true()
     if len(bad):

@@ -17,6 +17,7 @@ from rankmeter._ingest._messages import rows, some
 from rankmeter._ingest._numbers import gains, numbers, ranks, typed
 from rankmeter._ingest._rows import starts_with_record
 from rankmeter._ingest._table import Table
+from rankmeter._ingest._unused import refuse_unused_numbers
 from rankmeter.errors import ColumnError, DataError, InvalidValueError, UsageError
 
 __all__ = ["is_records", "read_interactions", "read_rankings", "read_truth"]
@@ -62,6 +63,8 @@ def read_rankings(
        decides and the rank is not read, as in trec_eval.
     2. Infinite scores are allowed and counted.
     3. A user all of whose rows were dropped keeps an empty ranking.
+    4. Without score and rank the order of the rows is the ranking, unless another column holds
+       numbers: that may be the score under another name, and is an error.
 
     Examples
     --------
@@ -73,6 +76,8 @@ def read_rankings(
         raise UsageError(f"bad_scores is {bad_scores!r}; expected 'error', 'drop' or 'worst'.")
     found = find(data, "rankings")
     roles = resolve(found, "rankings", columns)
+    if not roles.keys() & {"score", "rank"}:
+        refuse_unused_numbers(found, "rankings", roles.values())
     unused = roles.pop("score", None) if "rank" in roles else None
     users, items, empty, counts, values = _checked(found, roles)
     if "rank" in values:
@@ -112,7 +117,9 @@ def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Tab
 
     Notes
     -----
-    A judgement without a gain has the gain 1; these are counted as ``assumed_gains``.
+    A judgement without a gain has the gain 1; these are counted as ``assumed_gains``. Where there
+    is no gain but another column of numbers, that may be the gain under another name, and is an
+    error.
 
     Examples
     --------
@@ -120,7 +127,10 @@ def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Tab
     [('u1', 'a', 2.0), ('u1', 'b', 0.0), ('u2', 'c', 1.0)]
     """
     found = find(data, "truth")
-    users, items, empty, counts, values = _checked(found, resolve(found, "truth", columns))
+    roles = resolve(found, "truth", columns)
+    if "gain" not in roles:
+        refuse_unused_numbers(found, "truth", roles.values())
+    users, items, empty, counts, values = _checked(found, roles)
     if "gain" in values:
         gain = gains(values["gain"], found.source)
     else:

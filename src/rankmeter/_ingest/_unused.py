@@ -1,0 +1,99 @@
+"""Columns that nobody would look at, although they may hold the score or the gain."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+import polars as pl
+
+from rankmeter._ingest._columns import SYNONYMS, Column, Columns, Side, plain
+from rankmeter._ingest._ids import kinds
+from rankmeter._ingest._messages import some
+from rankmeter.errors import ColumnError
+
+__all__ = ["refuse_unused_numbers"]
+
+# The number that a written row index has in front of the frame, as pandas writes and reads it.
+_INDEX = frozenset({"", "unnamed:0"})
+_BOOLEAN = r"(?i)^\s*(true|false)\s*$"
+
+
+def refuse_unused_numbers(found: Columns, side: Side, used: Collection[str]) -> None:
+    """Refuse data without a score, rank or gain whose other columns hold numbers.
+
+    Parameters
+    ----------
+    found : Columns
+        What the reader found.
+    side : {"rankings", "truth"}
+        What the data is read as.
+    used : collection of str
+        The columns that have a role.
+
+    Raises
+    ------
+    ColumnError
+        If a column holds numbers (or true and false), unless its name says that it is an id,
+        a time or the index of the rows.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"user": [1], "item": [2], "points": [0.5]})
+    >>> found = Columns(frame.columns, lambda names: {n: frame[n] for n in names}, "a frame")
+    >>> refuse_unused_numbers(found, "rankings", ["user", "item"])
+    Traceback (most recent call last):
+    rankmeter.errors.ColumnError: a frame has no score and no rank, ...
+    """
+    others = [name for name in found.names if name not in used and not _is_known(name)]
+    if found.roles is not None or not others:
+        return
+    columns = found.fetch(list(dict.fromkeys(others)))
+    numeric = [
+        name for name, column in columns.items() if _is_numeric(column, untyped=found.untyped)
+    ]
+    if numeric:
+        raise _unused(found.source, side, numeric)
+
+
+def _is_known(name: str) -> bool:
+    if plain(name) in SYNONYMS["user"] | SYNONYMS["item"] | SYNONYMS["time"] | _INDEX:
+        return True
+    return bool(re.search(r"(_id|timestamp|datetime|_time|_date|_ts|_at)$", name.lower()))
+
+
+def _is_numeric(column: Column, *, untyped: bool) -> bool:
+    if isinstance(column, list):
+        found = kinds(column) - {"null"}
+        return bool(found) and found <= {"integer", "float", "boolean"}
+    present = column.drop_nulls()
+    if untyped:
+        present = present.filter(present.str.strip_chars() != "")
+        numbers = present.str.strip_chars().cast(pl.Float64, strict=False).is_not_null()
+        return len(present) > 0 and bool((numbers | present.str.contains(_BOOLEAN)).all())
+    return len(present) > 0 and (column.dtype.is_numeric() or column.dtype == pl.Boolean)
+
+
+def _unused(source: str, side: Side, numeric: list[str]) -> ColumnError:
+    first, them = numeric[0], "it" if len(numeric) == 1 else "them"
+    what = f"but numbers in {some(numeric, 9)}"
+    swapped = [name for name in numeric if plain(name) in _OF_THE_OTHER[side]]
+    if side == "rankings":
+        hint = " Or is this the truth, and the two arguments are swapped?" if swapped else ""
+        return ColumnError(
+            f"{source} has no score and no rank, {what}. If they order the items, write "
+            f"columns={{'score': {first!r}}} (the highest comes first) or "
+            f"columns={{'rank': {first!r}}} (1 comes first). If the order of the rows is the "
+            f"ranking, drop {them}.{hint}"
+        )
+    hint = f" {some(swapped)} looks like rankings: are the two arguments swapped?"
+    return ColumnError(
+        f"{source} has no gain, {what}.{hint if swapped else ''} If they say how relevant an item "
+        f"is, write columns={{'gain': {first!r}}}. If every row is a relevant item, drop {them}."
+    )
+
+
+_OF_THE_OTHER = {
+    "rankings": SYNONYMS["gain"],
+    "truth": SYNONYMS["score"] | SYNONYMS["rank"],
+}
