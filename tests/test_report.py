@@ -22,7 +22,7 @@ from rankmeter._report.page_tables import count_table, difference_table, means_t
 from rankmeter.errors import FileFormatError, MissingDependencyError
 
 EVIL = "<img src=x onerror=alert(1)>"
-TABLE_TAGS = set("table caption thead tbody tr th td strong sup span".split())
+TABLE_TAGS = {"table", "caption", "thead", "tbody", "tr", "th", "td", "strong", "sup", "span"}
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 FLAGS = (
     "--headless",

@@ -5,42 +5,92 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
+
+from rankmeter._report.table import one_line, shortened
 
 if TYPE_CHECKING:
     from rankmeter._report.table import Table
 
 __all__ = ["note", "page", "print_table", "working"]
 
+_LEAD = 16  # characters to which the first column may be folded
+_GAP = 2  # characters between two columns
 _PATIENCE = 1.0  # seconds after which a person wonders whether anything happens
 
 
-def print_table(table: Table, title: str = "") -> None:
-    """Write a table on stdout: drawn on a terminal, else as plain text."""
+def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) -> None:
+    """Write a table on stdout: drawn on a terminal, else as plain text.
+
+    No number is ever cut. Where the terminal is too narrow, the first column is folded; then the
+    columns `optional` are left out, in their order; then what does not fit continues below.
+    """
     if not sys.stdout.isatty():
         click.echo("\n".join(filter(None, [title, table.to_text()])))
         return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    if title:
+        console.print(Text(title, style="italic"))
+    cells = [[*map(shortened, row)] for row in (table.columns, *table.rows)]
+    lead, blocks = _blocks(cells, console.width, optional)
+    for number, block in enumerate(blocks):
+        if number:
+            console.print()
+        _draw(cells, lead, block)
+    notes = list(table.notes)
+    shown = {cells[0][i] for block in blocks for i in block}
+    if missing := [name for name in cells[0][1:] if name not in shown]:
+        notes.append(f"no room for {', '.join(missing)}")
+    if notes:
+        console.print(Text(one_line(" · ".join(notes)), style="dim"))
+
+
+def _blocks(
+    cells: Sequence[Sequence[str]], room: int, optional: Sequence[str]
+) -> tuple[int, list[list[int]]]:
+    """The width of the first column, and the other columns by the table they are drawn in."""
+    from rich.cells import cell_len
+
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    lead = min(widths[0], _LEAD)
+
+    def taken(columns: Sequence[int]) -> int:
+        return sum(_GAP + widths[i] for i in columns)
+
+    kept = list(range(1, len(widths)))
+    for name in optional:
+        if lead + taken(kept) > room:
+            kept = [i for i in kept if cells[0][i] != name]
+    blocks: list[list[int]] = [[]]
+    for i in kept:
+        if blocks[-1] and lead + taken([*blocks[-1], i]) > room:
+            blocks.append([])
+        blocks[-1].append(i)
+    spare = room - max(map(taken, blocks))
+    return min(widths[0], max(lead, spare)), blocks
+
+
+def _draw(cells: Sequence[Sequence[str]], lead: int, block: Sequence[int]) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table as Drawn
     from rich.text import Text
 
-    drawn = Drawn(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False)
-    for number, name in enumerate(table.columns):
-        first = number == 0
-        drawn.add_column(
-            Text(name), justify="left" if first else "right", style="bold" if first else ""
-        )
-    for row in table.rows:
-        drawn.add_row(*map(Text, row))
-    console = Console(highlight=False)
-    console.print(drawn)
-    if table.notes:
-        console.print(Text(" · ".join(table.notes), style="dim"))
+    drawn = Drawn(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    drawn.add_column(Text(cells[0][0]), style="bold", width=lead, overflow="fold")
+    for i in block:
+        drawn.add_column(Text(cells[0][i]), justify="right", no_wrap=True)
+    for row in cells[1:]:
+        drawn.add_row(*(Text(row[i]) for i in (0, *block)))
+    # The widths are settled: one number may be wider than the terminal, and is whole all the same.
+    Console(highlight=False, width=10_000).print(drawn)
 
 
 def page() -> click.HelpFormatter:

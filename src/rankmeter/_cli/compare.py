@@ -14,6 +14,7 @@ from rankmeter._cli._files import check_paths, replacing, standard_input
 from rankmeter._cli._options import by_side, options_of
 from rankmeter._cli._terminal import print_table, working
 from rankmeter._comparison import Comparison
+from rankmeter._report.table import one_line
 from rankmeter.errors import UsageError
 
 __all__ = ["command"]
@@ -58,8 +59,8 @@ def _run(
             file.write(f"{RENDERINGS[form](found).rstrip()}\n".encode())
     elif form == "table":
         print_table(found.table())
-        print_table(found.difference_table())
-        click.echo("\n".join(found.sentences()))
+        print_table(found.difference_table(), optional=("detectable", "d_z", "win/tie/loss"))
+        click.echo("\n".join(map(one_line, found.sentences())))
     else:
         click.echo(RENDERINGS[form](found).rstrip("\n"))
 

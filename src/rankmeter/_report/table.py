@@ -16,8 +16,12 @@ from rankmeter.errors import MissingDependencyError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Table", "number", "to_frame"]
+__all__ = ["Table", "number", "one_line", "shortened", "to_frame"]
 
+LONGEST = 60
+"""Characters of a cell of text; a longer one, such as an endless name, is shortened."""
+# Newlines and the like, what steers a terminal, and what turns the direction of the text behind it.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -43,6 +47,20 @@ def number(value: float | None) -> str:
     return f"{value:z,.1f}" if abs(value) >= 1000 else f"{value:z.4f}"
 
 
+def one_line(text: str) -> str:
+    """Text with a space in place of newlines and other control characters."""
+    return _CONTROL.sub(" ", text)
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """Text on one line, without its middle where it is too long: both ends tell names apart."""
+    text = one_line(text)
+    if len(text) <= longest:
+        return text
+    head = longest // 2
+    return f"{text[:head]}…{text[head + 1 - longest :]}"
+
+
 @dataclass(frozen=True)
 class Table:
     """Cells of text under named columns, with notes below.
@@ -60,8 +78,12 @@ class Table:
     notes: Sequence[str] = ()
 
     def to_text(self) -> str:
-        """Render for a terminal or a log: aligned columns, a rule, notes."""
-        grid = [self.columns, *self.rows]
+        """Render for a terminal or a log: aligned columns, a rule, notes.
+
+        A line of the table is one line of text: control characters are spaces, and cells of more
+        than 60 characters have an … in the middle.
+        """
+        grid = [[*map(shortened, row)] for row in (self.columns, *self.rows)]
         widths = [max(len(row[i]) for row in grid) for i in range(len(self.columns))]
 
         def line(row: Sequence[str]) -> str:
@@ -72,17 +94,17 @@ class Table:
             return "  ".join(cells).rstrip()
 
         rule = "─" * (sum(widths) + 2 * (len(widths) - 1))
-        notes = [" · ".join(self.notes)] if self.notes else []
-        return "\n".join([line(self.columns), rule, *map(line, self.rows), *notes])
+        notes = [one_line(" · ".join(self.notes))] if self.notes else []
+        return "\n".join([line(grid[0]), rule, *map(line, grid[1:]), *notes])
 
     def to_markdown(self) -> str:
-        """Render as a pipe table with the notes as a line below."""
+        """Render as a pipe table, without control characters, with the notes as a line below."""
 
         def line(row: Sequence[str]) -> str:
-            return "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+            return "| " + " | ".join(one_line(cell).replace("|", "\\|") for cell in row) + " |"
 
         align = "|" + "|".join(":--" if i == 0 else "--:" for i in range(len(self.columns))) + "|"
-        notes = ["", " · ".join(self.notes)] if self.notes else []
+        notes = ["", one_line(" · ".join(self.notes))] if self.notes else []
         return "\n".join([line(self.columns), align, *map(line, self.rows), *notes])
 
     def to_latex(self) -> str:
@@ -91,7 +113,7 @@ class Table:
         The marks ▲ ▼ become a raised plus and minus. pdfLaTeX compiles it unless a name has
         letters outside Latin script: these need XeLaTeX or LuaLaTeX.
         """
-        notes = [" ".join(note.split()) for note in self.notes]
+        notes = [" ".join(one_line(note).split()) for note in self.notes]
         return "\n".join(
             [
                 *(f"% {note.replace('▲', '+').replace('▼', '-')}" for note in notes),
@@ -127,7 +149,7 @@ class Table:
 def _latex_row(row: Sequence[str]) -> str:
     cells = []
     for text in row:
-        cell = re.sub(r"(?<!\S)-(?=\d)|(?<=\[)-(?=\d)", "−", " ".join(text.split()))
+        cell = re.sub(r"(?<!\S)-(?=\d)|(?<=\[)-(?=\d)", "−", " ".join(one_line(text).split()))
         cell = re.sub("|".join(map(re.escape, _LATEX)), lambda found: _LATEX[found[0]], cell)
         # A bracket or a star at the start would be read as an argument of the \\\\ before.
         cells.append(f"{{{cell}}}" if cell.startswith(("[", "*")) else cell)

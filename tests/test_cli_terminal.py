@@ -1,0 +1,125 @@
+"""What a person sees: tables that fit the terminal, numbers that are whole, tame names."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import rankmeter as rm
+from rankmeter._cli._terminal import print_table
+from rankmeter._report.table import Table, shortened
+
+OPTIONAL = ("detectable", "d_z", "win/tie/loss")
+HOSTILE = "new\nline\r\x1b[31m\x00\u2028\u202etab\t|"
+
+
+def compared(*names, metrics="ndcg@10 mrr map@5 recall@10 precision@10 ap"):
+    truth = {user: ["a"] for user in range(30)}
+    systems = {
+        name: {user: ["a"] if (7 * i + user) % (i + 2) else ["b", "a"] for user in truth}
+        for i, name in enumerate(names)
+    }
+    return rm.compare(systems, truth, metrics, test="t")
+
+
+@pytest.fixture
+def drawn(monkeypatch, capsys):
+    """Draw a table on a terminal of some width; the lines."""
+
+    def draw(table, width, **options):
+        monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+        monkeypatch.setenv("COLUMNS", str(width))
+        print_table(table, **options)
+        # The styles of the table itself, bold and dim, take no room; no other may be there.
+        return re.sub(r"\x1b\[[0-3]m", "", capsys.readouterr().out).splitlines()
+
+    return draw
+
+
+def numbers(table, leaving=()):
+    kept = [i for i, name in enumerate(table.columns) if i and name not in leaving]
+    return sorted(row[i] for row in table.rows for i in kept)
+
+
+def found_numbers(lines, wanted):
+    text = "\n".join(lines)
+    return all(text.count(one) >= wanted.count(one) for one in set(wanted))
+
+
+@pytest.mark.parametrize("width", [10, 20, 40, 60, 80, 200])
+def test_every_number_is_whole_at_any_width(drawn, width):
+    table = compared("BPR", "ItemKNN with a long name").table()
+    lines = drawn(table, width)
+    assert found_numbers(lines, numbers(table))
+    assert "…" not in "".join(lines)
+    if width >= 40:
+        assert max(map(len, lines)) <= width
+
+
+def test_what_matters_least_is_left_out_first_and_named(drawn):
+    table = compared("BPR", "ItemKNN", metrics="ndcg@10").difference_table()
+    last = "win/tie/loss"
+    for width, left_out in [
+        (200, []),
+        (100, ["detectable"]),
+        (87, ["d_z", "detectable"]),
+        (80, ["d_z", last, "detectable"]),
+    ]:
+        lines = drawn(table, width, optional=OPTIONAL)
+        assert max(map(len, lines)) <= width
+        assert found_numbers(lines, numbers(table, left_out))
+        assert (f"no room for {', '.join(left_out)}" in lines[-1]) == bool(left_out)
+        header = lines[0]
+        assert all((name in header) == (name not in left_out) for name in OPTIONAL)
+
+
+def test_what_does_not_fit_continues_below_with_the_names(drawn):
+    table = Table(("system", "first", "second"), [("one", "1" * 20, "2" * 20)], ["a note"])
+    lines = drawn(table, 30)
+    assert [line.split() for line in lines if set(line) - set("─ ")] == [
+        ["system", "first"],
+        ["one", "1" * 20],
+        ["system", "second"],
+        ["one", "2" * 20],
+        ["a", "note"],
+    ]
+
+
+def test_names_are_folded_before_anything_is_left_out(drawn):
+    table = Table(("system", "value"), [("one two three four five six", "0.1234")])
+    lines = drawn(table, 30, optional=["value"])
+    assert lines[0].split() == ["system", "value"]
+    assert " ".join(" ".join(lines[2:]).replace("0.1234", "").split()) == table.rows[0][0]
+
+
+def test_a_name_cannot_break_a_table_or_steer_the_terminal(drawn):
+    found = compared("one", HOSTILE, metrics="mrr")
+    for table, n_rows in ((found.table(), 2), (found.difference_table(), 1)):
+        notes = len(table.notes) > 0
+        text, markdown = table.to_text(), table.to_markdown()
+        assert len(text.splitlines()) == 2 + n_rows + notes
+        assert len(markdown.splitlines()) == 2 + n_rows + 2 * notes
+        bare = "\n".join([text, markdown, table.to_latex(), *drawn(table, 200)])
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\u2028\u202e]", bare)
+        assert "new line [31m tab |" in text
+        assert "new line [31m tab \\|" in markdown
+    assert found.to_dict()["systems"] == ["one", HOSTILE]
+
+
+def test_long_names_are_shortened_in_text_alone(drawn):
+    long = "x" * 150 + "y" * 150
+    found = compared("one", long, metrics="mrr")
+    for table in (found.table(), found.difference_table()):
+        assert max(map(len, table.to_text().splitlines()[:-1])) < 160
+        assert max(map(len, drawn(table, 160)[:-1])) <= 160
+        assert long in table.to_html()
+        assert long in table.to_markdown()
+    assert long in found.to_csv()
+    assert long in found.to_json()
+
+
+def test_shortened_text_keeps_both_ends():
+    assert shortened("abcdefgh", 8) == "abcdefgh"
+    assert shortened("abcdefghi", 8) == "abcd…ghi"
+    assert len(shortened("x" * 300)) == 60
