@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankmeter._report.table import one_line, shortened
-
 if TYPE_CHECKING:
     from rankmeter._report.table import Table
 
@@ -34,6 +32,8 @@ def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) 
         return
     from rich.console import Console
     from rich.text import Text
+
+    from rankmeter._report.table import one_line, shortened
 
     console = Console(highlight=False)
     if title:
