@@ -280,6 +280,42 @@ def test_columns_hold_for_the_file_of_users_too(workspace):
     assert recommend(*args).equals(rm.baselines.popularity("ratings.csv"))
 
 
+USERS = pl.DataFrame({"userId": ["ann", "new"]})
+USER_FILES = {
+    "users.csv": USERS.write_csv,
+    "users.tsv": lambda path: USERS.with_columns(n=1).write_csv(path, separator="\t"),
+    "users.jsonl": USERS.write_ndjson,
+    "users.parquet": USERS.write_parquet,
+    "users.json": lambda path: Path(path).write_text('{"ann": ["a"], "new": ["b"]}'),
+    "users.txt": lambda path: Path(path).write_text("ann\n\nnew\n"),
+    "titled.txt": lambda path: Path(path).write_text("user\nann\nnew"),
+    "qrels.txt": lambda path: Path(path).write_text("ann 0 a 1\nnew 0 b 1\n"),
+}
+
+
+@pytest.mark.parametrize("file", USER_FILES)
+def test_a_file_of_users_needs_nothing_but_users(workspace, file):
+    USER_FILES[file](file)
+    found = recommend("train.csv", "--method", "popularity", "--users", file)
+    assert_frame_equal(found, rm.baselines.popularity("train.csv", users=["ann", "new"]))
+
+
+def test_users_may_come_one_per_line_from_standard_input(workspace):
+    (workspace / "numbers.csv").write_text("user,item\n1,5\n2,6\n")
+    args = ["numbers.csv", "--method", "popularity", "--users", "-", "--output", "-"]
+    assert rankmeter("baseline", *args, stdin="2\n").out == "user,item,score,rank\n2,5,1.0,1\n"
+
+
+@pytest.mark.parametrize("names, found", [("name,age", "no column"), ("user,uid", "several")])
+def test_a_file_without_one_column_for_the_user_is_refused(workspace, names, found):
+    (workspace / "people.csv").write_text(f"{names}\nann,3\n")
+    args = ["train.csv", "--method", "popularity", "--output", "out.csv"]
+    done = rankmeter("baseline", *args, "--users", "people.csv")
+    assert done.code == 3
+    assert f"people.csv has {found}" in done.err
+    assert "--columns user=" in done.err
+
+
 def test_a_column_beside_the_named_one_is_not_taken_for_it(workspace):
     text = RATINGS.replace("rating,time", "time,date")
     (workspace / "dates.csv").write_text(text)
