@@ -250,7 +250,7 @@ def test_an_option_of_baseline_has_the_effect_that_it_has_in_python(workspace, m
 def test_rankings_can_be_evaluated_whatever_their_form(workspace, method, extension):
     path = f"recs.{extension}"
     done = rankmeter("baseline", "train.csv", "--method", method, "--k", "3", "--output", path)
-    assert (done.code, done.out, done.err) == (0, "", "")
+    assert (done.code, done.out) == (0, "")
     expected = rm.evaluate(BASELINES[method]("train.csv", k=3), "truth.csv", "ndcg@3")
     assert means("evaluate", path, "truth.csv", "-m", "ndcg@3") == {
         "ndcg@3": pytest.approx(expected["ndcg@3"].mean, rel=1e-15)
@@ -314,6 +314,29 @@ def test_a_file_without_one_column_for_the_user_is_refused(workspace, names, fou
     assert done.code == 3
     assert f"people.csv has {found}" in done.err
     assert "--columns user=" in done.err
+
+
+LISTS = {  # everyone has seen 3 of the 3 items, but eve 1
+    "full lists": (["--k", "2", "--users", "eve.txt"], 2, None),
+    "short ones": (["--k", "3", "--users", "eve.txt"], 2, "of 1 users 1 fewer than 3: "),
+    "none": (["--k", "2"], 2, "of 3 users 2 get no items: "),
+    "both, and the k of the method": ([], 2, "of 3 users 2 get no items and 1 fewer than 100: "),
+    "nothing at all": (["--users", "ann.txt"], 0, "of 1 users 1 get no items: "),
+    "the seen ones, too": (["--k", "3", "--no-exclude-seen"], 9, None),
+}
+
+
+@pytest.mark.parametrize("options, height, told", LISTS.values(), ids=LISTS)
+def test_users_with_no_or_shorter_lists_are_counted_on_stderr(workspace, options, height, told):
+    rows = ["user,item", *(f"{user},{item}" for user in ("ann", "bob") for item in "abc"), "eve,a"]
+    (workspace / "seen.csv").write_text("\n".join(rows))
+    for user in ("ann", "eve"):
+        (workspace / f"{user}.txt").write_text(user)
+    done = rankmeter("baseline", "seen.csv", "--method", "popularity", *options, "-o", "out.csv")
+    assert done.code == 0
+    assert pl.read_csv("out.csv").height == height
+    assert done.err.count("\n") == (told is not None)
+    assert done.err.startswith(f"warning: {told}" if told else "")
 
 
 def test_a_column_beside_the_named_one_is_not_taken_for_it(workspace):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,23 @@ def _run(train: str, method: str, output: str, users: str | None, **choices: Any
             chosen["users"] = _users(audience, columns, frame["user"].dtype)
         rankings = BASELINES[method](frame, **chosen)
     write_frames({output: rankings}, RANKINGS)
+    k = chosen.get("k", signature(BASELINES[method]).parameters["k"].default)
+    if short := _short_lists(rankings, chosen.get("users", frame["user"]).n_unique(), k):
+        click.echo(f"warning: {short}", err=True)
     note(f"{rankings.height:,} items for {rankings['user'].n_unique():,} users in {output}")
+
+
+def _short_lists(rankings: pl.DataFrame, n_users: int, k: int) -> str | None:
+    """How many users get nothing, or fewer items than asked for."""
+    lengths = rankings.group_by("user").len()["len"]
+    none, fewer = n_users - len(lengths), int((lengths < k).sum())
+    told = [f"{none:,} get no items"] * bool(none) + [f"{fewer:,} fewer than {k:,}"] * bool(fewer)
+    if not told:
+        return None
+    return (
+        f"of {n_users:,} users {' and '.join(told)}: the method has no more items for them, or "
+        "none that they have not seen in TRAIN"
+    )
 
 
 def _users(path: str, columns: dict[str, str] | None, dtype: pl.DataType) -> pl.Series:
