@@ -447,7 +447,7 @@ def test_the_input_is_never_changed():
     nested, rows = json.dumps(NESTED), FRAME.to_dicts()
     for data in (FRAME, pandas, NESTED, rows):
         read_rankings(data)
-        read_truth(data)
+        read_truth(data, columns={"gain": "score"})
         read_interactions(data)
 
     assert FRAME.equals(frame)

@@ -26,6 +26,52 @@ from rankmeter._ingest import (
 from rankmeter._ingest._table import whole_numbers
 from rankmeter.errors import DataError, IdTypeError
 
+FLAT_TRUTHS = {
+    "list": [5, 7, 9],
+    "tuple": (5, 7, 9),
+    "array": np.array([5, 7, 9]),
+    "masked array": np.ma.masked_array([5, 7, 9]),
+    "series": pl.Series([5, 7, 9]),
+    "gains": {5: 1.0, 7: 1.0, 9: 2.0},
+}
+MANY_RANKINGS = {
+    "lists": [[5, 7], [7, 5], []],
+    "scores": [{5: 0.2, 7: 0.1}, {7: 1.0}, {9: 1.0}],
+    "array": np.array([[5, 7], [7, 5], [9, 5]]),
+    "series": pl.Series([[5, 7], [7, 5], [9, 5]]),
+    "matrix": sparse.csr_matrix(np.eye(3)),
+}
+
+
+@pytest.mark.parametrize("truth", FLAT_TRUTHS.values(), ids=FLAT_TRUTHS)
+@pytest.mark.parametrize("rankings", MANY_RANKINGS.values(), ids=MANY_RANKINGS)
+def test_one_item_per_user_written_flat_is_not_taken_for_one_user(rankings, truth):
+    with pytest.raises(DataError) as caught:
+        meet(read_rankings(rankings), read_truth(truth))
+    for word in ("3 items are those of one user", "rankings side", "3 users", "[[5], [7], [9]]"):
+        assert word in str(caught.value)
+
+
+def test_a_flat_ranking_beside_many_truths_is_refused_too():
+    with pytest.raises(DataError, match=r"The rankings side \(list\) names no users.* \[\[5\]\]"):
+        meet(read_rankings([5]), read_truth([[5], [7]]))
+
+
+def test_a_flat_list_in_a_file_is_one_user_too(tmp_path):
+    (tmp_path / "truth.json").write_text("[5, 7]")
+    with pytest.raises(DataError, match="flat"):
+        meet(read_rankings([[5, 7], [7, 5]]), read_truth(tmp_path / "truth.json"))
+
+
+@pytest.mark.parametrize("rankings", [[5, 7], [[5, 7]], np.array([[5, 7]]), {0: [5, 7]}])
+@pytest.mark.parametrize("truth", [[5], {5}, [[5]], np.array([5]), {0: [5]}, {5: 1}])
+def test_one_user_may_be_written_flat_or_not(rankings, truth):
+    left, right = meet(read_rankings(rankings), read_truth(truth))
+
+    assert left.frame.rows() == [(0, 5), (0, 7)]
+    assert right.frame.rows() == [(0, 5, 1.0)]
+
+
 INT, TEXT_INT = [1, 2], [7, 8]
 
 

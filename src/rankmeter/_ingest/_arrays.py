@@ -37,7 +37,7 @@ def from_array(data: Any, side: Side) -> Columns:
     keep = ~np.ma.getmaskarray(table)
     counts = Counter({"masked_cells": int(keep.size - keep.sum())})
     items = numpy_column(np.ma.getdata(table)[keep])
-    return _columns(source, keep.sum(axis=1), {"item": items}, counts)
+    return _columns(source, keep.sum(axis=1), {"item": items}, counts, ndim=array.ndim)
 
 
 def from_sparse(data: Any, side: Side) -> Columns:
@@ -55,11 +55,11 @@ def from_sparse(data: Any, side: Side) -> Columns:
     if rows.shape[0] == 0:
         raise DataError(f"The {source} has no rows: there is nothing to evaluate.")
     columns = {"item": numpy_column(rows.indices), "value": numpy_column(rows.data)}
-    return _columns(source, np.diff(rows.indptr), columns, Counter())
+    return _columns(source, np.diff(rows.indptr), columns, Counter(), ndim=data.ndim)
 
 
 def _columns(
-    source: str, lengths: Any, columns: dict[str, Column], counts: Counter[str]
+    source: str, lengths: Any, columns: dict[str, Column], counts: Counter[str], *, ndim: int
 ) -> Columns:
     users = np.arange(len(lengths))
     whole: dict[str, Column] = {"user": pl.Series(np.repeat(users, lengths)), **columns}
@@ -70,4 +70,5 @@ def _columns(
         roles={name: name for name in whole},
         empty_users=pl.Series(users[lengths == 0]),
         counts=counts,
+        shape="flat" if ndim == 1 else "rows" if len(lengths) > 1 else "",
     )

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from rankmeter._ingest._messages import near, short, some
+from rankmeter._ingest._table import Shape
 from rankmeter.errors import ColumnError, UsageError
 
 __all__ = ["SYNONYMS", "Column", "Columns", "Side", "named", "plain", "resolve"]
@@ -47,6 +48,8 @@ class Columns:
         What to add to the message when a column is missing.
     counts : Counter
         What the reader itself dropped or converted.
+    shape : {"flat", "rows", ""}
+        As in `Table`.
     """
 
     names: Sequence[str]
@@ -58,6 +61,7 @@ class Columns:
     untyped: bool = False
     hint: str = ""
     counts: Counter[str] = field(default_factory=Counter)
+    shape: Shape = ""
 
 
 # As `plain` leaves them: lower case, without underscores, hyphens and spaces.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> C
     if is_row(data):
         return _columns(data, source) or from_rows([data], side, source)
     if data and all(isinstance(value, int | float | np.number) for value in data.values()):
-        return flatten(range(1), [data], side, source)
+        return replace(flatten(range(1), [data], side, source), shape="flat")
     return flatten(list(data.keys()), list(data.values()), side, source)
 
 
@@ -51,14 +52,16 @@ def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> 
     if not values:
         raise DataError(f"{source} is empty: there is nothing to evaluate.")
     if all(_is_scalar(value) for value in values):
-        return flatten(range(1), [data if isinstance(data, AbstractSet) else values], side, source)
+        items = data if isinstance(data, AbstractSet) else values
+        return replace(flatten(range(1), [items], side, source), shape="flat")
     if is_record(values[0]):
         return from_records(values, side, source)
     if isinstance(values[0], Mapping) and is_list_row(values[0]):
         return from_list_rows(values, side, source)
     if isinstance(values[0], Mapping) and is_row(values[0]):
         return from_rows(values, side, source)
-    return flatten(range(len(values)), values, side, source)
+    found = flatten(range(len(values)), values, side, source)
+    return replace(found, shape="rows" if len(values) > 1 else "")
 
 
 def from_pandas_series(data: Any, side: Side) -> Columns:

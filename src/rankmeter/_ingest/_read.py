@@ -252,7 +252,7 @@ def _table(
     counts: Counter[str],
 ) -> Table:
     told = {"rows": counts["rows"], **+counts}
-    return Table(frame, order, empty_users, found.source, found.textual, told)
+    return Table(frame, order, empty_users, found.source, found.textual, told, found.shape)
 
 
 def _settle_scores(

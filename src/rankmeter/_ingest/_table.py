@@ -7,10 +7,13 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-from rankmeter._ingest._messages import some
-from rankmeter.errors import IdTypeError
+from rankmeter._ingest._messages import short, some
+from rankmeter.errors import DataError, IdTypeError
 
-__all__ = ["Table", "meet", "whole_numbers"]
+__all__ = ["Shape", "Table", "meet", "whole_numbers"]
+
+Shape: TypeAlias = Literal["flat", "rows", ""]
+"""Whether users had no names, because the data was one flat list or one list per user."""
 
 _Type: TypeAlias = "pl.DataType | type[pl.DataType]"
 
@@ -41,6 +44,9 @@ class Table:
         ``rounded_ranks``, ``rounded_gains`` (integers that no float holds exactly),
         ``scores_beside_ranks`` (not used, because the input also has ranks), ``assumed_gains``
         (judgements without a gain, taken as 1), ``masked_cells`` (padding of an array).
+    shape : {"flat", "rows", ""}
+        Whether the users are numbers that nobody wrote: of one flat list, which is user 0, or of
+        several lists. Empty where users have names.
     """
 
     frame: pl.DataFrame
@@ -49,6 +55,7 @@ class Table:
     source: str = "rankings"
     textual: bool = False
     counts: dict[str, int] = field(default_factory=dict)
+    shape: Shape = ""
 
 
 def whole_numbers(text: pl.Series, dtype: _Type = pl.Int64) -> pl.Series | None:
@@ -85,6 +92,8 @@ def meet(rankings: Table, truth: Table) -> tuple[Table, Table]:
     IdTypeError
         If the ids of one side are integers and those of the other strings, and no lossless
         conversion exists.
+    DataError
+        If one side is a flat list, so of one user, and the other one list per user.
 
     Notes
     -----
@@ -102,10 +111,29 @@ def meet(rankings: Table, truth: Table) -> tuple[Table, Table]:
     >>> meet(a, b)[0].frame["item"].to_list()
     [7]
     """
+    _refuse_flat_beside_rows(rankings, truth)
     for role in ("user", "item"):
         left, right = _meet_role(role, rankings, truth)
         rankings, truth = _with_ids(rankings, role, left), _with_ids(truth, role, right)
     return rankings, truth
+
+
+def _refuse_flat_beside_rows(rankings: Table, truth: Table) -> None:
+    """One item per user, written flat, would be read as the items of user 0 alone."""
+    names = {"rankings": rankings, "truth": truth}
+    for flat, rows in (("rankings", "truth"), ("truth", "rankings")):
+        if (names[flat].shape, names[rows].shape) != ("flat", "rows"):
+            continue
+        one, many = names[flat], names[rows]
+        users = many.frame["user"].n_unique() + len(many.empty_users)
+        items = one.frame["item"]
+        lists = ", ".join(f"[{short(item)}]" for item in items.head(3))
+        raise DataError(
+            f"The {flat} side ({one.source}) names no users and is flat, so its {len(items)} items "
+            f"are those of one user; the {rows} side ({many.source}) has {users} users, a list for "
+            f"each. If each user has one item, write [{lists}{', …' if len(items) > 3 else ''}]; "
+            f"if all are of the first user, write a list for each of the others too."
+        )
 
 
 def _ids(table: Table, role: str) -> pl.Series:
