@@ -189,6 +189,41 @@ def test_ten_folds_are_in_order_by_name(workspace):
     assert [fold["test"].split("/")[1] for fold in done.json["splits"]] == homes
 
 
+FOLDS = ["--method", "k-fold", "--k", "2"]
+LAST = ["--method", "leave-one-out"]
+BESIDE = {
+    "folds beside parts": (LAST, FOLDS, "out/test.csv and 1 more"),
+    "parts beside folds": (FOLDS, LAST, "out/fold-1/test.csv and 3 more"),
+    "fewer folds": ([*FOLDS[:3], "3"], FOLDS, "out/fold-3/test.csv and 1 more"),
+    "another format": ([*LAST, "--format", "tsv"], LAST, "out/test.tsv and 1 more"),
+}
+
+
+@pytest.mark.parametrize("before, after, stays", BESIDE.values(), ids=BESIDE)
+def test_no_split_is_written_beside_another(workspace, before, after, stays):
+    assert rankmeter("split", "ratings.csv", *before, "-o", "out").code == 0
+    old = sorted((workspace / "out").rglob("*"))
+    done = rankmeter("split", "ratings.csv", *after, "-o", "out")
+    assert done.code == 2
+    assert f"out holds another split, of which {stays} would stay" in done.err
+    assert sorted((workspace / "out").rglob("*")) == old
+
+
+@pytest.mark.parametrize("method", [FOLDS, LAST])
+def test_a_split_may_be_written_again_beside_what_is_no_split(workspace, method):
+    (workspace / "out").mkdir()
+    (workspace / "out" / "train.py").touch()
+    for _ in range(2):
+        assert rankmeter("split", "ratings.csv", *method, "-o", "out").code == 0
+
+
+def test_a_folder_of_parts_does_not_take_the_input(workspace):
+    done = rankmeter("split", "train.csv", *LAST, "-o", ".")
+    assert done.code == 2
+    assert "train.csv is an input already" in done.err
+    assert (workspace / "train.csv").read_text() == RATINGS
+
+
 def test_split_as_json_tells_the_method_the_files_and_the_counts(workspace):
     args = ["--method", "holdout", "--train", "a.csv", "--test", "b.csv", "--json"]
     done = rankmeter("split", "ratings.csv", *args)

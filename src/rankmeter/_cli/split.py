@@ -48,6 +48,10 @@ def _run(
     folds = (made,) if isinstance(made, Split) else made
     if output is not None:
         paths = _in_folder(Path(output), len(folds), form or _form_of(ratings))
+        check_paths([path for pair in paths for path in pair], [ratings])
+        _refuse_others(Path(output), paths)
+        for train_path, _ in paths:
+            Path(train_path).parent.mkdir(parents=True, exist_ok=True)
     elif len(folds) > 1:
         raise UsageError(f"{method} makes {len(folds)} splits: name a folder with --output")
     else:
@@ -105,12 +109,26 @@ def _form_of(ratings: str) -> str:
 
 
 def _in_folder(folder: Path, n: int, form: str) -> list[tuple[str, str]]:
-    """Make the folders of all folds, and name the two files of each."""
+    """Name the two files of each fold."""
     digits = len(str(n))
     homes = [folder / f"fold-{i:0{digits}}" for i in range(1, n + 1)] if n > 1 else [folder]
-    for home in homes:
-        home.mkdir(parents=True, exist_ok=True)
     return [(str(home / f"train.{form}"), str(home / f"test.{form}")) for home in homes]
+
+
+def _refuse_others(folder: Path, paths: list[tuple[str, str]]) -> None:
+    """Parts that would stay beside the new ones would be taken for parts of the same split."""
+    there = [
+        str(file)
+        for pattern in ("train.*", "test.*", "fold-*/train.*", "fold-*/test.*")
+        for file in sorted(folder.glob(pattern))
+        if file.suffix.removeprefix(".") in TABLES
+    ]
+    if others := sorted(set(there).difference(*paths)):
+        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+        raise UsageError(
+            f"{folder} holds another split, of which {others[0]}{more} would stay: remove it, or "
+            "name another folder"
+        )
 
 
 def _as_dict(folds: tuple[Split, ...], paths: list[tuple[str, str]]) -> Mapping[str, Any]:
