@@ -18,6 +18,7 @@ import rankmeter as rm
 from command_line import rankmeter, write_examples
 from rankmeter._cli import COMMANDS, COMPLETE, main
 from rankmeter._cli._command import _as_typed
+from rankmeter._cli._docstring import read_docstring
 from rankmeter.errors import RankmeterWarning, UsageError
 from rankmeter.splits import SPLITS
 
@@ -284,12 +285,26 @@ def test_a_warning_of_ours_is_one_line_on_stderr(monkeypatch):
         ("`no_overlap` must be", "--no-overlap must be"),
         ("use columns={'user': ...}.", "use --columns user=NAME."),
         ("columns={'user': 'a b'} names", "--columns user=a b names"),
+        ("columns={'user': 'a', 'item': 'a'} names", "--columns user=a,item=a names"),
+        ("columns={'score': …} (1 first)", "--columns score=NAME (1 first)"),
+        ("found at='2' and ratio=0.3.", "found --at 2 and --ratio 0.3."),
+        ("ratio=1e-05, at=-2", "--ratio 1e-05, --at -2"),
+        ("pass between=(one, two) or at=number, one", "pass --between one two or --at number, one"),
+        ("by='time' with per_user=False", "by='time' with --no-per-user"),
+        ("not per_user=True: drop it", "not --per-user: drop it"),
+        ("leave_k_out(k=10, at='time', ratio=0)", "leave_k_out(k=10, at='time', ratio=0)"),
+        ("use temporal(ratio=...), then", "use temporal(ratio=...), then"),
+        ("open ties (at='expected')", "open ties (--at expected)"),
+        ("choose form='csv' or `form`", "choose --format csv or --format"),
+        ("at=2.csv, at=2/part.csv and x/at=2 differ", "at=2.csv, at=2/part.csv and x/at=2 differ"),
         ("max_n_items='3'", "max_n_items='3'"),
         ("other='x'", "other='x'"),
     ],
 )
 def test_messages_spell_options_as_they_are_typed(python, shell):
-    options = [click.Option([f"--{name}"]) for name in ("no-overlap", "n-items", "columns")]
+    names = ("no-overlap", "n-items", "columns", "at", "ratio", "between", "per-user")
+    options = [click.Option([f"--{name}"]) for name in names]
+    options.append(click.Option(["form", "-f", "--format"]))
     assert _as_typed(python, options) == shell
 
 
@@ -327,3 +342,30 @@ def test_main_is_what_python_m_runs():
     )
     assert done.stdout == f"rankmeter {rm.__version__}\n"
     assert Path(rm.__file__).with_name("__main__.py").exists()
+
+
+# -- docstrings -------------------------------------------------------------------------------
+
+
+def test_what_takes_more_arguments_is_a_parameter_of_its_own():
+    def function():
+        """Do it.
+
+        Parameters
+        ----------
+        seed : int
+            First.
+        *args, **kwargs
+            Others.
+        """
+
+    assert read_docstring(function).parameters == {
+        "seed": "First.",
+        "args": "Others.",
+        "kwargs": "Others.",
+    }
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_help_shows_how_docstrings_are_written(name):
+    assert not re.search(r"\*\*|`|^-{3,}$", rankmeter(name, "--help").out, re.MULTILINE)

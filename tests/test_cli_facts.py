@@ -70,6 +70,14 @@ def test_the_page_of_a_metric_has_its_options_choices_and_defaults(name):
     assert "``" not in done.out
 
 
+def test_the_items_of_a_list_have_lines_of_their_own():
+    lines = [line.strip() for line in rankmeter("metrics", "map").out.splitlines()]
+    items = [line.split(":")[0] for line in lines if line.startswith("* ")]
+    assert items == [f"* {choice}" for choice in METRICS["ap"].options["denominator"].choices]
+    first = next(i for i, line in enumerate(lines) if line.startswith("* "))
+    assert "" not in lines[first : lines.index("[default: min]")]
+
+
 def test_a_metric_is_found_by_any_spelling():
     page = rankmeter("metrics", "ndcg").out
     for spelling in ("nDCG", "ndcg@10", "ndcg_cut_5", "NDCG(gain=exp2)@3"):

@@ -84,17 +84,41 @@ def write_example(formatter: click.HelpFormatter, example: str) -> None:
             formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
 
+_CALL = r"\b\w+\([^()]*=[^()]*\)"
+_COLUMNS = r"\bcolumns=\{(?P<columns>[^{}]*)\}"
+_WORD = r"True|False|[a-z]+|-?\d+(?:\.\d+)?(?:e-?\d+)?"
+_END = r"(?=[\s,;:)]|\.(?:\s|$)|$)"
+
+
 def _as_typed(message: str, parameters: Iterable[click.Parameter]) -> str:
-    """A message in which ``ties='item'`` is ``--ties item``, for the options of a command."""
-    names = "|".join(one.name for one in parameters if isinstance(one, click.Option) and one.name)
+    """A message in which ``ties='item'`` is ``--ties item``, for the options of a command.
 
-    def option(match: re.Match[str]) -> str:
-        name, value = match[1] or match[3], match[2]
-        return flag(name) + (f" {value}" if value else "")
+    Calls of functions and what only looks like an option, such as the name of a file, stay.
+    """
+    typed = {
+        one.name: next((text for text in one.opts if text.startswith("--")), one.opts[0])
+        for one in parameters
+        if isinstance(one, click.Option) and one.name
+    }
+    name = "|".join(map(re.escape, typed))
+    value = rf"'(?P<text>[^']*)'|\((?P<several>[^()=]*)\)|(?P<word>{_WORD}){_END}|{_END}"
+    options = rf"(?<![\w/.-])(?P<name>{name})=(?:{value})|`(?P<bare>{name})`"
 
-    message = re.sub(r"columns=\{'(\w+)': (?:'([^']*)'|\.\.\.)\}", _typed_column, message)
-    return re.sub(rf"\b({names})=(?:'([^']*)'|(?=[\s.,;:)]|$))|`({names})`", option, message)
+    def option(found: re.Match[str]) -> str:
+        if found["columns"]:
+            return f"--columns {_typed_columns(found['columns'])}"
+        if not (found["name"] or found["bare"]):
+            return found[0]
+        text = typed[found["name"] or found["bare"]]
+        if found["word"] in ("True", "False"):
+            return text if found["word"] == "True" else text.replace("--", "--no-", 1)
+        value = found["text"] or found["word"] or (found["several"] or "").replace(", ", " ")
+        return f"{text} {value}".rstrip()
+
+    return re.sub(f"{_CALL}|{_COLUMNS}|{options}", option, message)
 
 
-def _typed_column(match: re.Match[str]) -> str:
-    return f"--columns {match[1]}={match[2] or 'NAME'}"
+def _typed_columns(roles: str) -> str:
+    """``'user': 'member', 'item': ...`` as ``user=member,item=NAME``."""
+    pairs = re.findall(r"'([\w.]+)': (?:'([^']*)'|\.\.\.|…)", roles)
+    return ",".join(f"{role}={name or 'NAME'}" for role, name in pairs)

@@ -11,7 +11,9 @@ from typing import Any
 __all__ = ["Docstring", "parameter_text", "plain", "read_docstring"]
 
 _HEADING = re.compile(r"^(?P<title>\S[^\n]*)\n-{3,}$", re.MULTILINE)
-_ENTRY = re.compile(r"^(?P<names>\w+(?:, \w+)*)(?: : (?P<type>[^\n]*))?$", re.MULTILINE)
+_ENTRY = re.compile(
+    r"^(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: : (?P<type>[^\n]*))?$", re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Docstring:
     text : str
         Everything above the first section.
     parameters : dict of str to str
-        What is said about each parameter, on one line.
+        What is said about each parameter, on one line; the items of lists are paragraphs.
     sections : dict of str to str
         The other sections by title.
     """
@@ -47,7 +49,7 @@ def read_docstring(thing: Callable[..., Any]) -> Docstring:
     _, *entries = _ENTRY.split(sections.pop("Parameters", ""))
     for names, said in zip(entries[::3], entries[2::3], strict=True):
         for name in names.split(", "):
-            parameters[name] = _one_line(said)
+            parameters[name.lstrip("*")] = _flowing(said)
     return Docstring(text.strip(), parameters, sections)
 
 
@@ -72,6 +74,10 @@ def parameter_text(function: Callable[..., Any], name: str) -> str:
 def plain(text: str) -> str:
     """Text without the marks of reStructuredText."""
     return re.sub(r"``(.+?)``|`(.+?)`", lambda m: m[1] or m[2], text, flags=re.DOTALL)
+
+
+def _flowing(text: str) -> str:
+    return "\n\n".join(map(_one_line, re.split(r"\n\s*(?=\* )", text)))
 
 
 def _one_line(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 import click
@@ -50,10 +51,7 @@ def _explanation(spec: Spec) -> str:
     if spec.options:
         with formatter.section("Options, written as " + _spelling(spec)):
             rows = [
-                (
-                    f"{name}={_values(option)}",
-                    parameter_text(spec.function, name) + _default(option),
-                )
+                (f"{name}={_values(option)}", _told(spec, name, option))
                 for name, option in spec.options.items()
             ]
             formatter.write_dl(rows, col_max=36)
@@ -62,7 +60,8 @@ def _explanation(spec: Spec) -> str:
             with formatter.section(title):
                 lines = plain(doc.sections[title]).splitlines()
                 formatter.write("".join(f"  {line}".rstrip() + "\n" for line in lines))
-    return formatter.getvalue().rstrip()
+    # Click parts paragraphs by empty lines, and the items of a list are paragraphs.
+    return re.sub(r"\n *\n(?= *(?:\* |\[default))", "\n", formatter.getvalue()).rstrip()
 
 
 def _spelling(spec: Spec) -> str:
@@ -81,10 +80,12 @@ def _values(option: Choice) -> str:
     return "|".join(words)
 
 
-def _default(option: Choice) -> str:
-    if option.required:
-        return " [required]"
-    return f" [default: {'none' if option.default is None else option.default}]"
+def _told(spec: Spec, name: str, option: Choice) -> str:
+    """What an option does, and its default, which is no part of the last item of a list."""
+    text = parameter_text(spec.function, name)
+    default = f"default: {'none' if option.default is None else option.default}"
+    apart = "\n\n" if "\n" in text else " "
+    return f"{text}{apart}[{'required' if option.required else default}]"
 
 
 def _as_dict(spec: Spec) -> dict[str, Any]:
