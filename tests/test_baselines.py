@@ -421,6 +421,23 @@ REFUSALS = {
         IdTypeError,
         "String ids such as '1', train has Int64 ids such as 1",
     ),
+    "users are a frame": (
+        lambda: popularity(LOG, users=LOG),
+        UsageError,
+        "found DataFrame shape: ",
+    ),
+    "users are a string": (lambda: popularity(LOG, users="12"), UsageError, "found str '12'"),
+    "users are a number": (lambda: popularity(LOG, users=1), UsageError, "found int 1"),
+    "users are a matrix": (
+        lambda: popularity(LOG, users=np.ones((2, 2))),
+        UsageError,
+        "found ndarray array",
+    ),
+    "exclude_seen": (
+        lambda: popularity(LOG, exclude_seen="no"),
+        UsageError,
+        "`exclude_seen` must be True or False; found 'no'",
+    ),
     "users of mixed types": (lambda: popularity(LOG, users=[1, "b"]), IdTypeError, "users="),
     "a user is missing": (lambda: popularity(LOG, users=[1, None]), InvalidValueError, "users="),
     "users beyond the type": (
@@ -462,6 +479,21 @@ def test_what_has_no_meaning_is_refused_with_a_reason(call, error, message):
     with pytest.raises(error, match=message) as caught:
         call()
     assert caught.type is error
+
+
+def test_users_may_not_be_a_pandas_frame():
+    pytest.importorskip("pandas")
+    with pytest.raises(UsageError, match="found DataFrame"):
+        popularity(LOG, users=LOG.to_pandas())
+
+
+@pytest.mark.parametrize("option", ["k", "users", "exclude_seen", "days", "fraction"])
+def test_a_message_shows_a_table_on_one_short_line(option):
+    table = LOG if option == "users" else pl.Series(range(50))
+    with pytest.raises(UsageError, match=r"found .*…") as caught:
+        recent_popularity(LOG, **{option: table})
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 200
 
 
 def test_columns_may_have_other_names():

@@ -535,6 +535,11 @@ REFUSALS = {
     "ratio 0": (lambda: holdout(LOG, ratio=0.0), UsageError, "`ratio`.*between 0 and 1.*0.0"),
     "ratio 1": (lambda: holdout(LOG, ratio=1), UsageError, "`ratio`.*found 1"),
     "ratio NaN": (lambda: temporal(LOG, ratio=math.nan), UsageError, "`ratio`.*nan"),
+    "per_user": (
+        lambda: holdout(LOG, per_user="no"),
+        UsageError,
+        "`per_user` must be True or False; found 'no'",
+    ),
     "overall by time": (
         lambda: holdout(LOG, per_user=False, by="time"),
         UsageError,
@@ -608,6 +613,19 @@ def test_what_has_no_meaning_is_refused_with_a_reason(call, error, message):
     with pytest.raises(error, match=message) as caught:
         call()
     assert caught.type is error
+
+
+OPTIONS = {holdout: ("ratio", "per_user", "by", "seed", "min_history"), temporal: ("at", "unit")}
+
+
+@pytest.mark.parametrize(
+    "method, option", [(m, one) for m, names in OPTIONS.items() for one in names]
+)
+def test_a_message_shows_a_series_on_one_short_line(method, option):
+    with pytest.raises(UsageError, match=r"found shape: .*…") as caught:
+        method(LOG, **{option: pl.Series(range(50))})
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 200
 
 
 def test_the_registry_names_every_method():

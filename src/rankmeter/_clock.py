@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankmeter._options import choice, share_of
+from rankmeter._options import choice, share_of, shown
 from rankmeter.errors import ColumnError, InvalidValueError, UsageError
 
 __all__ = ["Clock", "Unit"]
@@ -79,7 +79,7 @@ class Clock:
         if not isinstance(moment, datetime):
             if self.zone is None:
                 return moment
-            raise UsageError(f"times are dates here, so `at` must be a date too; found {at!r}")
+            raise UsageError(f"times are dates here, so `at` must be a date too; found {shown(at)}")
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=ZoneInfo(self.zone) if self.zone else UTC)
         microseconds = (moment - _EPOCH) // timedelta(microseconds=1)
@@ -132,6 +132,6 @@ def _moment(at: float | str | date | datetime) -> float | datetime:
         return datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 - the column's zone
     number = isinstance(moment, int | float | np.number) and not isinstance(moment, bool)
     if not number or not math.isfinite(moment):
-        raise UsageError(f"`at` must be a date, an ISO 8601 string or a number; found {at!r}")
+        raise UsageError(f"`at` must be a date, an ISO 8601 string or a number; found {shown(at)}")
     finite: float = moment.item() if isinstance(moment, np.number) else moment
     return finite

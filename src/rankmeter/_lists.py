@@ -8,6 +8,7 @@ ones, and nothing of the size users × items is ever made.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from rankmeter._chance import Shuffle, draws
 from rankmeter._ingest._ids import ids
-from rankmeter._options import whole
+from rankmeter._options import shown, whole, yes_or_no
 from rankmeter.errors import IdTypeError, UsageError
 
 __all__ = ["recommend"]
@@ -33,6 +34,7 @@ def recommend(
 ) -> pl.DataFrame:
     """List the first `k` unseen items of each user, in an order of the user's own if seeded."""
     whole("k", k, least=1)
+    yes_or_no("exclude_seen", exclude_seen)
     best = scores.sort("score", "item", descending=[True, False])
     items, score = best["item"], best["score"].cast(pl.Float64)
     audience = _audience(frame["user"], users)
@@ -71,6 +73,17 @@ def _audience(known: pl.Series, users: Any) -> pl.Series:
     """Find whom to recommend to: each user once, ascending, of the type in train."""
     if users is None:
         return known.unique().sort()
+    # A frame would give its columns or their names, a string its letters.
+    if (
+        isinstance(users, str | bytes)
+        or not isinstance(users, Iterable)
+        or hasattr(type(users), "columns")
+        or getattr(users, "ndim", 1) != 1
+    ):
+        raise UsageError(
+            "users= must be a sequence of ids, such as the column of a frame; found "
+            f"{type(users).__name__} {shown(users)}"
+        )
     listed = users.tolist() if hasattr(users, "tolist") else users
     asked = ids(
         listed if isinstance(users, pl.Series) else list(listed), "user", "users=", Counter()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rankmeter._clock import Clock, Unit
 from rankmeter._ingest import read_interactions
 from rankmeter._lists import recommend
-from rankmeter._options import share
+from rankmeter._options import share, shown
 from rankmeter.errors import ColumnError, DataError, InvalidValueError, UsageError
 
 __all__ = [
@@ -145,7 +145,8 @@ def recent_popularity(
     """
     if days is not None and fraction is not None:
         raise UsageError(
-            f"either `days` or `fraction` tells the window; found {days=}, {fraction=}"
+            "either `days` or `fraction` tells the window; found "
+            f"days={shown(days)}, fraction={shown(fraction)}"
         )
     frame = _read(train, columns)
     age = _age(frame, needed_by="recent_popularity", unit=unit)
@@ -420,5 +421,5 @@ def _positive(name: str, value: float, *, or_zero: bool = False) -> float:
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not number or not math.isfinite(value) or value < 0 or (value == 0 and not or_zero):
         least = "a number of at least 0" if or_zero else "a number above 0"
-        raise UsageError(f"`{name}` must be {least}; found {value!r}")
+        raise UsageError(f"`{name}` must be {least}; found {shown(value)}")
     return float(value)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from rankmeter._chance import draws
 from rankmeter._clock import Clock, Unit
 from rankmeter._ingest import read_interactions
-from rankmeter._options import choice, share, share_of, whole
+from rankmeter._options import choice, share, share_of, shown, whole, yes_or_no
 from rankmeter.errors import DataError, UsageError
 
 __all__ = ["SPLITS", "Split", "holdout", "k_fold", "leave_k_out", "leave_one_out", "temporal"]
@@ -296,6 +296,7 @@ def holdout(
     """
     method = _spell("holdout", locals())
     share("ratio", ratio)
+    yes_or_no("per_user", per_user)
     _check_choices(by, ties, min_history, cold_items)
     if by == "time" and not per_user:
         raise UsageError(
@@ -383,7 +384,9 @@ def temporal(
     "temporal(at=20, cold_users='keep', cold_items='keep'), cut at 20"
     """
     if at is not None and ratio is not None:
-        raise UsageError(f"either `at` or `ratio` tells the cut; found {at=} and {ratio=}")
+        raise UsageError(
+            f"either `at` or `ratio` tells the cut; found at={shown(at)} and ratio={shown(ratio)}"
+        )
     portion = share("ratio", 0.2 if ratio is None else ratio)
     choice("cold_users", cold_users, Cold)
     choice("cold_items", cold_items, Cold)
