@@ -11,9 +11,10 @@ NumPy and Polars. What is drawn for one user does not change when other users co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
+from html import escape
 from typing import Any, Literal
 
 import numpy as np
@@ -87,12 +88,33 @@ class Split:
     counts: dict[str, int]
 
     def __repr__(self) -> str:
-        lines = [f"Split by {self.method}", f"{'':8}{'interactions':>13}{'users':>9}{'items':>9}"]
-        for part in ("train", "test"):
-            sizes = [self.counts[f"{part}_{what}"] for what in ("interactions", "users", "items")]
-            lines.append("{:8}{:>13,}{:>9,}{:>9,}".format(part, *sizes))
-        lines += [f"{text}: {n:,}" for key, text in _REMARKS.items() if (n := self.counts.get(key))]
-        return "\n".join(lines)
+        table = ["{:8}{:>13}{:>9}{:>9}".format(*row) for row in self._sizes()]
+        remarks = [f"{text}: {n}" for text, n in self._remarks()]
+        return "\n".join([f"Split by {self.method}", *table, *remarks])
+
+    def _repr_html_(self) -> str:
+        def row(cells: Iterable[str], tag: str = "td") -> str:
+            return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+        head, *sizes = self._sizes()
+        remarks = "".join(map(row, self._remarks()))
+        return (
+            f"<p><strong>Split by {escape(self.method)}</strong></p>"
+            f"<table>{row(head, 'th')}{''.join(map(row, sizes))}</table>"
+            + f"<table>{remarks}</table>"
+            * bool(remarks)
+        )
+
+    def _sizes(self) -> list[tuple[str, ...]]:
+        what = ("interactions", "users", "items")
+        parts = ("train", "test")
+        return [
+            ("", *what),
+            *((part, *(f"{self.counts[f'{part}_{one}']:,}" for one in what)) for part in parts),
+        ]
+
+    def _remarks(self) -> list[tuple[str, ...]]:
+        return [(text, f"{n:,}") for key, text in _REMARKS.items() if (n := self.counts.get(key))]
 
 
 _REMARKS = {
