@@ -28,6 +28,7 @@ COLUMNS_HELP = (
     "Which column plays which role, where the names do not say it: user=member,item=sku. "
     "May be repeated."
 )
+SIDES_HELP = "Where the two files differ: rankings.user=member,truth.user=customer."
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,9 @@ def options_of(
                 text = parameter_text(function, parameter.name)
                 use = _Use(hints[parameter.name], parameter.default, text)
                 uses.setdefault(parameter.name, {})[method] = use
-    replaced = {"columns": COLUMNS_HELP, **(help_of or {})}
+    two_sided = all("truth" in inspect.signature(one).parameters for one in functions.values())
+    columns_help = f"{COLUMNS_HELP} {SIDES_HELP}" if two_sided else COLUMNS_HELP
+    replaced = {"columns": columns_help, **(help_of or {})}
     return [
         _option(name, by_method, len(functions), group, replaced.get(name))
         for name, by_method in uses.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -41,6 +42,8 @@ def _run(
     **choices: Any,
 ) -> None:
     named = _named(systems)
+    if report is not None and Path(report).suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"--report {report}: the report is a page: name a file .html")
     check_paths([output, report], [truth, *named.values(), segments])
     given = {name: value for name, value in choices.items() if value is not None}
     if "columns" in given:

@@ -15,6 +15,7 @@ from rankmeter._cli._options import by_side, options_of
 from rankmeter._cli._terminal import print_table, working
 from rankmeter._explain import explain
 from rankmeter._explanation import Explanation
+from rankmeter.errors import UsageError
 
 __all__ = ["command"]
 
@@ -31,7 +32,7 @@ RENDERINGS: dict[str, Callable[[Explanation], str]] = {
 def _run(
     rankings: str,
     truth: str,
-    metric: str,
+    metrics: tuple[str, ...],
     between: tuple[str, str] | None,
     target: str | None,
     form: str | None,
@@ -39,12 +40,14 @@ def _run(
     output: str | None,
     **choices: Any,
 ) -> None:
+    if len(metrics) > 1:
+        raise UsageError(f"one metric is explained at a time, not {' and '.join(metrics)}")
     check_paths([output], [rankings, truth])
     given = {name: value for name, value in choices.items() if value is not None}
     if "columns" in given:
         given["columns"] = by_side(given["columns"])
     with standard_input(rankings, truth) as (ranked, judged), working("explaining"):
-        found = explain(ranked, judged, metric, between=between or None, target=target, **given)
+        found = explain(ranked, judged, metrics[0], between=between or None, target=target, **given)
     form = form or ("json" if as_json else "table")
     if output is not None:
         with replacing(output) as file:
@@ -70,8 +73,9 @@ command = Command(
         click.Argument(["rankings"], type=click.Path()),
         click.Argument(["truth"], type=click.Path()),
         Option(
-            ["metric", "-m", "--metric"],
+            ["metrics", "-m", "--metric"],
             required=True,
+            multiple=True,  # to refuse a second one, of which Click would drop the first
             help="What to explain: one metric, such as ndcg@10.",
             shell_complete=_complete.metrics,
         ),

@@ -1,0 +1,97 @@
+"""``rankmeter compare`` and ``rankmeter explain``: what they write, and what they refuse."""
+
+from __future__ import annotations
+
+import pytest
+
+import rankmeter as rm
+from command_line import rankmeter, write_examples
+
+COMPARE = ("compare", "truth.csv", "old=old.csv", "new=new.csv", "-m", "rr")
+EXPLAIN = ("explain", "recs.csv", "truth.csv", "-m", "ap@3")
+
+
+@pytest.fixture(autouse=True)
+def workspace(tmp_path, monkeypatch):
+    write_examples(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def found():
+    return rm.compare({"old": "old.csv", "new": "new.csv"}, "truth.csv", "rr")
+
+
+def test_compare_writes_both_tables_and_the_sentences(found):
+    parts = [found.table().to_text(), found.difference_table().to_text(), *found.sentences()]
+    assert rankmeter(*COMPARE).out == "\n".join(parts) + "\n"
+
+
+@pytest.mark.parametrize(
+    "form, method", [("json", "to_json"), ("csv", "to_csv"), ("md", "to_markdown")]
+)
+def test_compare_writes_what_the_function_gives(found, form, method):
+    assert rankmeter(*COMPARE, "--format", form).out.rstrip() == getattr(found, method)().rstrip()
+
+
+@pytest.mark.parametrize("name", ["r.html", "r.HTM", "folder.txt/r.html"])
+def test_a_report_is_a_page(workspace, name):
+    (workspace / "folder.txt").mkdir()
+    assert rankmeter(*COMPARE, "--report", name).code == 0
+    assert (workspace / name).read_text("utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("name", ["r.txt", "report", "r.html.gz", "r.pdf", "-"])
+def test_a_report_under_another_ending_is_refused_before_any_work(workspace, name):
+    before = sorted(workspace.iterdir())
+    done = rankmeter(*COMPARE[:2], "gone=gone.csv", "--report", name)
+    assert (done.code, done.out) == (2, "")
+    assert f"--report {name}" in done.err
+    assert ".html" in done.err
+    assert sorted(workspace.iterdir()) == before
+
+
+def test_explain_refuses_a_second_metric_instead_of_dropping_the_first():
+    done = rankmeter(*EXPLAIN, "-m", "ndcg@3", "--between", "rankmeter", "lenskit")
+    assert (done.code, done.out) == (2, "")
+    assert "ap@3 and ndcg@3" in done.err
+
+
+def test_explain_needs_a_metric():
+    done = rankmeter(*EXPLAIN[:3], "--between", "rankmeter", "lenskit")
+    assert (done.code, done.out) == (2, "")
+    assert "--metric" in done.err
+
+
+def test_explain_writes_what_the_function_gives():
+    done = rankmeter(*EXPLAIN, "--between", "rankmeter", "lenskit", "--json")
+    found = rm.explain("recs.csv", "truth.csv", "ap@3", between=("rankmeter", "lenskit"))
+    assert done.out.rstrip() == found.to_json().rstrip()
+
+
+def test_explain_refuses_a_convention_that_the_two_make_void():
+    done = rankmeter(*EXPLAIN, "--between", "rankmeter", "lenskit", "--like", "recbole")
+    assert (done.code, done.out) == (2, "")
+    assert "like" in done.err
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare", "explain"])
+def test_help_says_how_columns_of_one_file_are_named(command):
+    assert "rankings.user=member" in " ".join(rankmeter(command, "--help").out.split())
+
+
+def test_columns_of_one_file_can_be_named(workspace):
+    text = (workspace / "old.csv").read_text()
+    (workspace / "old.csv").write_text(text.replace("user,", "member,", 1))
+    (workspace / "new.csv").write_text(text.replace("user,", "member,", 1))
+    done = rankmeter(*COMPARE, "--columns", "rankings.user=member", "--json")
+    assert done.code == 0
+    assert (
+        done.json["metrics"]["rr"]["old"]["mean"]
+        == rm.evaluate("recs.csv", "truth.csv", "rr")["rr"].mean
+    )
+
+
+def test_only_commands_with_two_files_speak_of_sides():
+    assert "rankings.user" not in " ".join(rankmeter("describe", "--help").out.split())
