@@ -631,7 +631,7 @@ OPTIONS = {holdout: ("ratio", "per_user", "by", "seed", "min_history"), temporal
     "method, option", [(m, one) for m, names in OPTIONS.items() for one in names]
 )
 def test_a_message_shows_a_series_on_one_short_line(method, option):
-    with pytest.raises(UsageError, match=r"found shape: .*…") as caught:
+    with pytest.raises(UsageError, match="found shape: ") as caught:
         method(LOG, **{option: pl.Series(range(50))})
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 200
