@@ -16,6 +16,7 @@ from rankmeter._ingest import _files, is_records, read_interactions, read_rankin
 from rankmeter.errors import (
     ColumnError,
     DataError,
+    DuplicateError,
     FileFormatError,
     InvalidValueError,
     RankmeterError,
@@ -441,7 +442,53 @@ def test_a_folder_without_parquet_files_says_so(tmp_path):
 def test_parquet_files_of_different_columns_do_not_mix(tmp_path):
     pl.DataFrame({"user": [1], "item": [1]}).write_parquet(tmp_path / "a.parquet")
     pl.DataFrame({"user": [1], "thing": [1]}).write_parquet(tmp_path / "b.parquet")
-    assert "different columns" in str(text_of(read_rankings, tmp_path))
+    error = str(text_of(read_rankings, tmp_path))
+
+    assert "column 'item' is of type Int64 in a.parquet and missing in b.parquet" in error
+
+
+def test_parquet_files_of_different_types_say_which(tmp_path):
+    for name, items in {"a": [1], "b": [1], "c": ["x"]}.items():
+        pl.DataFrame({"user": [1], "item": items}).write_parquet(tmp_path / f"{name}.parquet")
+    error = str(text_of(read_rankings, tmp_path))
+
+    assert "column 'item' is of type Int64 in a.parquet and of type String in c.parquet" in error
+    assert "truncated" not in error
+
+
+def test_an_empty_path_is_not_the_current_folder(tmp_path, monkeypatch):
+    pl.DataFrame({"user": [1], "item": [1]}).write_parquet(tmp_path / "a.parquet")
+    monkeypatch.chdir(tmp_path)
+
+    assert "path is empty" in str(text_of(read_rankings, ""))
+    assert read_rankings(".").frame.rows() == [(1, 1)]
+
+
+def test_two_lines_of_lists_of_one_user_are_not_joined(tmp_path):
+    text = '{"user": "a", "items": [1]}\n{"user": "b", "items": [1]}\n{"user": "a", "items": [2]}'
+    path = write(tmp_path, "lists.jsonl", text)
+
+    for read in (read_rankings, read_truth):
+        with pytest.raises(DuplicateError, match=r"User 'a' of .* number 1 and number 3"):
+            read(path)
+    assert read_interactions(path).rows() == [("a", 1), ("b", 1), ("a", 2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("rows.jsonl", '{"user": "a", "item": "x"}\n{"user": "b", "item": "y\\ud800"}'),
+        ("lists.json", '{"a": ["x", "y\\uD800"]}'),
+    ],
+)
+def test_half_a_surrogate_pair_in_json_is_no_character(tmp_path, name, text):
+    with pytest.raises(InvalidValueError, match=r"item id 'y\\ud800' of .* in row 2"):
+        read_rankings(write(tmp_path, name, text))
+
+
+def test_a_whole_surrogate_pair_in_json_is_one_character(tmp_path):
+    path = write(tmp_path, "rows.jsonl", json.dumps({"user": "a", "item": "\U0001f600"}))
+    assert read_rankings(path).frame.rows() == [("a", "\U0001f600")]
 
 
 def test_a_file_that_may_not_be_read_says_so(tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from rankmeter._ingest import is_records, read_interactions, read_rankings, read_truth
 from rankmeter._ingest._forms import FORMS
-from rankmeter.errors import DataError
+from rankmeter.errors import DataError, DuplicateError
 
 USERS = [0, 0, 0, 1, 1]
 ITEMS = [3, 1, 2, 2, 0]
@@ -358,7 +358,6 @@ def test_records_are_recognised_in_memory_and_in_files(tmp_path):
         {},
         {"u": ["a"]},
         [["a"]],
-        [{"predict_list": []}],
         FRAME,
         "no such file",
         "tests",
@@ -382,7 +381,45 @@ def test_files_of_other_things_are_no_records(tmp_path):
     assert not is_records(tmp_path / "e.json.gz")
 
 
-def test_a_record_without_its_part_is_named():
+def test_the_users_of_records_are_those_that_they_name():
+    data = [
+        {"user_id": "v", "predict_list": ["A"], "ground_truth": {"B": 2}},
+        {"user_id": "u", "predict_list": ["B"], "ground_truth": []},
+    ]
+
+    assert read_rankings(data).frame.rows() == [("v", "A"), ("u", "B")]
+    assert read_truth(data).frame.rows() == [("v", "B", 2.0)]
+    assert read_truth(data).empty_users.to_list() == ["u"]
+    assert read_rankings(data[0]).frame.rows() == [("v", "A")]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_all_records_name_their_user_or_none_does(first):
+    data = [{**RECORDS[0], "user": "u"}, RECORDS[1]]
+    with pytest.raises(DataError, match=f"Record {2 - first} of list has no user"):
+        read_rankings(data[first:] + data[:first])
+    with pytest.raises(DataError, match="Record 1 of list has 2 users, 'user', 'uid'"):
+        read_rankings([{**data[0], "uid": "u"}])
+
+
+def test_two_records_of_one_user_are_an_error():
+    data = [{**record, "user": "u"} for record in RECORDS]
+    for read in (read_rankings, read_truth):
+        with pytest.raises(DuplicateError, match=r"User 'u' of list .* number 1 and number 2"):
+            read(data)
+
+
+def test_two_lists_of_one_user_are_an_error():
+    data = pd.Series([["a"], ["b"], ["c"]], index=["u", "v", "u"])
+    with pytest.raises(DuplicateError, match=r"User 'u' of pandas Series .* number 1 and number 3"):
+        read_rankings(data)
+
+
+@pytest.mark.parametrize("data", [[{"predict_list": ["A"]}], {"predict_list": ["A"]}])
+def test_a_record_without_its_part_is_named(data):
+    assert is_records(data)
+    with pytest.raises(DataError, match=r"Record 1 .* no 'ground_truth'"):
+        read_truth(data)
     with pytest.raises(DataError, match=r"Record 2 .* no 'predict_list'"):
         read_rankings([RECORDS[0], {"ground_truth": {}}])
 

@@ -362,3 +362,41 @@ def test_interactions_refuse_missing_ids_and_keep_missing_ratings():
 def test_empty_interactions_are_an_error():
     with pytest.raises(DataError, match="no rows"):
         read_interactions(pl.DataFrame({"user": [], "item": []}))
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({"u": [("x", 0.5), ("y", 0.7)]}, ["tuple ('x', 0.5)", "{item: number}"]),
+        ([[["x", 0.5]]], ["list ['x', 0.5]", "{item: number}"]),
+        ({"u": [{"item": "x", "score": 0.5}]}, ["dict {'item'", "{item: number}"]),
+        ({("h", "r"): ["x"]}, ["tuple ('h', 'r')", "such as 'h|r'"]),
+        ({("h", 7): ["x"]}, ["such as 'h|7'"]),
+    ],
+)
+def test_containers_in_the_place_of_ids_bring_the_form_to_write(data, words):
+    with pytest.raises(IdTypeError) as caught:
+        read_rankings(data)
+    for word in words:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"u": ["x", "y\ud800"]},
+        [["x", "y\ud800"]],
+        np.array([["x", "y\ud800"]]),
+        pd.DataFrame({"user": ["u", "u"], "item": pd.Series(["x", "y\ud800"], dtype=object)}),
+    ],
+)
+def test_half_a_surrogate_pair_is_no_character(data):
+    with pytest.raises(InvalidValueError, match=r"item id 'y\\ud800' of .* in row 2"):
+        read_rankings(data)
+
+
+def test_messages_about_missing_ids_are_grammatical():
+    with pytest.raises(InvalidValueError, match="Every row needs an item"):
+        read_rankings({"u": [None]})
+    with pytest.raises(InvalidValueError, match="Every row needs a user"):
+        read_rankings({None: ["x"]})

@@ -46,6 +46,10 @@ BOM = b"\xef\xbb\xbf"
 
 def from_path(data: str | PathLike[str], side: Side) -> Columns:
     """A file or a folder of Parquet files; the extension says the format, else the content."""
+    if not os.fspath(data):
+        raise FileFormatError(
+            "The path is empty. Name a file, or a folder of Parquet files; '.' is this folder."
+        )
     path = _path(data)
     if "://" in str(data):
         raise FileFormatError(
@@ -71,7 +75,7 @@ def from_path(data: str | PathLike[str], side: Side) -> Columns:
 
 
 def holds_records(data: str | PathLike[str]) -> bool:
-    """Whether a JSON or JSON Lines file starts with a record of rankings and truth."""
+    """Whether a JSON or JSON Lines file starts with a record of rankings and truth, or of one."""
     path = _path(data)
     try:
         if not path.is_file() or _start(path)[:1] not in (b"{", b"["):
@@ -139,9 +143,28 @@ def _parquet(files: list[Path], path: Path) -> Columns:
         try:
             return found.fetch(names)
         except (pl.exceptions.PolarsError, OSError) as error:
-            raise _bad_parquet(path, error) from error
+            raise _unlike(files, path) or _bad_parquet(path, error) from error
 
     return Columns(found.names, fetch, str(path))
+
+
+def _unlike(files: list[Path], path: Path) -> FileFormatError | None:
+    """The first part of a folder whose columns are not those of the first part."""
+    try:
+        schemas = [pl.scan_parquet(file, glob=False).collect_schema() for file in files]
+    except (pl.exceptions.PolarsError, OSError):
+        return None
+    for file, schema in zip(files, schemas, strict=True):
+        for name in [*schemas[0], *schema]:
+            kinds = [str(one[name]) if name in one else None for one in (schemas[0], schema)]
+            if kinds[0] != kinds[1]:
+                told = [f"of type {kind}" if kind else "missing" for kind in kinds]
+                return FileFormatError(
+                    f"The files of {path} differ: the column {name!r} is {told[0]} in "
+                    f"{files[0].name} and {told[1]} in {file.name}. Write all of them with the "
+                    f"same columns."
+                )
+    return None
 
 
 def _bad_parquet(path: Path, error: Exception) -> FileFormatError:

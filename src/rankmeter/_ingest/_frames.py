@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -139,6 +140,9 @@ def numpy_column(values: Any) -> Column:
         return pl.Series(values.astype(np.float64))
     if values.dtype.kind in "mM" and np.datetime_data(values.dtype)[0] not in ("ms", "us", "ns"):
         return pl.Series(values.astype(f"{values.dtype.kind}8[us]"))
-    if values.dtype.kind in "biufmMU":
+    if values.dtype.kind in "biufmM":
         return pl.Series(values)
+    if values.dtype.kind == "U":
+        with suppress(UnicodeEncodeError):  # what is no text is named where ids are checked
+            return pl.Series(values)
     return values.tolist()  # type: ignore[no-any-return]

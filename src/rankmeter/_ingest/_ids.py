@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numbers
+import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeVar
 from uuid import UUID
@@ -17,13 +18,14 @@ from rankmeter._ingest._messages import rows, short
 from rankmeter._ingest._table import whole_numbers
 from rankmeter.errors import IdTypeError, InvalidValueError
 
-__all__ = ["converted", "ids", "kinds"]
+__all__ = ["converted", "ids", "is_null", "kinds"]
 
 _T = TypeVar("_T")
 
 # The largest whole number up to which a float type skips none; Float16 exists since Polars 2.
 _EXACT: dict[pl.DataType, int] = {pl.Float64(): 2**53, pl.Float32(): 2**24}
 _EXACT_FLOAT16 = 2**11
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def ids(
@@ -60,9 +62,10 @@ def ids(
     if series.dtype.is_float() and series.is_nan().any():
         series = series.fill_nan(None)
     if nulls := series.null_count():
+        one = "an item" if role == "item" else "a user"
         raise InvalidValueError(
             f"{nulls} of {len(series)} {role} ids of {source} are missing (null, None or NaN), "
-            f"first at {rows(series.is_null().arg_true())}. Every row needs a {role}: fill or drop "
+            f"first at {rows(series.is_null().arg_true())}. Every row needs {one}: fill or drop "
             f"these rows."
         )
     return _canonical(series, role, source, counts, untyped=untyped).alias(role)
@@ -190,7 +193,7 @@ def _from_python(values: list[Any], role: str, source: str) -> pl.Series:
     if present == {"integer"}:
         return _python_integers(converted(values, found, int), role, source)
     if present in ({"string"}, {"UUID"}):
-        return pl.Series(converted(values, found, str), dtype=pl.String)
+        return _python_strings(converted(values, found, str), role, source)
     if present in ({"float"}, {"integer", "float"}):
         return pl.Series(converted(values, found, float), dtype=pl.Float64)
     if not present:
@@ -207,6 +210,17 @@ def _python_integers(integers: list[int | None], role: str, source: str) -> pl.S
     raise _too_wide(role, source, max(integers, key=lambda value: abs(value or 0)))
 
 
+def _python_strings(strings: list[str | None], role: str, source: str) -> pl.Series:
+    try:
+        return pl.Series(strings, dtype=pl.String)
+    except UnicodeEncodeError as error:
+        at = next(at for at, text in enumerate(strings) if text and _LONE_SURROGATE.search(text))
+        raise InvalidValueError(
+            f"The {role} id {short(strings[at])} of {source} in row {at + 1} holds half of a "
+            f"surrogate pair, which is no character: it was cut or decoded wrongly. Correct the id."
+        ) from error
+
+
 def _refused(values: list[object], present: set[str], role: str, source: str) -> IdTypeError:
     examples = []
     for kind in sorted(present):
@@ -219,5 +233,14 @@ def _refused(values: list[object], present: set[str], role: str, source: str) ->
         )
     return IdTypeError(
         f"The {role} ids of {source} are of type {examples[0]}; ids are integers or strings. "
-        f"Convert them to strings."
+        f"{_remedy(next(value for value in values if not is_null(value)), role)}"
     )
+
+
+def _remedy(value: object, role: str) -> str:
+    """What to do with an id that is a container."""
+    if role == "item" and isinstance(value, Sequence | Mapping):
+        return "If these are items with their scores or gains, pass {item: number} for each user."
+    if isinstance(value, tuple):
+        return f"Join the parts to one string, such as {'|'.join(map(str, value))!r}."
+    return "Convert them to strings."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from io import BytesIO
@@ -49,6 +50,9 @@ def read_json_lines(file: Text, side: Side) -> Columns:
     return replace(found, textual=True)
 
 
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
 class _Twice(Exception):  # noqa: N818
     """A key that stands twice in one object."""
 
@@ -90,8 +94,11 @@ def _flat_rows(file: Text) -> Columns | None:
     """The quick way for rows of plain values, or None where it could change a value.
 
     Polars reads the integer 7 in a column with strings as ``"7"``. So a column of strings that
-    look like something else is left to the slow and exact way.
+    look like something else is left to the slow and exact way. So are escaped surrogates, because
+    it reads half a pair as the character 0.
     """
+    if _SURROGATE.search(file.text):
+        return None
     first = file.text[:65536].lstrip().partition("\n")[0]
     try:
         row = json.loads(first)

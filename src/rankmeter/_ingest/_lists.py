@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 
 from rankmeter._ingest._columns import Column, Columns, Side
+from rankmeter._ingest._ids import is_null
 from rankmeter._ingest._messages import short
-from rankmeter.errors import DataError
+from rankmeter.errors import DataError, DuplicateError
 
 __all__ = ["Pairs", "flatten"]
 
@@ -44,6 +45,8 @@ def flatten(users: Sequence[Any], values: Sequence[Any], side: Side, source: str
     ------
     DataError
         If there are no users, or a value is no list of items.
+    DuplicateError
+        If a user stands twice; but interactions of one user may come in several lists.
 
     Examples
     --------
@@ -52,6 +55,8 @@ def flatten(users: Sequence[Any], values: Sequence[Any], side: Side, source: str
     """
     if len(users) == 0:
         raise DataError(f"{source} is empty: there is nothing to evaluate.")
+    if side != "interactions" and not isinstance(users, range):
+        _refuse_twice(users, source)
     pairs = [_pairs(user, value, side, source) for user, value in zip(users, values, strict=True)]
     lengths = [len(items) for items, _ in pairs]
     columns: dict[str, Column] = {
@@ -71,6 +76,22 @@ def flatten(users: Sequence[Any], values: Sequence[Any], side: Side, source: str
         roles={name: name for name in columns},
         empty_users=[user for user, n in zip(users, lengths, strict=True) if n == 0],
     )
+
+
+def _refuse_twice(users: Sequence[Any], source: str) -> None:
+    """Two lists of one user have no order among each other."""
+    try:
+        if len(set(users)) == len(users):
+            return
+    except TypeError:
+        return  # what cannot be an id is refused as such later
+    first: dict[Any, int] = {}
+    for number, user in enumerate(users, start=1):
+        if not is_null(user) and (before := first.setdefault(user, number)) != number:
+            raise DuplicateError(
+                f"User {short(user)} of {source} has two lists, number {before} and number "
+                f"{number}. Which comes first is not known: merge them, or leave one out."
+            )
 
 
 def _implied(n: int, side: Side) -> Iterable[float]:

@@ -192,7 +192,8 @@ def is_records(data: object) -> bool:
     -------
     bool
         True for ``[{"predict_list": [...], "ground_truth": {...}}, ...]`` and for a JSON or JSON
-        Lines file of such records.
+        Lines file of such records. The first record may lack one of the two: reading that side
+        says so.
 
     Examples
     --------

@@ -51,9 +51,8 @@ def is_record(value: object) -> bool:
 
 
 def starts_with_record(data: object) -> bool:
-    """Whether a list, or a single mapping, holds rankings and truth together."""
-    first = data[0] if isinstance(data, list | tuple) and data else data
-    return isinstance(first, Mapping) and all(key in first for key in RECORD_KEYS.values())
+    """Whether a list starts with a record, or a single mapping is one."""
+    return is_record(data[0] if isinstance(data, list | tuple) and data else data)
 
 
 def from_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
@@ -88,7 +87,12 @@ def from_list_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
 
 
 def from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
-    """The part of each record that the side asks for; the user is the record's number."""
+    """The part of each record that the side asks for.
+
+    Notes
+    -----
+    The user is what the record says, or the number of the record if no record says it.
+    """
     key = RECORD_KEYS[side]
     for number, record in enumerate(records, start=1):
         if not isinstance(record, Mapping) or key not in record:
@@ -96,7 +100,22 @@ def from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
                 f"Record {number} of {source} has no {key!r}: {short(record)}. Expected "
                 f"{{'predict_list': [...], 'ground_truth': {{...}}}}."
             )
-    return flatten(range(len(records)), [record[key] for record in records], side, source)
+    users = _users_of_records(records, source)
+    return flatten(users, [record[key] for record in records], side, source)
+
+
+def _users_of_records(records: Sequence[Any], source: str) -> Sequence[Any]:
+    keys = [named("user", list(record)) for record in records]
+    if not any(keys):
+        return range(len(records))
+    for number, (record, key) in enumerate(zip(records, keys, strict=True), start=1):
+        if len(key) != 1:
+            what = f"has {len(key)} users, {some(key)}" if key else "has no user"
+            raise DataError(
+                f"Record {number} of {source} {what}: {short(record)}, while other records name "
+                f"theirs. Name one user in each record, or in none."
+            )
+    return [record[key] for record, (key,) in zip(records, keys, strict=True)]
 
 
 def _only_mappings(rows: Sequence[Any], source: str) -> None:
