@@ -15,7 +15,7 @@ from scipy import sparse
 
 from rankmeter._ingest import is_records, read_interactions, read_rankings, read_truth
 from rankmeter._ingest._forms import FORMS
-from rankmeter.errors import DataError, DuplicateError
+from rankmeter.errors import ColumnError, DataError, DuplicateError
 
 USERS = [0, 0, 0, 1, 1]
 ITEMS = [3, 1, 2, 2, 0]
@@ -413,6 +413,19 @@ def test_two_lists_of_one_user_are_an_error():
     data = pd.Series([["a"], ["b"], ["c"]], index=["u", "v", "u"])
     with pytest.raises(DuplicateError, match=r"User 'u' of pandas Series .* number 1 and number 3"):
         read_rankings(data)
+
+
+@pytest.mark.parametrize(("read", "wanted"), [(read_rankings, "'scores'"), (read_truth, "'gains'")])
+@pytest.mark.parametrize("values", [[0.5, 0.7], [1, 0], [True, False]])
+def test_lists_of_numbers_of_an_unknown_name_are_never_passed_over(read, wanted, values):
+    with pytest.raises(ColumnError, match=f"Row 1 of list .* in 'points', .*{wanted}"):
+        read([{"user": "u", "items": ["a", "b"], "points": values}])
+
+
+def test_lists_that_are_no_number_for_each_item_are_not_looked_at():
+    row = {"user": "u", "items": ["a", "b"], "timestamps": [1, 2], "tags": ["x", "y"], "age": [7]}
+    for read in (read_rankings, read_truth):
+        assert read([row]).frame["item"].to_list() == ["a", "b"]
 
 
 @pytest.mark.parametrize("data", [[{"predict_list": ["A"]}], {"predict_list": ["A"]}])

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rankmeter._ingest._columns import Column, Columns, Side, named, plain
+from rankmeter._ingest._columns import SYNONYMS, Column, Columns, Side, named, plain
+from rankmeter._ingest._ids import kinds
 from rankmeter._ingest._lists import Pairs, flatten
 from rankmeter._ingest._messages import short, some
-from rankmeter.errors import DataError
+from rankmeter.errors import ColumnError, DataError
 
 __all__ = [
     "from_list_rows",
@@ -81,6 +82,8 @@ def from_list_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
                 f"Expected {{'user': ..., 'items': [...]}}, with at most one list of "
                 f"{some(sorted(VALUE_KEYS[side]))} beside the items."
             )
+        if not numbers and side != "interactions":
+            _refuse_unused_numbers(row, items[0], number, side, source)
         users += user
         values.append(_paired(items[0], numbers[0], number, source) if numbers else items[0])
     return flatten(users, values, side, source)
@@ -125,6 +128,28 @@ def _only_mappings(rows: Sequence[Any], source: str) -> None:
                 f"Row {number} of {source} is {short(row)}, where the rows before it name their "
                 f"columns: {short(rows[0])}. Give all rows the same form."
             )
+
+
+def _refuse_unused_numbers(
+    row: Mapping[Any, Any], items: object, number: int, side: Side, source: str
+) -> None:
+    """A number for each item, under a name that says nothing, may be the scores or the gains."""
+    unused = [
+        name
+        for name, value in row.items()
+        if value is not items
+        and plain(name).removesuffix("s") not in SYNONYMS["time"]
+        and isinstance(value, list)
+        and isinstance(items, list)
+        and len(value) == len(items) > 0
+        and kinds(value) <= {"integer", "float", "boolean"}
+    ]
+    if unused:
+        wanted = some(sorted(VALUE_KEYS[side]))
+        raise ColumnError(
+            f"Row {number} of {source} has a number for each item in {some(unused)}, which is "
+            f"none of the names that {side} may have for them: {wanted}. Rename it, or drop it."
+        )
 
 
 def _paired(items: Any, numbers: Any, number: int, source: str) -> Pairs:
