@@ -33,12 +33,12 @@ def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) 
     from rich.console import Console
     from rich.text import Text
 
-    from rankmeter._report.table import one_line, shortened
+    from rankmeter._report.table import one_line
 
     console = Console(highlight=False)
     if title:
         console.print(Text(title, style="italic"))
-    cells = [[*map(shortened, row)] for row in (table.columns, *table.rows)]
+    cells = table.tame_cells()
     lead, blocks = _blocks(cells, console.width, optional)
     for number, block in enumerate(blocks):
         if number:

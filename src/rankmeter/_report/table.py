@@ -16,10 +16,10 @@ from rankmeter.errors import MissingDependencyError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Table", "number", "one_line", "shortened", "to_frame"]
+__all__ = ["Table", "number", "one_line", "to_frame"]
 
-LONGEST = 60
-"""Characters of a cell of text; a longer one, such as an endless name, is shortened."""
+LONGEST = 100
+"""Characters of a name in a table of text; a longer one is shortened."""
 # Newlines and the like, what steers a terminal, and what turns the direction of the text behind it.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
@@ -52,13 +52,10 @@ def one_line(text: str) -> str:
     return _CONTROL.sub(" ", text)
 
 
-def shortened(text: str, longest: int = LONGEST) -> str:
-    """Text on one line, without its middle where it is too long: both ends tell names apart."""
-    text = one_line(text)
-    if len(text) <= longest:
-        return text
-    head = longest // 2
-    return f"{text[:head]}…{text[head + 1 - longest :]}"
+def _shortened(text: str) -> str:
+    """Text without its middle where it is too long: both ends tell names apart."""
+    head = LONGEST // 2
+    return text if len(text) <= LONGEST else f"{text[:head]}…{text[head + 1 - LONGEST :]}"
 
 
 @dataclass(frozen=True)
@@ -80,10 +77,9 @@ class Table:
     def to_text(self) -> str:
         """Render for a terminal or a log: aligned columns, a rule, notes.
 
-        A line of the table is one line of text: control characters are spaces, and cells of more
-        than 60 characters have an … in the middle.
+        A line of the table is one line of text, as `tame_cells` says.
         """
-        grid = [[*map(shortened, row)] for row in (self.columns, *self.rows)]
+        grid = self.tame_cells()
         widths = [max(len(row[i]) for row in grid) for i in range(len(self.columns))]
 
         def line(row: Sequence[str]) -> str:
@@ -96,6 +92,15 @@ class Table:
         rule = "─" * (sum(widths) + 2 * (len(widths) - 1))
         notes = [one_line(" · ".join(self.notes))] if self.notes else []
         return "\n".join([line(grid[0]), rule, *map(line, grid[1:]), *notes])
+
+    def tame_cells(self) -> list[list[str]]:
+        """The columns and the rows as tables of text show them, whatever the names are.
+
+        Control characters are spaces; names of more than 100 characters, in the first column or
+        above the others, have an … in their middle. Values are whole.
+        """
+        titles, *rows = ([*map(one_line, row)] for row in (self.columns, *self.rows))
+        return [[*map(_shortened, titles)], *([_shortened(row[0]), *row[1:]] for row in rows)]
 
     def to_markdown(self) -> str:
         """Render as a pipe table, without control characters, with the notes as a line below."""
