@@ -138,7 +138,7 @@ class TestTarget:
         ({}, "one of them"),
         ({"between": ("lenskit", "ranx"), "target": 0.1}, "one of them"),
         ({"between": "lenskit"}, "two conventions"),
-        ({"between": ("lenskit", "ranx"), "like": "spark"}, "leave out like"),
+        ({"between": ("lenskit", "ranx"), "like": "spark"}, "leave out `like`"),
         ({"target": "abc"}, "must be a number"),
         ({"target": math.inf}, "finite"),
         ({"target": 0.1, "colour": "red"}, "no choice is called 'colour'"),

@@ -129,7 +129,7 @@ def explain(
         return plan.metrics[0]
 
     if between is not None and like is not None:
-        raise UsageError("between names both conventions: leave out like")
+        raise UsageError("`between` names both conventions: leave out `like`")
     if between is not None and (isinstance(between, str) or len(between) != 2):
         raise UsageError(f"between takes two conventions, got {between!r}")
     bench = _Bench(*read_both(rankings, truth, columns=columns))
