@@ -84,10 +84,10 @@ def _audience(known: pl.Series, users: Any) -> pl.Series:
             "users= must be a sequence of ids, such as the column of a frame; found "
             f"{type(users).__name__} {shown(users)}"
         )
-    listed = users.tolist() if hasattr(users, "tolist") else users
-    asked = ids(
-        listed if isinstance(users, pl.Series) else list(listed), "user", "users=", Counter()
-    )
+    listed: Any = users.tolist() if hasattr(users, "tolist") else users
+    if not isinstance(listed, pl.Series):
+        listed = list(listed)
+    asked = ids(listed, "user", "users=", Counter())
     fitting = asked
     if asked.dtype != known.dtype and pl.String not in (asked.dtype, known.dtype):
         fitting = asked.cast(known.dtype, strict=False)

@@ -11,7 +11,7 @@ from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import standard_input
 from rankmeter._cli._terminal import print_table
 from rankmeter._report.page import read_page
-from rankmeter._report.table import Table
+from rankmeter._report.table import Table, one_line
 
 __all__ = ["command"]
 
@@ -25,7 +25,7 @@ def _run(read: str, as_json: bool) -> None:
         return
     print_table(_means(result))
     click.echo()
-    click.echo("\n".join(one["sentence"] for one in result["differences"]))
+    click.echo("\n".join(one_line(one["sentence"]) for one in result["differences"]))
 
 
 def _means(result: dict[str, Any]) -> Table:
