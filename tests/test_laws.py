@@ -25,7 +25,7 @@ tie_rules = st.sampled_from(
     ["item", "item-descending", "input", "expected", "optimistic", "pessimistic"]
 )
 cutoffs = st.sampled_from([None, 1, 2, 3, 5, 20])
-REQUIRED = {"n_items": 8, "max_gain": 3.0}
+REQUIRED = {"n_items": 60, "max_gain": 3.0}
 
 
 def wanted(k=None, names=None):
