@@ -32,7 +32,8 @@ def test_the_list_of_metrics_has_the_facts_of_each():
     for name, spec in METRICS.items():
         better = "higher" if spec.increasing else "lower"
         high = "∞" if math.isinf(spec.high) else f"{spec.high:g}"
-        assert f"{name} {spec.title}; {spec.low:g} to {high}, {better} is better" in page
+        low = "−∞" if math.isinf(spec.low) else f"{spec.low:g}"
+        assert f"{name} {spec.title}; {low} to {high}, {better} is better" in page
         for synonym in spec.synonyms:
             assert synonym in page
 

@@ -37,8 +37,9 @@ def _listing() -> str:
 def _facts(spec: Spec, *first: str) -> str:
     also = [f"also {', '.join(spec.synonyms)}"] if spec.synonyms else []
     better = "higher" if spec.increasing else "lower"
+    low = "−∞" if math.isinf(spec.low) else f"{spec.low:g}"
     high = "∞" if math.isinf(spec.high) else f"{spec.high:g}"
-    return "; ".join([*first, f"{spec.low:g} to {high}, {better} is better", *also])
+    return "; ".join([*first, f"{low} to {high}, {better} is better", *also])
 
 
 def _explanation(spec: Spec) -> str:
