@@ -135,7 +135,9 @@ def align(
         truth = prepare(truth, universe(truth, rankings), choices)
     judged, codes, counts = truth.frame, truth.codes, dict(truth.counts)
     frame = unique_items(rankings, choices, counts)
-    in_rankings = codes.mark(rankings.frame["user"], rankings.empty_users)
+    user = codes.of(rankings.frame["user"])
+    in_rankings = codes.mark(rankings.empty_users)
+    in_rankings[user] = True
     if no_overlap == "error":
         _check_users(rankings, truth.table, bool((truth.in_truth & in_rankings).any()))
     if choices.pool == "judged":
@@ -143,7 +145,9 @@ def align(
         frame = frame.join(known, on=["user", "item"], how="semi")
     if choices.scope == "appended":
         frame = _append(frame, judged, rankings.order)
-    ranked = group(frame, codes.of(frame["user"]), codes.n, rankings.order, choices)
+    if frame is not rankings.frame:
+        user = codes.of(frame["user"])
+    ranked = group(frame, user, codes.n, rankings.order, choices)
     n_ranked = np.diff(ranked.offsets)
     pairs = common(frame, judged)
     if choices.duplicates == "first":
