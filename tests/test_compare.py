@@ -323,6 +323,7 @@ class TestClusters:
         assert doubled["cg"].interval == pytest.approx(once["cg"].interval)
         assert doubled["cg"].n == 12
         assert "6 clusters" in repr(doubled)
+        assert doubled.to_dict()["users"]["clusters"] == 6
         alone = rm.evaluate(SYSTEMS["a"], self.halves, "cg", interval="bca")["cg"]
         assert alone.high - alone.low < doubled["cg"].high - doubled["cg"].low
 
@@ -374,6 +375,21 @@ class TestCurves:
         limit = rows[k]["mean"] - rows[k]["se"]
         assert rows[good]["mean"] >= limit
         assert all(rows[n]["mean"] < limit for n in range(1, good))
+
+    @pytest.mark.parametrize(
+        "how",
+        [{"interval": "bca"}, {"interval": "percentile"}, {"clusters": TestClusters.clusters}],
+    )
+    def test_the_bands_are_made_as_intervals_are(self, how):
+        ranked = SYSTEMS["a"]
+        alone = rm.evaluate(ranked, TestClusters.halves, "cg@1,2", **how)
+        curve = rm.curve(ranked, TestClusters.halves, "cg", 2, **how)
+        both = rm.compare({"a": ranked, "b": ranked}, TestClusters.halves, "cg@2", **how)
+        for frame in (curve.frame, both.curve("cg@2", 2).frame.head(2)):
+            assert frame["low"].to_list() == [e.low for e in alone.values()]
+            assert frame["high"].to_list() == [e.high for e in alone.values()]
+        plain = rm.curve(ranked, TestClusters.halves, "cg", 2)
+        assert plain.frame["low"].to_list() != curve.frame["low"].to_list()
 
     def test_of_every_system(self):
         found = rm.compare(SYSTEMS, TRUTH, "cg@5").curve("cg@5", 4)

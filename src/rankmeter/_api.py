@@ -356,6 +356,8 @@ def curve(
     columns: Mapping[str, Any] | None = None,
     n_items: int | None = None,
     confidence: float = 0.95,
+    interval: Literal["t", "bca", "percentile"] | None = None,
+    clusters: object = None,
     **choices: Any,
 ) -> Curve:
     """Measure one metric at every cutoff from 1 to `max_k`, to choose how many items to show.
@@ -368,7 +370,7 @@ def curve(
         Its cutoff, if it has one, does not matter.
     max_k : int
         The largest cutoff.
-    like, bugs, columns, n_items, confidence, **choices
+    like, bugs, columns, n_items, confidence, interval, clusters, **choices
         As in `evaluate`.
 
     Returns
@@ -392,7 +394,7 @@ def curve(
     plan = resolve(
         metric,
         like=like,
-        overrides=choices,
+        overrides={**choices, "interval": _interval(interval, clusters)},
         n_items=n_items,
         confidence=confidence,
         bugs=bugs,
@@ -402,7 +404,8 @@ def curve(
     entry = plan.metrics[0]
     ranked, judged = read_both(rankings, truth, columns=columns, bad_scores=plan.bad_scores)
     aligned = align(ranked, judged, entry.alignment, no_overlap=plan.no_overlap)
-    return curve_of(entry, {"rankings": aligned}, max_k, confidence)
+    drawn = clusters_of(clusters, aligned.users)
+    return curve_of(plan, entry, {"rankings": aligned}, max_k, drawn)
 
 
 def read_both(

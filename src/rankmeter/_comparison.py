@@ -214,10 +214,11 @@ class Comparison:
         entry = self.plan[metric]
         largest = max([e.metric.k or 0 for e in self.plan.metrics] + [20])
         return curve_of(
+            self.plan,
             entry,
             {name: self.aligned[name][entry.alignment] for name in self.systems},
             max_k or largest,
-            self.confidence,
+            self.summaries[self.systems[0]].clusters,
         )
 
     def sentences(self) -> tuple[str, ...]:

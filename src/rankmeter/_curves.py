@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from rankmeter._align import Aligned
+from rankmeter._hits import IntArray
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._scores import score
 from rankmeter._summary import summarise
@@ -64,18 +65,25 @@ class Curve:
 
 
 def curve_of(
-    entry: MetricPlan, aligned: Mapping[str, Aligned], max_k: int, confidence: float
+    plan: Plan,
+    entry: MetricPlan,
+    aligned: Mapping[str, Aligned],
+    max_k: int,
+    clusters: IntArray | None = None,
 ) -> Curve:
     """Compute a curve from hits that have been found: no ranking is read again.
 
     Parameters
     ----------
+    plan : Plan
+        How intervals are made, and at which level.
     entry : MetricPlan
         The metric with its choices; its cutoff is replaced.
     aligned : mapping of str to Aligned
         The hits by system.
     max_k : int
-    confidence : float
+    clusters : int64 array of shape (n_users,), optional
+        The cluster of each user.
 
     Raises
     ------
@@ -87,10 +95,10 @@ def curve_of(
     if max_k < 1:
         raise UsageError(f"max_k must be a whole number from 1 up, got {max_k}")
     entries = [replace(entry, label=str(k), metric=entry.metric @ k) for k in range(1, max_k + 1)]
-    plan = Plan("", tuple(entries), confidence=confidence)
+    plan = replace(plan, metrics=tuple(entries))
     rows = []
     for name, hits in aligned.items():
-        summary = summarise(plan, score(plan, {entry.alignment: hits}.__getitem__), {})
+        summary = summarise(plan, score(plan, {entry.alignment: hits}.__getitem__), {}, clusters)
         rows += [
             (name, int(k), e.mean, e.low, e.high, e.std / math.sqrt(e.n) if e.n else math.nan)
             for k, e in summary.items()

@@ -247,9 +247,9 @@ class Summary(Mapping[str, Estimate]):
         for name in MERGED:
             if counts.get(name):
                 notes.append(f"{name.replace('_', ' ')}: {counts[name]:,}")  # noqa: PERF401
-        if self.clusters is not None:
-            n = np.unique(self.clusters).size
-            notes.append(f"intervals by {self.plan.interval} bootstrap of {n:,} clusters")
+        if "clusters" in counts:
+            drawn = f"bootstrap of {counts['clusters']:,} clusters"
+            notes.append(f"intervals by {self.plan.interval} {drawn}")
         elif self.plan.interval != "t":
             notes.append(f"intervals by {self.plan.interval} bootstrap")
         alike = [e.label for e in self.estimates.values() if e.n > 1 and e.std == 0]
@@ -360,7 +360,10 @@ def summarise(
         entry.label: estimate(plan, entry, scores.averaged(entry), clusters)
         for entry in plan.metrics
     }
-    return Summary(plan, scores, {**scores.counts, **counts}, estimates, clusters)
+    told = {**scores.counts, **counts}
+    if clusters is not None:
+        told["clusters"] = int(np.unique(clusters).size)
+    return Summary(plan, scores, told, estimates, clusters)
 
 
 def estimate(
