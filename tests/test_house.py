@@ -22,6 +22,7 @@ ROOT = PACKAGE.parents[1]
 # Each module may import the layers before its own; a module alone in a list is a layer.
 LAYERS = [
     ["errors"],
+    ["_checks"],
     ["_statistics"],
     ["_hits"],
     ["metrics"],

@@ -44,9 +44,32 @@ class RankmeterError(Exception):
 
 
 class UsageError(RankmeterError, ValueError):
-    """An option, a metric or a combination of them that has no meaning."""
+    """An option, a metric or a combination of them that has no meaning.
 
-    exit_code = 2
+    Parameters
+    ----------
+    message : str
+        What was expected, what was found, and what to do.
+    option : str, optional
+        The option that is wrong, by its name in Python.
+    allowed : tuple, optional
+        What it could have been, if the possible values can be listed.
+    got : object, optional
+        What it was.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        option: str | None = None,
+        allowed: tuple[object, ...] = (),
+        got: object = None,
+    ) -> None:
+        super().__init__(message)
+        self.option = option
+        self.allowed = allowed
+        self.got = got
 
 
 class UnknownMetricError(UsageError):

@@ -1,0 +1,114 @@
+"""One vocabulary of checks: what an option may be, with one sentence per kind of mistake.
+
+Every check returns the value as the plain Python type that it stands for, so that NumPy scalars are
+welcome, and raises `UsageError` with the name of the option, what it may be and what was found.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from difflib import get_close_matches
+from numbers import Integral, Real
+from typing import Any, get_args
+
+from rankmeter.errors import UsageError
+
+__all__ = ["choice", "flag", "fraction", "integer", "near", "number", "shown", "unknown"]
+
+
+def integer(name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int:
+    """``value`` as an integer from ``least`` to ``most``, both included."""
+    fits = isinstance(value, Integral) and not isinstance(value, bool)
+    if fits and (least is None or value >= least) and (most is None or value <= most):
+        return int(value)
+    raise _refused(name, "an integer" + _range(least=least, most=most), value)
+
+
+def number(
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    below: float | None = None,
+    most: float | None = None,
+) -> float:
+    """``value`` as a finite number: > ``above``, ≥ ``least``, < ``below``, ≤ ``most``."""
+    fits = isinstance(value, Real) and not isinstance(value, bool)
+    if (
+        fits
+        and math.isfinite(value)
+        and (above is None or value > above)
+        and (least is None or value >= least)
+        and (below is None or value < below)
+        and (most is None or value <= most)
+    ):
+        return float(value)
+    kind = "a number" if not fits or math.isfinite(value) else "a finite number"
+    raise _refused(name, kind + _range(above=above, least=least, below=below, most=most), value)
+
+
+def fraction(name: str, value: Any) -> float:
+    """``value`` as a number strictly between 0 and 1."""
+    return number(name, value, above=0, below=1)
+
+
+def choice(name: str, value: Any, allowed: Any) -> str:
+    """``value`` if it is one of the words ``allowed``: an iterable, or a `Literal` type."""
+    words = tuple(get_args(allowed) or allowed)
+    if isinstance(value, str) and value in words:
+        return str(value)
+    hint = near(value, words) if isinstance(value, str) else ""
+    raise _refused(name, f"one of {', '.join(map(repr, words))}", value, words, hint)
+
+
+def flag(name: str, value: Any) -> bool:
+    """``value`` as True or False."""
+    if type(value).__name__ in ("bool", "bool_"):  # Python's, and NumPy's before and since 2.0
+        return bool(value)
+    raise _refused(name, "True or False", value, (True, False))
+
+
+def unknown(kind: str, word: object, known: Iterable[str]) -> UsageError:
+    """Build the error for a word that names no ``kind``: the nearest names, or else all of them."""
+    words = tuple(known)
+    hint = near(str(word), words) or f"; known: {', '.join(map(repr, words))}"
+    return UsageError(f"unknown {kind} {shown(word)}{hint}", allowed=words, got=word)
+
+
+def near(word: str, known: Iterable[str]) -> str:
+    """The words most like ``word``, as the end of a sentence: ``; did you mean 'ties'?``, or ""."""
+    lower = {name.lower(): name for name in known}
+    found = get_close_matches(word.lower(), lower, n=3, cutoff=0.6)
+    return f"; did you mean {' or '.join(repr(lower[key]) for key in found)}?" if found else ""
+
+
+def shown(value: object) -> str:
+    """The repr of a value on one line, of at most 60 characters."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def _refused(
+    name: str, wanted: str, value: Any, allowed: tuple[Any, ...] = (), hint: str = ""
+) -> UsageError:
+    message = f"`{name}` must be {wanted}, got {shown(value)}{hint}"
+    return UsageError(message, option=name, allowed=allowed, got=value)
+
+
+def _range(
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    below: float | None = None,
+    most: float | None = None,
+) -> str:
+    """How a range of numbers is spelled, with a space before it."""
+    if above is not None and below is not None:
+        return f" between {above} and {below}, both excluded"
+    if least is not None and most is not None:
+        return f" between {least} and {most}"
+    bounds = {">": above, "≥": least, "<": below, "≤": most}
+    said = [f"{sign} {bound}" for sign, bound in bounds.items() if bound is not None]
+    return f" {' and '.join(said)}" if said else ""
