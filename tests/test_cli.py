@@ -82,7 +82,7 @@ def test_options_have_the_names_and_choices_of_the_signature():
     assert options["no_overlap"].opts == ["--no-overlap"]
     # No default of its own: what is not given is not passed on.
     assert all(options[name].default is None for name in keywords)
-    assert options["confidence"].help.endswith("[default: 0.95]")
+    assert options["confidence"].help.endswith("Default: 0.95.")
 
 
 def test_the_help_of_a_shared_option_names_the_methods_it_belongs_to():

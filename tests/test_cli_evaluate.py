@@ -81,6 +81,8 @@ OPTIONS = {
     "n_items": (BOTH, "accuracy@2", ["--n-items", "9"], 9),
     "confidence": (BOTH, "rr", ["--confidence", "0.5"], 0.5),
     "interval": (BOTH, "rr", ["--interval", "percentile"], "percentile"),
+    "resamples": (BOTH, "rr", ["--resamples", "50"], 50),
+    "seed": (BOTH, "rr", ["--seed", "3"], 3),
     "clusters": (BOTH, "rr", ["--clusters", "clusters.csv"], "clusters.csv"),
 }
 # What two options need beside themselves to show their effect, on both sides of the comparison.
@@ -88,6 +90,11 @@ BESIDE = {
     "bugs": (["--like", "lenskit"], {"like": "lenskit"}),
     "gains": (["--relevant", ">=3"], {"relevant": ">=3"}),
     "empty_truth": (["--undefined", "zero"], {"undefined": "zero"}),
+    "resamples": (["--interval", "percentile"], {"interval": "percentile"}),
+    "seed": (
+        ["--interval", "percentile", "--resamples", "50"],
+        {"interval": "percentile", "resamples": 50},
+    ),
 }
 
 

@@ -218,7 +218,7 @@ class TestEdges:
             ({"common": "mine"}, "'pair'"),
             ({"alpha": 5}, "0.05"),
             ({"test": "tukey", "baseline": "a"}, "all pairs"),
-            ({"colour": "red"}, "no choice"),
+            ({"colour": "red"}, "unknown option 'colour'"),
             ({"metrics": "cg", "aggregate": "sum"}, "no mean"),
         ],
     )

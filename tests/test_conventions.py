@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 import rankmeter as rm
-from rankmeter._plan import Alignment, Averaging, resolve
+from rankmeter._choices import Alignment, Averaging
+from rankmeter._plan import resolve
 from rankmeter.conventions import convention_names, load_convention
 from rankmeter.metrics import METRICS, parse_metrics
 
@@ -50,11 +51,11 @@ class TestProfiles:
             (metric,) = parse_metrics(spelling)
             missing = {n: 1 for n, o in metric.spec.options.items() if o.required}
             asked = metric(**missing | dict(metric.options))
-            assert resolve(asked, like=name, overrides=choices).metrics, theirs
+            assert resolve(asked, like=name, choices=choices).metrics, theirs
 
     def test_options_are_choices(self, name):
         for chosen in load_convention(name).options.values():
-            resolve("ndcg@10", like=name, overrides=chosen)
+            resolve("ndcg@10", like=name, choices=chosen)
 
     def test_bugs_and_deviations_are_described(self, name):
         convention = load_convention(name)

@@ -15,8 +15,8 @@ from typing import get_args
 import pytest
 
 import rankmeter as rm
+from rankmeter._choices import TieRule
 from rankmeter._ingest import _forms
-from rankmeter._plan import TieRule
 from rankmeter.conventions import convention_names
 from rankmeter.metrics import METRICS
 

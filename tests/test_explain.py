@@ -141,7 +141,7 @@ class TestTarget:
         ({"between": ("lenskit", "ranx"), "like": "spark"}, "leave out `like`"),
         ({"target": "abc"}, "must be a number"),
         ({"target": math.inf}, "finite"),
-        ({"target": 0.1, "colour": "red"}, "no choice is called 'colour'"),
+        ({"target": 0.1, "colour": "red"}, "unknown option 'colour'"),
     ],
 )
 def test_wrong_calls(arguments, message):

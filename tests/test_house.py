@@ -23,6 +23,7 @@ ROOT = PACKAGE.parents[1]
 LAYERS = [
     ["errors"],
     ["_checks"],
+    ["_choices"],
     ["_statistics"],
     ["_hits"],
     ["metrics"],

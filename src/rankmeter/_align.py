@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rankmeter._choices import Alignment
 from rankmeter._hits import FloatArray, Hits, IntArray
 from rankmeter._ingest import Table
 from rankmeter._pairs import best_of, common, unique_items, unique_judgements
-from rankmeter._plan import Alignment
 from rankmeter._ranks import find, group
 from rankmeter.errors import NoOverlapError
 

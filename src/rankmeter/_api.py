@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from rankmeter._align import align
 from rankmeter._backends import memory
+from rankmeter._choices import Choices, takes_choices
 from rankmeter._compare import Common, Correction, Family, Test, compare_tables
 from rankmeter._comparison import Comparison
 from rankmeter._curves import Curve, curve_of
 from rankmeter._ingest import Table, is_records, meet, read_rankings, read_truth
-from rankmeter._plan import TieRule, resolve
+from rankmeter._plan import resolve
 from rankmeter._segments import clusters_of
 from rankmeter._summary import Summary, summarise
 from rankmeter.errors import IdTypeError, UsageError
@@ -23,45 +24,24 @@ DEFAULT_METRICS = ("ndcg@10", "map@10", "mrr@10", "precision@10", "recall@10", "
 """What is measured when nothing is asked for."""
 
 
+@takes_choices
 def evaluate(
     rankings: object,
     truth: object = None,
     metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
     *,
     like: str | None = None,
-    bugs: bool = False,
     columns: Mapping[str, Any] | None = None,
-    relevant: str | float | None = None,
-    gains: Literal["relevant", "positive", "all", "above"] | None = None,
-    ties: TieRule | None = None,
-    duplicates: Literal["error", "best", "first", "each"] | None = None,
-    judgements: Literal["error", "max", "last", "sum"] | None = None,
-    scope: Literal["all", "ranked", "appended"] | None = None,
-    pool: Literal["all", "judged"] | None = None,
-    retrieved: Literal["all", "positive"] | None = None,
-    score_type: Literal["float64", "float32"] | None = None,
-    depth: int | None = None,
-    bad_scores: Literal["error", "drop", "worst"] | None = None,
-    missing: Literal["zero", "skip", "raise"] | None = None,
-    extra: Literal["ignore", "zero", "raise"] | None = None,
-    undefined: Literal["skip", "zero", "one", "nan", "raise"] | None = None,
-    users: Literal["all", "relevant", "hit"] | None = None,
-    empty: Literal["score", "skip"] | None = None,
-    empty_truth: Literal["score", "skip"] | None = None,
-    aggregate: Literal["mean", "geometric", "sum", "micro"] | None = None,
-    no_overlap: Literal["error", "allow"] | None = None,
-    n_items: int | None = None,
-    confidence: float = 0.95,
-    interval: Literal["t", "bca", "percentile"] | None = None,
     clusters: object = None,
+    **choices: Unpack[Choices],
 ) -> Summary:
-    """Measure rankings against the truth.
+    """Measure rankings against the ground truth.
 
     Parameters
     ----------
     rankings : object
         Ranked items per user, in any form: a Polars, pandas, Arrow or DuckDB frame with columns
-        user, item and score (or rank, or neither: the order of the rows counts); a dict from user
+        user, item and score (or rank, or neither: then row order is the ranking); a dict from user
         to ranked list or to {item: score}; a list of lists; a (users × k) array; a SciPy sparse
         matrix of scores; the path of a Parquet, CSV, TSV, JSONL or TREC run file.
     truth : object
@@ -69,75 +49,21 @@ def evaluate(
         dict from user to set, list or {item: gain}; a list of these; a path. May be left out if
         `rankings` are records of the form ``{"predict_list": …, "ground_truth": …}``.
     metrics : str, Metric or iterable of them
-        ``"ndcg@10"``, ``"map@5,10"``, ``rm.NDCG(gain="exp2") @ 10``.
+        ``"ndcg@10"``, ``"map@5,10"``, ``rm.NDCG(gain="exp2") @ 10``. A choice inside the
+        parentheses holds for this metric alone: ``"ndcg(ties=expected)@10"``,
+        ``"rr(relevant=2)@10"``.
     like : str, optional
         The tool whose conventions to follow; see `rankmeter conventions`.
-    bugs : bool
-        Follow also the outright bugs of that tool, to trace published numbers.
     columns : mapping, optional
         Which column plays which role, where the names do not say it:
         ``{"user": "member", "item": "sku"}``, or one such mapping for each side,
         ``{"rankings": {…}, "truth": {…}}``. Roles: user, item, score, rank, gain.
-    relevant : str or float, optional
-        Which judged items are relevant: ``">0"`` (default), ``">=4"``, ``">3.5"``, ``"any"``; a
-        number t means ``>= t``.
-    gains : str, optional
-        Which judged items have a gain: the ``relevant`` ones (default), or, whatever `relevant`
-        says, the ``positive`` ones or ``all``; or ``above``, the relevant ones counted from the
-        threshold.
-    ties : str, optional
-        What decides between equal scores: ``item`` (ascending, default), ``item-descending``,
-        ``input``, ``expected`` (exact expectation over all orders), ``optimistic``,
-        ``pessimistic``, ``realistic``, ``rounded``.
-    duplicates : str, optional
-        An item twice in one ranking: ``error`` (default), keep the ``best``, count the ``first``
-        while the others take up ranks, count ``each``.
-    judgements : str, optional
-        Contradicting judgements: ``error`` (default), ``max``, ``last``, ``sum``.
-    scope : str, optional
-        ``all`` judged items are to be found (default), or only those ``ranked``; ``appended``
-        puts those that a ranking lacks behind it, tied with each other.
-    pool : str, optional
-        ``all`` ranked items take up ranks (default), or only ``judged`` ones.
-    retrieved : str, optional
-        ``all`` ranked items can be hits (default), or only those of ``positive`` score.
-    score_type : str, optional
-        Compare scores as ``float64`` (default) or ``float32``.
-    depth : int, optional
-        Cut every ranking at this rank first.
-    bad_scores : str, optional
-        A NaN or null score: ``error`` (default), ``drop`` the row, rank it ``worst``.
-    missing : str, optional
-        A user with truth but no ranking: ``zero`` (an empty ranking; default), ``skip``, ``raise``.
-    extra : str, optional
-        A user with a ranking but no truth: ``ignore`` (default), ``zero``, ``raise``.
-    undefined : str, optional
-        A user without a defined value, as with nothing relevant: ``skip`` (default), ``zero``,
-        ``one``, ``nan`` (which makes the mean NaN too), ``raise``.
-    users : str, optional
-        Average ``all`` of them (default), or only those with anything ``relevant`` in the truth,
-        or with a ``hit``, whose value is above 0.
-    empty : str, optional
-        A user whose ranking is an empty list: ``score`` it (default) or ``skip``.
-    empty_truth : str, optional
-        A user whose truth is empty: ``score`` it (default; it is undefined) or ``skip``.
-    aggregate : str, optional
-        What becomes of the users' values: the ``mean`` (default), the ``geometric`` mean, the
-        ``sum``, or ``micro``: of precision and recall, all hits over all that could be.
-    no_overlap : str, optional
-        Two sides without any user or item in common: ``error`` (default) or ``allow``.
-    n_items : int, optional
-        Size of the catalogue, which accuracy needs.
-    confidence : float
-        Level of the intervals of the means.
-    interval : str, optional
-        How they are made: ``t`` (default), or by bootstrap ``bca`` (corrected for bias and skew;
-        default with clusters) or ``percentile``.
     clusters : object, optional
         Rows of evaluation that resemble each other (sessions of one person, both sides of one
         triple, repeated seeds): a mapping from user to cluster, or a frame or file with the columns
-        user and cluster. Whole clusters are drawn, so that they do not count as so many
+        user and cluster. Whole clusters are drawn, so that they do not count as that many
         independent users.
+    {choices}
 
     Returns
     -------
@@ -149,66 +75,30 @@ def evaluate(
     UsageError
         If a metric, an option or a choice does not exist.
     DataError
-        If the data would make a number wrong: bad scores, duplicates, ids that cannot meet.
+        If the data would make a number wrong: bad scores, duplicates, ids that cannot match.
 
     Notes
     -----
-    The interval is that of Student's t for the mean of the per-user values: it says how far the
-    mean would vary with another sample of users. Every choice stands in ``result.plan``.
+    The interval is Student's t for the mean of the per-user values: how far the mean would vary
+    with another sample of users. Every choice is shown in ``result.plan``.
 
     Examples
     --------
-    The first relevant item stands at rank 2, so its reciprocal rank is 1/2.
+    The first relevant item is at rank 2, so its reciprocal rank is 1/2.
 
     >>> import rankmeter as rm
     >>> result = rm.evaluate({"ann": ["b", "a", "c"]}, {"ann": {"a"}}, ["rr", "hr@1,2"])
     >>> result["rr"].mean, result["hr@1"].mean, result["hr@2"].mean
     (0.5, 0.0, 1.0)
     """
-    plan = resolve(
-        metrics,
-        like=like,
-        overrides={
-            "relevant": relevant,
-            "gains": gains,
-            "ties": ties,
-            "duplicates": duplicates,
-            "judgements": judgements,
-            "scope": scope,
-            "pool": pool,
-            "retrieved": retrieved,
-            "score_type": score_type,
-            "depth": depth,
-            "bad_scores": bad_scores,
-            "missing": missing,
-            "extra": extra,
-            "undefined": undefined,
-            "users": users,
-            "empty": empty,
-            "empty_truth": empty_truth,
-            "aggregate": aggregate,
-            "no_overlap": no_overlap,
-            "interval": _interval(interval, clusters),
-        },
-        n_items=n_items,
-        confidence=confidence,
-        bugs=bugs,
-    )
+    plan = resolve(metrics, like=like, choices=choices, clusters=clusters is not None)
     ranked, judged = read_both(rankings, truth, columns=columns, bad_scores=plan.bad_scores)
     scores = memory.run(ranked, judged, plan)
     drawn = clusters_of(clusters, scores.users)
     return summarise(plan, scores, {**judged.counts, **ranked.counts}, drawn)
 
 
-def _interval(interval: str | None, clusters: object) -> str | None:
-    """How intervals are made: with clusters by bootstrap, unless that is contradicted."""
-    if clusters is not None and interval == "t":
-        raise UsageError(
-            "interval='t' takes users as independent: with clusters, bca or percentile"
-        )
-    return interval or (None if clusters is None else "bca")
-
-
+@takes_choices
 def compare(
     systems: Mapping[str, object],
     truth: object,
@@ -221,16 +111,11 @@ def compare(
     common: Common = "all",
     alpha: float = 0.05,
     segments: object = None,
-    like: str | None = None,
-    bugs: bool = False,
-    columns: Mapping[str, Any] | None = None,
-    n_items: int | None = None,
-    confidence: float = 0.95,
-    interval: Literal["t", "bca", "percentile"] | None = None,
-    clusters: object = None,
     n_resamples: int = 9_999,
-    seed: int = 0,
-    **choices: Any,
+    like: str | None = None,
+    columns: Mapping[str, Any] | None = None,
+    clusters: object = None,
+    **choices: Unpack[Choices],
 ) -> Comparison:
     """Compare systems over one truth, user by user.
 
@@ -262,16 +147,13 @@ def compare(
     segments : mapping or frame, optional
         A label per user: ``{"ann": "new", …}``, or a frame with the columns user and segment, as
         `by_activity` and `by_popularity` make. Every comparison is repeated within each.
-    like, bugs, columns, n_items, confidence, interval
+    n_resamples : int
+        How many sign flips, or bootstrap samples, a test draws.
+    like, columns
         As in `evaluate`.
     clusters : object, optional
         As in `evaluate`; tests then compare clusters, not users.
-    n_resamples : int
-        How many sign flips, or bootstrap samples, are drawn.
-    seed : int
-        The same seed gives the same p on any machine.
-    **choices
-        The choices of `evaluate`: ``relevant``, ``ties``, ``missing``, …
+    {choices}
 
     Returns
     -------
@@ -301,14 +183,7 @@ def compare(
     """
     if not isinstance(systems, Mapping):
         raise UsageError("systems must be a mapping from name to rankings: {'A': …, 'B': …}")
-    plan = resolve(
-        metrics,
-        like=like,
-        overrides={**choices, "interval": _interval(interval, clusters)},
-        n_items=n_items,
-        confidence=confidence,
-        bugs=bugs,
-    )
+    plan = resolve(metrics, like=like, choices=choices, clusters=clusters is not None)
     by_side = _columns_by_side(columns)
     judged = read_truth(truth, columns=by_side["truth"])
     tables = {}
@@ -340,11 +215,11 @@ def compare(
         segments=segments,
         clusters=clusters,
         n_resamples=n_resamples,
-        seed=seed,
         counts={name: {**judged.counts, **table.counts} for name, table in tables.items()},
     )
 
 
+@takes_choices
 def curve(
     rankings: object,
     truth: object,
@@ -352,13 +227,9 @@ def curve(
     max_k: int,
     *,
     like: str | None = None,
-    bugs: bool = False,
     columns: Mapping[str, Any] | None = None,
-    n_items: int | None = None,
-    confidence: float = 0.95,
-    interval: Literal["t", "bca", "percentile"] | None = None,
     clusters: object = None,
-    **choices: Any,
+    **choices: Unpack[Choices],
 ) -> Curve:
     """Measure one metric at every cutoff from 1 to `max_k`, to choose how many items to show.
 
@@ -370,8 +241,9 @@ def curve(
         Its cutoff, if it has one, does not matter.
     max_k : int
         The largest cutoff.
-    like, bugs, columns, n_items, confidence, interval, clusters, **choices
+    like, columns, clusters
         As in `evaluate`.
+    {choices}
 
     Returns
     -------
@@ -391,14 +263,7 @@ def curve(
     >>> [round(mean, 2) for mean in found.frame["mean"]], found.best_k()
     ([0.0, 0.5, 0.33], {'rankings': 2})
     """
-    plan = resolve(
-        metric,
-        like=like,
-        overrides={**choices, "interval": _interval(interval, clusters)},
-        n_items=n_items,
-        confidence=confidence,
-        bugs=bugs,
-    )
+    plan = resolve(metric, like=like, choices=choices, clusters=clusters is not None)
     if len(plan.metrics) != 1:
         raise UsageError(f"a curve is of one metric, got {len(plan.metrics)}")
     entry = plan.metrics[0]

@@ -16,10 +16,11 @@ import polars as pl
 
 from rankmeter import _statistics as st
 from rankmeter._align import Aligned, align, prepare, universe
+from rankmeter._choices import Alignment
 from rankmeter._comparison import Comparison, Difference
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import Table as Ingested
-from rankmeter._plan import Alignment, MetricPlan, Plan
+from rankmeter._plan import MetricPlan, Plan
 from rankmeter._scores import Averaged, Scores, score
 from rankmeter._segments import EVERYONE, clusters_of, segments_of
 from rankmeter._summary import Estimate, estimate, mean_interval, summarise
@@ -52,7 +53,6 @@ def compare_tables(
     segments: object,
     clusters: object,
     n_resamples: int,
-    seed: int,
     counts: Mapping[str, Mapping[str, int]],
 ) -> Comparison:
     """Compare systems that have been read; see `rankmeter.compare` for the parameters."""
@@ -71,7 +71,7 @@ def compare_tables(
     drawn = clusters_of(clusters, users)
     summaries = {name: summarise(plan, scores[name], counts[name], drawn) for name in names}
     pairs = _pairs(names, baseline)
-    bench = _Bench(plan, names, scores, pairs, drawn, common, test, alpha, n_resamples, seed)
+    bench = _Bench(plan, names, scores, pairs, drawn, common, test, alpha, n_resamples)
     parts = segments_of(segments, users)
     found: list[Difference] = bench.differences(EVERYONE, None)
     segment_estimates = {}
@@ -96,7 +96,7 @@ def compare_tables(
             "alpha": alpha,
             "common": common,
             "n_resamples": n_resamples,
-            "seed": seed,
+            "seed": plan.seed,
             "users_without_segment": len(users) - _labelled(parts) if parts else 0,
             "clusters": None if drawn is None else int(np.unique(drawn).size),
         },
@@ -177,11 +177,10 @@ class _Bench:
         test: str,
         alpha: float,
         n_resamples: int,
-        seed: int,
     ) -> None:
         self.plan, self.names, self.scores, self.pairs = plan, names, scores, pairs
         self.clusters, self.common, self.test, self.alpha = clusters, common, test, alpha
-        self.n_resamples, self.seed = n_resamples, seed
+        self.n_resamples = n_resamples
 
     @functools.cache  # noqa: B019 - lives as long as one comparison
     def averaged(self, label: str, name: str) -> Averaged:
@@ -262,7 +261,7 @@ class _Bench:
 
     def _test(self, table: FloatArray, pairs: list[tuple[int, int]]) -> list[st.TestResult]:
         n, confidence = table.shape[0], self.plan.confidence
-        seeded: dict[str, Any] = {"n_resamples": self.n_resamples, "seed": self.seed}
+        seeded: dict[str, Any] = {"n_resamples": self.n_resamples, "seed": self.plan.seed}
         test = self.test
         if n < 2:
             return [st.paired_t_test(table[:, i], table[:, j]) for i, j in pairs]

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from rankmeter._align import Aligned
+from rankmeter._choices import Alignment
 from rankmeter._curves import Curve, curve_of
-from rankmeter._plan import Alignment, MetricPlan, Plan
+from rankmeter._plan import MetricPlan, Plan
 from rankmeter._report.table import Table, number, to_frame
 from rankmeter._summary import Estimate, Summary
 from rankmeter._track import flat, numbers_of, send

@@ -6,19 +6,19 @@ import dataclasses
 import functools
 import itertools
 import math
-import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
 
 from rankmeter._align import Aligned, align
 from rankmeter._api import read_both
+from rankmeter._choices import CHOICES, Alignment, Choices, takes_choices
 from rankmeter._explanation import Explanation, Match, Step, UserChange
 from rankmeter._ingest import Table as Ingested
-from rankmeter._plan import Alignment, Averaging, MetricPlan, Plan, resolve
+from rankmeter._plan import MetricPlan, Plan, resolve
 from rankmeter._scores import score
 from rankmeter._summary import Summary, summarise
 from rankmeter.conventions import convention_names
@@ -45,10 +45,11 @@ class _Bench:
     def run(self, entry: MetricPlan, convention: str = "") -> Summary:
         """The result of one metric plan."""
         self.tried += 1
-        plan = Plan(convention, (entry,))
+        plan = Plan(convention=convention, metrics=(entry,))
         return summarise(plan, score(plan, self.aligned), {})
 
 
+@takes_choices
 def explain(
     rankings: object,
     truth: object,
@@ -57,10 +58,8 @@ def explain(
     between: tuple[str, str] | None = None,
     target: float | str | None = None,
     like: str | None = None,
-    bugs: bool = False,
     columns: Mapping[str, Any] | None = None,
-    n_items: int | None = None,
-    **choices: Any,
+    **choices: Unpack[Choices],
 ) -> Explanation:
     """Say which choices make the difference between two tools, or which give a number.
 
@@ -79,14 +78,9 @@ def explain(
         a switch without effect is no match. Pass a text to keep trailing zeros (``"0.140"``).
     like : str, optional
         Where the search starts; default ``rankmeter``.
-    bugs : bool
-        Whether the conventions include the bugs of their tools.
     columns : mapping, optional
         As in `evaluate`.
-    n_items : int, optional
-        Size of the catalogue, for metrics that need it.
-    **choices
-        Choices as in `evaluate` that hold throughout, such as ``relevant=">=4"``.
+    {choices}
 
     Returns
     -------
@@ -119,14 +113,9 @@ def explain(
     wanted = parse_metrics(metric)
     if len(wanted) != 1:
         raise UsageError(f"one metric at a time, got {len(wanted)}: {', '.join(map(str, wanted))}")
-    known = {f.name for part in (Alignment, Averaging) for f in dataclasses.fields(part)}
-    unknown = set(choices) - known
-    if unknown:
-        raise UsageError(f"no choice is called {', '.join(map(repr, sorted(unknown)))}")
 
     def entry(convention: str | None) -> MetricPlan:
-        plan = resolve(wanted, like=convention, overrides=choices, n_items=n_items, bugs=bugs)
-        return plan.metrics[0]
+        return resolve(wanted, like=convention, choices=choices).metrics[0]
 
     if between is not None and like is not None:
         raise UsageError("`between` names both conventions: leave out `like`")
@@ -271,13 +260,11 @@ def _settings(bench: _Bench, base: MetricPlan, fixed: set[str]) -> Iterator[dict
             for rule in (f">{grade:g}", f">={grade:g}"):
                 if rule != now["relevant"]:
                     yield {"relevant": rule}
-    for part in (Alignment, Averaging):
-        hints = typing.get_type_hints(part)
-        for field in dataclasses.fields(part):
-            if field.name not in fixed and typing.get_origin(hints[field.name]) is typing.Literal:
-                for choice in typing.get_args(hints[field.name]):
-                    if choice not in (now[field.name], "raise", "error"):
-                        yield {field.name: choice}
+    for known in CHOICES.values():
+        if known.name in now and known.name not in fixed:
+            for word in known.words:
+                if word not in (now[known.name], "raise", "error"):
+                    yield {known.name: word}
 
 
 def _matters(bench: _Bench, base: MetricPlan, switches: Mapping[str, Any]) -> bool:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from rankmeter._choices import Alignment
 from rankmeter._ingest import Table
-from rankmeter._plan import Alignment
 from rankmeter.errors import DuplicateError
 
 __all__ = ["best_of", "common", "unique_items", "unique_judgements"]

@@ -1,136 +1,23 @@
-"""Every choice behind a number, explicit: metric names + convention + overrides → `Plan`.
+"""Every choice behind a number, explicit: metric strings + convention + choices → `Plan`.
 
-This is the only place where choices are resolved. A choice lives where it bites: *alignment*
-choices make the hits, *metric options* are arguments of the metric, *averaging* choices act on the
-per-user values. A known tool may make any of them differently per metric, so a plan is a list of
-metrics, each with all three.
+Choices are declared in `_choices` and resolved here, nowhere else. A known tool may make any of
+them differently per metric, so a plan is a list of metrics, each with all of its own.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import difflib
-import re
-import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from numbers import Integral
-from typing import Any, Literal
+from typing import Any
 
+from rankmeter._checks import unknown
+from rankmeter._choices import CHOICES, SETTINGS, Alignment, Averaging, Setting, checked, show
 from rankmeter.conventions import Convention, load_convention
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS, Metric, Spec, parse_metrics
 
-__all__ = ["Alignment", "Averaging", "MetricPlan", "Plan", "resolve"]
-
-TieRule = Literal[
-    "item",
-    "item-descending",
-    "input",
-    "expected",
-    "optimistic",
-    "pessimistic",
-    "realistic",
-    "rounded",
-]
-"""What decides among items of equal score."""
-
-
-@dataclass(frozen=True)
-class Alignment:
-    """How hits are found.
-
-    Attributes
-    ----------
-    relevant : str
-        Which judged items are relevant: ``>0``, ``>=4``, ``>3.5``, or ``any`` (all judged ones).
-    gains : str
-        Which judged items have a gain: the ``relevant`` ones, or, whatever `relevant` says, the
-        ``positive`` ones or ``all``, negative ones too (of metrics that weigh and do not count); or
-        ``above``: the relevant ones, by how much they surpass the threshold, where one that just
-        reaches it gains 1.
-    ties : str
-        Among equal scores: ``item`` (ascending), ``item-descending``, ``input`` (order of the
-        rows), ``expected`` (exact expectation over all orders), ``optimistic``, ``pessimistic``
-        (hits first, hits last), ``realistic`` (the mean of both), ``rounded`` (that, rounded up).
-    duplicates : str
-        The same item twice in a ranking: ``error``, ``best`` (keep its best rank only, the others
-        move up), ``first`` (the best one counts, its repetitions take up ranks), ``each`` (count
-        every one).
-    judgements : str
-        Contradicting judgements of one item: ``error``, ``max``, ``last``, ``sum``. Equal ones
-        are one judgement.
-    scope : str
-        ``all`` judged items count as to be found, or only those ``ranked``, or all as
-        ``appended``: those that a ranking lacks stand behind it, tied with each other.
-    pool : str
-        ``all`` ranked items take up ranks, or only the ``judged`` ones. Following TREC, a negative
-        gain says that an item was to be judged and was not.
-    retrieved : str
-        Which ranked items can be hits: ``all``, or only those of ``positive`` score; the others
-        keep their ranks.
-    score_type : str
-        ``float64``, or ``float32`` for tools that compare scores in single precision.
-    depth : int or None
-        Rank below which rankings are cut before anything else.
-    """
-
-    relevant: str = ">0"
-    gains: Literal["relevant", "positive", "all", "above"] = "relevant"
-    ties: TieRule = "item"
-    duplicates: Literal["error", "best", "first", "each"] = "error"
-    judgements: Literal["error", "max", "last", "sum"] = "error"
-    scope: Literal["all", "ranked", "appended"] = "all"
-    pool: Literal["all", "judged"] = "all"
-    retrieved: Literal["all", "positive"] = "all"
-    score_type: Literal["float64", "float32"] = "float64"
-    depth: int | None = None
-
-    @property
-    def threshold(self) -> tuple[str, float]:
-        """What makes a hit, as an operator and a number."""
-        if self.gains == "positive":
-            return ">", 0.0
-        if self.gains == "all" or self.relevant == "any":
-            return ">=", float("-inf")
-        operator = ">=" if self.relevant.startswith(">=") else ">"
-        return operator, float(self.relevant.removeprefix(operator))
-
-
-@dataclass(frozen=True)
-class Averaging:
-    """Which users are averaged, and what counts for those without a value.
-
-    Attributes
-    ----------
-    missing : str
-        A user with truth but without a ranking: ``zero`` (an empty ranking), ``skip``, ``raise``.
-    extra : str
-        A user with a ranking but without truth: ``ignore``, ``zero``, ``raise``.
-    undefined : str
-        A user for whom the metric is undefined, above all one with nothing relevant:
-        ``skip``, ``zero``, ``one``, ``nan`` (which makes the mean NaN too), ``raise``.
-    users : str
-        ``all`` of those; only those with anything ``relevant`` in the truth, also for metrics that
-        are defined without; only those with a ``hit``, whose value is above 0.
-    empty : str
-        A user whose ranking is empty: ``score`` it or ``skip`` the user.
-    empty_truth : str
-        A user whose truth judges no item at all: ``score`` it, which is undefined, or ``skip``
-        the user, whom files of rows cannot even name.
-    aggregate : str
-        What becomes of their values: the ``mean``, the ``geometric`` mean (of values raised to
-        at least 0.00001, as trec_eval does, so that one 0 is not all), the ``sum``, or, for
-        shares, ``micro``: the hits of all users over the sum of what they are divided by.
-    """
-
-    missing: Literal["zero", "skip", "raise"] = "zero"
-    extra: Literal["ignore", "zero", "raise"] = "ignore"
-    undefined: Literal["skip", "zero", "one", "nan", "raise"] = "skip"
-    users: Literal["all", "relevant", "hit"] = "all"
-    empty: Literal["score", "skip"] = "score"
-    empty_truth: Literal["score", "skip"] = "score"
-    aggregate: Literal["mean", "geometric", "sum", "micro"] = "mean"
+__all__ = ["MetricPlan", "Plan", "resolve"]
 
 
 @dataclass(frozen=True)
@@ -166,30 +53,20 @@ class MetricPlan:
         }
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, kw_only=True)
+class Plan(Setting):
     """Everything that was chosen, explicitly or by convention, before a number was computed.
+
+    The choices that hold for all metrics are attributes: ``plan.confidence``, ``plan.interval``.
 
     Attributes
     ----------
     convention : str
     metrics : tuple of MetricPlan
-    bad_scores : str
-        A NaN or null score: ``error``, ``drop`` the row, or rank it ``worst``.
-    no_overlap : str
-        Rankings and truth that share no user, or no item: ``error`` or ``allow``.
-    confidence : float
-        Level of the intervals.
-    interval : str
-        How intervals are made: ``t``, or by bootstrap ``bca`` or ``percentile``.
     """
 
     convention: str
     metrics: tuple[MetricPlan, ...]
-    bad_scores: Literal["error", "drop", "worst"] = "error"
-    no_overlap: Literal["error", "allow"] = "error"
-    confidence: float = 0.95
-    interval: Literal["t", "bca", "percentile"] = "t"
 
     def __getitem__(self, label: str) -> MetricPlan:
         """The plan of one metric, by any of its spellings."""
@@ -210,14 +87,18 @@ class Plan:
             groups.setdefault(entry.alignment, []).append(entry)
         return groups
 
+    def settings(self) -> dict[str, Any]:
+        """The choices that hold for all metrics and that every result depends on."""
+        # The catalogue is an option of the metrics that need it; the name of the convention says
+        # whether its bugs are followed; only a bootstrap draws samples.
+        hidden = {"n_items", "bugs", *(("resamples", "seed") if self.interval == "t" else ())}
+        return {name: getattr(self, name) for name in SETTINGS if name not in hidden}
+
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain values, for JSON."""
         return {
             "convention": self.convention,
-            "bad_scores": self.bad_scores,
-            "no_overlap": self.no_overlap,
-            "confidence": self.confidence,
-            "interval": self.interval,
+            **self.settings(),
             "metrics": {
                 entry.label: {"metric": entry.metric.name, "k": entry.metric.k, **entry.switches()}
                 for entry in self.metrics
@@ -235,13 +116,11 @@ class Plan:
         if len(every) == 1:
             own = dict(self.metrics[0].metric.options)
             common = {name: value for name, value in every[0].items() if name not in own}
-        lines = [f"convention  {self.convention}"]
-        lines += [f"{name:<11} {_show(value)}" for name, value in common.items()]
-        lines += [f"bad_scores  {self.bad_scores}", f"no_overlap  {self.no_overlap}"]
-        lines += [f"confidence  {self.confidence:g}", f"interval    {self.interval}"]
+        shared = {"convention": self.convention, **common, **self.settings()}
+        lines = [f"{name:<11} {show(value)}" for name, value in shared.items()]
         for entry, switches in zip(self.metrics, every, strict=True):
             own = {name: value for name, value in switches.items() if name not in common}
-            chosen = ", ".join(f"{name}={_show(value)}" for name, value in own.items())
+            chosen = ", ".join(f"{name}={show(value)}" for name, value in own.items())
             lines.append(f"{entry.label}: {entry.spec.title}" + (f", {chosen}" if chosen else ""))
         return "\n".join(lines)
 
@@ -249,41 +128,31 @@ class Plan:
 
 
 def _matches(wanted: Metric, entry: MetricPlan) -> bool:
-    resolved = dict(entry.metric.options)
+    resolved = entry.switches()
     return (wanted.name, wanted.k) == (entry.metric.name, entry.metric.k) and all(
-        resolved.get(name) == value for name, value in wanted.options
+        resolved.get(name) == value for name, value in (*wanted.options, *wanted.choices)
     )
-
-
-def _show(value: Any) -> str:
-    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def resolve(
     metrics: str | Metric | Iterable[str | Metric],
     *,
     like: str | None = None,
-    overrides: Mapping[str, Any] | None = None,
-    n_items: int | None = None,
-    confidence: float = 0.95,
-    bugs: bool = False,
+    choices: Mapping[str, Any] | None = None,
+    clusters: bool = False,
 ) -> Plan:
     """Decide everything.
 
     Parameters
     ----------
     metrics : str, Metric or iterable of them
+        A choice inside a metric's parentheses wins over all others.
     like : str, optional
         The convention to start from; default ``rankmeter``.
-    overrides : mapping of str to value
-        Choices of alignment and averaging, ``bad_scores``, ``no_overlap`` and ``interval``, that
-        win over the convention; None values are as if absent.
-    n_items : int, optional
-        Size of the catalogue, for the metrics that need it.
-    confidence : float
-        Level of the intervals, between 0 and 1.
-    bugs : bool
-        Reproduce the outright bugs of the tool too, to trace published numbers.
+    choices : mapping of str to value
+        Choices that win over the convention; None is as if absent.
+    clusters : bool
+        Whether users share clusters, which decides how intervals are made by default.
 
     Returns
     -------
@@ -294,45 +163,41 @@ def resolve(
     UsageError
         If a choice does not exist, contradicts another, or one that a metric needs is missing.
     """
-    if isinstance(confidence, str) or not 0 < confidence < 1:
-        raise UsageError(f"confidence must lie between 0 and 1, for example 0.95, got {confidence}")
+    given = {name: value for name, value in (choices or {}).items() if value is not None}
+    for name in given:
+        if name not in CHOICES:
+            raise unknown("option", name, CHOICES)
+    chosen = {name: checked(name, value) for name, value in given.items()}
+    if clusters and chosen.get("interval") == "t":
+        raise UsageError(
+            "interval='t' treats users as independent: with clusters, choose 'bca' or 'percentile'",
+            option="interval",
+        )
+    setting = {name: chosen.pop(name) for name in SETTINGS if name in chosen}
+    setting.setdefault("interval", "bca" if clusters else "t")
     convention = load_convention(like or "rankmeter")
-    chosen = {name: value for name, value in (overrides or {}).items() if value is not None}
-    top = {
-        name: chosen.pop(name)
-        for name in ("bad_scores", "no_overlap", "interval")
-        if name in chosen
-    }
-    for choice, value in top.items():
-        _check_choice(Plan, choice, value)
-    entries = [
-        _resolve_metric(one, convention, chosen, n_items, bugs=bugs)
-        for one in parse_metrics(metrics)
-    ]
-    followed = bugs and convention.bugs
+    now = Setting(**setting)
+    entries = [_resolve_metric(one, convention, chosen, now) for one in parse_metrics(metrics)]
+    followed = now.bugs and convention.bugs
     name = f"{convention.name} with its bugs" if followed else convention.name
-    return Plan(name, tuple(entries), confidence=confidence, **top)
+    return Plan(convention=name, metrics=tuple(entries), **setting)
 
 
 def _resolve_metric(
-    wanted: Metric,
-    convention: Convention,
-    overrides: Mapping[str, Any],
-    n_items: int | None,
-    *,
-    bugs: bool,
+    wanted: Metric, convention: Convention, chosen: Mapping[str, Any], setting: Setting
 ) -> MetricPlan:
     spec = wanted.spec
-    switches = {**convention.choices(wanted.name, wanted.k, bugs=bugs), **overrides}
-    options: dict[str, Any] = {}
+    usual = convention.choices(wanted.name, wanted.k, bugs=setting.bugs)
+    switches = {**usual, **chosen, **dict(wanted.choices)}
     given = dict(wanted.options)
+    options: dict[str, Any] = {}
     for name, option in spec.options.items():
         if name in given:
             options[name] = given[name]
-        elif name == "n_items" and n_items is not None:
-            options[name] = n_items
-        elif name in switches:
-            options[name] = switches[name]
+        elif name == "n_items" and setting.n_items is not None:
+            options[name] = setting.n_items
+        elif name in usual:
+            options[name] = usual[name]
         elif option.required:
             flag = " or pass n_items=" if name == "n_items" else ""
             raise UsageError(
@@ -341,11 +206,6 @@ def _resolve_metric(
             )
         else:
             options[name] = option.default
-    known = {f.name for part in (Alignment, Averaging) for f in dataclasses.fields(part)}
-    for name in overrides:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            raise UsageError(f"no choice is called {name!r}" + (f": {near[0]}?" if near else ""))
     alignment = _build(Alignment, switches)
     if alignment.gains == "above" and alignment.relevant == "any":
         raise UsageError("gains='above' counts from a threshold: relevant must not be 'any'")
@@ -360,38 +220,6 @@ def _resolve_metric(
 
 
 def _build(kind: type[Any], switches: Mapping[str, Any]) -> Any:
-    """An `Alignment` or `Averaging` from the switches that are its own, checked."""
-    values = {}
-    for field in dataclasses.fields(kind):
-        if field.name in switches:
-            value = switches[field.name]
-            if field.name == "relevant":
-                value = _threshold(value)
-            elif field.name == "depth":
-                if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-                    raise UsageError(f"depth must be a whole number from 1 up, got {value!r}")
-                value = int(value)
-            else:
-                _check_choice(kind, field.name, value)
-            values[field.name] = value
-    return kind(**values)
-
-
-def _check_choice(kind: type[Any], name: str, value: Any) -> None:
-    choices = typing.get_args(typing.get_type_hints(kind)[name])
-    if value not in choices:
-        shown = ", ".join(map(repr, choices))
-        raise UsageError(f"{name} must be one of {shown}, got {value!r}")
-
-
-def _threshold(value: Any) -> str:
-    """``relevant`` in canonical spelling: ``">= 4.0"`` → ``">=4"``, a bare number t → ``">=t"``."""
-    text = str(value).strip().lower().replace("≥", ">=")
-    if text == "any":
-        return text
-    match = re.fullmatch(r"(>=|>)?\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)", text)
-    if match is None:
-        raise UsageError(
-            f"relevant must be like '>0', '>=4' or 'any' (every judged item), got {value!r}"
-        )
-    return f"{match[1] or '>='}{_show(float(match[2]))}"
+    """An `Alignment` or `Averaging` from the choices that are its own, checked."""
+    names = [field.name for field in dataclasses.fields(kind) if field.name in switches]
+    return kind(**{name: checked(name, switches[name]) for name in names})

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from rankmeter._choices import Alignment
 from rankmeter._hits import FloatArray, Hits, IntArray
-from rankmeter._plan import Alignment
 from rankmeter.errors import InvalidValueError
 
 __all__ = ["Ranked", "find", "group"]

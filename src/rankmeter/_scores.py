@@ -12,8 +12,9 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._align import Aligned
+from rankmeter._choices import Alignment
 from rankmeter._hits import FloatArray
-from rankmeter._plan import Alignment, MetricPlan, Plan
+from rankmeter._plan import MetricPlan, Plan
 from rankmeter.errors import DataError, UsageError
 
 __all__ = ["Averaged", "Scores", "score"]
@@ -178,7 +179,7 @@ class Scores:
             raise DataError(self._refusal(entry, "undefined", undefined, what))
         if choices.undefined == "skip":
             chosen &= ~undefined
-        else:
+        elif undefined.any():
             values[undefined] = {"zero": 0.0, "one": 1.0, "nan": np.nan}[choices.undefined]
         rows = np.flatnonzero(chosen)
         weights = self.weights[entry.label][rows] if entry.label in self.weights else None

@@ -441,7 +441,12 @@ def mean_interval(
         mean = float(values.mean())
         return mean - half, mean + half
     return bootstrap_interval(
-        values, clusters=clusters, confidence=plan.confidence, method=plan.interval
+        values,
+        clusters=clusters,
+        confidence=plan.confidence,
+        method=plan.interval,
+        n_resamples=plan.resamples,
+        seed=plan.seed,
     )
 
 

@@ -24,7 +24,7 @@ from rankmeter_docs.rst import raw_html
 GENERATORS: dict[str, Callable[[], str]] = {
     "alignment-choices": choices.alignment,
     "averaging-choices": choices.averaging,
-    "reading-choices": choices.reading,
+    "setting-choices": choices.setting,
     "tie-table": ties.table_of_expectations,
     "column-names": columns.names,
     "commands": command_line.sections,

@@ -71,7 +71,7 @@ def options_of(
         for parameter in _keywords(function):
             if parameter.name not in without:
                 text = parameter_text(function, parameter.name)
-                use = _Use(hints[parameter.name], parameter.default, text)
+                use = _Use(hints.get(parameter.name, parameter.annotation), parameter.default, text)
                 uses.setdefault(parameter.name, {})[method] = use
     two_sided = all("truth" in inspect.signature(one).parameters for one in functions.values())
     columns_help = f"{COLUMNS_HELP} {SIDES_HELP}" if two_sided else COLUMNS_HELP

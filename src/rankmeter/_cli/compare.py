@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from rankmeter._api import compare, evaluate
+from rankmeter._choices import CHOICES
 from rankmeter._cli import _complete
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import check_paths, replacing, standard_input
@@ -136,12 +137,9 @@ command = Command(
             without=(
                 "segments",
                 "like",
-                "bugs",
                 "columns",
-                "n_items",
-                "confidence",
-                "interval",
                 "clusters",
+                *CHOICES,
             ),
         ),
         *options_of({"evaluate": evaluate}, group="Choices"),

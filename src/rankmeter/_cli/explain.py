@@ -115,7 +115,7 @@ command = Command(
         *options_of(
             {"evaluate": evaluate},
             group="Choices that hold throughout",
-            without=("confidence", "bad_scores", "no_overlap", "interval", "clusters"),
+            without=("clusters",),
         ),
     ],
     example="rankmeter explain recs.csv truth.csv -m ndcg@10 --between rankmeter lenskit",

@@ -11,9 +11,10 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._align import Aligned, align
+from rankmeter._choices import Alignment, Averaging
 from rankmeter._hits import FloatArray
 from rankmeter._ingest import Table
-from rankmeter._plan import Alignment, Averaging, MetricPlan, Plan
+from rankmeter._plan import MetricPlan, Plan
 from rankmeter._scores import score
 from rankmeter.metrics import Metric
 
@@ -46,7 +47,7 @@ class Reading:
         """One value per topic, 0 where the metric is undefined."""
         chosen = Metric(metric, k)(**options)
         entry = MetricPlan(metric, chosen, self._alignment, Averaging(undefined="zero"))
-        scores = score(Plan("trec_eval", (entry,)), lambda _: self.aligned)
+        scores = score(Plan(convention="trec_eval", metrics=(entry,)), lambda _: self.aligned)
         return scores.averaged(entry).values
 
 

@@ -6,9 +6,10 @@ import difflib
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rankmeter._choices import CHOICES, SETTINGS, checked
 from rankmeter.errors import UnknownMetricError, UsageError
 from rankmeter.metrics._registry import METRICS, SYNONYMS, Option, Spec
 
@@ -44,6 +45,9 @@ class Metric:
         Cutoff; without it the whole ranking counts.
     options : tuple of (str, value)
         The options that were chosen, sorted by name; the others follow the convention.
+    choices : tuple of (str, value)
+        The choices of alignment and averaging that hold for this metric alone, sorted by name:
+        ``ndcg(ties=expected)@10``.
     label : str
         How the metric was asked for, if that is a synonym; it does not affect equality.
 
@@ -59,6 +63,7 @@ class Metric:
     name: str
     k: int | None = None
     options: tuple[tuple[str, Any], ...] = ()
+    choices: tuple[tuple[str, Any], ...] = ()
     label: str = field(default="", compare=False)
 
     @property
@@ -67,15 +72,26 @@ class Metric:
         return METRICS[self.name]
 
     def __call__(self, **options: Any) -> Metric:
-        """Return the same metric with other options."""
-        chosen = dict(self.options)
+        """Return the same metric with other options or choices."""
+        chosen, choices = dict(self.options), dict(self.choices)
         for name, value in options.items():
-            option = self.spec.options.get(name)
-            if option is None:
+            if name in self.spec.options:
+                chosen[name] = _checked(self.name, self.spec.options[name], value)
+            elif name in SETTINGS:
+                raise UsageError(
+                    f"{name} holds for all metrics: pass it as an option, not inside {self.name}(…)"
+                )
+            elif name in CHOICES:
+                choices[name] = checked(name, value)
+            else:
                 known = ", ".join(self.spec.options) or "none"
                 raise UsageError(f"{self.name} has no option {name!r}; its options: {known}")
-            chosen[name] = _checked(self.name, option, value)
-        return Metric(self.name, self.k, tuple(sorted(chosen.items())))
+        return replace(
+            self,
+            options=tuple(sorted(chosen.items())),
+            choices=tuple(sorted(choices.items())),
+            label="",
+        )
 
     def __matmul__(self, k: float) -> Metric:
         """Return the same metric with a cutoff, or at another point: ``iprec@0.3``."""
@@ -85,11 +101,13 @@ class Metric:
             raise UsageError(f"{self.name} has no cutoff: write it without @{k}")
         if isinstance(k, bool) or int(k) != k or k < 1:
             raise UsageError(f"the cutoff of {self.name} must be a whole number from 1 up, got {k}")
-        return Metric(self.name, int(k), self.options)
+        return replace(self, k=int(k), label="")
 
     def __str__(self) -> str:
-        options = dict(self.options)
+        options = {**dict(self.options), **dict(self.choices)}
         k = options.pop(self.spec.at, self.k)
+        if options.get("relevant", "").startswith(">="):
+            options["relevant"] = options["relevant"].removeprefix(">=")
         chosen = ",".join(f"{name}={_spell(value)}" for name, value in options.items())
         cutoff = "" if k is None else f"@{_spell(k)}"
         return self.name + (f"({chosen})" if chosen else "") + cutoff
@@ -223,7 +241,7 @@ def _labelled(one: Metric, label: str) -> Metric:
     """The metric under the name that was used for it, where that is a word of its own."""
     if label == one.name:
         return one
-    return Metric(one.name, one.k, one.options, label + str(one)[len(one.name) :])
+    return replace(one, label=label + str(one)[len(one.name) :])
 
 
 def _lookup(name: str) -> tuple[Metric, str]:

@@ -1,0 +1,358 @@
+"""Every choice by which tools differ, declared once: its type, default, meaning and rarity.
+
+The signatures and docstrings of the public functions, the options of the command line, the tables
+of the documentation, the search of `explain` and the tests of wrong values are made from the fields
+below. A choice belongs where it takes effect: `Alignment` makes the hits, `Averaging` turns
+per-user values into a mean, `Setting` holds for all metrics of a plan. The options of a metric are
+declared in its signature.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+import textwrap
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict, TypeVar
+
+from rankmeter._checks import choice as one_of
+from rankmeter._checks import flag, fraction, integer, shown
+from rankmeter.errors import UsageError
+
+__all__ = [
+    "CHOICES",
+    "SETTINGS",
+    "Alignment",
+    "Averaging",
+    "Choice",
+    "Choices",
+    "Setting",
+    "TieRule",
+    "checked",
+    "show",
+    "takes_choices",
+]
+
+TieRule = Literal[
+    "item",
+    "item-descending",
+    "input",
+    "expected",
+    "optimistic",
+    "pessimistic",
+    "realistic",
+    "rounded",
+]
+"""What decides among items of equal score."""
+
+
+def choice(default: Any, meaning: str, *, rare: bool = False) -> Any:
+    """Declare a choice: its default, what it decides, and whether few readers ever need it."""
+    return dataclasses.field(default=default, metadata={"meaning": meaning, "rare": rare})
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """How hits are found."""
+
+    relevant: str = choice(
+        ">0",
+        "Which judged items are relevant: ``>0``, ``>=4``, ``>3.5``, or ``any`` (every judged "
+        "item). A number t means ``>=t``.",
+    )
+    gains: Literal["relevant", "positive", "all", "above"] = choice(
+        "relevant",
+        "Which judged items have a gain: the ``relevant`` ones; or, regardless of ``relevant``, "
+        "the ``positive`` ones or ``all``, negative ones included (for metrics that weigh and do "
+        "not count); or ``above``: the relevant ones, by how far they exceed the threshold, where "
+        "an item exactly at the threshold gains 1.",
+        rare=True,
+    )
+    ties: TieRule = choice(  # noqa: RUF009 - a declaration, as its neighbours
+        "item",
+        "Order of items with equal scores: by ``item`` (ascending), ``item-descending``, "
+        "``input`` (row order), ``expected`` (exact expectation over all orders), ``optimistic`` "
+        "and ``pessimistic`` (hits first, hits last), ``realistic`` (the mean of these two ranks), "
+        "``rounded`` (that mean, rounded up).",
+    )
+    duplicates: Literal["error", "best", "first", "each"] = choice(
+        "error",
+        "An item repeated in one ranking: ``error``, ``best`` (keep its best rank; items below "
+        "move up), ``first`` (the best one counts, its repetitions occupy ranks), ``each`` (count "
+        "every occurrence).",
+    )
+    judgements: Literal["error", "max", "last", "sum"] = choice(
+        "error",
+        "Contradicting judgments of one item: ``error``, or keep the ``max``, the ``last``, or the "
+        "``sum``. Equal judgments are one judgment.",
+    )
+    scope: Literal["all", "ranked", "appended"] = choice(
+        "all",
+        "Which judged items can be found: ``all``; only those ``ranked``; or all, where those "
+        "missing from a ranking are ``appended`` to it, tied with each other.",
+        rare=True,
+    )
+    pool: Literal["all", "judged"] = choice(
+        "all",
+        "Which ranked items occupy ranks: ``all``, or only ``judged`` ones. As in TREC, a negative "
+        "gain means that an item was pooled but not judged.",
+        rare=True,
+    )
+    retrieved: Literal["all", "positive"] = choice(
+        "all",
+        "Which ranked items can be hits: ``all``, or only those with a ``positive`` score; the "
+        "others keep their ranks.",
+        rare=True,
+    )
+    score_type: Literal["float64", "float32"] = choice(
+        "float64",
+        "Precision at which scores are compared: ``float64``, or ``float32``, which can create "
+        "ties.",
+        rare=True,
+    )
+    depth: int | None = choice(
+        None, "Cut every ranking at this rank before anything else.", rare=True
+    )
+
+    @property
+    def threshold(self) -> tuple[str, float]:
+        """What makes a hit, as an operator and a number."""
+        if self.gains == "positive":
+            return ">", 0.0
+        if self.gains == "all" or self.relevant == "any":
+            return ">=", float("-inf")
+        operator = ">=" if self.relevant.startswith(">=") else ">"
+        return operator, float(self.relevant.removeprefix(operator))
+
+
+@dataclass(frozen=True)
+class Averaging:
+    """Which users are averaged, and what counts for those without a value."""
+
+    missing: Literal["zero", "skip", "raise"] = choice(
+        "zero",
+        "A user with ground truth but no ranking: ``zero`` (an empty ranking), ``skip``, "
+        "``raise``.",
+    )
+    extra: Literal["ignore", "zero", "raise"] = choice(
+        "ignore",
+        "A user with a ranking but no ground truth: ``ignore``, ``zero``, ``raise``.",
+        rare=True,
+    )
+    undefined: Literal["skip", "zero", "one", "nan", "raise"] = choice(
+        "skip",
+        "A user for whom the metric is undefined, usually one with nothing relevant: ``skip``, "
+        "``zero``, ``one``, ``nan`` (the mean becomes NaN too), ``raise``.",
+    )
+    users: Literal["all", "relevant", "hit"] = choice(
+        "all",
+        "Users to average: ``all``; only those with something ``relevant`` in the ground truth, "
+        "also for metrics that are defined without; only those with a ``hit`` (a value above 0).",
+        rare=True,
+    )
+    empty: Literal["score", "skip"] = choice(
+        "score", "A user whose ranking is an empty list: ``score`` it or ``skip`` it.", rare=True
+    )
+    empty_truth: Literal["score", "skip"] = choice(
+        "score",
+        "A user whose ground truth is an empty list: ``score`` it (the metric is then undefined) "
+        "or ``skip`` it.",
+        rare=True,
+    )
+    aggregate: Literal["mean", "geometric", "sum", "micro"] = choice(
+        "mean",
+        "How the values of the users are combined: their ``mean``, ``geometric`` mean (of values "
+        "raised to at least 0.00001, as in trec_eval), ``sum``, or, for shares, ``micro``: the "
+        "hits of all users over the sum of the denominators.",
+    )
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is the same for all metrics of a plan."""
+
+    bad_scores: Literal["error", "drop", "worst"] = choice(
+        "error", "A NaN or null score: ``error``, ``drop`` the row, or rank it ``worst``."
+    )
+    no_overlap: Literal["error", "allow"] = choice(
+        "error", "Rankings and ground truth that share no user, or no item: ``error``, ``allow``."
+    )
+    n_items: int | None = choice(
+        None, "Size of the catalogue, for the metrics that need it, such as accuracy."
+    )
+    bugs: bool = choice(
+        False,  # noqa: FBT003 - a declaration
+        "Reproduce the outright bugs of the tool of ``like`` too, to trace published numbers.",
+        rare=True,
+    )
+    confidence: float = choice(0.95, "Level of the intervals, between 0 and 1.")
+    interval: Literal["t", "bca", "percentile"] = choice(
+        "t",
+        "How intervals are made: Student's ``t``, or by bootstrap ``bca`` (corrected for bias and "
+        "skew; the default with clusters) or ``percentile``.",
+    )
+    resamples: int = choice(2_000, "Bootstrap samples drawn for an interval.", rare=True)
+    seed: int = choice(
+        0, "Seed of everything that is drawn at random: the same seed gives the same result."
+    )
+
+
+class Choices(TypedDict, total=False):
+    """The choices as keyword arguments, for type checkers; None is the default."""
+
+    relevant: str | float | None
+    gains: Literal["relevant", "positive", "all", "above"] | None
+    ties: TieRule | None
+    duplicates: Literal["error", "best", "first", "each"] | None
+    judgements: Literal["error", "max", "last", "sum"] | None
+    scope: Literal["all", "ranked", "appended"] | None
+    pool: Literal["all", "judged"] | None
+    retrieved: Literal["all", "positive"] | None
+    score_type: Literal["float64", "float32"] | None
+    depth: int | None
+    missing: Literal["zero", "skip", "raise"] | None
+    extra: Literal["ignore", "zero", "raise"] | None
+    undefined: Literal["skip", "zero", "one", "nan", "raise"] | None
+    users: Literal["all", "relevant", "hit"] | None
+    empty: Literal["score", "skip"] | None
+    empty_truth: Literal["score", "skip"] | None
+    aggregate: Literal["mean", "geometric", "sum", "micro"] | None
+    bad_scores: Literal["error", "drop", "worst"] | None
+    no_overlap: Literal["error", "allow"] | None
+    n_items: int | None
+    bugs: bool | None
+    confidence: float | None
+    interval: Literal["t", "bca", "percentile"] | None
+    resamples: int | None
+    seed: int | None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A declared choice.
+
+    Attributes
+    ----------
+    name : str
+    default : object
+    meaning : str
+        One or two sentences, in reStructuredText.
+    rare : bool
+    words : tuple of str
+        The permitted words; empty where the value is a number, a flag or a threshold.
+    hint : type
+        As in the declaration.
+    part : type
+        `Alignment`, `Averaging` or `Setting`.
+    """
+
+    name: str
+    default: Any
+    meaning: str
+    rare: bool
+    words: tuple[str, ...]
+    hint: Any
+    part: type[Any]
+
+
+def _declared(part: type[Any]) -> dict[str, Choice]:
+    hints = typing.get_type_hints(part)
+    found = {}
+    for field in dataclasses.fields(part):
+        hint = hints[field.name]
+        parts = typing.get_args(hint) if _is_union(hint) else (hint,)
+        words = tuple(w for p in parts if typing.get_origin(p) is Literal for w in p.__args__)
+        meaning, rare = field.metadata["meaning"], field.metadata["rare"]
+        found[field.name] = Choice(field.name, field.default, meaning, rare, words, hint, part)
+    return found
+
+
+def _is_union(hint: Any) -> bool:
+    return typing.get_origin(hint) in (typing.Union, types.UnionType)
+
+
+SETTINGS: Mapping[str, Choice] = _declared(Setting)
+"""The choices that hold for all metrics of a plan."""
+
+CHOICES: Mapping[str, Choice] = {**_declared(Alignment), **_declared(Averaging), **SETTINGS}
+"""Every choice by name. Those outside `SETTINGS` are legal inside a metric's parentheses, too."""
+
+
+def checked(name: str, value: Any) -> Any:
+    """The value of a choice in its canonical form.
+
+    Raises
+    ------
+    UsageError
+        If the value is not permitted.
+    """
+    known = CHOICES[name]
+    if name == "relevant":
+        return _threshold(value)
+    if known.words:
+        return one_of(name, value, known.words)
+    if known.hint is float:
+        return fraction(name, value)
+    if known.hint is bool:
+        return flag(name, value)
+    if value is None or value == "none":
+        return None
+    if isinstance(value, str) and re.fullmatch(r"\s*-?\d+\s*", value):
+        value = int(value)
+    return integer(name, value, least=0 if name == "seed" else 1)
+
+
+def _threshold(value: Any) -> str:
+    """``relevant`` in canonical spelling: ``">= 4.0"`` → ``">=4"``, a bare number t → ``">=t"``."""
+    text = str(value).strip().lower().replace("≥", ">=")
+    if text == "any":
+        return text
+    match = re.fullmatch(r"(>=|>)?\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)", text)
+    if match is None:
+        raise UsageError(
+            f"`relevant` must be like '>0', '>=4' or 'any' (every judged item), got {shown(value)}"
+        )
+    return f"{match[1] or '>='}{show(float(match[2]))}"
+
+
+def show(value: Any) -> str:
+    """A value as a plan prints it."""
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def takes_choices(function: F) -> F:
+    """Give a function with ``**choices: Unpack[Choices]`` the full signature and documentation.
+
+    The choices replace ``**choices`` in its signature, and the line ``{choices}`` in its docstring.
+    """
+    signature = inspect.signature(function)
+    own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    hints = typing.get_type_hints(Choices)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    added = [inspect.Parameter(n, keyword, default=None, annotation=hints[n]) for n in CHOICES]
+    function.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+    if function.__doc__:  # absent under python -OO
+        function.__doc__ = function.__doc__.replace("    {choices}\n", _documentation())
+    return function
+
+
+def _documentation() -> str:
+    """The choices as entries of a numpydoc section, indented as in a docstring."""
+    lines = []
+    for known in sorted(CHOICES.values(), key=lambda one: one.rare):
+        kind = "str" if known.words or known.name == "relevant" else _kind(known.hint)
+        default = "" if known.default is None else f" Default: ``{show(known.default)}``."
+        text = textwrap.fill(known.meaning + default, 92)
+        lines += [f"{known.name} : {kind}, optional", textwrap.indent(text, "    ")]
+    return textwrap.indent("\n".join(lines) + "\n", "    ")
+
+
+def _kind(hint: Any) -> str:
+    return "int" if int in typing.get_args(hint) else str(hint.__name__)

@@ -1,0 +1,121 @@
+"""The choices: one declaration, from which signatures, docs, commands and checks are made."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+
+import pytest
+
+import rankmeter as rm
+from rankmeter._choices import CHOICES, SETTINGS, Alignment, Averaging, Choices, Setting
+from rankmeter.errors import UsageError
+from rankmeter.metrics import METRICS
+
+FUNCTIONS = (rm.evaluate, rm.compare, rm.curve, rm.explain)
+RANKINGS = {"u": {"a": 3.0, "b": 2.0, "c": 2.0}}
+TRUTH = {"u": {"a": 1, "c": 3}}
+
+
+def call(function, **choices):
+    if function is rm.compare:
+        return function({"x": RANKINGS, "y": RANKINGS}, TRUTH, "ndcg@2", **choices)
+    if function is rm.curve:
+        return function(RANKINGS, TRUTH, "ndcg", 2, **choices)
+    if function is rm.explain:
+        return function(RANKINGS, TRUTH, "ndcg@2", target="0.5", **choices)
+    return function(RANKINGS, TRUTH, "ndcg@2", **choices)
+
+
+def test_the_types_for_type_checkers_are_those_of_the_declarations():
+    hints = typing.get_type_hints(Choices)
+    assert list(hints) == list(CHOICES)
+    for name, choice in CHOICES.items():
+        wanted = choice.hint | float if name == "relevant" else choice.hint
+        assert hints[name] == typing.Optional[wanted], name  # noqa: UP045 - builds a type
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_function_takes_and_documents_every_choice(function):
+    parameters = inspect.signature(function).parameters
+    for choice in CHOICES.values():
+        assert parameters[choice.name].kind is inspect.Parameter.KEYWORD_ONLY
+        first = choice.meaning.split(":")[0].split("``")[0]
+        assert first in " ".join(function.__doc__.split()), choice.name
+    assert "{choices}" not in function.__doc__
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_misspelled_choice_is_refused_in_one_way(function):
+    with pytest.raises(UsageError, match="unknown option 'tie'; did you mean 'ties'"):
+        call(function, tie="item")
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("name", CHOICES)
+def test_a_wrong_value_is_refused_by_the_name_of_its_choice(function, name):
+    with pytest.raises(UsageError, match=f"`{name}` must be"):
+        call(function, **{name: "itme"})
+
+
+@pytest.mark.parametrize("name", [n for n in CHOICES if n not in SETTINGS])
+def test_a_choice_inside_a_metric_is_the_choice_for_that_metric(name):
+    choice = CHOICES[name]
+    for word in (*choice.words, *({"relevant": (">1", ">=2"), "depth": ("2",)}.get(name, ()))):
+        if (name, word) == ("aggregate", "micro"):
+            continue
+        inside = rm.evaluate(RANKINGS, TRUTH, [f"ndcg({name}={word})@2", "ndcg@2"])
+        outside = rm.evaluate(RANKINGS, TRUTH, "ndcg@2", **{name: word})
+        mine, other = inside.plan.metrics
+        assert mine.switches() == outside.plan.metrics[0].switches()
+        assert other.switches() == rm.evaluate(RANKINGS, TRUTH, "ndcg@2").plan.metrics[0].switches()
+        label = next(iter(inside))
+        assert inside[label].mean == pytest.approx(outside["ndcg@2"].mean, nan_ok=True)
+
+
+def test_one_call_measures_each_metric_at_its_own_threshold():
+    metrics = ["ndcg@10", "rr(relevant=2)@10", "ap(relevant=2)"]
+    result = rm.evaluate({"q": ["x", "a", "b"]}, {"q": {"a": 1, "b": 3, "x": 0}}, metrics)
+    assert list(result) == metrics
+    assert result["rr(relevant=2)@10"].mean == pytest.approx(1 / 3)
+    assert result["ap(relevant=>=2)"].mean == pytest.approx(1 / 3)
+    assert result["ndcg@10"].mean == pytest.approx(0.5869, abs=1e-4)
+
+
+def test_a_choice_inside_a_metric_wins_over_the_call_and_the_convention():
+    result = rm.evaluate(
+        RANKINGS, TRUTH, ["rr(ties=pessimistic)", "rr"], like="trec_eval", ties="optimistic"
+    )
+    assert [e.alignment.ties for e in result.plan.metrics] == ["pessimistic", "optimistic"]
+
+
+def test_metrics_with_choices_are_values_that_round_trip():
+    one = rm.metric("nDCG( ties = expected , relevant = 2 )@10")
+    assert str(one) == "ndcg(relevant=2,ties=expected)@10"
+    assert rm.metric(str(one)) == one == rm.NDCG(ties="expected", relevant=2) @ 10
+    assert one != rm.metric("ndcg@10")
+
+
+def test_what_holds_for_all_metrics_is_no_option_of_one():
+    with pytest.raises(UsageError, match="confidence holds for all metrics"):
+        rm.metric("ndcg(confidence=0.9)@10")
+    with pytest.raises(UsageError, match="ndcg has no option 'colour'"):
+        rm.metric("ndcg(colour=red)@10")
+
+
+def test_no_option_of_a_metric_has_the_name_of_a_choice():
+    for spec in METRICS.values():
+        assert not (spec.options.keys() & CHOICES.keys()) - {"n_items"}, spec.name
+
+
+def test_the_plan_shows_every_choice_that_a_number_depends_on():
+    plain = rm.evaluate(RANKINGS, TRUTH, "ndcg@2").plan.to_dict()
+    assert not {"resamples", "seed"} & plain.keys()
+    drawn = rm.evaluate(RANKINGS, TRUTH, "ndcg@2", interval="bca", resamples=99, seed=4).plan
+    assert drawn.to_dict()["resamples"] == 99
+    assert "seed        4" in str(drawn)
+
+
+def test_every_choice_belongs_to_one_part():
+    parts = [set(part.__dataclass_fields__) for part in (Alignment, Averaging, Setting)]
+    assert sum(map(len, parts)) == len(CHOICES) == len(set.union(*parts))
