@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Unpack
 
-from rankmeter._align import align
-from rankmeter._backends import memory
 from rankmeter._choices import Choices, takes_choices
 from rankmeter._compare import Common, Correction, Family, Test, compare_tables
 from rankmeter._comparison import Comparison
-from rankmeter._curves import Curve, curve_of
+from rankmeter._curves import Curve, curves_of
+from rankmeter._engine import ENGINE
 from rankmeter._ingest import Table, is_records, meet, read_rankings, read_truth
 from rankmeter._plan import resolve
 from rankmeter._segments import clusters_of
@@ -93,7 +92,7 @@ def evaluate(
     """
     plan = resolve(metrics, like=like, choices=choices, clusters=clusters is not None)
     ranked, judged = read_both(rankings, truth, columns=columns, bad_scores=plan.bad_scores)
-    scores = memory.run(ranked, judged, plan)
+    scores = ENGINE.open(judged, {"rankings": ranked}).run(plan)["rankings"]
     drawn = clusters_of(clusters, scores.users)
     return summarise(plan, scores, {**judged.counts, **ranked.counts}, drawn)
 
@@ -268,9 +267,8 @@ def curve(
         raise UsageError(f"a curve is of one metric, got {len(plan.metrics)}")
     entry = plan.metrics[0]
     ranked, judged = read_both(rankings, truth, columns=columns, bad_scores=plan.bad_scores)
-    aligned = align(ranked, judged, entry.alignment, no_overlap=plan.no_overlap)
-    drawn = clusters_of(clusters, aligned.users)
-    return curve_of(plan, entry, {"rankings": aligned}, max_k, drawn)
+    data = ENGINE.open(judged, {"rankings": ranked})
+    return curves_of(plan, [entry], data.run, max_k, clusters)[entry.label]
 
 
 def read_both(

@@ -128,6 +128,11 @@ class Alignment:
         operator = ">=" if self.relevant.startswith(">=") else ">"
         return operator, float(self.relevant.removeprefix(operator))
 
+    def is_relevant(self, gain: Any) -> Any:
+        """Whether a judged item of this gain, or each of an array of gains, is relevant."""
+        operator, threshold = self.threshold
+        return gain >= threshold if operator == ">=" else gain > threshold
+
 
 @dataclass(frozen=True)
 class Averaging:

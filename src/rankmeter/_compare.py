@@ -15,13 +15,11 @@ import numpy as np
 import polars as pl
 
 from rankmeter import _statistics as st
-from rankmeter._align import Aligned, align, prepare, universe
-from rankmeter._choices import Alignment
 from rankmeter._comparison import Comparison, Difference
+from rankmeter._engine import ENGINE, Averaged, Scores
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import Table as Ingested
 from rankmeter._plan import MetricPlan, Plan
-from rankmeter._scores import Averaged, Scores, score
 from rankmeter._segments import EVERYONE, clusters_of, segments_of
 from rankmeter._summary import Estimate, estimate, mean_interval, summarise
 from rankmeter.errors import RankmeterWarning, UsageError
@@ -58,16 +56,9 @@ def compare_tables(
     """Compare systems that have been read; see `rankmeter.compare` for the parameters."""
     names = tuple(systems)
     _check(names, baseline, test, correction, family, common, alpha, plan)
-    users = universe(truth, *systems.values())
-    judged = {choices: prepare(truth, users, choices) for choices in plan.alignments()}
-    aligned: dict[str, dict[Alignment, Aligned]] = {
-        name: {
-            choices: align(table, judged[choices], choices, no_overlap=plan.no_overlap)
-            for choices in judged
-        }
-        for name, table in systems.items()
-    }
-    scores = {name: score(plan, aligned[name].__getitem__) for name in names}
+    data = ENGINE.open(truth, systems)
+    scores = data.run(plan)
+    users = scores[names[0]].users
     drawn = clusters_of(clusters, users)
     summaries = {name: summarise(plan, scores[name], counts[name], drawn) for name in names}
     pairs = _pairs(names, baseline)
@@ -100,7 +91,8 @@ def compare_tables(
             "users_without_segment": len(users) - _labelled(parts) if parts else 0,
             "clusters": None if drawn is None else int(np.unique(drawn).size),
         },
-        aligned,
+        data.run,
+        clusters,
     )
 
 

@@ -6,15 +6,14 @@ import dataclasses
 import itertools
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from rankmeter._align import Aligned
-from rankmeter._choices import Alignment
-from rankmeter._curves import Curve, curve_of
+from rankmeter._curves import Curve, curves_of
+from rankmeter._engine import Scores
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._report.table import Table, number, to_frame
 from rankmeter._summary import Estimate, Summary
@@ -157,6 +156,10 @@ class Comparison:
         means and differences of ``common="all"``).
     segments : polars.DataFrame or None
         Columns ``user`` and ``segment``.
+    run : callable
+        Gives the scores of every system for another plan.
+    clusters : object
+        The clusters of the users, as they were given.
     settings : mapping
         Test, correction, family, alpha, seed, resamples, the rule for common users.
     """
@@ -171,7 +174,8 @@ class Comparison:
     segments: pl.DataFrame | None
     segment_estimates: Mapping[tuple[str, str, str], Estimate]
     settings: Mapping[str, Any]
-    aligned: Mapping[str, Mapping[Alignment, Aligned]]
+    run: Callable[[Plan], Mapping[str, Scores]]
+    clusters: object
 
     def __getitem__(self, metric: str) -> tuple[Difference, ...]:
         """The comparisons on one metric over all users."""
@@ -213,14 +217,12 @@ class Comparison:
             If the metric has no cutoff.
         """
         entry = self.plan[metric]
+        return self.curves([entry], max_k)[entry.label]
+
+    def curves(self, entries: Sequence[MetricPlan], max_k: int | None = None) -> dict[str, Curve]:
+        """Curves of several metrics of the plan, computed together."""
         largest = max([e.metric.k or 0 for e in self.plan.metrics] + [20])
-        return curve_of(
-            self.plan,
-            entry,
-            {name: self.aligned[name][entry.alignment] for name in self.systems},
-            max_k or largest,
-            self.summaries[self.systems[0]].clusters,
-        )
+        return curves_of(self.plan, entries, self.run, max_k or largest, self.clusters)
 
     def sentences(self) -> tuple[str, ...]:
         """One sentence in plain words per comparison."""

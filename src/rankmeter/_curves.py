@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
 
-from rankmeter._align import Aligned
-from rankmeter._hits import IntArray
+from rankmeter._checks import integer
+from rankmeter._engine import Scores
 from rankmeter._plan import MetricPlan, Plan
-from rankmeter._scores import score
+from rankmeter._segments import clusters_of
 from rankmeter._summary import summarise
 from rankmeter.errors import UsageError
 
-__all__ = ["Curve", "curve_of"]
+__all__ = ["Curve", "curves_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,44 +64,60 @@ class Curve:
         return row["k"], row["mean"], 0.0 if math.isnan(row["se"]) else row["se"]
 
 
-def curve_of(
+def curves_of(
     plan: Plan,
-    entry: MetricPlan,
-    aligned: Mapping[str, Aligned],
+    entries: Sequence[MetricPlan],
+    run: Callable[[Plan], Mapping[str, Scores]],
     max_k: int,
-    clusters: IntArray | None = None,
-) -> Curve:
-    """Compute a curve from hits that have been found: no ranking is read again.
+    clusters: object = None,
+) -> dict[str, Curve]:
+    """Compute curves, all at once: a curve is a plan with more cutoffs.
 
     Parameters
     ----------
     plan : Plan
         How intervals are made, and at which level.
-    entry : MetricPlan
-        The metric with its choices; its cutoff is replaced.
-    aligned : mapping of str to Aligned
-        The hits by system.
+    entries : sequence of MetricPlan
+        The metrics with their choices; their cutoffs are replaced.
+    run : callable
+        Gives the scores of every system for a plan.
     max_k : int
-    clusters : int64 array of shape (n_users,), optional
-        The cluster of each user.
+    clusters : object, optional
+        As in `evaluate`.
+
+    Returns
+    -------
+    dict of str to Curve
+        By label of the entry.
 
     Raises
     ------
     UsageError
-        If the metric has no cutoff or `max_k` is below 1.
+        If a metric has no cutoff or `max_k` is below 1.
     """
-    if not entry.spec.cutoff:
-        raise UsageError(f"{entry.metric.name} has no cutoff, so it has no curve")
-    if max_k < 1:
-        raise UsageError(f"max_k must be a whole number from 1 up, got {max_k}")
-    entries = [replace(entry, label=str(k), metric=entry.metric @ k) for k in range(1, max_k + 1)]
-    plan = replace(plan, metrics=tuple(entries))
-    rows = []
-    for name, hits in aligned.items():
-        summary = summarise(plan, score(plan, {entry.alignment: hits}.__getitem__), {}, clusters)
-        rows += [
-            (name, int(k), e.mean, e.low, e.high, e.std / math.sqrt(e.n) if e.n else math.nan)
-            for k, e in summary.items()
+    for entry in entries:
+        if not entry.spec.cutoff:
+            raise UsageError(f"{entry.metric.name} has no cutoff, so it has no curve")
+    integer("max_k", max_k, least=1)
+    points = {
+        (entry.label, k): replace(entry, label=f"{place} {k}", metric=entry.metric @ k)
+        for place, entry in enumerate(entries)
+        for k in range(1, max_k + 1)
+    }
+    plan = replace(plan, metrics=tuple(points.values()))
+    found = {
+        name: summarise(plan, scores, {}, clusters_of(clusters, scores.users))
+        for name, scores in run(plan).items()
+    }
+    curves = {}
+    for entry in entries:
+        rows = [
+            (name, k, e.mean, e.low, e.high, e.std / math.sqrt(e.n) if e.n else math.nan)
+            for name, summary in found.items()
+            for k in range(1, max_k + 1)
+            for e in [summary.estimates[points[entry.label, k].label]]
         ]
-    frame = pl.DataFrame(rows, schema=["system", "k", "mean", "low", "high", "se"], orient="row")
-    return Curve(entry.metric.name, frame, entry.spec.increasing)
+        columns = ["system", "k", "mean", "low", "high", "se"]
+        frame = pl.DataFrame(rows, schema=columns, orient="row")
+        curves[entry.label] = Curve(entry.metric.name, frame, entry.spec.increasing)
+    return curves

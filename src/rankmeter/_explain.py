@@ -13,17 +13,17 @@ from typing import Any, Unpack
 import numpy as np
 import polars as pl
 
-from rankmeter._align import Aligned, align
 from rankmeter._api import read_both
-from rankmeter._choices import CHOICES, Alignment, Choices, takes_choices
+from rankmeter._choices import CHOICES, Alignment, Averaging, Choices, takes_choices
+from rankmeter._engine import ENGINE
 from rankmeter._explanation import Explanation, Match, Step, UserChange
-from rankmeter._ingest import Table as Ingested
+from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan, resolve
-from rankmeter._scores import score
 from rankmeter._summary import Summary, summarise
 from rankmeter.conventions import convention_names
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import Metric, parse_metrics
+from rankmeter.metrics import metric as metric_of
 
 __all__ = ["explain"]
 
@@ -31,22 +31,36 @@ SHOWN_USERS = 5
 SHOWN_ITEMS = 10
 
 
-class _Bench:
-    """The data, read once, and every alignment of it, computed once."""
+_PROBES = ("n_relevant", "n_ranked", "n_hits", "dcg", "dcg(gain=binary)", "ideal_dcg")
+"""Metrics whose values differ if the hits do."""
 
-    def __init__(self, ranked: Ingested, judged: Ingested) -> None:
-        self.ranked, self.judged = ranked, judged
-        self.aligned = functools.cache(self._align)
+
+class _Settings:
+    """Results of one metric under many settings, on data that are read once."""
+
+    def __init__(self, rankings: Table, truth: Table, plan: Plan) -> None:
+        self.rankings, self.truth, self.plan = rankings, truth, plan
+        self.data = ENGINE.open(truth, {"rankings": rankings}, keep=True)
         self.tried = 0
-
-    def _align(self, alignment: Alignment) -> Aligned:
-        return align(self.ranked, self.judged, alignment)
+        self.fingerprint = functools.cache(self._fingerprint)
 
     def run(self, entry: MetricPlan, convention: str = "") -> Summary:
-        """The result of one metric plan."""
+        """The result under one setting."""
         self.tried += 1
-        plan = Plan(convention=convention, metrics=(entry,))
-        return summarise(plan, score(plan, self.aligned), {})
+        plan = dataclasses.replace(self.plan, convention=convention, metrics=(entry,))
+        return summarise(plan, self.data.run(plan)["rankings"], {})
+
+    def _fingerprint(self, alignment: Alignment) -> list[bytes]:
+        """What tells two alignments apart that find other hits."""
+        entries = tuple(
+            MetricPlan(str(probe), probe, alignment, Averaging())
+            for probe in map(metric_of, _PROBES)
+        )
+        plan = dataclasses.replace(self.plan, metrics=entries)
+        scores = self.data.run(plan)["rankings"]
+        for error in scores.errors.values():
+            raise error
+        return [values.tobytes() for values in scores.values.values()]
 
 
 @takes_choices
@@ -121,7 +135,9 @@ def explain(
         raise UsageError("`between` names both conventions: leave out `like`")
     if between is not None and (isinstance(between, str) or len(between) != 2):
         raise UsageError(f"between takes two conventions, got {between!r}")
-    bench = _Bench(*read_both(rankings, truth, columns=columns))
+    plan = resolve(wanted, like=like, choices=choices)
+    tables = read_both(rankings, truth, columns=columns, bad_scores=plan.bad_scores)
+    bench = _Settings(*tables, plan)
     if between is not None:
         return _walk(bench, entry(between[0]), entry(between[1]), between)
     assert target is not None
@@ -129,7 +145,7 @@ def explain(
 
 
 def _walk(
-    bench: _Bench, first: MetricPlan, second: MetricPlan, names: tuple[str, str]
+    bench: _Settings, first: MetricPlan, second: MetricPlan, names: tuple[str, str]
 ) -> Explanation:
     start, end = bench.run(first, names[0]), bench.run(second, names[1])
     a, b = first.switches(), second.switches()
@@ -171,7 +187,7 @@ def _turned(entry: MetricPlan, switches: Mapping[str, Any]) -> MetricPlan:
 
 
 def _changed(
-    bench: _Bench, start: Summary, end: Summary, entry: MetricPlan
+    bench: _Settings, start: Summary, end: Summary, entry: MetricPlan
 ) -> tuple[UserChange, ...]:
     """The users whose value changes most, with the top of their rankings."""
     label = entry.label
@@ -182,32 +198,39 @@ def _changed(
         (pl.col("change") > 0) | (pl.col(label).is_null() != pl.col(after).is_null())
     )
     moved = moved.sort(["change", "user"], descending=[True, False]).head(SHOWN_USERS)
-    operator, threshold = entry.alignment.threshold
     users = []
     for row in moved.iter_rows(named=True):
-        user = row["user"]
-        gains = dict(
-            bench.judged.frame.filter(pl.col("user") == user).select("item", "gain").iter_rows()
-        )
-        relevant = {
-            i: g
-            for i, g in gains.items()
-            if (g >= threshold if operator == ">=" else g > threshold)
-        }
-        mine = bench.ranked.frame.filter(pl.col("user") == user)
-        if bench.ranked.order != "list":
-            down = bench.ranked.order == "score"
-            mine = mine.sort([bench.ranked.order, "item"], descending=[down, False])
+        mine = pl.col("user") == row["user"]
+        judged = bench.truth.frame.filter(mine)
+        wanted = judged.filter(pl.Series(entry.alignment.is_relevant(judged["gain"].to_numpy())))
+        gains = dict(wanted.select("item", "gain").iter_rows())
+        ranked = _in_order(bench.rankings.frame.filter(mine), bench.rankings.order, gains, entry)
         items = tuple(
-            f"{item} ({relevant[item]:g})" if item in relevant else str(item)
-            for item in mine["item"].head(SHOWN_ITEMS)
+            f"{item} ({gains[item]:g})" if item in gains else str(item)
+            for item in ranked["item"].head(SHOWN_ITEMS)
         )
-        users.append(UserChange(user, row[label], row[after], items, len(relevant)))
+        users.append(UserChange(row["user"], row[label], row[after], items, len(gains)))
     return tuple(users)
 
 
+def _in_order(
+    frame: pl.DataFrame, order: str, gains: Mapping[Any, float], entry: MetricPlan
+) -> pl.DataFrame:
+    """The ranking of one user, its ties in the order that was measured."""
+    if order == "list":
+        return frame
+    ties = entry.alignment.ties
+    gain = pl.Series("gain", [gains.get(item, -np.inf) for item in frame["item"]], pl.Float64)
+    by, descending = [order], [order == "score"]
+    if ties in ("optimistic", "pessimistic"):
+        by, descending = [*by, "gain"], [*descending, ties == "optimistic"]
+    if ties != "input":
+        by, descending = [*by, "item"], [*descending, ties == "item-descending"]
+    return frame.with_columns(gain).sort(by, descending=descending, maintain_order=True)
+
+
 def _search(
-    bench: _Bench,
+    bench: _Settings,
     entry: Callable[[str | None], MetricPlan],
     target: float | str,
     like: str,
@@ -247,7 +270,7 @@ def _search(
     )
 
 
-def _settings(bench: _Bench, base: MetricPlan, fixed: set[str]) -> Iterator[dict[str, Any]]:
+def _settings(bench: _Settings, base: MetricPlan, fixed: set[str]) -> Iterator[dict[str, Any]]:
     """Every other setting of every switch that has a list of choices."""
     now = base.switches()
     for name, option in base.spec.options.items():
@@ -255,7 +278,7 @@ def _settings(bench: _Bench, base: MetricPlan, fixed: set[str]) -> Iterator[dict
             if choice != now[name]:
                 yield {name: choice}
     if "relevant" not in fixed:
-        grades = np.unique(bench.judged.frame["gain"].to_numpy())[:10]
+        grades = np.unique(bench.truth.frame["gain"].to_numpy())[:10]
         for grade in grades.tolist():
             for rule in (f">{grade:g}", f">={grade:g}"):
                 if rule != now["relevant"]:
@@ -267,24 +290,15 @@ def _settings(bench: _Bench, base: MetricPlan, fixed: set[str]) -> Iterator[dict
                     yield {known.name: word}
 
 
-def _matters(bench: _Bench, base: MetricPlan, switches: Mapping[str, Any]) -> bool:
+def _matters(bench: _Settings, base: MetricPlan, switches: Mapping[str, Any]) -> bool:
     """Whether a setting can matter in a pair: another way to find hits must find other hits."""
     turned = _turned(base, switches)
     if turned.alignment == base.alignment:
         return True
     try:
-        a, b = bench.aligned(base.alignment), bench.aligned(turned.alignment)
+        return bench.fingerprint(base.alignment) != bench.fingerprint(turned.alignment)
     except RankmeterError:
         return False
-    return _facts(a) != _facts(b)
-
-
-def _facts(aligned: Aligned) -> Iterable[bytes]:
-    hits = aligned.hits
-    ideal = () if hits.ideal is None else (hits.ideal.gain,)
-    arrays = (hits.offsets, hits.rank, hits.gain, hits.n_relevant, hits.n_ranked, *ideal)
-    spans = () if hits.rank_low is None else (hits.rank_low, hits.rank_high)
-    return [np.asarray(array).tobytes() for array in (*arrays, *spans)]
 
 
 def _printed(target: float | str) -> tuple[str, int]:

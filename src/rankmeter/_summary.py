@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
+from rankmeter._engine import Averaged, Scores
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._report.table import Table, number, to_frame
-from rankmeter._scores import Averaged, Scores
 from rankmeter._segments import segments_of
 from rankmeter._statistics import bootstrap_interval, t_quantile
 from rankmeter._track import flat, numbers_of, send

@@ -111,7 +111,8 @@ def render(comparison: Comparison) -> str:
     )
     labels = [entry.label for entry in comparison.plan.metrics]
     first_of = distinct_curves(comparison)
-    curves = {label: comparison.curve(label) for label in dict.fromkeys(first_of.values())}
+    firsts = [comparison.plan[label] for label in dict.fromkeys(first_of.values())]
+    curves = comparison.curves(firsts) if firsts else {}
     verdicts = {label: verdict(comparison, label) for label in labels}
     style, script = _own("page.css"), _own("page.js")
     library, packed_library = _vega()

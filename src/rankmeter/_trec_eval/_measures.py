@@ -118,7 +118,7 @@ def _set_f(topics: Topics, parameters: Sequence[float]) -> FloatArray:
 
 def _relstring(topics: Topics, parameters: Sequence[float]) -> list[str]:
     """The first grades of a ranking, ``-`` without judgement, ``.`` if one was to be made."""
-    hits = topics.named.aligned.hits
+    hits = topics.named.hits
     wanted = np.minimum(hits.n_ranked, max(int(parameters[0]), 0))
     strings = [["-"] * n for n in wanted.tolist()]
     shown = hits.rank <= wanted[hits.user]
@@ -157,13 +157,13 @@ def _rndcg(topics: Topics, values: dict[str, float]) -> FloatArray:
 
 def _rbp(topics: Topics, values: dict[str, float]) -> FloatArray:
     p, gains = _persistence(values)
-    hits = topics.scaled(gains).aligned.hits
+    hits = topics.scaled(gains).hits
     return (1.0 - p) * hits.sum(hits.gain * _powers(p, hits.rank.max(initial=0.0))[_place(hits)])
 
 
 def _rbp_resid(topics: Topics, values: dict[str, float]) -> FloatArray:
     p, _ = _persistence(values)
-    hits = topics.judged.aligned.hits
+    hits = topics.judged.hits
     length = hits.n_ranked
     powers = _powers(p, length.max(initial=0))
     unknown = np.arange(powers.size)[:-1] < length[:, None]

@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankmeter._align import Aligned, align
 from rankmeter._choices import Alignment, Averaging
-from rankmeter._hits import FloatArray
+from rankmeter._engine import Memory
+from rankmeter._hits import FloatArray, Hits
 from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan
-from rankmeter._scores import score
 from rankmeter.metrics import Metric
 
 __all__ = ["Gains", "Reading", "Topics"]
@@ -35,20 +34,21 @@ class Reading:
     """
 
     def __init__(self, run: Table, truth: Table, relevant: str) -> None:
-        self._tables = run, truth
+        self._data = Memory().open(truth, {"run": run}, keep=True)
         self._alignment = Alignment(relevant=relevant, ties="item-descending")
 
-    @functools.cached_property
-    def aligned(self) -> Aligned:
-        """The hits, found once for all metrics."""
-        return align(*self._tables, self._alignment, no_overlap="allow")
+    @property
+    def hits(self) -> Hits:
+        """The hits of all topics."""
+        (block,) = self._data.blocks
+        return block.aligned("run", self._alignment).hits
 
     def __call__(self, metric: str, k: int | None = None, **options: Any) -> FloatArray:
         """One value per topic, 0 where the metric is undefined."""
         chosen = Metric(metric, k)(**options)
         entry = MetricPlan(metric, chosen, self._alignment, Averaging(undefined="zero"))
-        scores = score(Plan(convention="trec_eval", metrics=(entry,)), lambda _: self.aligned)
-        return scores.averaged(entry).values
+        plan = Plan(convention="trec_eval", metrics=(entry,), no_overlap="allow")
+        return self._data.run(plan)["run"].averaged(entry).values
 
 
 class Topics:

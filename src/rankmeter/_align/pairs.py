@@ -1,4 +1,4 @@
-"""Pairs of user and item: those that stand twice on one side, and those that are on both.
+"""Pairs of user and item: those repeated on one side, and those on both sides.
 
 Equal pairs have equal hashes. So pairs are sorted, and joined, by one 64-bit number each, and only
 where two numbers meet are the ids themselves compared.
@@ -6,14 +6,45 @@ where two numbers meet are the ids themselves compared.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import polars as pl
 
 from rankmeter._choices import Alignment
 from rankmeter._ingest import Table
-from rankmeter.errors import DuplicateError
 
-__all__ = ["best_of", "common", "unique_items", "unique_judgements"]
+__all__ = ["Refused", "best_of", "common", "unique_items", "unique_judgements"]
+
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Pairs that the choices refuse. Those of disjoint users add up; the whole decides.
+
+    Attributes
+    ----------
+    n : int
+        How many rows or pairs.
+    examples : tuple of (user, item)
+        The smallest three.
+    """
+
+    n: int = 0
+    examples: tuple[tuple[Any, Any], ...] = ()
+
+    def __add__(self, other: Refused) -> Refused:
+        return Refused(self.n + other.n, tuple(sorted(self.examples + other.examples)[:SHOWN]))
+
+    def __str__(self) -> str:
+        return "; ".join(f"user {user!r} item {item!r}" for user, item in self.examples)
+
+
+def _refused(n: int, pairs: pl.DataFrame) -> Refused:
+    smallest = pairs.select("user", "item").unique().sort("user", "item").head(SHOWN)
+    return Refused(n, tuple(smallest.iter_rows()))
 
 
 def _hashes(frame: pl.DataFrame) -> pl.Series:
@@ -22,7 +53,7 @@ def _hashes(frame: pl.DataFrame) -> pl.Series:
 
 
 def _has_duplicates(frame: pl.DataFrame) -> bool:
-    """Whether any (user, item) stands twice."""
+    """Whether any (user, item) is repeated."""
     keys = np.sort(_hashes(frame).to_numpy())
     if not np.any(keys[1:] == keys[:-1]):
         return False
@@ -52,28 +83,24 @@ def common(frame: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
     return both.filter(same).drop("judged user", "judged item")
 
 
-def unique_items(rankings: Table, choices: Alignment, counts: dict[str, int]) -> pl.DataFrame:
+def unique_items(
+    rankings: Table, choices: Alignment, counts: dict[str, int]
+) -> tuple[pl.DataFrame, Refused]:
     """The ranking rows, each item once per user unless every one is to count."""
     frame = rankings.frame
     if frame.is_empty() or not _has_duplicates(frame):
-        return frame
-    twice = frame.filter(pl.struct("user", "item").is_duplicated())
-    extra = twice.height - twice.select("user", "item").n_unique()
+        return frame, Refused()
+    repeated = frame.filter(pl.struct("user", "item").is_duplicated())
+    extra = repeated.height - repeated.select("user", "item").n_unique()
     if choices.duplicates == "error":
-        examples = twice.select("user", "item").unique().sort("user", "item").head(3)
-        shown = "; ".join(f"user {u!r} item {i!r}" for u, i in examples.iter_rows())
-        raise DuplicateError(
-            f"{extra} repeated items in the rankings ({rankings.source}), for example {shown}. "
-            "Remove them, or choose duplicates='best' (keep the best rank) or 'each' (count every "
-            "one). If a filler id marks empty places, drop those rows"
-        )
+        return frame, _refused(extra, repeated)
     if choices.duplicates == "each":
         counts["duplicate_items_counted"] = extra
-        return frame
+        return frame, Refused()
     counts["duplicate_items_dropped"] = extra
-    if choices.duplicates == "first":
-        return frame
-    return best_of(frame.with_row_index("row"), rankings.order).drop("row")
+    if choices.duplicates == "best":
+        frame = best_of(frame.with_row_index("row"), rankings.order).drop("row")
+    return frame, Refused()
 
 
 def best_of(numbered: pl.DataFrame, by: str) -> pl.DataFrame:
@@ -83,26 +110,17 @@ def best_of(numbered: pl.DataFrame, by: str) -> pl.DataFrame:
     return numbered.unique(["user", "item"], keep="first", maintain_order=True).sort("row")
 
 
-def unique_judgements(truth: Table, choices: Alignment, counts: dict[str, int]) -> pl.DataFrame:
-    """One judgement per user and item."""
+def unique_judgements(
+    truth: Table, choices: Alignment, counts: dict[str, int]
+) -> tuple[pl.DataFrame, Refused]:
+    """One judgment per user and item."""
     frame = truth.frame.select("user", "item", "gain")
     if frame.is_empty() or not _has_duplicates(frame):
-        return frame
-    pairs = frame.group_by("user", "item", maintain_order=True)
-    merged = pairs.agg(pl.len(), pl.col("gain").n_unique().alias("values"), _merge(choices))
-    clash = merged.filter(pl.col("values") > 1)
-    if choices.judgements == "error" and clash.height:
-        shown = "; ".join(
-            f"user {u!r} item {i!r}" for u, i in clash.select("user", "item").head(3).iter_rows()
-        )
-        raise DuplicateError(
-            f"{clash.height} items have contradicting judgements ({truth.source}), for example "
-            f"{shown}. Keep one of each, or choose judgements='max', 'last' or 'sum'"
-        )
-    counts["duplicate_judgements_merged"] = frame.height - merged.height
-    return merged.select("user", "item", "gain")
-
-
-def _merge(choices: Alignment) -> pl.Expr:
+        return frame, Refused()
     gain = pl.col("gain")
-    return {"max": gain.max(), "sum": gain.sum()}.get(choices.judgements, gain.last())
+    kept = {"max": gain.max(), "sum": gain.sum()}.get(choices.judgements, gain.last())
+    pairs = frame.group_by("user", "item", maintain_order=True)
+    merged = pairs.agg(gain.n_unique().alias("values"), kept)
+    counts["duplicate_judgements_merged"] = frame.height - merged.height
+    clash = merged.filter(pl.col("values") > 1) if choices.judgements == "error" else merged.clear()
+    return merged.select("user", "item", "gain"), _refused(clash.height, clash)

@@ -1,23 +1,23 @@
-"""Per-user values of every metric of a plan: the only caller of metric functions."""
+"""Per-user values of every metric of a plan, and which of them are averaged."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankmeter._align import Aligned
+from rankmeter._align import Facts
 from rankmeter._choices import Alignment
 from rankmeter._hits import FloatArray
-from rankmeter._plan import MetricPlan, Plan
-from rankmeter.errors import DataError, UsageError
+from rankmeter._plan import MetricPlan
+from rankmeter.errors import DataError, RankmeterError, UsageError
 
-__all__ = ["Averaged", "Scores", "score"]
+__all__ = ["Averaged", "Scores"]
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -63,33 +63,61 @@ class Scores:
 
     Attributes
     ----------
-    users : polars.Series
-        Ids, ascending.
-    values : mapping of str to float64 array of shape (n_users,)
-        By label of the metric; NaN where it is undefined.
+    ids : polars.Series or None
+        Ids of the users, ascending; None where the rows have no names.
+    labels : tuple of str
+        The metrics, one for each column.
+    matrix : float64 array of shape (n_users, n_metrics)
+        NaN where a metric is undefined.
     in_truth, in_rankings : bool arrays of shape (n_users,)
-        Whether truth and rankings name the user.
+        Whether ground truth and rankings name the user.
     has_truth : bool array of shape (n_users,)
-        Whether the truth judges any item of the user.
-    has_relevant : mapping of str to bool array of shape (n_users,)
-        By label: whether the truth holds anything relevant.
-    n_ranked : mapping of str to int64 array of shape (n_users,)
-        By label: how many items the ranking holds.
+        Whether the ground truth judges any item of the user.
+    facts : mapping of Alignment to Facts
+        What each alignment found out, once for all of its metrics.
     weights : mapping of str to float64 array of shape (n_users,)
         By label, of the metrics that are pooled: what each user's hits are divided by.
-    counts : mapping of str to int
-        Facts about the data that add up over blocks.
+    errors : mapping of str to RankmeterError
+        By label, why a metric has no values on these data.
     """
 
-    users: pl.Series
-    values: Mapping[str, FloatArray]
+    ids: pl.Series | None
+    labels: tuple[str, ...]
+    matrix: FloatArray
     in_truth: BoolArray
     in_rankings: BoolArray
     has_truth: BoolArray
-    has_relevant: Mapping[str, BoolArray]
-    n_ranked: Mapping[str, npt.NDArray[np.int64]]
+    facts: Mapping[Alignment, Facts]
     weights: Mapping[str, FloatArray]
-    counts: Mapping[str, int]
+    errors: Mapping[str, RankmeterError]
+
+    @property
+    def n_users(self) -> int:
+        """Number of rows of evaluation."""
+        return len(self.matrix)
+
+    @cached_property
+    def users(self) -> pl.Series:
+        """Ids of the users; numbers from 0 where they have no names."""
+        return pl.Series("user", np.arange(self.n_users)) if self.ids is None else self.ids
+
+    @cached_property
+    def values(self) -> dict[str, FloatArray]:
+        """The values of all users by label of the metric."""
+        return {label: self.matrix[:, i] for i, label in enumerate(self.labels)}
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """What was merged, resolved or missing; of several alignments the largest count."""
+        counts: dict[str, int] = {}
+        for facts in self.facts.values():
+            without = int((self.in_truth & (facts.n_relevant == 0)).sum())
+            for name, count in {**facts.counts, "users_without_relevant": without}.items():
+                counts[name] = max(counts.get(name, 0), count)
+        counts["users_in_truth"] = int(self.in_truth.sum())
+        counts["users_in_rankings"] = int(self.in_rankings.sum())
+        counts["users_in_both"] = int((self.in_truth & self.in_rankings).sum())
+        return counts
 
     @classmethod
     def merge(cls, blocks: Iterable[Scores]) -> Scores:
@@ -98,38 +126,49 @@ class Scores:
         Parameters
         ----------
         blocks : iterable of Scores
-            Of one plan, with no user in two of them.
+            Of one plan, with no user in two of them; at least one. Users without names are put
+            one block after the other.
 
         Raises
         ------
         DataError
             If a user is in two blocks.
+        UsageError
+            If there is no block, or the blocks are of different metrics.
         """
         parts = list(blocks)
+        if not parts:
+            raise UsageError("no scores to merge: pass at least one block")
         if len(parts) == 1:
             return parts[0]
-        users = pl.concat([part.users for part in parts])
-        order = users.arg_sort().to_numpy()
-        users = users.sort()
-        if users.n_unique() != len(users):
-            raise DataError("a user is in two blocks: cut the data by user, not by row")
+        first = parts[0]
+        if any(p.labels != first.labels or p.facts.keys() != first.facts.keys() for p in parts):
+            raise UsageError("only scores of one plan can be merged")
+        ids, order = None, np.arange(sum(part.n_users for part in parts))
+        named = [part.ids for part in parts if part.ids is not None]
+        if len(named) == len(parts):
+            ids = pl.concat(named)
+            order = ids.arg_sort().to_numpy().astype(np.int64)
+            ids = ids.sort()
+            if ids.n_unique() != len(ids):
+                raise DataError("a user is in two blocks: cut the data by user, not by row")
+        elif named:
+            raise UsageError("blocks with and without names of users cannot be merged")
 
         def join(of: Callable[[Scores], npt.NDArray[Any]]) -> npt.NDArray[Any]:
             joined: npt.NDArray[Any] = np.concatenate([of(part) for part in parts])[order]
             return joined
 
-        labels = list(parts[0].values)
-        names = sorted({name for part in parts for name in part.counts})
         return cls(
-            users,
-            {label: join(lambda p, label=label: p.values[label]) for label in labels},  # type: ignore[misc]
+            ids,
+            first.labels,
+            join(lambda p: p.matrix),
             join(lambda p: p.in_truth),
             join(lambda p: p.in_rankings),
             join(lambda p: p.has_truth),
-            {label: join(lambda p, label=label: p.has_relevant[label]) for label in labels},  # type: ignore[misc]
-            {label: join(lambda p, label=label: p.n_ranked[label]) for label in labels},  # type: ignore[misc]
-            {label: join(lambda p, label=label: p.weights[label]) for label in parts[0].weights},  # type: ignore[misc]
-            {name: sum(part.counts.get(name, 0) for part in parts) for name in names},
+            {one: Facts.merge([p.facts[one] for p in parts], order) for one in first.facts},
+            {label: join(lambda p, label=label: p.weights[label]) for label in first.weights},  # type: ignore[misc]
+            _worst(parts),
         )
 
     def averaged(self, entry: MetricPlan) -> Averaged:
@@ -148,8 +187,13 @@ class Scores:
         ------
         DataError
             If a choice is ``raise`` and there is such a user.
+        RankmeterError
+            Whatever makes the metric meaningless on these data.
         """
+        if entry.label in self.errors:
+            raise self.errors[entry.label]
         choices = entry.averaging
+        facts = self.facts[entry.alignment]
         values = self.values[entry.label].copy()
         missing = self.in_truth & ~self.in_rankings
         extra = self.in_rankings & ~self.in_truth
@@ -165,12 +209,12 @@ class Scores:
         if choices.empty_truth == "skip":
             chosen &= self.has_truth
         if choices.empty == "skip":
-            chosen &= ~(self.in_rankings & (self.n_ranked[entry.label] == 0))
+            chosen &= ~(self.in_rankings & (facts.n_ranked == 0))
         if choices.extra == "zero":
             chosen |= extra
             values[extra] = 0.0
         if choices.users == "relevant":
-            chosen &= self.has_relevant[entry.label]
+            chosen &= facts.n_relevant > 0
         if choices.users == "hit":
             chosen &= values > 0
         undefined = chosen & np.isnan(values)
@@ -193,70 +237,16 @@ class Scores:
         )
 
 
-def score(plan: Plan, align: Callable[[Alignment], Aligned]) -> Scores:
-    """Compute every metric of the plan for one block of users.
-
-    Parameters
-    ----------
-    plan : Plan
-    align : callable
-        Gives the hits of the block for one alignment; called once for each distinct one.
-
-    Returns
-    -------
-    Scores
-
-    Raises
-    ------
-    UsageError, DataError
-    """
-    values: dict[str, FloatArray] = {}
-    has_relevant: dict[str, BoolArray] = {}
-    n_ranked: dict[str, npt.NDArray[np.int64]] = {}
-    weights: dict[str, FloatArray] = {}
-    counts: dict[str, int] = {}
-    first: Aligned | None = None
-    for alignment, entries in plan.alignments().items():
-        aligned = align(alignment)
-        first = first or aligned
-        for name, count in aligned.counts.items():
-            counts[name] = max(counts.get(name, 0), count)
-        counts["users_without_relevant"] = max(
-            counts.get("users_without_relevant", 0),
-            int((aligned.in_truth & (aligned.hits.n_relevant == 0)).sum()),
-        )
-        for entry in entries:
-            values[entry.label] = _evaluate(entry, aligned, entry.spec.function)
-            if entry.averaging.aggregate == "micro" and entry.spec.whole is not None:
-                whole = _evaluate(entry, aligned, entry.spec.whole)
-                weights[entry.label] = whole.astype(np.float64)
-            has_relevant[entry.label] = aligned.hits.n_relevant > 0
-            n_ranked[entry.label] = aligned.hits.n_ranked
-    assert first is not None
-    order = [entry.label for entry in plan.metrics]
-    counts["users_in_truth"] = int(first.in_truth.sum())
-    counts["users_in_rankings"] = int(first.in_rankings.sum())
-    counts["users_in_both"] = int((first.in_truth & first.in_rankings).sum())
-    return Scores(
-        first.users,
-        {label: values[label] for label in order},
-        first.in_truth,
-        first.in_rankings,
-        first.has_truth,
-        {label: has_relevant[label] for label in order},
-        {label: n_ranked[label] for label in order},
-        weights,
-        counts,
-    )
+def _worst(parts: Sequence[Scores]) -> dict[str, RankmeterError]:
+    """Of the errors of each metric the one of the largest value, whatever the blocks."""
+    found: dict[str, RankmeterError] = {}
+    for part in parts:
+        for label, error in part.errors.items():
+            if label not in found or _extent(error) > _extent(found[label]):
+                found[label] = error
+    return found
 
 
-def _evaluate(
-    entry: MetricPlan, aligned: Aligned, what: Callable[..., npt.NDArray[Any]]
-) -> npt.NDArray[Any]:
-    metric = entry.metric
-    function = functools.partial(what, aligned.hits, **dict(metric.options))
-    try:
-        return function(metric.k) if entry.spec.cutoff else function()
-    except UsageError as error:
-        text = str(error).removeprefix(f"{metric.name} ")
-        raise UsageError(f"{entry.label}: {text}") from None
+def _extent(error: RankmeterError) -> float:
+    got = getattr(error, "got", None)
+    return float(got) if isinstance(got, int | float) else -np.inf

@@ -1,145 +1,151 @@
-"""Where the truth stands in the rankings: the last place that sees ids and scores."""
+"""From ranking rows and judgments to hits: the last place that sees ids and scores."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rankmeter._align.counts import Candidates, count
+from rankmeter._align.pairs import Refused, best_of, common, unique_items, unique_judgements
+from rankmeter._align.placing import Placed, place
 from rankmeter._choices import Alignment
 from rankmeter._hits import FloatArray, Hits, IntArray
 from rankmeter._ingest import Table
-from rankmeter._pairs import best_of, common, unique_items, unique_judgements
-from rankmeter._ranks import find, group
-from rankmeter.errors import NoOverlapError
 
-__all__ = ["Aligned", "Judged", "align", "prepare", "universe"]
+__all__ = ["Aligned", "Codes", "Facts", "Judged", "align", "prepare", "universe"]
 
 BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Aligned:
-    """Hits together with whose hits they are.
+class Facts:
+    """What an alignment found out about some users, beside their hits. Disjoint users add up.
 
     Attributes
     ----------
-    users : polars.Series
-        Ids of the users, ascending: all that the truth or the rankings name.
-    hits : Hits
-        Their hits, in the same order.
-    in_truth, in_rankings : bool arrays of shape (n_users,)
-        Whether each side names the user (an empty list names its user).
-    has_truth : bool array of shape (n_users,)
-        Whether the truth judges any item of the user.
-    counts : dict of str to int
-        What was merged or resolved on the way.
+    n_relevant, n_ranked : int64 arrays of shape (n_users,)
+        Relevant items in the ground truth; items in the ranking.
+    counts : mapping of str to int
+        What was merged or resolved.
+    n_found : int
+        Judged items that the rankings hold, relevant or not.
+    repeated_items, contradictions : Refused
+        What the choices refuse.
     """
 
-    users: pl.Series
+    n_relevant: IntArray
+    n_ranked: IntArray
+    counts: Mapping[str, int]
+    n_found: int
+    repeated_items: Refused
+    contradictions: Refused
+
+    @classmethod
+    def merge(cls, parts: Sequence[Facts], order: IntArray) -> Facts:
+        """Facts of disjoint users together, the users put in the given order."""
+        names = sorted({name for part in parts for name in part.counts})
+        return cls(
+            np.concatenate([part.n_relevant for part in parts])[order],
+            np.concatenate([part.n_ranked for part in parts])[order],
+            {name: sum(part.counts.get(name, 0) for part in parts) for name in names},
+            sum(part.n_found for part in parts),
+            sum((part.repeated_items for part in parts), Refused()),
+            sum((part.contradictions for part in parts), Refused()),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Aligned:
+    """Hits of one ranking in one alignment, with what was found on the way.
+
+    Attributes
+    ----------
+    hits : Hits
+        Of all users of the block, in its order.
+    in_rankings : bool array of shape (n_users,)
+        Whether the rankings name the user (an empty list names its user).
+    facts : Facts
+    """
+
     hits: Hits
-    in_truth: BoolArray
     in_rankings: BoolArray
-    has_truth: BoolArray
-    counts: dict[str, int]
+    facts: Facts
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """The truth in one alignment, prepared once for any number of rankings.
+    """The ground truth of a block in one alignment, prepared once for any number of rankings.
 
     Attributes
     ----------
-    table : Table
-        The truth as it was read.
     choices : Alignment
-    codes : _Codes
-        The users that any of the rankings or the truth names.
+    codes : Codes
+        The users of the block.
     frame : polars.DataFrame
-        One judgement per user and item: ``user``, ``item``, ``gain``, ``code``.
+        One judgment per user and item: ``user``, ``item``, ``gain``, ``code``.
     relevant, others : Hits
         The perfect rankings of the relevant items and of the other judged ones.
-    in_truth, has_truth : bool arrays of shape (n_users,)
     counts : dict of str to int
+    contradictions : Refused
     """
 
-    table: Table
     choices: Alignment
-    codes: _Codes
+    codes: Codes
     frame: pl.DataFrame
     relevant: Hits
     others: Hits
-    in_truth: BoolArray
-    has_truth: BoolArray
     counts: dict[str, int]
+    contradictions: Refused
 
 
-def prepare(truth: Table, users: pl.Series, choices: Alignment) -> Judged:
-    """Prepare the truth for `align`.
+def prepare(truth: Table, codes: Codes, choices: Alignment) -> Judged:
+    """Prepare the ground truth of a block for `align`.
 
     Parameters
     ----------
     truth : Table
-    users : polars.Series
-        All users that the truth or any of the rankings names, ascending: see `universe`.
+    codes : Codes
+        All users that the ground truth or any of the rankings names.
     choices : Alignment
-
-    Raises
-    ------
-    DuplicateError
-        If judgements contradict each other and the choices refuse that.
     """
     counts: dict[str, int] = {}
-    codes = _Codes(users)
-    frame = unique_judgements(truth, choices, counts)
+    frame, contradictions = unique_judgements(truth, choices, counts)
     code, gain = codes.of(frame["user"]), frame["gain"].to_numpy()
-    wanted = _is_relevant(gain, choices)
+    wanted = choices.is_relevant(gain)
     return Judged(
-        truth,
         choices,
         codes,
         frame.with_columns(code=pl.Series(code)),
         _perfect(code[wanted], _worth(gain[wanted], choices), codes.n),
         _perfect(code[~wanted], gain[~wanted], codes.n),
-        codes.mark(truth.frame["user"], truth.empty_users),
-        codes.mark(truth.frame["user"]),
         counts,
+        contradictions,
     )
 
 
-def align(
-    rankings: Table, truth: Table | Judged, choices: Alignment, *, no_overlap: str = "error"
-) -> Aligned:
+def align(rankings: Table, truth: Judged) -> Aligned:
     """Find the hits.
 
     Parameters
     ----------
     rankings : Table
-    truth : Table or Judged
-        With ids of the same types; `Judged` must have been prepared with the same choices.
-    choices : Alignment
-    no_overlap : {"error", "allow"}
-        What to do if the two sides share no user, or no item.
+        With ids of the same types as those of the ground truth.
+    truth : Judged
 
-    Returns
-    -------
-    Aligned
-
-    Raises
-    ------
-    DuplicateError, InvalidValueError, NoOverlapError
+    Notes
+    -----
+    A block decides nothing about the whole: what the choices refuse is counted, and whoever has
+    seen all blocks raises.
     """
-    if isinstance(truth, Table):
-        truth = prepare(truth, universe(truth, rankings), choices)
-    judged, codes, counts = truth.frame, truth.codes, dict(truth.counts)
-    frame = unique_items(rankings, choices, counts)
+    choices, judged, codes, counts = truth.choices, truth.frame, truth.codes, dict(truth.counts)
+    frame, repeated = unique_items(rankings, choices, counts)
     user = codes.of(rankings.frame["user"])
     in_rankings = codes.mark(rankings.empty_users)
     in_rankings[user] = True
-    if no_overlap == "error":
-        _check_users(rankings, truth.table, bool((truth.in_truth & in_rankings).any()))
     if choices.pool == "judged":
         known = judged.filter(pl.col("gain") >= 0)
         frame = frame.join(known, on=["user", "item"], how="semi")
@@ -147,40 +153,37 @@ def align(
         frame = _append(frame, judged, rankings.order)
     if frame is not rankings.frame:
         user = codes.of(frame["user"])
-    ranked = group(frame, user, codes.n, rankings.order, choices)
-    n_ranked = np.diff(ranked.offsets)
     pairs = common(frame, judged)
     if choices.duplicates == "first":
         pairs = best_of(pairs, rankings.order)
-    if pairs.is_empty() and no_overlap == "error":
-        _check_items(frame, judged, rankings, truth.table)
-    everything = hits = find(frame, pairs, ranked, choices, counts)
-    if choices.retrieved == "positive" and rankings.order == "score":
-        hits = find(frame, pairs.filter(pl.col("score") > 0), ranked, choices, counts)
-    if choices.depth is not None:
-        n_ranked = np.minimum(n_ranked, choices.depth)
+    n_found = pairs.height
 
-    found = _is_relevant(hits.gain, choices)
+    candidates = Candidates.of(frame, user, codes.n, rankings.order, choices.score_type)
+    row, gain = pairs["row"].to_numpy().astype(np.int64), pairs["gain"].to_numpy()
+    found = count(candidates, candidates.targets(row, gain), choices.ties)
     perfect, others = truth.relevant, truth.others
     if choices.scope != "all":
-        user, gain = everything.user, everything.gain
-        wanted = _is_relevant(gain, choices)
-        perfect = _perfect(user[wanted], _worth(gain[wanted], choices), codes.n)
-        others = _perfect(user[~wanted], gain[~wanted], codes.n)
-    nonrelevant = _select(hits, ~found, others.n_relevant, n_ranked)
-    result = _select(hits, found, perfect.n_relevant, n_ranked)
-    result = replace(result, gain=_worth(result.gain, choices))
-    return Aligned(
-        codes.users,
-        replace(result, ideal=perfect, judged=replace(nonrelevant, ideal=others)),
-        truth.in_truth,
-        in_rankings,
-        truth.has_truth,
-        counts,
-    )
+        inside = place(found, choices.ties, choices.depth)
+        wanted = choices.is_relevant(inside.gain)
+        perfect = _perfect(inside.user[wanted], _worth(inside.gain[wanted], choices), codes.n)
+        others = _perfect(inside.user[~wanted], inside.gain[~wanted], codes.n)
+    if choices.retrieved == "positive" and rankings.order == "score":
+        found = found.only(pairs["score"].to_numpy() > 0)
+    counts["tied_hits"] = int(np.count_nonzero(found.equal))
+    counts["users_with_tied_hits"] = int(np.unique(found.user[found.equal > 0]).size)
+    placed = place(found, choices.ties, choices.depth)
+    n_ranked = found.n_ranked
+    if choices.depth is not None:
+        n_ranked = np.minimum(n_ranked, choices.depth)
+    relevant = choices.is_relevant(placed.gain)
+    nonrelevant = _select(placed, ~relevant, others, n_ranked)
+    hits = _select(placed, relevant, perfect, n_ranked)
+    hits = replace(hits, gain=_worth(hits.gain, choices), judged=nonrelevant)
+    facts = Facts(perfect.n_relevant, n_ranked, counts, n_found, repeated, truth.contradictions)
+    return Aligned(hits, in_rankings, facts)
 
 
-class _Codes:
+class Codes:
     """Users as their place in the sorted universe."""
 
     def __init__(self, users: pl.Series) -> None:
@@ -249,11 +252,6 @@ def _append(frame: pl.DataFrame, judged: pl.DataFrame, order: str) -> pl.DataFra
     return pl.concat([frame, absent], how="diagonal_relaxed")
 
 
-def _is_relevant(gain: FloatArray, choices: Alignment) -> BoolArray:
-    operator, threshold = choices.threshold
-    return gain >= threshold if operator == ">=" else gain > threshold
-
-
 def _worth(gain: FloatArray, choices: Alignment) -> FloatArray:
     """What relevant items of these gains count."""
     if choices.gains != "above":
@@ -268,43 +266,16 @@ def _perfect(user: IntArray, gain: FloatArray, n_users: int) -> Hits:
     return Hits.perfect(offsets, gain[np.lexsort((-gain, user))])
 
 
-def _select(hits: Hits, keep: BoolArray, n_relevant: IntArray, n_ranked: IntArray) -> Hits:
-    """Some of the hits, with the facts about their users."""
-    assert hits.rank_low is not None
-    assert hits.rank_high is not None
-    offsets = np.concatenate(([0], np.cumsum(keep)))[hits.offsets]
+def _select(placed: Placed, keep: BoolArray, ideal: Hits, n_ranked: IntArray) -> Hits:
+    """Some of the placed items as hits, with the facts about their users."""
+    counts = np.bincount(placed.user[keep], minlength=n_ranked.size)
     return Hits(
-        offsets,
-        hits.rank[keep],
-        hits.gain[keep],
-        n_relevant,
+        np.concatenate(([0], np.cumsum(counts))),
+        placed.rank[keep],
+        placed.gain[keep],
+        ideal.n_relevant,
         n_ranked,
-        hits.rank_low[keep],
-        hits.rank_high[keep],
-    )
-
-
-def _check_users(rankings: Table, truth: Table, common: bool) -> None:
-    if not common and not (rankings.frame.is_empty() and rankings.empty_users.is_empty()):
-        raise NoOverlapError(_no_common("user", rankings.frame, truth.frame, rankings, truth))
-
-
-def _check_items(frame: pl.DataFrame, judged: pl.DataFrame, rankings: Table, truth: Table) -> None:
-    if frame.is_empty() or judged.is_empty():
-        return
-    if frame.join(judged, on="item", how="semi").is_empty():
-        raise NoOverlapError(_no_common("item", frame, judged, rankings, truth))
-
-
-def _no_common(
-    column: str, frame: pl.DataFrame, judged: pl.DataFrame, rankings: Table, truth: Table
-) -> str:
-    def show(values: pl.Series) -> str:
-        return f"{', '.join(map(repr, values.unique().sort().head(3).to_list()))} ({values.dtype})"
-
-    return (
-        f"rankings and truth have no {column} in common: {rankings.source} has "
-        f"{show(frame[column])}, {truth.source} has {show(judged[column])}. Check that both use "
-        f"the same ids and that the {column} columns are the right ones (columns=), or choose "
-        "no_overlap='allow'"
+        placed.low[keep],
+        placed.high[keep],
+        ideal=ideal,
     )

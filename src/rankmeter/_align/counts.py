@@ -1,0 +1,255 @@
+"""How often a frame of ranking rows counts above, equal to and before each judged item.
+
+Lists are never ordered as wholes: the scores of each user are sorted as bare numbers, and each
+judged item is looked up among them. Items are compared only inside tied groups.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankmeter._align.placing import ORDERED
+from rankmeter._choices import TieRule
+from rankmeter._counts import RankCounts
+from rankmeter._hits import FloatArray, IntArray
+
+__all__ = ["Candidates", "Targets", "count"]
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """The judged items that a ranking holds, with all that any part of its rows needs to count.
+
+    Attributes
+    ----------
+    user : int64 array of shape (n_found,)
+        Row of evaluation.
+    gain : float64 array of shape (n_found,)
+        As judged.
+    row : int64 array of shape (n_found,)
+        Number of the ranking row that holds the item.
+    value : float64 array of shape (n_found,)
+        What orders that row; smaller is better.
+    item : polars.Series
+        Ids of the items.
+    """
+
+    user: IntArray
+    gain: FloatArray
+    row: IntArray
+    value: FloatArray
+    item: pl.Series
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Ranking rows, or some of them, grouped by user without being moved.
+
+    Attributes
+    ----------
+    user : int64 array of shape (n_rows,)
+        Row of evaluation of each ranking row.
+    row : int64 array of shape (n_rows,)
+        Its number among all ranking rows, ascending.
+    value : float64 array of shape (n_rows,)
+        What orders the rows of a user; smaller is better.
+    order : {"score", "rank", "list"}
+        Whether `value` is a negated score, a rank that was given, or the number of the row.
+    item : polars.Series
+        Ids of the items.
+    grouped : int64 array of shape (n_rows,)
+        Positions of the rows grouped by user, in order of the rows within a user.
+    offsets : int64 array of shape (n_users + 1,)
+        Where each user's rows begin in `grouped`.
+    whole : bool
+        Whether these are all rows.
+    """
+
+    user: IntArray
+    row: IntArray
+    value: FloatArray
+    order: str
+    item: pl.Series
+    grouped: IntArray
+    offsets: IntArray
+    whole: bool = True
+
+    @classmethod
+    def of(
+        cls, frame: pl.DataFrame, user: IntArray, n_users: int, order: str, score_type: str
+    ) -> Candidates:
+        """Group all rows of a ranking by user.
+
+        Parameters
+        ----------
+        frame : polars.DataFrame
+            Columns ``item`` and, by `order`, ``score`` or ``rank``.
+        user : int64 array of shape (n_rows,)
+            Row of evaluation of each ranking row.
+        n_users : int
+        order : {"score", "rank", "list"}
+        score_type : {"float64", "float32"}
+        """
+        row = np.arange(user.size)
+        value: FloatArray
+        if order == "score":
+            value = -frame["score"].to_numpy()
+            if score_type == "float32":
+                value = value.astype(np.float32).astype(np.float64)
+        else:
+            given = row if order == "list" else frame["rank"].to_numpy()
+            value = given.astype(np.float64, copy=False)
+        return cls(user, row, value, order, frame["item"], *_grouped(user, n_users))
+
+    def only(self, chosen: IntArray) -> Candidates:
+        """Some of the rows, by ascending position."""
+        user = self.user[chosen]
+        row, value, item = self.row[chosen], self.value[chosen], self.item[chosen]
+        grouped = _grouped(user, self.offsets.size - 1)
+        return Candidates(user, row, value, self.order, item, *grouped, whole=False)
+
+    def targets(self, row: IntArray, gain: FloatArray) -> Targets:
+        """Judged items as targets of counting, given the rows that hold them; of all rows only."""
+        return Targets(self.user[row], gain, row, self.value[row], self.item[row])
+
+
+def count(candidates: Candidates, targets: Targets, ties: TieRule) -> RankCounts:
+    """Count the candidates above, equal to and before each target.
+
+    The counts of disjoint candidates add up to those of all of them.
+
+    Parameters
+    ----------
+    candidates : Candidates
+    targets : Targets
+    ties : str
+        The order within tied groups is counted only for a rule that needs it.
+    """
+    c, t = candidates, targets
+    n_ranked = np.diff(c.offsets)
+    if c.whole and c.order == "list":
+        place = np.empty(c.row.size, dtype=np.int64)
+        place[c.grouped] = np.arange(c.row.size)
+        above = place[t.row] - c.offsets[t.user]
+        equal = np.zeros_like(above)
+        return RankCounts(t.user, t.gain, above, equal, equal, n_ranked)
+    # A target is not counted as equal to itself.
+    own = np.ones(t.row.size, dtype=bool) if c.whole else np.isin(t.row, c.row)
+    above, upto = _spans(c, t)
+    equal = upto - above - own
+    if c.order == "rank":  # counted by whoever wrote the rank
+        above = np.where(own, t.value.astype(np.int64) - 1, 0)
+    before: IntArray | None = None
+    if ties in ORDERED:
+        before = np.zeros_like(equal)
+        tied = equal > 0
+        if tied.any():
+            before[tied] = _before(c, t, tied, ties)
+    return RankCounts(t.user, t.gain, above, equal, before, n_ranked)
+
+
+def _grouped(user: IntArray, n_users: int) -> tuple[IntArray, IntArray]:
+    """Positions of the rows grouped by user, and where each user's begin."""
+    return _by_user(user), np.concatenate(([0], np.cumsum(np.bincount(user, minlength=n_users))))
+
+
+def _by_user(user: IntArray) -> IntArray:
+    """Row numbers grouped by user, in their original order within a user."""
+    rows = np.arange(user.size)
+    if np.all(user[1:] >= user[:-1]):
+        return rows
+    if user.size >= 2**32:
+        return np.argsort(user, kind="stable")
+    # Sorting packed numbers by value is several times faster than a stable argsort.
+    packed = (user.astype(np.uint64) << np.uint64(32)) | rows.astype(np.uint64)
+    packed.sort()
+    return (packed & np.uint64(0xFFFFFFFF)).astype(np.int64)
+
+
+def _spans(c: Candidates, t: Targets) -> tuple[IntArray, IntArray]:
+    """How many candidates of its user are better than each target, and how many are no worse."""
+    # Only the lists of users with targets need sorting.
+    length = np.diff(c.offsets)
+    has = np.zeros(length.size, dtype=bool)
+    has[t.user] = True
+    kept = c.grouped if has.all() else c.grouped[np.repeat(has, length)]
+    offsets = np.concatenate(([0], np.cumsum(np.where(has, length, 0))))
+    value = _sort_within(c.value[kept], offsets)
+    begin, end = offsets[t.user], offsets[t.user + 1]
+    above = _search(value, t.value, begin, end, after=False) - begin
+    upto = _search(value, t.value, begin, end, after=True) - begin
+    return above, upto
+
+
+def _sort_within(value: FloatArray, offsets: IntArray) -> FloatArray:
+    """Sort each segment. Segments of like length are the rows of one padded matrix."""
+    length = np.diff(offsets)
+    if length.size and length.min() == length.max():
+        return np.sort(value.reshape(length.size, -1), axis=1).ravel()
+    result = np.empty_like(value)
+    width = np.zeros(length.size, dtype=np.int64)
+    some = length > 0
+    width[some] = 1 << np.ceil(np.log2(length[some])).astype(np.int64)
+    for size in np.unique(width[some]).tolist():
+        segments = np.flatnonzero(width == size)
+        inside = np.arange(size) < length[segments][:, None]
+        place = (offsets[segments][:, None] + np.arange(size))[inside]
+        padded = np.full(inside.shape, np.inf)
+        padded[inside] = value[place]
+        padded.sort(axis=1)
+        result[place] = padded[inside]
+    return result
+
+
+def _search(
+    value: FloatArray, wanted: FloatArray, begin: IntArray, end: IntArray, *, after: bool
+) -> IntArray:
+    """Binary search of each wanted number in its own sorted segment, all at once."""
+    low, high = begin.copy(), end.copy()
+    for _ in range(int((end - begin).max(initial=0)).bit_length()):
+        open_ = low < high
+        middle = (low + high) // 2
+        probe = value[np.minimum(middle, value.size - 1)]
+        right = open_ & ((probe <= wanted) if after else (probe < wanted))
+        low = np.where(right, middle + 1, low)
+        high = np.where(open_ & ~right, middle, high)
+    return low
+
+
+def _before(c: Candidates, t: Targets, tied: npt.NDArray[np.bool_], ties: TieRule) -> IntArray:
+    """How many candidates of its tied group precede each tied target, by item or by row."""
+    mine = pl.DataFrame({"user": t.user, "bits": _bits(t.value), "item": t.item, "row": t.row})
+    mine = mine.filter(pl.Series(tied))
+    runs = mine.select("user", "bits").unique()
+    rows = pl.DataFrame({"user": c.user, "bits": _bits(c.value), "item": c.item, "row": c.row})
+    members = rows.join(runs, on=["user", "bits"], how="semi")
+    # Targets are put just before their own rows; what counts are the rows in front of them.
+    both = pl.concat(
+        [
+            mine.with_row_index("target").with_columns(rows=pl.lit(0, pl.Int64)),
+            members.select(pl.lit(None, pl.UInt32).alias("target"), pl.all()).with_columns(
+                rows=pl.lit(1, pl.Int64)
+            ),
+        ]
+    )
+    keys = ["user", "bits", *(["row"] if ties == "input" else ["item", "row"]), "rows"]
+    both = both.sort(keys, descending=[key == "item" and ties == "item-descending" for key in keys])
+    seen = both["rows"].cum_sum().to_numpy()
+    user, bits = both["user"].to_numpy(), both["bits"].to_numpy()
+    start = np.ones(seen.size, dtype=bool)
+    start[1:] = (user[1:] != user[:-1]) | (bits[1:] != bits[:-1])
+    first = np.maximum.accumulate(np.where(start, np.arange(seen.size), 0))
+    before = seen - (seen - both["rows"].to_numpy())[first]
+    at = np.flatnonzero(both["target"].is_not_null().to_numpy())
+    result = np.empty(at.size, dtype=np.int64)
+    result[both["target"].drop_nulls().to_numpy()] = before[at]
+    return result
+
+
+def _bits(value: FloatArray) -> IntArray:
+    # −0.0 and 0.0 are equal scores with different bits: adding 0.0 makes them one.
+    return (value + 0.0).view(np.int64)

@@ -1,0 +1,100 @@
+"""From counts to ranks: the only code that knows tie rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankmeter._choices import TieRule
+from rankmeter._counts import RankCounts
+from rankmeter._hits import FloatArray, IntArray
+from rankmeter.errors import UsageError
+
+__all__ = ["ORDERED", "Placed", "place"]
+
+ORDERED = ("item", "item-descending", "input")
+"""The tie rules that put tied items into one order."""
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Judged items with their ranks, ordered by user and rank.
+
+    Attributes
+    ----------
+    user : int64 array of shape (n_found,)
+    gain : float64 array of shape (n_found,)
+        As judged.
+    rank : float64 array of shape (n_found,)
+        1-based.
+    low, high : int64 arrays of shape (n_found,)
+        First and last rank that an unresolved tie leaves open; equal where the rank is certain.
+    """
+
+    user: IntArray
+    gain: FloatArray
+    rank: FloatArray
+    low: IntArray
+    high: IntArray
+
+
+def place(counts: RankCounts, ties: TieRule, depth: int | None = None) -> Placed:
+    """Turn counts into ranks.
+
+    Parameters
+    ----------
+    counts : RankCounts
+    ties : str
+        What decides among items of equal score.
+    depth : int, optional
+        Leave out what ranks below.
+
+    Raises
+    ------
+    UsageError
+        If the rule needs an order of the tied items and the counts have none.
+    """
+    low = counts.above + 1
+    high = low + counts.equal
+    rank = low.astype(np.float64)
+    if np.any(high > low):
+        if ties in ORDERED:
+            if counts.before is None:
+                raise UsageError(
+                    f"ties={ties!r} needs the ids of tied items, which this input does not have: "
+                    "choose 'realistic' or 'expected'",
+                    option="ties",
+                )
+            low = high = low + counts.before
+            rank = low.astype(np.float64)
+        elif ties in ("optimistic", "pessimistic"):
+            low = high = _bounds(counts.user, counts.gain, low, high, best=ties == "optimistic")
+            rank = low.astype(np.float64)
+        elif ties == "rounded":
+            low = high = low + (high - low + 1) // 2
+            rank = low.astype(np.float64)
+        else:
+            rank = (low + high) / 2.0
+            if ties == "realistic":
+                low = high = low + (high - low) // 2
+    order = np.lexsort((-counts.gain, rank, counts.user))
+    if depth is not None:
+        order = order[rank[order] <= depth]
+    return Placed(counts.user[order], counts.gain[order], rank[order], low[order], high[order])
+
+
+def _bounds(
+    user: IntArray, gain: FloatArray, low: IntArray, high: IntArray, *, best: bool
+) -> IntArray:
+    """Ranks in the best order of each tied group (large gains first, misses last), or the worst."""
+    order = np.lexsort((-gain if best else gain, low, user))
+    new = np.ones(order.size, dtype=bool)
+    new[1:] = (user[order][1:] != user[order][:-1]) | (low[order][1:] != low[order][:-1])
+    head = np.maximum.accumulate(np.where(new, np.arange(order.size), 0))
+    nth = np.arange(order.size) - head
+    run = np.cumsum(new) - 1
+    hits = np.bincount(run)[run]
+    rank = np.empty_like(low)
+    rank[order] = low[order] + nth if best else high[order] - hits + 1 + nth
+    return rank

@@ -1,0 +1,80 @@
+"""A ranking is anything that can count.
+
+The rank of an item is one plus the number of candidates scored higher, so all that a metric of
+hits needs from a ranking are counts. `RankCounts` names them. They add up over disjoint sets of
+candidates, so they can be collected from parts of the rows, blocks of score columns or a cluster,
+and no list is ever sorted as a whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from rankmeter._hits import FloatArray, IntArray
+
+__all__ = ["RankCounts"]
+
+
+@dataclass(frozen=True, eq=False)
+class RankCounts:
+    """Where the judged items of some users are in their rankings, as counts of candidates.
+
+    Attributes
+    ----------
+    user : int64 array of shape (n_found,)
+        Row of evaluation of each judged item that the ranking holds, from 0 to n_users - 1.
+    gain : float64 array of shape (n_found,)
+        Its gain as judged, before any threshold.
+    above : int64 array of shape (n_found,)
+        Candidates of the same user scored higher.
+    equal : int64 array of shape (n_found,)
+        Other candidates scored the same.
+    before : int64 array of shape (n_found,) or None
+        How many of the `equal` ones the tie order puts first; None where no order is known.
+    n_ranked : int64 array of shape (n_users,)
+        Candidates of each user.
+    """
+
+    user: IntArray
+    gain: FloatArray
+    above: IntArray
+    equal: IntArray
+    before: IntArray | None
+    n_ranked: IntArray
+
+    def only(self, chosen: npt.NDArray[np.bool_]) -> RankCounts:
+        """Counts of some of the judged items, by mask; all candidates still count."""
+        return replace(
+            self,
+            user=self.user[chosen],
+            gain=self.gain[chosen],
+            above=self.above[chosen],
+            equal=self.equal[chosen],
+            before=None if self.before is None else self.before[chosen],
+        )
+
+    def __add__(self, other: RankCounts) -> RankCounts:
+        """Counts over both sets of candidates, which must be disjoint.
+
+        Raises
+        ------
+        ValueError
+            If the two are not about the same judged items of the same users.
+        """
+        if not (
+            np.array_equal(self.user, other.user)
+            and np.array_equal(self.gain, other.gain)
+            and self.n_ranked.shape == other.n_ranked.shape
+        ):
+            raise ValueError("counts add up for the same judged items of the same users")
+        known = self.before is not None and other.before is not None
+        return replace(
+            self,
+            above=self.above + other.above,
+            equal=self.equal + other.equal,
+            before=self.before + other.before if known else None,  # type: ignore[operator]
+            n_ranked=self.n_ranked + other.n_ranked,
+        )

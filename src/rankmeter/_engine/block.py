@@ -1,0 +1,105 @@
+"""Some users, whole: their ground truth and their rankings, one or several."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankmeter._align import Aligned, Codes, Facts, Judged, align, prepare, universe
+from rankmeter._choices import Alignment
+from rankmeter._engine.scores import Scores
+from rankmeter._hits import FloatArray
+from rankmeter._ingest import Table
+from rankmeter._plan import MetricPlan, Plan
+from rankmeter.errors import UsageError
+
+__all__ = ["Block"]
+
+
+class Block:
+    """The data of some users; every other user is in another block.
+
+    Parameters
+    ----------
+    truth : Table
+    systems : mapping of str to Table
+        Rankings by name, with ids of the same types as those of the ground truth.
+    keep : bool
+        Keep the hits of every alignment for the next plan.
+    """
+
+    def __init__(self, truth: Table, systems: Mapping[str, Table], *, keep: bool = False) -> None:
+        self.truth, self.systems, self.keep = truth, systems, keep
+        self.users: pl.Series = universe(truth, *systems.values())
+        self._codes = Codes(self.users)
+        self._prepared: dict[Alignment, Judged] = {}
+        self._aligned: dict[tuple[Alignment, str], Aligned] = {}
+
+    def aligned(self, name: str, choices: Alignment) -> Aligned:
+        """The hits of one system."""
+        if (choices, name) not in self._aligned:
+            if choices not in self._prepared:
+                self._prepared[choices] = prepare(self.truth, self._codes, choices)
+            found = align(self.systems[name], self._prepared[choices])
+            self._aligned[choices, name] = found
+        return self._aligned[choices, name]
+
+    def score(self, plan: Plan) -> dict[str, Scores]:
+        """The values of every metric for each system: the only caller of metric functions."""
+        in_truth = self._codes.mark(self.truth.frame["user"], self.truth.empty_users)
+        has_truth = self._codes.mark(self.truth.frame["user"])
+        scores = {name: self._score(name, plan, in_truth, has_truth) for name in self.systems}
+        if not self.keep:
+            self._prepared.clear()
+            self._aligned.clear()
+        return scores
+
+    def _score(
+        self,
+        name: str,
+        plan: Plan,
+        in_truth: npt.NDArray[np.bool_],
+        has_truth: npt.NDArray[np.bool_],
+    ) -> Scores:
+        values = np.full((len(self.users), len(plan.metrics)), np.nan)
+        facts: dict[Alignment, Facts] = {}
+        weights: dict[str, FloatArray] = {}
+        errors: dict[str, UsageError] = {}
+        for column, entry in enumerate(plan.metrics):
+            aligned = self.aligned(name, entry.alignment)
+            facts[entry.alignment] = aligned.facts
+            try:
+                values[:, column] = _call(entry, aligned, entry.spec.function)
+                if entry.averaging.aggregate == "micro" and entry.spec.whole is not None:
+                    whole = _call(entry, aligned, entry.spec.whole)
+                    weights[entry.label] = whole.astype(np.float64)
+            except UsageError as error:
+                errors[entry.label] = error
+        return Scores(
+            self.users,
+            tuple(entry.label for entry in plan.metrics),
+            values,
+            in_truth,
+            aligned.in_rankings,
+            has_truth,
+            facts,
+            weights,
+            errors,
+        )
+
+
+def _call(
+    entry: MetricPlan, aligned: Aligned, function: Callable[..., npt.NDArray[Any]]
+) -> npt.NDArray[Any]:
+    metric = entry.metric
+    what = functools.partial(function, aligned.hits, **dict(metric.options))
+    try:
+        return what(metric.k) if entry.spec.cutoff else what()
+    except UsageError as error:
+        text = str(error).removeprefix(f"{metric.name} ")
+        raise UsageError(f"{entry.label}: {text}", option=error.option, got=error.got) from None

@@ -1,0 +1,101 @@
+"""Everything in memory: all users in one block, or in several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import polars as pl
+
+from rankmeter._align import universe
+from rankmeter._engine.block import Block
+from rankmeter._engine.scores import Scores
+from rankmeter._engine.whole import check
+from rankmeter._ingest import Table
+from rankmeter._plan import Plan
+
+__all__ = ["Data", "Engine", "Memory"]
+
+
+class Data(Protocol):
+    """Ground truth and rankings that an engine has been opened on."""
+
+    def run(self, plan: Plan) -> dict[str, Scores]:
+        """The per-user values of each system.
+
+        What the choices refuse, or a metric cannot do on these data, is raised by
+        `Scores.averaged` for the metrics that it concerns.
+        """
+        ...
+
+
+class Engine(Protocol):
+    """A way of cutting users into blocks."""
+
+    def open(self, truth: Table, systems: Mapping[str, Table], *, keep: bool = False) -> Data:
+        """Prepare data for plans.
+
+        Parameters
+        ----------
+        truth : Table
+        systems : mapping of str to Table
+            Rankings by name, with ids of the same types as those of the ground truth.
+        keep : bool
+            Whether several plans with the same alignments follow, so that hits are worth keeping.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The engine for tables that fit into memory.
+
+    Parameters
+    ----------
+    blocks : int
+        How many blocks the users are cut into; the results are the same for any number.
+    """
+
+    blocks: int = 1
+
+    def open(self, truth: Table, systems: Mapping[str, Table], *, keep: bool = False) -> _Tables:
+        """See `Engine.open`."""
+        return _Tables(truth, dict(systems), tuple(self._cut(truth, systems, keep=keep)))
+
+    def _cut(self, truth: Table, systems: Mapping[str, Table], *, keep: bool) -> Iterator[Block]:
+        if self.blocks == 1:
+            yield Block(truth, systems, keep=keep)
+            return
+        users = universe(truth, *systems.values())
+        size = max(1, -(-len(users) // self.blocks))
+        for start in range(0, max(len(users), 1), size):
+            mine = users.slice(start, size)
+            some = {name: _only(table, mine) for name, table in systems.items()}
+            yield Block(_only(truth, mine), some, keep=keep)
+
+
+def _only(table: Table, users: pl.Series) -> Table:
+    """The part of a table that some users own."""
+    mine = {"user": users.implode()}
+    frame = table.frame.filter(pl.col("user").is_in(pl.lit(mine["user"])))
+    empty = table.empty_users.filter(table.empty_users.is_in(mine["user"]))
+    return replace(table, frame=frame, empty_users=empty)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tables:
+    """Tables in memory, cut into blocks."""
+
+    truth: Table
+    systems: Mapping[str, Table]
+    blocks: tuple[Block, ...]
+
+    def run(self, plan: Plan) -> dict[str, Scores]:
+        """See `Data.run`."""
+        parts = [block.score(plan) for block in self.blocks]
+        merged = {name: Scores.merge(part[name] for part in parts) for name in self.systems}
+        return {
+            name: check(plan, scores, self.truth, self.systems[name])
+            for name, scores in merged.items()
+        }

@@ -1,0 +1,84 @@
+"""Checks over all data, after the blocks are merged: what no block can know."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from rankmeter._align import Facts
+from rankmeter._choices import Alignment
+from rankmeter._engine.scores import Scores
+from rankmeter._ingest import Table
+from rankmeter._plan import Plan
+from rankmeter.errors import DuplicateError, NoOverlapError, RankmeterError
+
+__all__ = ["check"]
+
+
+def check(plan: Plan, scores: Scores, truth: Table, rankings: Table) -> Scores:
+    """Add to the scores what makes their metrics wrong.
+
+    Parameters
+    ----------
+    plan : Plan
+    scores : Scores
+        Of all users.
+    truth, rankings : Table
+        What they come from: named, and looked at once more only if nothing matches at all.
+    """
+    errors: dict[str, RankmeterError] = {}
+    for entry in plan.metrics:
+        facts = scores.facts[entry.alignment]
+        error = _refusal(facts, truth, rankings)
+        if error is None and plan.no_overlap == "error":
+            error = _no_overlap(scores, facts, entry.alignment, truth, rankings)
+        error = error or scores.errors.get(entry.label)
+        if error is not None:
+            errors[entry.label] = error
+    return replace(scores, errors=errors)
+
+
+def _refusal(facts: Facts, truth: Table, rankings: Table) -> RankmeterError | None:
+    if facts.contradictions.n:
+        return DuplicateError(
+            f"{facts.contradictions.n} items have contradicting judgements ({truth.source}), for "
+            f"example {facts.contradictions}. Keep one of each, or choose judgements='max', 'last' "
+            "or 'sum'"
+        )
+    if facts.repeated_items.n:
+        return DuplicateError(
+            f"{facts.repeated_items.n} repeated items in the rankings ({rankings.source}), for "
+            f"example {facts.repeated_items}. Remove them, or choose duplicates='best' (keep the "
+            "best rank) or 'each' (count every one). If a filler id marks empty places, drop those "
+            "rows"
+        )
+    return None
+
+
+def _no_overlap(
+    scores: Scores, facts: Facts, choices: Alignment, truth: Table, rankings: Table
+) -> RankmeterError | None:
+    if facts.n_found:
+        return None
+    if not (scores.in_truth & scores.in_rankings).any():
+        if rankings.frame.is_empty() and rankings.empty_users.is_empty():
+            return None
+        return NoOverlapError(_no_common("user", rankings, truth))
+    if choices.pool == "judged" or rankings.frame.is_empty() or truth.frame.is_empty():
+        return None
+    if rankings.frame.join(truth.frame, on="item", how="semi").is_empty():
+        return NoOverlapError(_no_common("item", rankings, truth))
+    return None
+
+
+def _no_common(column: str, rankings: Table, truth: Table) -> str:
+    def show(values: pl.Series) -> str:
+        return f"{', '.join(map(repr, values.unique().sort().head(3).to_list()))} ({values.dtype})"
+
+    return (
+        f"rankings and truth have no {column} in common: {rankings.source} has "
+        f"{show(rankings.frame[column])}, {truth.source} has {show(truth.frame[column])}. Check "
+        f"that both use the same ids and that the {column} columns are the right ones (columns=), "
+        "or choose no_overlap='allow'"
+    )
