@@ -151,9 +151,8 @@ def recent_popularity(
     frame = _read(train, columns)
     age = _age(frame, needed_by="recent_popularity", unit=unit)
     if days is None:
-        window = _checks.fraction("fraction", 0.1 if fraction is None else fraction) * age.max(
-            initial=0
-        )
+        share = _checks.fraction("fraction", 0.1 if fraction is None else fraction)
+        window = share * age.max(initial=0)
     else:
         window = _checks.number("days", days, above=0)
     inside = (age < window) | (age == 0)
