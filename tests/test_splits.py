@@ -552,9 +552,13 @@ REFUSALS = {
     "overall by time": (
         lambda: holdout(LOG, per_user=False, by="time"),
         UsageError,
-        r"use temporal\(ratio=",
+        r"is temporal\(ratio=",
     ),
-    "at and ratio": (lambda: temporal(LOG, at=1, ratio=0.2), UsageError, "at=1 and ratio=0.2"),
+    "at and ratio": (
+        lambda: temporal(LOG, at=1, ratio=0.2),
+        UsageError,
+        "`at` or `ratio`, got both: 1 and 0.2",
+    ),
     "at is nothing": (lambda: temporal(LOG, at="soon"), UsageError, "`at`.*ISO 8601.*'soon'"),
     "at is a list": (lambda: temporal(LOG, at=[1]), UsageError, r"`at`.*\[1\]"),
     "at NaN": (lambda: temporal(LOG, at=math.nan), UsageError, "`at`.*nan"),

@@ -145,8 +145,8 @@ def recent_popularity(
     """
     if days is not None and fraction is not None:
         raise UsageError(
-            "either `days` or `fraction` tells the window, got "
-            f"days={_checks.shown(days)}, fraction={_checks.shown(fraction)}"
+            "pass either `days` or `fraction`, got both: "
+            f"{_checks.shown(days)} and {_checks.shown(fraction)}"
         )
     frame = _read(train, columns)
     age = _age(frame, needed_by="recent_popularity", unit=unit)

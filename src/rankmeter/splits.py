@@ -322,8 +322,8 @@ def holdout(
     _check_choices(by, ties, min_history, cold_items)
     if by == "time" and not per_user:
         raise UsageError(
-            "by='time' with per_user=False is a cut in time: use temporal(ratio=...), which keeps "
-            "interactions of the same time together"
+            "`per_user` must be True where `by` is 'time'; a cut in time for all users is "
+            "temporal(ratio=...), which keeps interactions of the same time together"
         )
     frame = read_interactions(data, columns=columns)
     if not per_user:
@@ -406,9 +406,7 @@ def temporal(
     "temporal(at=20, cold_users='keep', cold_items='keep'), cut at 20"
     """
     if at is not None and ratio is not None:
-        raise UsageError(
-            f"either `at` or `ratio` tells the cut, got at={shown(at)} and ratio={shown(ratio)}"
-        )
+        raise UsageError(f"pass either `at` or `ratio`, got both: {shown(at)} and {shown(ratio)}")
     portion = fraction("ratio", 0.2 if ratio is None else ratio)
     choice("cold_users", cold_users, Cold)
     choice("cold_items", cold_items, Cold)
