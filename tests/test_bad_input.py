@@ -15,6 +15,7 @@ import pytest
 
 import rankmeter as rm
 from rankmeter import errors as e
+from rankmeter._cli._exits import code_of
 
 GOOD = {"ann": {"a": 3.0, "b": 2.0}, "bob": {"b": 1.0}}
 TRUTH = {"ann": {"b"}, "bob": {"b"}}
@@ -127,7 +128,7 @@ def test_in_memory(name):
     with pytest.raises(error) as caught:
         rm.evaluate(rankings, truth, **keywords)
     assert words in str(caught.value)
-    assert caught.value.exit_code == (2 if isinstance(caught.value, e.UsageError) else 3)
+    assert code_of(caught.value) == (2 if isinstance(caught.value, e.UsageError) else 3)
     assert isinstance(caught.value, ValueError)
 
 
@@ -156,7 +157,7 @@ def test_files(name, tmp_path):
         rm.evaluate(path, TRUTH)
     assert words in str(caught.value)
     assert name in str(caught.value)
-    assert caught.value.exit_code == 3
+    assert code_of(caught.value) == 3
 
 
 def test_places_that_hold_no_data(tmp_path):

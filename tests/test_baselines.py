@@ -400,20 +400,24 @@ def test_the_best_damped_mean_is_a_film_that_many_rate_well():
 # -- refusals ---------------------------------------------------------------------------------
 
 REFUSALS = {
-    "k": (lambda: popularity(LOG, k=0), UsageError, "`k`.*at least 1; found 0"),
+    "k": (lambda: popularity(LOG, k=0), UsageError, "`k` must be an integer ≥ 1, got 0"),
     "k of random": (lambda: random(LOG, k="10"), UsageError, "`k`.*'10'"),
-    "days": (lambda: recent_popularity(LOG, days=0), UsageError, "`days`.*above 0; found 0"),
+    "days": (
+        lambda: recent_popularity(LOG, days=0),
+        UsageError,
+        "`days` must be a number > 0, got 0",
+    ),
     "days NaN": (lambda: recent_popularity(LOG, days=math.nan), UsageError, "`days`.*nan"),
     "fraction": (lambda: recent_popularity(LOG, fraction=1.5), UsageError, "`fraction`.*1.5"),
     "days and fraction": (
         lambda: recent_popularity(LOG, days=1, fraction=0.5),
         UsageError,
-        "days=1, fraction=0.5",
+        "`days` or `fraction`, got both: 1 and 0.5",
     ),
     "half-life": (lambda: decayed_popularity(LOG, half_life=-1), UsageError, "`half_life`.*-1"),
     "half-life text": (lambda: decayed_popularity(LOG, half_life="1"), UsageError, "'1'"),
     "unit": (lambda: decayed_popularity(LOG, unit="d"), UsageError, "`unit`.*'d'"),
-    "damping": (lambda: damped_mean_rating(LOG, damping=-1), UsageError, "`damping`.*at least 0"),
+    "damping": (lambda: damped_mean_rating(LOG, damping=-1), UsageError, "`damping`.*≥ 0"),
     "seed": (lambda: random(LOG, seed=0.5), UsageError, "`seed`.*0.5"),
     "no users": (lambda: popularity(LOG, users=[]), UsageError, "users= is empty"),
     "other type of users": (
@@ -436,7 +440,7 @@ REFUSALS = {
     "exclude_seen": (
         lambda: popularity(LOG, exclude_seen="no"),
         UsageError,
-        "`exclude_seen` must be True or False; found 'no'",
+        "`exclude_seen` must be True or False, got 'no'",
     ),
     "users of mixed types": (lambda: popularity(LOG, users=[1, "b"]), IdTypeError, "users="),
     "a user is missing": (lambda: popularity(LOG, users=[1, None]), InvalidValueError, "users="),
@@ -490,7 +494,7 @@ def test_users_may_not_be_a_pandas_frame():
 @pytest.mark.parametrize("option", ["k", "users", "exclude_seen", "days", "fraction"])
 def test_a_message_shows_a_table_on_one_short_line(option):
     table = LOG if option == "users" else pl.Series(range(50))
-    with pytest.raises(UsageError, match=r"found .*…") as caught:
+    with pytest.raises(UsageError, match=r"(found|got) .*…") as caught:
         recent_popularity(LOG, **{option: table})
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 200

@@ -70,6 +70,24 @@ def test_explain_writes_what_the_function_gives():
     assert done.out.rstrip() == found.to_json().rstrip()
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("evaluate", "recs.csv", "truth.csv"),
+        COMPARE,
+        (*EXPLAIN, "--between", "rankmeter", "lenskit"),
+    ],
+)
+def test_two_formats_at_once_are_refused_and_a_dash_is_standard_output(workspace, line):
+    done = rankmeter(*line, "--json", "--format", "md")
+    assert (done.code, done.out) == (2, "")
+    assert "--json and --format md contradict each other" in done.err
+    files = sorted(workspace.iterdir())
+    assert rankmeter(*line, "-o", "-").out == rankmeter(*line).out
+    assert rankmeter(*line, "-o", "-", "--json").out == rankmeter(*line, "--json").out
+    assert sorted(workspace.iterdir()) == files
+
+
 def test_explain_refuses_a_convention_that_the_two_make_void():
     done = rankmeter(*EXPLAIN, "--between", "rankmeter", "lenskit", "--like", "recbole")
     assert (done.code, done.out) == (2, "")

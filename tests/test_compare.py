@@ -211,12 +211,12 @@ class TestEdges:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            ({"baseline": "z"}, "none of the systems"),
+            ({"baseline": "z"}, "`baseline` must be one of"),
             ({"test": "magic"}, "'tukey'"),
             ({"correction": "magic"}, "'holm'"),
             ({"family": "mine"}, "'metric'"),
             ({"common": "mine"}, "'pair'"),
-            ({"alpha": 5}, "0.05"),
+            ({"alpha": 5}, "both excluded"),
             ({"test": "tukey", "baseline": "a"}, "all pairs"),
             ({"colour": "red"}, "unknown option 'colour'"),
             ({"metrics": "cg", "aggregate": "sum"}, "no mean"),

@@ -146,10 +146,10 @@ def test_synthetic_ratings_never_change():
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"n_users": 0}, "`n_users`.*found 0"),
+        ({"n_users": 0}, "`n_users`.*got 0"),
         ({"n_items": 2.5}, "`n_items`.*2.5"),
         ({"n_per_user": -1}, "`n_per_user`.*-1"),
-        ({"n_items": 5, "n_per_user": 6}, "`n_per_user` is at most `n_items`; found 6 > 5"),
+        ({"n_items": 5, "n_per_user": 6}, "`n_per_user` must be at most `n_items`, got 6 > 5"),
         ({"exponent": -1}, "`exponent`.*-1"),
         ({"exponent": float("nan")}, "`exponent`.*nan"),
         ({"exponent": "1"}, "`exponent`.*'1'"),

@@ -39,7 +39,7 @@ LAYERS = [
     ["_curves"],
     ["_comparison"],
     ["_compare"],
-    ["_options", "_chance"],
+    ["_chance"],
     ["_clock", "_lists"],
     ["splits"],
     ["_api", "baselines", "_describe", "datasets", "testing"],

@@ -271,12 +271,12 @@ def test_a_missing_column_is_named_beside_those_that_are_there(data, words):
 
 
 def test_a_column_that_does_not_exist_brings_near_matches():
-    with pytest.raises(ColumnError, match=r"'costumer'.*Did you mean 'customer'\?"):
+    with pytest.raises(ColumnError, match=r"'costumer'.*did you mean 'customer'\?"):
         read_rankings(frame(customer=[1], item=[2]), columns={"user": "costumer"})
 
 
 def test_an_unknown_role_brings_near_matches():
-    with pytest.raises(UsageError, match=r"key 'users'.*Did you mean 'user'"):
+    with pytest.raises(UsageError, match=r"key 'users'.*did you mean 'user'"):
         read_rankings(frame(user=[1], item=[2]), columns={"users": "user"})
 
 

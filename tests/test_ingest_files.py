@@ -420,7 +420,7 @@ def test_a_missing_file_brings_near_matches(tmp_path):
     error = text_of(read_rankings, tmp_path / "rating.csv")
 
     assert isinstance(error, FileFormatError)
-    assert "does not exist. Did you mean 'ratings.csv'?" in str(error)
+    assert "does not exist; did you mean 'ratings.csv'?" in str(error)
     assert "nor does its folder" in str(text_of(read_rankings, tmp_path / "no" / "a.csv"))
     assert "does not exist" in str(text_of(read_rankings, "a\0b"))
     assert "cannot be read" in str(text_of(read_rankings, "x" * 5000))

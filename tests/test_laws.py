@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import cases
 import rankmeter as rm
-from rankmeter._plan import resolve
 from rankmeter._engine import Scores
+from rankmeter._plan import resolve
 from rankmeter.metrics import METRICS, Metric
 
 ITEMS = [f"i{n}" for n in range(8)]

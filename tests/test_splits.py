@@ -533,7 +533,7 @@ def test_the_other_methods_on_movielens():
 UNTIMED = LOG.drop("time")
 SINGLE = pl.DataFrame({"user": [1, 2], "item": [1, 2], "time": [1, 2]})
 REFUSALS = {
-    "k below 1": (lambda: leave_k_out(LOG, k=0), UsageError, "`k` .* at least 1; found 0"),
+    "k below 1": (lambda: leave_k_out(LOG, k=0), UsageError, "`k` must be an integer ≥ 1, got 0"),
     "k not whole": (lambda: leave_k_out(LOG, k=1.5), UsageError, "`k`.*1.5"),
     "k a boolean": (lambda: leave_k_out(LOG, k=True), UsageError, "`k`.*True"),
     "by": (lambda: leave_one_out(LOG, by="date"), UsageError, "`by`.*'time', 'random'.*'date'"),
@@ -542,19 +542,23 @@ REFUSALS = {
     "cold": (lambda: leave_one_out(LOG, cold_items="no"), UsageError, "`cold_items`.*'no'"),
     "seed": (lambda: leave_one_out(LOG, by="random", seed="x"), UsageError, "`seed`.*'x'"),
     "ratio 0": (lambda: holdout(LOG, ratio=0.0), UsageError, "`ratio`.*between 0 and 1.*0.0"),
-    "ratio 1": (lambda: holdout(LOG, ratio=1), UsageError, "`ratio`.*found 1"),
+    "ratio 1": (lambda: holdout(LOG, ratio=1), UsageError, "`ratio`.*got 1"),
     "ratio NaN": (lambda: temporal(LOG, ratio=math.nan), UsageError, "`ratio`.*nan"),
     "per_user": (
         lambda: holdout(LOG, per_user="no"),
         UsageError,
-        "`per_user` must be True or False; found 'no'",
+        "`per_user` must be True or False, got 'no'",
     ),
     "overall by time": (
         lambda: holdout(LOG, per_user=False, by="time"),
         UsageError,
-        r"use temporal\(ratio=",
+        r"is temporal\(ratio=",
     ),
-    "at and ratio": (lambda: temporal(LOG, at=1, ratio=0.2), UsageError, "at=1 and ratio=0.2"),
+    "at and ratio": (
+        lambda: temporal(LOG, at=1, ratio=0.2),
+        UsageError,
+        "`at` or `ratio`, got both: 1 and 0.2",
+    ),
     "at is nothing": (lambda: temporal(LOG, at="soon"), UsageError, "`at`.*ISO 8601.*'soon'"),
     "at is a list": (lambda: temporal(LOG, at=[1]), UsageError, r"`at`.*\[1\]"),
     "at NaN": (lambda: temporal(LOG, at=math.nan), UsageError, "`at`.*nan"),
@@ -565,7 +569,7 @@ REFUSALS = {
     ),
     "unit": (lambda: temporal(LOG, at=1, unit="h"), UsageError, "`unit`.*'h'"),
     "cold users": (lambda: temporal(LOG, cold_users="x"), UsageError, "`cold_users`.*'x'"),
-    "one fold": (lambda: k_fold(LOG, k=1), UsageError, "`k`.*at least 2"),
+    "one fold": (lambda: k_fold(LOG, k=1), UsageError, "`k`.*≥ 2"),
     "over": (lambda: k_fold(LOG, over="items"), UsageError, "`over`.*'items'"),
     "more folds than users": (lambda: k_fold(LOG, k=4), DataError, "4 folds.*4 users; found 3"),
     "more folds than rows": (
@@ -631,7 +635,7 @@ OPTIONS = {holdout: ("ratio", "per_user", "by", "seed", "min_history"), temporal
     "method, option", [(m, one) for m, names in OPTIONS.items() for one in names]
 )
 def test_a_message_shows_a_series_on_one_short_line(method, option):
-    with pytest.raises(UsageError, match="found shape: ") as caught:
+    with pytest.raises(UsageError, match="got shape: ") as caught:
         method(LOG, **{option: pl.Series(range(50))})
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 200

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from rankmeter._statistics import (
     adjust,
-    cliffs_delta,
-    cohens_dav,
     cohens_dz,
     hedges_g,
     minimum_detectable_effect,
@@ -32,14 +30,13 @@ PROBABILITIES = st.lists(st.floats(0, 1), max_size=20)
 
 def test_effect_sizes_of_the_fixture():
     assert cohens_dz(A, B) == pytest.approx(1.0335705348, abs=5e-11)
-    assert cohens_dav(A, B) == pytest.approx(0.2782923175, abs=5e-11)
     assert hedges_g(A, B) == pytest.approx(0.9614609626, abs=5e-11)
     assert wins_ties_losses(A, B) == (9, 1, 2)
     assert probability_of_superiority(A, B) == 9.5 / 12
     assert relative_gain(A, B).gain == pytest.approx(4.95 / 4.36 - 1, rel=1e-12)
 
 
-@pytest.mark.parametrize("effect", [cohens_dz, cohens_dav, hedges_g])
+@pytest.mark.parametrize("effect", [cohens_dz, hedges_g])
 def test_standardized_effects_at_their_edges(effect):
     assert effect(A, A) == 0.0
     assert math.isnan(effect([1.0], [0.0]))
@@ -49,7 +46,7 @@ def test_standardized_effects_at_their_edges(effect):
 def test_a_constant_difference_is_infinitely_many_of_its_deviations():
     assert cohens_dz(B - 0.1, B) == -math.inf
     assert hedges_g(B + 0.1, B) == math.inf
-    assert cohens_dav([0.1, 0.1], [0.1, 0.1]) == 0.0
+    assert cohens_dz([0.1, 0.1], [0.1, 0.1]) == 0.0
 
 
 def test_d_z_is_t_by_the_root_of_the_users():
@@ -65,13 +62,6 @@ def test_small_differences_count_as_ties_if_asked():
 
 def test_nobody_is_superior_among_nobody():
     assert math.isnan(probability_of_superiority([], []))
-    assert math.isnan(cliffs_delta([], [1.0]))
-
-
-@given(VALUES, VALUES)
-def test_cliffs_delta_is_the_mean_sign_over_all_pairs(a, b):
-    signs = np.sign(np.subtract.outer(np.array(a), np.array(b)))
-    assert cliffs_delta(a, b) == pytest.approx(signs.mean(), abs=1e-15)
 
 
 @given(VALUES)
@@ -145,10 +135,10 @@ def test_the_gain_of_one_user_has_no_interval():
 
 @pytest.mark.parametrize(
     "effect",
-    [cohens_dz, cohens_dav, hedges_g, probability_of_superiority, wins_ties_losses, relative_gain],
+    [cohens_dz, hedges_g, probability_of_superiority, wins_ties_losses, relative_gain],
 )
 def test_unpaired_vectors_are_refused(effect):
-    with pytest.raises(UsageError, match="found 2 and 1 values"):
+    with pytest.raises(UsageError, match="got 2 and 1 values"):
         effect([1.0, 2.0], [1.0])
 
 
@@ -215,9 +205,9 @@ def test_tests_without_an_answer_are_not_in_the_family(method):
 
 
 def test_corrections_refuse_what_is_no_probability_and_no_method():
-    with pytest.raises(InvalidValueError, match=r"from 0 to 1, found 0\.5 to 1\.5"):
+    with pytest.raises(InvalidValueError, match=r"between 0 and 1, got 0\.5 to 1\.5"):
         adjust([0.5, 1.5])
-    with pytest.raises(UsageError, match="no correction is called 'sidak'"):
+    with pytest.raises(UsageError, match=r"`method` must be one of 'holm', .* got 'sidak'"):
         adjust([0.5], "sidak")
 
 
@@ -272,5 +262,5 @@ def test_fewer_than_two_users_detect_nothing(n):
     "options", [{"power": 1.0}, {"alpha": 0.0}, {"power": 0.04}, {"sd": -1.0}, {"sd": math.nan}]
 )
 def test_power_refuses_what_is_out_of_range(options):
-    with pytest.raises(UsageError, match="found"):
+    with pytest.raises(UsageError, match="got"):
         minimum_detectable_effect(100, **options)

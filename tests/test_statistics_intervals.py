@@ -178,14 +178,14 @@ def test_values_that_are_not_finite_are_refused(bad):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: t_interval([[1.0, 2.0]]), r"shape \(n_users,\), found \(1, 2\)"),
-        (lambda: t_interval([1.0, 2.0], 1.0), "confidence lies strictly between 0 and 1"),
-        (lambda: bootstrap_interval([1.0, 2.0], confidence=0.0), "confidence lies"),
-        (lambda: bootstrap_interval([1.0, 2.0], method="basic"), "found 'basic'"),
-        (lambda: bootstrap_interval([1.0, 2.0], clusters=[1]), "one label per value"),
-        (lambda: bootstrap_interval([1.0, 2.0], n_resamples=-1), "at least 1, found -1"),
-        (lambda: bootstrap_interval([1.0, 2.0], seed=-1), "found -1"),
-        (lambda: bootstrap_interval([1.0, 2.0], seed=1.5), "found 1.5"),
+        (lambda: t_interval([[1.0, 2.0]]), r"shape \(n_users,\), got \(1, 2\)"),
+        (lambda: t_interval([1.0, 2.0], 1.0), "`confidence` must be .* between 0 and 1"),
+        (lambda: bootstrap_interval([1.0, 2.0], confidence=0.0), "between 0 and 1"),
+        (lambda: bootstrap_interval([1.0, 2.0], method="basic"), "got 'basic'"),
+        (lambda: bootstrap_interval([1.0, 2.0], clusters=[1]), "one label for each value"),
+        (lambda: bootstrap_interval([1.0, 2.0], n_resamples=-1), "≥ 1, got -1"),
+        (lambda: bootstrap_interval([1.0, 2.0], seed=-1), "`seed` .* got -1"),
+        (lambda: bootstrap_interval([1.0, 2.0], seed=1.5), "`seed` .* got 1.5"),
     ],
 )
 def test_wrong_options_are_refused(call, message):

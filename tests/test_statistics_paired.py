@@ -339,14 +339,14 @@ def test_input_is_left_alone():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: paired_t_test(A, B[:5]), "found 12 and 5 values; align them"),
-        (lambda: paired_test(A, B, "welch"), "no paired test is called 'welch'"),
-        (lambda: paired_t_test(A, B, confidence=95), "strictly between 0 and 1, found 95"),
-        (lambda: randomization_test(A, B, n_resamples=0), "n_resamples is at least 1"),
-        (lambda: randomization_tests(TABLE, [(0, 1)], seed=-3), "seed .* found -3"),
-        (lambda: bootstrap_test(A, B, n_resamples=-5), "n_resamples is at least 1"),
-        (lambda: randomization_tests(A, [(0, 1)]), r"\(n_users, n_columns\), found \(12,\)"),
-        (lambda: randomization_tests(TABLE, [(0, 4)]), r"pair \(0, 4\) names no two"),
+        (lambda: paired_t_test(A, B[:5]), "got 12 and 5 values; align them"),
+        (lambda: paired_test(A, B, "welch"), "`method` .* got 'welch'"),
+        (lambda: paired_t_test(A, B, confidence=95), "between 0 and 1, both excluded, got 95"),
+        (lambda: randomization_test(A, B, n_resamples=0), "`n_resamples` must be an integer ≥ 1"),
+        (lambda: randomization_tests(TABLE, [(0, 1)], seed=-3), "`seed` .* got -3"),
+        (lambda: bootstrap_test(A, B, n_resamples=-5), "`n_resamples` must be an integer ≥ 1"),
+        (lambda: randomization_tests(A, [(0, 1)]), r"\(n_users, n_columns\), got \(12,\)"),
+        (lambda: randomization_tests(TABLE, [(0, 4)]), r"two of the 4 columns each, got \(0, 4\)"),
     ],
 )
 def test_wrong_options_are_refused(call, message):
@@ -356,14 +356,14 @@ def test_wrong_options_are_refused(call, message):
 
 @quiet
 def test_wrong_options_of_cautioned_tests_are_refused():
-    with pytest.raises(UsageError, match="found 'zsplit'"):
+    with pytest.raises(UsageError, match="got 'zsplit'"):
         wilcoxon_test(A, B, zero_method="zsplit")
-    with pytest.raises(UsageError, match="from 0 on, found -1"):
+    with pytest.raises(UsageError, match="≥ 0, got -1"):
         sign_test(A, B, min_difference=-1)
 
 
 @quiet
 @pytest.mark.parametrize("method", METHODS)
 def test_missing_values_are_refused(method):
-    with pytest.raises(InvalidValueError, match="b holds 1 values that are NaN or infinite"):
+    with pytest.raises(InvalidValueError, match="`b` has 1 values that are NaN or infinite"):
         paired_test([1.0, 2.0], [1.0, math.nan], method)

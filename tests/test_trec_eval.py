@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from rankmeter._cli._exits import code_of
 from rankmeter._cli.trec_eval import command
 from rankmeter._trec_eval import MEASURES, NICKNAMES, report
 from rankmeter.errors import (
@@ -121,7 +122,7 @@ def test_a_topic_without_results_stops_after_those_before_it(tmp_path):
     result = run(f"-q -m map {tmp_path / 'qrels'} {path}")
     assert result.stdout == "map                   \t1\t1.0000\n"
     assert isinstance(result.exception, DataError)
-    assert result.exception.exit_code == 3
+    assert code_of(result.exception) == 3
     assert "topic 2 is judged" in str(result.exception)
     assert "-c" in str(result.exception)
 

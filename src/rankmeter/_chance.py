@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankmeter.errors import UsageError
+from rankmeter._checks import integer
 
 __all__ = ["Shuffle", "draws", "mix"]
 
@@ -36,10 +36,7 @@ def mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def draws(seed: int, *columns: pl.Series) -> NDArray[np.uint64]:
     """Draw one 64-bit number per row, made from the seed and the ids in that row alone."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
-        found = " ".join(repr(seed).split())[:60]  # a table has many lines
-        raise UsageError(f"`seed` must be a whole number; found {found}")
-    state = mix(np.full(len(columns[0]), int(seed) % 2**64, dtype=np.uint64))
+    state = mix(np.full(len(columns[0]), integer("seed", seed) % 2**64, dtype=np.uint64))
     for column in columns:
         state = mix(state ^ _words(column))
     return state

@@ -86,7 +86,9 @@ def near(word: str, known: Iterable[str]) -> str:
 
 def shown(value: object) -> str:
     """The repr of a value on one line, of at most 60 characters."""
-    text = " ".join(repr(value).split())
+    text = repr(value)
+    if "\n" in text:  # a table, not a name with two spaces
+        text = " ".join(text.split())
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 

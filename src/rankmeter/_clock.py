@@ -13,10 +13,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankmeter._options import choice, share_of, shown
+from rankmeter._checks import choice, shown
 from rankmeter.errors import ColumnError, InvalidValueError, UsageError
 
-__all__ = ["Clock", "Unit"]
+__all__ = ["Clock", "Unit", "share_of"]
 
 Unit = Literal["s", "ms", "us", "ns"]
 """What a time that is a number counts, since 1970-01-01 UTC."""
@@ -79,7 +79,7 @@ class Clock:
         if not isinstance(moment, datetime):
             if self.zone is None:
                 return moment
-            raise UsageError(f"times are dates here, so `at` must be a date too; found {shown(at)}")
+            raise UsageError(f"times are dates here, so `at` must be a date too, got {shown(at)}")
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=ZoneInfo(self.zone) if self.zone else UTC)
         microseconds = (moment - _EPOCH) // timedelta(microseconds=1)
@@ -104,6 +104,11 @@ class Clock:
         moment = (_EPOCH + timedelta(seconds=tick / self.per_second)).astimezone(zone)
         text = f"{moment:%Y-%m-%d %H:%M:%S}"
         return f"{text} UTC ({tick})" if self.zone is None else f"{text} {self.zone}".rstrip()
+
+
+def share_of(ratio: float, n: NDArray[np.int64] | int) -> NDArray[np.int64]:
+    """⌊ratio · n + 1/2⌋."""
+    return np.asarray(np.floor(np.multiply(ratio, n) + 0.5), dtype=np.int64)
 
 
 def _typed(time: pl.Series) -> pl.Series:
@@ -132,6 +137,6 @@ def _moment(at: float | str | date | datetime) -> float | datetime:
         return datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 - the column's zone
     number = isinstance(moment, int | float | np.number) and not isinstance(moment, bool)
     if not number or not math.isfinite(moment):
-        raise UsageError(f"`at` must be a date, an ISO 8601 string or a number; found {shown(at)}")
+        raise UsageError(f"`at` must be a date, an ISO 8601 string or a number, got {shown(at)}")
     finite: float = moment.item() if isinstance(moment, np.number) else moment
     return finite

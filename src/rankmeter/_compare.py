@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter import _statistics as st
+from rankmeter._checks import choice, fraction
 from rankmeter._comparison import Comparison, Difference
 from rankmeter._engine import ENGINE, Averaged, Scores
 from rankmeter._hits import FloatArray, IntArray
@@ -122,19 +123,16 @@ def _check(
 ) -> None:
     if not 2 <= len(names) <= MAX_SYSTEMS:
         raise UsageError(f"compare 2 to {MAX_SYSTEMS} systems, got {len(names)}")
-    if baseline is not None and baseline not in names:
-        raise UsageError(f"the baseline {baseline!r} is none of the systems {', '.join(names)}")
+    if baseline is not None:
+        choice("baseline", baseline, names)
     for name, value, choices in (
         ("test", test, Test),
         ("correction", correction, Correction),
         ("family", family, Family),
         ("common", common, Common),
     ):
-        known = typing.get_args(choices)
-        if value not in known:
-            raise UsageError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
-    if not 0 < alpha < 1:
-        raise UsageError(f"alpha must lie between 0 and 1, for example 0.05, got {alpha}")
+        choice(name, value, choices)
+    fraction("alpha", alpha)
     if "tukey" in test and baseline is not None:
         raise UsageError("Tukey's test is for all pairs: leave out the baseline")
     for entry in plan.metrics:

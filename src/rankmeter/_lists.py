@@ -16,8 +16,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankmeter._chance import Shuffle, draws
+from rankmeter._checks import flag, integer, shown
 from rankmeter._ingest._ids import ids
-from rankmeter._options import shown, whole, yes_or_no
 from rankmeter.errors import IdTypeError, UsageError
 
 __all__ = ["recommend"]
@@ -33,8 +33,8 @@ def recommend(
     seed: int | None = None,
 ) -> pl.DataFrame:
     """List the first `k` unseen items of each user, in an order of the user's own if seeded."""
-    whole("k", k, least=1)
-    yes_or_no("exclude_seen", exclude_seen)
+    integer("k", k, least=1)
+    flag("exclude_seen", exclude_seen)
     best = scores.sort("score", "item", descending=[True, False])
     items, score = best["item"], best["score"].cast(pl.Float64)
     audience = _audience(frame["user"], users)

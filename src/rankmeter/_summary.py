@@ -18,7 +18,7 @@ from rankmeter._hits import FloatArray, IntArray
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._report.table import Table, number, to_frame
 from rankmeter._segments import segments_of
-from rankmeter._statistics import bootstrap_interval, t_quantile
+from rankmeter._statistics import bootstrap_interval, moments, t_interval_of
 from rankmeter._track import flat, numbers_of, send
 
 if TYPE_CHECKING:
@@ -436,10 +436,7 @@ def mean_interval(
     if values.size < 2 or np.isnan(values).any():
         return math.nan, math.nan
     if plan.interval == "t":
-        half = t_quantile((1 + plan.confidence) / 2, values.size - 1) * float(values.std(ddof=1))
-        half /= math.sqrt(values.size)
-        mean = float(values.mean())
-        return mean - half, mean + half
+        return t_interval_of(moments(values), plan.confidence)
     return bootstrap_interval(
         values,
         clusters=clusters,

@@ -16,10 +16,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from rankmeter import _checks
 from rankmeter._clock import Clock, Unit
 from rankmeter._ingest import read_interactions
 from rankmeter._lists import recommend
-from rankmeter._options import share, shown
 from rankmeter.errors import ColumnError, DataError, InvalidValueError, UsageError
 
 __all__ = [
@@ -145,15 +145,16 @@ def recent_popularity(
     """
     if days is not None and fraction is not None:
         raise UsageError(
-            "either `days` or `fraction` tells the window; found "
-            f"days={shown(days)}, fraction={shown(fraction)}"
+            "pass either `days` or `fraction`, got both: "
+            f"{_checks.shown(days)} and {_checks.shown(fraction)}"
         )
     frame = _read(train, columns)
     age = _age(frame, needed_by="recent_popularity", unit=unit)
     if days is None:
-        window = share("fraction", 0.1 if fraction is None else fraction) * age.max(initial=0)
+        share = _checks.fraction("fraction", 0.1 if fraction is None else fraction)
+        window = share * age.max(initial=0)
     else:
-        window = _positive("days", days)
+        window = _checks.number("days", days, above=0)
     inside = (age < window) | (age == 0)
     scores = frame.filter(pl.Series(inside)).group_by("item").agg(score=pl.len())
     return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
@@ -206,7 +207,11 @@ def decayed_popularity(
     """
     frame = _read(train, columns)
     age = _age(frame, needed_by="decayed_popularity", unit=unit)
-    life = age.max(initial=0) / 10 if half_life is None else _positive("half_life", half_life)
+    life = (
+        age.max(initial=0) / 10
+        if half_life is None
+        else _checks.number("half_life", half_life, above=0)
+    )
     weight = np.exp2(-age / life) if life else np.ones_like(age)
     return recommend(
         frame, _sums(frame["item"], weight), k=k, users=users, exclude_seen=exclude_seen
@@ -302,7 +307,7 @@ def damped_mean_rating(
     >>> damped_mean_rating(train, damping=1, k=2, users=[4]).rows()  # (8 + 3) / 3, (1 + 3) / 2
     [(4, 10, 3.6666666666666665, 1), (4, 20, 2.0, 2)]
     """
-    damping = _positive("damping", damping, or_zero=True)
+    damping = _checks.number("damping", damping, least=0)
     frame = _rated(_read(train, columns), needed_by="damped_mean_rating")
     scores = _mean_ratings(frame, damping)
     return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
@@ -415,11 +420,3 @@ def _rated(frame: pl.DataFrame, *, needed_by: str) -> pl.DataFrame:
             "missing or infinite: drop or fill these first"
         )
     return frame
-
-
-def _positive(name: str, value: float, *, or_zero: bool = False) -> float:
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value < 0 or (value == 0 and not or_zero):
-        least = "a number of at least 0" if or_zero else "a number above 0"
-        raise UsageError(f"`{name}` must be {least}; found {shown(value)}")
-    return float(value)

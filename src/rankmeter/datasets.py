@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +9,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankmeter._chance import draws, mix
+from rankmeter._checks import integer, number
 from rankmeter._ingest import read_interactions
-from rankmeter._options import whole
 from rankmeter.errors import DataError, UsageError
 
 __all__ = ["movielens", "synthetic"]
@@ -113,11 +112,10 @@ def synthetic(
     [1, 10, 6, 4, 10, 1, 7, 4, 2, 1, 4, 3]
     """
     for name, value in (("n_users", n_users), ("n_items", n_items), ("n_per_user", n_per_user)):
-        whole(name, value, least=1)
+        integer(name, value, least=1)
     if n_per_user > n_items:
-        raise UsageError(f"`n_per_user` is at most `n_items`; found {n_per_user} > {n_items}")
-    if not isinstance(exponent, int | float) or not math.isfinite(exponent) or exponent < 0:
-        raise UsageError(f"`exponent` must be a number of at least 0; found {exponent!r}")
+        raise UsageError(f"`n_per_user` must be at most `n_items`, got {n_per_user} > {n_items}")
+    number("exponent", exponent, least=0)
     ids = pl.Series(np.arange(1, n_items + 1))
     by_popularity = np.argsort(draws(seed, ids)) + 1
     popularity = np.arange(1, n_items + 1, dtype=np.float64) ** -exponent

@@ -3,16 +3,16 @@
 ::
 
     RankmeterError
-    ├── UsageError (ValueError)             a wrong option, metric or combination · exit code 2
+    ├── UsageError (ValueError)             a wrong option, metric or combination
     │   └── UnknownMetricError              a name that no metric has
-    ├── DataError (ValueError)              something in the data · exit code 3
+    ├── DataError (ValueError)              something in the data
     │   ├── ColumnError                     a column is missing or several could be meant
     │   ├── IdTypeError                     ids that cannot be compared with each other
     │   ├── FileFormatError                 a file that cannot be read as what it claims to be
     │   ├── InvalidValueError               NaN or null where a value is needed, a rank below 1, …
     │   ├── DuplicateError                  an item twice in one ranking, contradicting judgements
     │   └── NoOverlapError                  rankings and truth share no user, or no item
-    └── MissingDependencyError (ImportError) an optional package is not installed · exit code 4
+    └── MissingDependencyError (ImportError) an optional package is not installed
 
     RankmeterWarning (UserWarning)          a number that is right but easily misread
 
@@ -39,8 +39,6 @@ __all__ = [
 
 class RankmeterError(Exception):
     """Anything that rankmeter refuses to do."""
-
-    exit_code = 1
 
 
 class UsageError(RankmeterError, ValueError):
@@ -79,8 +77,6 @@ class UnknownMetricError(UsageError):
 class DataError(RankmeterError, ValueError):
     """Something in the data that would make the numbers wrong."""
 
-    exit_code = 3
-
 
 class ColumnError(DataError):
     """A column is missing, or more than one could be meant."""
@@ -108,8 +104,6 @@ class NoOverlapError(DataError):
 
 class MissingDependencyError(RankmeterError, ImportError):
     """An optional package is needed and not installed."""
-
-    exit_code = 4
 
 
 class RankmeterWarning(UserWarning):

@@ -22,9 +22,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankmeter._chance import draws
-from rankmeter._clock import Clock, Unit
+from rankmeter._checks import choice, flag, fraction, integer, shown
+from rankmeter._clock import Clock, Unit, share_of
 from rankmeter._ingest import read_interactions
-from rankmeter._options import choice, share, share_of, shown, whole, yes_or_no
 from rankmeter.errors import DataError, UsageError
 
 __all__ = ["SPLITS", "Split", "holdout", "k_fold", "leave_k_out", "leave_one_out", "temporal"]
@@ -243,7 +243,7 @@ def leave_k_out(
     1
     """
     method = _spell("leave_k_out", locals())
-    whole("k", k, least=1)
+    integer("k", k, least=1)
     _check_choices(by, ties, min_history, cold_items)
     return _hold_out_per_user(
         read_interactions(data, columns=columns),
@@ -317,13 +317,13 @@ def holdout(
     ([4, 5], 1)
     """
     method = _spell("holdout", locals())
-    share("ratio", ratio)
-    yes_or_no("per_user", per_user)
+    fraction("ratio", ratio)
+    flag("per_user", per_user)
     _check_choices(by, ties, min_history, cold_items)
     if by == "time" and not per_user:
         raise UsageError(
-            "by='time' with per_user=False is a cut in time: use temporal(ratio=...), which keeps "
-            "interactions of the same time together"
+            "`per_user` must be True where `by` is 'time'; a cut in time for all users is "
+            "temporal(ratio=...), which keeps interactions of the same time together"
         )
     frame = read_interactions(data, columns=columns)
     if not per_user:
@@ -406,10 +406,8 @@ def temporal(
     "temporal(at=20, cold_users='keep', cold_items='keep'), cut at 20"
     """
     if at is not None and ratio is not None:
-        raise UsageError(
-            f"either `at` or `ratio` tells the cut; found at={shown(at)} and ratio={shown(ratio)}"
-        )
-    portion = share("ratio", 0.2 if ratio is None else ratio)
+        raise UsageError(f"pass either `at` or `ratio`, got both: {shown(at)} and {shown(ratio)}")
+    portion = fraction("ratio", 0.2 if ratio is None else ratio)
     choice("cold_users", cold_users, Cold)
     choice("cold_items", cold_items, Cold)
     frame = read_interactions(data, columns=columns)
@@ -482,7 +480,7 @@ def k_fold(
     [[1], [2], [3]]
     """
     method = _spell("k_fold", locals())
-    whole("k", k, least=2)
+    integer("k", k, least=2)
     choice("over", over, Over)
     choice("cold_items", cold_items, Cold)
     frame = read_interactions(data, columns=columns)
@@ -624,7 +622,7 @@ def _sorted_rows(frame: pl.DataFrame, *keys: pl.Series | NDArray[Any]) -> NDArra
 def _check_choices(by: str, ties: str, min_history: int, cold_items: str) -> None:
     choice("by", by, By)
     choice("ties", ties, Ties)
-    whole("min_history", min_history, least=0)
+    integer("min_history", min_history, least=0)
     choice("cold_items", cold_items, Cold)
 
 

@@ -10,7 +10,7 @@ import click
 
 from rankmeter.errors import RankmeterError
 
-__all__ = ["Command", "Option", "flag", "write_example"]
+__all__ = ["Command", "Option", "as_typed", "flag", "reworded", "write_example"]
 
 
 class Option(click.Option):
@@ -48,8 +48,7 @@ class Command(click.Command):
         try:
             return super().invoke(ctx)
         except RankmeterError as error:
-            error.args = (_as_typed(str(error), self.params),)
-            raise
+            raise reworded(error, as_typed(str(error), self.params)) from error
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, group by group, and what else there is to choose from."""
@@ -84,14 +83,15 @@ def write_example(formatter: click.HelpFormatter, example: str) -> None:
             formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
 
-_CALL = r"\b\w+\([^()]*=[^()]*\)"
-_COLUMNS = r"\bcolumns=\{(?P<columns>[^{}]*)\}"
-_WORD = r"True|False|[a-z]+|-?\d+(?:\.\d+)?(?:e-?\d+)?"
-_END = r"(?=[\s,;:)]|\.(?:\s|$)|$)"
+def reworded(error: RankmeterError, message: str) -> RankmeterError:
+    """The same error with another message."""
+    other = type(error)(message)
+    vars(other).update(vars(error))
+    return other
 
 
-def _as_typed(message: str, parameters: Iterable[click.Parameter]) -> str:
-    """A message in which ``ties='item'`` is ``--ties item``, for the options of a command.
+def as_typed(message: str, parameters: Iterable[click.Parameter]) -> str:
+    """A message in which `` `ties` `` and ``ties='item'`` are ``--ties`` and ``--ties item``.
 
     Calls of functions and what only looks like an option, such as the name of a file, stay.
     """
@@ -100,25 +100,16 @@ def _as_typed(message: str, parameters: Iterable[click.Parameter]) -> str:
         for one in parameters
         if isinstance(one, click.Option) and one.name
     }
-    name = "|".join(map(re.escape, typed))
-    value = rf"'(?P<text>[^']*)'|\((?P<several>[^()=]*)\)|(?P<word>{_WORD}){_END}|{_END}"
-    options = rf"(?<![\w/.-])(?P<name>{name})=(?:{value})|`(?P<bare>{name})`"
+    names = "|".join(map(re.escape, typed))
+    value = r"'(?P<text>[^']*)'|\{(?P<columns>[^{}]*)\}|(?=[\s,;:)]|$)"
+    call = r"\w\([^()]*\)"
+    option = rf"{call}|`(?P<bare>{names})`|(?<![\w/.-])(?P<name>{names})=(?:{value})"
 
-    def option(found: re.Match[str]) -> str:
-        if found["columns"]:
-            return f"--columns {_typed_columns(found['columns'])}"
-        if not (found["name"] or found["bare"]):
+    def spell(found: re.Match[str]) -> str:
+        if not (name := found["bare"] or found["name"]):
             return found[0]
-        text = typed[found["name"] or found["bare"]]
-        if found["word"] in ("True", "False"):
-            return text if found["word"] == "True" else text.replace("--", "--no-", 1)
-        value = found["text"] or found["word"] or (found["several"] or "").replace(", ", " ")
-        return f"{text} {value}".rstrip()
+        roles = re.findall(r"'([\w.]+)': (?:'([^']*)'|\.\.\.|…)", found["columns"] or "")
+        columns = ",".join(f"{role}={name or 'NAME'}" for role, name in roles)
+        return f"{typed[name]} {found['text'] or columns}".rstrip()
 
-    return re.sub(f"{_CALL}|{_COLUMNS}|{options}", option, message)
-
-
-def _typed_columns(roles: str) -> str:
-    """``'user': 'member', 'item': ...`` as ``user=member,item=NAME``."""
-    pairs = re.findall(r"'([\w.]+)': (?:'([^']*)'|\.\.\.|…)", roles)
-    return ",".join(f"{role}={name or 'NAME'}" for role, name in pairs)
+    return re.sub(option, spell, message)

@@ -23,9 +23,18 @@ from typing import Any
 
 import click
 
-from rankmeter.errors import RankmeterError, RankmeterWarning
+from rankmeter.errors import (
+    DataError,
+    MissingDependencyError,
+    RankmeterError,
+    RankmeterWarning,
+    UsageError,
+)
 
-__all__ = ["complain", "exit_code"]
+__all__ = ["CODES", "code_of", "complain", "exit_code"]
+
+CODES = {UsageError: 2, DataError: 3, MissingDependencyError: 4}
+"""What each kind of error ends a run with."""
 
 TRACEBACK = "RANKMETER_TRACEBACK"
 """The variable that asks for the traceback of an internal error."""
@@ -56,7 +65,7 @@ def exit_code(run: Callable[[], object]) -> int:
             return 2
         except RankmeterError as error:
             complain(str(error))
-            return error.exit_code
+            return code_of(error)
         except (KeyboardInterrupt, click.Abort):
             click.echo(err=True)
             return 130
@@ -75,6 +84,11 @@ def exit_code(run: Callable[[], object]) -> int:
             raise
         except BaseException as error:  # noqa: BLE001 - a panic in Rust is no Exception
             return _report_bug(error)
+
+
+def code_of(error: RankmeterError) -> int:
+    """The exit code of an error."""
+    return next((code for kind, code in CODES.items() if isinstance(error, kind)), 1)
 
 
 def _run(run: Callable[[], object]) -> int:

@@ -15,6 +15,7 @@ from typing import IO, cast
 
 import polars as pl
 
+from rankmeter._cli._command import reworded
 from rankmeter.errors import DataError, RankmeterError, UsageError
 
 __all__ = [
@@ -97,7 +98,8 @@ def standard_input(*paths: str | None) -> Iterator[list[str | None]]:
         try:
             yield [str(copy) if path == STDIN else path for path in paths]
         except RankmeterError as error:
-            raise type(error)(str(error).replace(str(copy), "standard input")) from error
+            message = str(error).replace(str(copy), "standard input")
+            raise reworded(error, message) from error
 
 
 def format_of(path: str, known: Mapping[str, Write | None]) -> tuple[str, bool]:

@@ -7,6 +7,7 @@ import operator
 import re
 from dataclasses import dataclass
 
+from rankmeter._cli._command import reworded
 from rankmeter._summary import Summary
 from rankmeter.errors import UsageError
 from rankmeter.metrics import metric
@@ -97,6 +98,6 @@ def read_gate(text: str) -> Gate:
     try:
         metric(found["metric"])
     except UsageError as error:
-        raise type(error)(f"--fail-if {text!r}: {error}") from None
+        raise reworded(error, f"--fail-if {text!r}: {error}") from None
     limit = float(found["limit"])
     return Gate(text, found["metric"], found["figure"] or "mean", found["sign"], limit)

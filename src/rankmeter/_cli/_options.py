@@ -22,7 +22,7 @@ from rankmeter._cli._command import Option, flag
 from rankmeter._cli._docstring import parameter_text, plain, read_docstring
 from rankmeter.errors import UsageError
 
-__all__ = ["by_side", "options_of", "own_options", "summaries"]
+__all__ = ["given", "metrics_option", "options_of", "own_options", "summaries"]
 
 COLUMNS_HELP = (
     "Which column plays which role, where the names do not say it: user=member,item=sku. "
@@ -76,14 +76,32 @@ def options_of(
     two_sided = all("truth" in inspect.signature(one).parameters for one in functions.values())
     columns_help = f"{COLUMNS_HELP} {SIDES_HELP}" if two_sided else COLUMNS_HELP
     replaced = {"columns": columns_help, **(help_of or {})}
+    read = _read_sided_columns if two_sided else _read_columns
     return [
-        _option(name, by_method, len(functions), group, replaced.get(name))
+        _option(name, by_method, len(functions), group, replaced.get(name), read)
         for name, by_method in uses.items()
     ]
 
 
+def metrics_option(help_text: str, *, required: bool = False, group: str = "Options") -> Option:
+    """The option ``--metric``; it takes several, so that none is dropped without a word."""
+    return Option(
+        ["metrics", "-m", "--metric"],
+        required=required,
+        multiple=True,
+        help=help_text,
+        shell_complete=_complete.metrics,
+        group=group,
+    )
+
+
+def given(choices: Mapping[str, Any]) -> dict[str, Any]:
+    """What was given on the command line."""
+    return {name: value for name, value in choices.items() if value not in (None, ())}
+
+
 def own_options(
-    functions: Mapping[str, Callable[..., Any]], method: str, given: Mapping[str, Any]
+    functions: Mapping[str, Callable[..., Any]], method: str, choices: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Keep what was given on the command line, and check that the method has such options.
 
@@ -96,7 +114,7 @@ def own_options(
         name: {parameter.name for parameter in _keywords(function)}
         for name, function in functions.items()
     }
-    chosen = {name: value for name, value in given.items() if value is not None}
+    chosen = given(choices)
     for name in chosen:
         if name not in names[method]:
             having = ", ".join(other for other in functions if name in names[other])
@@ -104,7 +122,7 @@ def own_options(
     return chosen
 
 
-def by_side(columns: Mapping[str, str]) -> dict[str, Any]:
+def _by_side(columns: Mapping[str, str]) -> dict[str, Any]:
     """Roles with the name of a side before a dot hold for this side, the others for both."""
     if not any("." in role for role in columns):
         return dict(columns)
@@ -134,14 +152,18 @@ def _keywords(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def _option(
-    name: str, uses: Mapping[str, _Use], n_functions: int, group: str, text: str | None
+    name: str,
+    uses: Mapping[str, _Use],
+    n_functions: int,
+    group: str,
+    text: str | None,
+    read_columns: Callable[..., Any],
 ) -> click.Option:
     kind, multiple = _kind(name, [use.hint for use in uses.values()])
     names = [name, flag(name)]
     if kind is click.BOOL:
         names[1] += f"/{flag('no_' + name)}"
     told = _tell({method: text or _said(use) for method, use in uses.items()}, n_functions)
-    callback = _read_columns if multiple else None
     return Option(
         names,
         type=kind,
@@ -149,7 +171,7 @@ def _option(
         multiple=multiple,
         metavar="ROLE=NAME" if multiple else None,
         help=told,
-        callback=callback,
+        callback=read_columns if multiple else None,
         shell_complete=_complete.conventions if name == "like" else None,
         group=group,
     )
@@ -210,3 +232,10 @@ def _read_columns(
         if columns.setdefault(role, name) != name:
             raise UsageError(f"--columns names {role} twice: {columns[role]} and {name}")
     return columns or None
+
+
+def _read_sided_columns(
+    ctx: click.Context, param: click.Parameter, given: tuple[str, ...]
+) -> dict[str, Any] | None:
+    columns = _read_columns(ctx, param, given)
+    return None if columns is None else _by_side(columns)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +9,10 @@ import click
 
 from rankmeter._api import compare, evaluate
 from rankmeter._choices import CHOICES
-from rankmeter._cli import _complete
 from rankmeter._cli._command import Command, Option
-from rankmeter._cli._files import check_paths, replacing, standard_input
-from rankmeter._cli._options import by_side, options_of
+from rankmeter._cli._files import check_paths, standard_input
+from rankmeter._cli._options import given, metrics_option, options_of
+from rankmeter._cli._output import Formats
 from rankmeter._cli._terminal import print_table, working
 from rankmeter._comparison import Comparison
 from rankmeter._report.table import one_line
@@ -21,52 +20,43 @@ from rankmeter.errors import UsageError
 
 __all__ = ["command"]
 
-RENDERINGS: dict[str, Callable[[Comparison], str]] = {
-    "table": repr,
-    "csv": Comparison.to_csv,
-    "md": Comparison.to_markdown,
-    "latex": Comparison.to_latex,
-    "json": Comparison.to_json,
-}
-"""How a comparison is written, by the name of the format."""
+
+def _show(found: Comparison) -> None:
+    print_table(found.table())
+    print_table(found.difference_table(), optional=("detectable", "d_z", "win/tie/loss"))
+    click.echo("\n".join(map(one_line, found.sentences())))
+
+
+FORMATS: Formats[Comparison] = Formats(
+    _show,
+    table=repr,
+    csv=Comparison.to_csv,
+    md=Comparison.to_markdown,
+    latex=Comparison.to_latex,
+    json=Comparison.to_json,
+)
 
 
 def _run(
     truth: str,
     systems: tuple[str, ...],
-    metrics: tuple[str, ...],
     segments: str | None,
     report: str | None,
     form: str | None,
-    as_json: bool | None,
+    as_json: bool,
     output: str | None,
     **choices: Any,
 ) -> None:
+    form = FORMATS.choose(form, as_json=as_json)
     named = _named(systems)
     if report is not None and Path(report).suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"--report {report}: the report is a page: name a file .html")
     check_paths([output, report], [truth, *named.values(), segments])
-    given = {name: value for name, value in choices.items() if value is not None}
-    if "columns" in given:
-        given["columns"] = by_side(given["columns"])
-    if metrics:
-        given["metrics"] = metrics
-    if segments is not None:
-        given["segments"] = segments
     with standard_input(truth) as (judged,), working("comparing"):
-        found = compare(named, judged, **given)
+        found = compare(named, judged, segments=segments, **given(choices))
         if report is not None:
             found.report(report)
-    form = form or ("json" if as_json else "table")
-    if output is not None:
-        with replacing(output) as file:
-            file.write(f"{RENDERINGS[form](found).rstrip()}\n".encode())
-    elif form == "table":
-        print_table(found.table())
-        print_table(found.difference_table(), optional=("detectable", "d_z", "win/tie/loss"))
-        click.echo("\n".join(map(one_line, found.sentences())))
-    else:
-        click.echo(RENDERINGS[form](found).rstrip("\n"))
+    FORMATS.emit(found, form, output)
 
 
 def _named(systems: tuple[str, ...]) -> dict[str, str]:
@@ -92,12 +82,7 @@ command = Command(
     params=[
         click.Argument(["truth"], type=click.Path()),
         click.Argument(["systems"], nargs=-1, required=True, metavar="SYSTEM..."),
-        Option(
-            ["metrics", "-m", "--metric"],
-            multiple=True,
-            help="What to measure: ndcg@10, map@5,10. May be repeated.",
-            shell_complete=_complete.metrics,
-        ),
+        metrics_option("What to measure: ndcg@10, map@5,10. May be repeated."),
         Option(
             ["segments", "--segments"],
             metavar="FILE",
@@ -111,26 +96,7 @@ command = Command(
             help="Write a page with tables and charts that opens offline.",
             group="Output",
         ),
-        Option(
-            ["form", "--format"],
-            type=click.Choice(list(RENDERINGS)),
-            help="How to write the comparison; without it, as tables.",
-            group="Output",
-        ),
-        Option(
-            ["as_json", "--json"],
-            is_flag=True,
-            default=None,
-            help="Write one JSON object: the same as --format json.",
-            group="Output",
-        ),
-        Option(
-            ["output", "--output", "-o"],
-            metavar="FILE",
-            type=click.Path(),
-            help="Write to a file instead of standard output.",
-            group="Output",
-        ),
+        *FORMATS.options("How to write the comparison; without it, as tables."),
         *options_of(
             {"compare": compare},
             group="Comparison",

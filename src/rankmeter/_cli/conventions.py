@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from rankmeter._cli import _complete
-from rankmeter._cli._command import Command, Option
+from rankmeter._cli._command import Command
+from rankmeter._cli._output import dumps, json_option
 from rankmeter._cli._terminal import page
 from rankmeter.conventions import Convention, convention_names, load_convention
 
@@ -20,11 +20,11 @@ __all__ = ["command"]
 def _run(name: str | None, as_json: bool) -> None:
     if name is not None:
         convention = load_convention(name)
-        click.echo(_dumps(dataclasses.asdict(convention)) if as_json else _explanation(convention))
+        click.echo(dumps(dataclasses.asdict(convention)) if as_json else _explanation(convention))
         return
     every = [load_convention(one) for one in convention_names()]
     if as_json:
-        click.echo(_dumps({"conventions": [*map(dataclasses.asdict, every)]}))
+        click.echo(dumps({"conventions": [*map(dataclasses.asdict, every)]}))
         return
     formatter = page()
     formatter.write_dl([(one.name, _title(one)) for one in every])
@@ -71,17 +71,13 @@ def _spell(choices: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in choices.items())
 
 
-def _dumps(found: Mapping[str, Any]) -> str:
-    return json.dumps({"schema": 1, **found}, indent=2, ensure_ascii=False)
-
-
 command = Command(
     "conventions",
     help="List the conventions that --like knows, or show what the one called NAME chooses.",
     callback=_run,
     params=[
         click.Argument(["name"], required=False, shell_complete=_complete.conventions),
-        Option(["as_json", "--json"], is_flag=True, help="Write one JSON object.", group="Output"),
+        json_option(),
     ],
     example="rankmeter conventions\nrankmeter conventions rankmeter",
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ import polars as pl
 from rankmeter._api import compare, evaluate
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import check_paths, replacing, write_frames
+from rankmeter._cli._output import dumps
 from rankmeter._cli._terminal import note, print_table, working
 from rankmeter._comparison import Comparison
 from rankmeter._describe import describe
@@ -115,9 +115,9 @@ def _write_report(comparison: Comparison, path: str) -> str:
 
 
 def _write_results(results: Results, path: str) -> None:
-    whole = {"schema": 1, "baselines": {name: found.to_dict() for name, found in results.items()}}
+    found = {"baselines": {name: result.to_dict() for name, result in results.items()}}
     with replacing(path) as file:
-        file.write(json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False).encode())
+        file.write(dumps(found).encode())
 
 
 def _tables(results: Results) -> dict[str, Table]:

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
-from rankmeter._cli._command import Command, Option
+from rankmeter._cli._command import Command
 from rankmeter._cli._files import standard_input
-from rankmeter._cli._options import options_of, own_options
+from rankmeter._cli._options import given, options_of
+from rankmeter._cli._output import dumps, json_option
 from rankmeter._cli._terminal import working
 from rankmeter._describe import describe
 
 __all__ = ["command"]
 
-_FUNCTIONS = {"describe": describe}
-
 
 def _run(data: str, as_json: bool, **choices: Any) -> None:
     with standard_input(data) as (path,), working("reading"):
-        found = describe(path, **own_options(_FUNCTIONS, "describe", choices))
+        found = describe(path, **given(choices))
     if as_json:
-        whole = {"schema": 1, **found.to_dict()}
-        click.echo(json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False))
+        click.echo(dumps(found.to_dict()))
     else:
         click.echo(repr(found))
 
@@ -39,8 +36,8 @@ command = Command(
     callback=_run,
     params=[
         click.Argument(["data"], type=click.Path()),
-        Option(["as_json", "--json"], is_flag=True, help="Write one JSON object.", group="Output"),
-        *options_of(_FUNCTIONS, group="Choices"),
+        json_option(),
+        *options_of({"describe": describe}, group="Choices"),
     ],
     example="rankmeter describe ratings.csv",
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import re
@@ -15,8 +14,9 @@ from typing import Any
 import click
 
 import rankmeter
-from rankmeter._cli._command import Command, Option
+from rankmeter._cli._command import Command
 from rankmeter._cli._exits import complain
+from rankmeter._cli._output import dumps, json_option
 from rankmeter._cli._terminal import page
 
 __all__ = ["command"]
@@ -43,8 +43,7 @@ def _run(as_json: bool) -> None:
     machine, packages = _machine(), _packages()
     missing = [name for name, facts in packages.items() if facts["core"] and not facts["version"]]
     if as_json:
-        whole = {"schema": 1, "machine": machine, "packages": packages}
-        click.echo(json.dumps(whole, indent=2, ensure_ascii=False))
+        click.echo(dumps({"machine": machine, "packages": packages}))
     else:
         click.echo(_text(machine, packages))
     if missing:
@@ -153,7 +152,7 @@ command = Command(
     ),
     callback=_run,
     params=[
-        Option(["as_json", "--json"], is_flag=True, help="Write one JSON object.", group="Output")
+        json_option(),
     ],
     example="rankmeter doctor",
 )

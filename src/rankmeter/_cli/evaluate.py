@@ -3,99 +3,71 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from rankmeter._api import evaluate
-from rankmeter._cli import _complete
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import (
     STDIN,
     TABLES,
     check_paths,
     format_of,
-    replacing,
     standard_input,
     write_frames,
 )
 from rankmeter._cli._gates import read_gate
-from rankmeter._cli._options import by_side, options_of, own_options
+from rankmeter._cli._options import given, metrics_option, options_of
+from rankmeter._cli._output import Formats
 from rankmeter._cli._terminal import print_table, working
 from rankmeter._summary import Summary
 from rankmeter.errors import UsageError
 
 __all__ = ["command"]
 
-_FUNCTIONS = {"evaluate": evaluate}
-
-RENDERINGS: dict[str, Callable[[Summary], str]] = {
-    "table": lambda result: result.table().to_text(),
-    "csv": Summary.to_csv,
-    "md": Summary.to_markdown,
-    "latex": Summary.to_latex,
-    "trec": lambda result: "\n".join(_trec_means(result)),
-    "json": Summary.to_json,
-}
-"""How a result is written, by the name of the format."""
+FORMATS: Formats[Summary] = Formats(
+    lambda result: print_table(result.table()),
+    table=lambda result: result.table().to_text(),
+    csv=Summary.to_csv,
+    md=Summary.to_markdown,
+    latex=Summary.to_latex,
+    trec=lambda result: "\n".join(_trec_means(result)),
+    json=Summary.to_json,
+)
 
 
 def _run(
     rankings: str,
     truth: str | None,
-    metrics: tuple[str, ...],
     per_user: str | None,
     output: str | None,
     form: str | None,
-    as_json: bool | None,
+    as_json: bool,
     conditions: tuple[str, ...],
     **choices: Any,
 ) -> None:
-    form = _form(form, as_json=as_json)
+    form = FORMATS.choose(form, as_json=as_json)
     gates = [read_gate(condition) for condition in conditions]
     if per_user == STDIN and form != "trec":
         raise UsageError("per user on standard output goes with --format trec: name a file")
     if per_user is not None:
         format_of(per_user, TABLES)
     check_paths([output, per_user], [rankings, truth])
-    chosen = own_options(_FUNCTIONS, "evaluate", choices)
-    if "columns" in chosen:
-        chosen["columns"] = by_side(chosen["columns"])
-    if metrics:
-        chosen["metrics"] = metrics
     with standard_input(rankings, truth) as (ranked, judged), working("evaluating"):
-        result = evaluate(ranked, judged, **chosen)
+        result = evaluate(ranked, judged, **given(choices))
     figures = [(gate, gate.find(result)) for gate in gates]
     if per_user not in (None, STDIN):
         write_frames({per_user: result.per_user})
-    _write(result, form, output, per_user=per_user == STDIN)
+    before = "".join(_trec_per_user(result)) if per_user == STDIN else ""
+    FORMATS.emit(result, form, output, before=before)
     tripped = [(gate, value) for gate, value in figures if gate.trips(value)]
     for gate, value in tripped:
         found = "does not exist" if math.isnan(value) else f"is {value:.6g}"
         click.echo(f"gate {gate.text!r} tripped: the {gate.figure} {found}", err=True)
     if tripped:
         click.get_current_context().exit(1)
-
-
-def _form(form: str | None, *, as_json: bool | None) -> str:
-    if as_json and form not in (None, "json"):
-        raise UsageError(f"--json and --format {form} contradict each other: choose one")
-    return form or ("json" if as_json else "table")
-
-
-def _write(result: Summary, form: str, output: str | None, *, per_user: bool) -> None:
-    if form == "table" and output in (None, STDIN):
-        print_table(result.table())
-        return
-    text = RENDERINGS[form](result)
-    if per_user:
-        text = "\n".join([*_trec_per_user(result), text])
-    if output in (None, STDIN):
-        click.echo(text.rstrip("\n"))
-        return
-    with replacing(output) as file:
-        file.write(f"{text.rstrip()}\n".encode())
 
 
 def _trec_line(metric: str, user: object, value: float) -> str:
@@ -106,7 +78,7 @@ def _trec_per_user(result: Summary) -> Iterator[str]:
     for row in result.per_user.iter_rows(named=True):
         for metric in result:
             if row[metric] is not None:
-                yield _trec_line(metric, row["user"], row[metric])
+                yield _trec_line(metric, row["user"], row[metric]) + "\n"
 
 
 def _trec_means(result: Summary) -> Iterator[str]:
@@ -125,33 +97,11 @@ command = Command(
     params=[
         click.Argument(["rankings"], type=click.Path()),
         click.Argument(["truth"], required=False, type=click.Path()),
-        Option(
-            ["metrics", "-m", "--metric"],
-            multiple=True,
-            help="What to measure: ndcg@10, map@5,10, 'ndcg(gain=exp2)@10'. May be repeated.",
-            shell_complete=_complete.metrics,
+        metrics_option(
+            "What to measure: ndcg@10, map@5,10, 'ndcg(gain=exp2)@10'. May be repeated.",
             group="What to measure",
         ),
-        Option(
-            ["form", "--format"],
-            type=click.Choice(list(RENDERINGS)),
-            help="How to write the result; without it, as a table.",
-            group="Output",
-        ),
-        Option(
-            ["as_json", "--json"],
-            is_flag=True,
-            default=None,
-            help="Write one JSON object: the same as --format json.",
-            group="Output",
-        ),
-        Option(
-            ["output", "--output", "-o"],
-            metavar="FILE",
-            type=click.Path(),
-            help="Write the result to a file instead of standard output.",
-            group="Output",
-        ),
+        *FORMATS.options("How to write the result; without it, as a table."),
         Option(
             ["per_user", "--per-user"],
             metavar="FILE",
@@ -172,7 +122,7 @@ command = Command(
             ),
             group="Output",
         ),
-        *options_of(_FUNCTIONS, group="Choices"),
+        *options_of({"evaluate": evaluate}, group="Choices"),
     ],
     example="rankmeter evaluate recs.csv truth.csv -m ndcg@10 -m recall@5,10",
 )

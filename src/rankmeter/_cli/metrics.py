@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from typing import Any
@@ -10,11 +9,11 @@ from typing import Any
 import click
 
 from rankmeter._cli import _complete
-from rankmeter._cli._command import Command, Option
+from rankmeter._cli._command import Command
 from rankmeter._cli._docstring import parameter_text, plain, read_docstring
+from rankmeter._cli._output import dumps, json_option
 from rankmeter._cli._terminal import page
-from rankmeter.metrics import METRICS, Spec, metric
-from rankmeter.metrics import Option as Choice
+from rankmeter.metrics import METRICS, Option, Spec, metric
 
 __all__ = ["command"]
 
@@ -23,7 +22,7 @@ def _run(name: str | None, as_json: bool) -> None:
     spec = None if name is None else metric(name).spec
     if as_json:
         found = {"metrics": [*map(_as_dict, METRICS.values())]} if spec is None else _as_dict(spec)
-        click.echo(json.dumps({"schema": 1, **found}, indent=2, ensure_ascii=False))
+        click.echo(dumps(found))
     else:
         click.echo(_listing() if spec is None else _explanation(spec))
 
@@ -72,7 +71,7 @@ def _spelling(spec: Spec) -> str:
     return f"{spec.name}({name}={value}){'@10' if spec.cutoff else ''}"
 
 
-def _values(option: Choice) -> str:
+def _values(option: Option) -> str:
     words = list(option.choices)
     if option.type is not None:
         words.append({"int": "INTEGER", "float": "NUMBER"}[option.type.__name__])
@@ -81,7 +80,7 @@ def _values(option: Choice) -> str:
     return "|".join(words)
 
 
-def _told(spec: Spec, name: str, option: Choice) -> str:
+def _told(spec: Spec, name: str, option: Option) -> str:
     """What an option does, and its default, which is no part of the last item of a list."""
     text = parameter_text(spec.function, name)
     default = f"default: {'none' if option.default is None else option.default}"
@@ -118,7 +117,7 @@ command = Command(
     callback=_run,
     params=[
         click.Argument(["name"], required=False, shell_complete=_complete.metrics),
-        Option(["as_json", "--json"], is_flag=True, help="Write one JSON object.", group="Output"),
+        json_option(),
     ],
     example="rankmeter metrics\nrankmeter metrics ndcg",
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import standard_input
+from rankmeter._cli._output import dumps, json_option
 from rankmeter._cli._terminal import print_table
 from rankmeter._report.page import read_page
 from rankmeter._report.table import Table, one_line
@@ -21,7 +21,7 @@ def _run(read: str, as_json: bool) -> None:
         assert path is not None
         result = read_page(path)
     if as_json:
-        click.echo(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False))
+        click.echo(dumps(result))
         return
     print_table(_means(result))
     click.echo()
@@ -62,7 +62,7 @@ command = Command(
             required=True,
             help="The report, or - for standard input.",
         ),
-        Option(["as_json", "--json"], is_flag=True, help="Write one JSON object.", group="Output"),
+        json_option(),
     ],
     example=(
         "rankmeter compare truth.csv old=old.csv new=new.csv --report report.html\n"

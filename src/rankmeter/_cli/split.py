@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from rankmeter._cli._files import (
     write_frames,
 )
 from rankmeter._cli._options import options_of, own_options, summaries
+from rankmeter._cli._output import dumps, json_option
 from rankmeter._cli._terminal import working
 from rankmeter._ingest._columns import resolve
 from rankmeter._ingest._forms import find
@@ -61,7 +61,7 @@ def _run(
         frames |= {train_path: restored(fold.train), test_path: restored(fold.test)}
     write_frames(frames)
     if as_json:
-        click.echo(json.dumps(_as_dict(folds, paths), indent=2, ensure_ascii=False))
+        click.echo(dumps(_as_dict(folds, paths)))
     else:
         click.echo("\n\n".join(map(repr, folds)))
 
@@ -133,7 +133,6 @@ def _refuse_others(folder: Path, paths: list[tuple[str, str]]) -> None:
 
 def _as_dict(folds: tuple[Split, ...], paths: list[tuple[str, str]]) -> Mapping[str, Any]:
     return {
-        "schema": 1,
         "splits": [
             {"method": fold.method, "train": train, "test": test, "counts": fold.counts}
             for fold, (train, test) in zip(folds, paths, strict=True)
@@ -187,12 +186,7 @@ command = Command(
             help="How to write in that folder; without it, as RATINGS is written, or as CSV.",
             group="Output",
         ),
-        Option(
-            ["as_json", "--json"],
-            is_flag=True,
-            help="Write the sizes of the parts as one JSON object.",
-            group="Output",
-        ),
+        json_option("Write the sizes of the parts as one JSON object."),
         *options_of(SPLITS, group="Options of the methods"),
     ],
     topics={"Methods": summaries(SPLITS)},

@@ -140,8 +140,8 @@ def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> di
     for key in chosen:
         if key not in SYNONYMS:
             raise UsageError(
-                f"columns= has the key {key!r}; its keys are {some(SYNONYMS, len(SYNONYMS))}."
-                f"{near(key, SYNONYMS)}"
+                f"columns= has the key {key!r}; its keys are {some(SYNONYMS, len(SYNONYMS))}"
+                f"{near(key, SYNONYMS) or '.'}"
             )
     if found.roles is not None:
         roles = {VALUE[side] if role == "value" else role: at for role, at in found.roles.items()}
@@ -171,7 +171,7 @@ def _explicit(role: str, name: str, found: Columns) -> str:
         )
     raise ColumnError(
         f"columns={{{role!r}: {name!r}}} names a column that {found.source} does not have. "
-        f"Its columns are {_names(found)}.{near(name, found.names)}"
+        f"Its columns are {_names(found)}{near(name, found.names) or '.'}"
     )
 
 

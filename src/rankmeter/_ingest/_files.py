@@ -110,7 +110,7 @@ def _missing(path: Path) -> FileFormatError:
     if not path.parent.is_dir():
         return FileFormatError(f"{path} does not exist, nor does its folder {path.parent}.")
     hint = near(path.name, (one.name for one in path.parent.iterdir()))
-    return FileFormatError(f"{path} does not exist.{hint}")
+    return FileFormatError(f"{path} does not exist{hint or '.'}")
 
 
 # ---------------------------------------------------------------------------------------------

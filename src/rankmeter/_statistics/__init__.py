@@ -5,7 +5,7 @@
 `paired`            is A better than B, by a test of choice: t, bootstrap, and the next two
 `randomization`     the test of choice: flip the signs of the differences, all ways or many
 `ordinal`           tests with a warning: Wilcoxon, sign
-`several`           which of several systems differ: Tukey HSD, blocked ANOVA, Friedman
+`several`           which of several systems differ: Tukey HSD, blocked and randomized
 `corrections`       p-values of a family: Holm, Bonferroni, Benjamini-Hochberg
 `effects`           how large is a difference: d_z, Hedges g, superiority, relative gain, …
 `power`             what difference the present number of users can see
@@ -20,27 +20,24 @@ from rankmeter._statistics.corrections import adjust
 from rankmeter._statistics.effects import (
     RelativeGain,
     WinsTiesLosses,
-    cliffs_delta,
-    cohens_dav,
     cohens_dz,
     hedges_g,
     probability_of_superiority,
     relative_gain,
     wins_ties_losses,
 )
-from rankmeter._statistics.intervals import Interval, bootstrap_interval, t_interval
+from rankmeter._statistics.intervals import Interval, bootstrap_interval, t_interval, t_interval_of
 from rankmeter._statistics.ordinal import CAUTIONS, sign_test, wilcoxon_test
 from rankmeter._statistics.paired import AUTO_LIMIT, bootstrap_test, paired_t_test, paired_test
 from rankmeter._statistics.power import minimum_detectable_effect
 from rankmeter._statistics.randomization import randomization_test, randomization_tests
 from rankmeter._statistics.results import TestResult
 from rankmeter._statistics.several import (
-    block_anova,
-    friedman_test,
     randomized_tukey_hsd,
     tukey_hsd,
 )
 from rankmeter._statistics.student import t_quantile, t_tail
+from rankmeter._statistics.vectors import moments
 
 __all__ = [
     "AUTO_LIMIT",
@@ -50,15 +47,12 @@ __all__ = [
     "TestResult",
     "WinsTiesLosses",
     "adjust",
-    "block_anova",
     "bootstrap_interval",
     "bootstrap_test",
-    "cliffs_delta",
-    "cohens_dav",
     "cohens_dz",
-    "friedman_test",
     "hedges_g",
     "minimum_detectable_effect",
+    "moments",
     "paired_t_test",
     "paired_test",
     "probability_of_superiority",
@@ -68,6 +62,7 @@ __all__ = [
     "relative_gain",
     "sign_test",
     "t_interval",
+    "t_interval_of",
     "t_quantile",
     "t_tail",
     "tukey_hsd",

@@ -7,8 +7,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from rankmeter._checks import choice
 from rankmeter._statistics.vectors import Floats
-from rankmeter.errors import InvalidValueError, UsageError
+from rankmeter.errors import InvalidValueError
 
 __all__ = ["adjust"]
 
@@ -51,24 +52,22 @@ def adjust(
     >>> adjust([0.04, 0.01, 0.03])
     array([0.06, 0.03, 0.06])
     """
+    choice("method", method, ("holm", "bonferroni", "benjamini-hochberg"))
     values = np.array(p, dtype=np.float64)
     known = ~np.isnan(values)
     family = values[known]
     if np.any((family < 0.0) | (family > 1.0)):
-        raise InvalidValueError(f"p-values lie from 0 to 1, found {family.min()} to {family.max()}")
+        raise InvalidValueError(
+            f"`p` must have values between 0 and 1, got {family.min()} to {family.max()}"
+        )
     order = np.argsort(family, kind="stable")
     ranked, n = family[order], family.size
     if method == "bonferroni":
         ranked = ranked * n
     elif method == "holm":
         ranked = np.maximum.accumulate(ranked * np.arange(n, 0, -1))
-    elif method == "benjamini-hochberg":
-        ranked = np.minimum.accumulate((ranked * (n / np.arange(1, n + 1)))[::-1])[::-1]
     else:
-        raise UsageError(
-            f"no correction is called {method!r}; there are 'holm', 'bonferroni' and "
-            "'benjamini-hochberg'"
-        )
+        ranked = np.minimum.accumulate((ranked * (n / np.arange(1, n + 1)))[::-1])[::-1]
     family[order] = np.minimum(ranked, 1.0)
     values[known] = family
     return values

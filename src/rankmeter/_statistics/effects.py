@@ -8,16 +8,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankmeter._checks import fraction, number
 from rankmeter._statistics.intervals import UNKNOWN, Interval
 from rankmeter._statistics.student import t_quantile
-from rankmeter._statistics.vectors import fraction, moments, pair, paired_moments, vector
-from rankmeter.errors import UsageError
+from rankmeter._statistics.vectors import moments, pair, paired_moments
 
 __all__ = [
     "RelativeGain",
     "WinsTiesLosses",
-    "cliffs_delta",
-    "cohens_dav",
     "cohens_dz",
     "hedges_g",
     "probability_of_superiority",
@@ -68,8 +66,7 @@ def wins_ties_losses(
     >>> wins_ties_losses([1.0, 2.0, 3.0], [0.0, 2.0, 1.0])
     WinsTiesLosses(wins=2, ties=1, losses=0)
     """
-    if not 0.0 <= min_difference < math.inf:
-        raise UsageError(f"min_difference is a number from 0 on, found {min_difference}")
+    number("min_difference", min_difference, least=0)
     a, b = pair(a, b)
     differences = a - b
     level = max(min_difference, math.ulp(0.0))  # without a minimum, anything above 0 is a win
@@ -106,37 +103,6 @@ def cohens_dz(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     """
     _, mean, sd = paired_moments(*pair(a, b))
     return _ratio(mean, sd)
-
-
-def cohens_dav(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
-    """Mean difference in standard deviations of the values.
-
-    Parameters
-    ----------
-    a, b : array-like of float, shape (n_users,)
-        Values of the same users under the two systems.
-
-    Returns
-    -------
-    float
-        d_av, with the root of the mean of the two variances as the unit. Unlike d_z it does not
-        grow as the systems come to agree on who is easy, so it compares across data sets.
-
-    Raises
-    ------
-    UsageError, InvalidValueError
-        If the vectors are not paired, or a value is not finite.
-
-    Examples
-    --------
-    The variances are 4 and 1, the mean difference is 2:
-
-    >>> round(cohens_dav([2.0, 4.0, 6.0], [1.0, 2.0, 3.0]), 6)  # 2 / √2.5
-    1.264911
-    """
-    a, b = pair(a, b)
-    _, mean, _ = paired_moments(a, b)
-    return _ratio(mean, math.sqrt(0.5 * (moments(a).sd ** 2 + moments(b).sd ** 2)))
 
 
 def hedges_g(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
@@ -232,7 +198,7 @@ def relative_gain(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.9
     >>> relative_gain([4.0, 6.0, 8.0], [2.0, 3.0, 4.0])
     RelativeGain(gain=1.0, interval=Interval(low=1.0, high=1.0))
     """
-    fraction(confidence, "confidence")
+    fraction("confidence", confidence)
     a, b = pair(a, b)
     mean_a, mean_b = moments(a).mean, moments(b).mean
     if not mean_b:
@@ -251,45 +217,6 @@ def relative_gain(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.9
     root = math.sqrt(cov * cov + (1.0 - var_b) * var_e)
     low, high = (-cov - root) / (1.0 - var_b), (-cov + root) / (1.0 - var_b)
     return RelativeGain(gain, Interval(gain + float(low), gain + float(high)))
-
-
-def cliffs_delta(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
-    """Probability that a value of A exceeds one of B, minus the reverse, over all pairs of users.
-
-    Parameters
-    ----------
-    a : array-like of float, shape (n_a,)
-        Values under the first system.
-    b : array-like of float, shape (n_b,)
-        Values under the second; the users need not be the same.
-
-    Returns
-    -------
-    float
-        From -1 to 1; 0 for equal distributions, NaN if either is empty.
-
-    Raises
-    ------
-    UsageError, InvalidValueError
-        If either is no vector, or a value is not finite.
-
-    Notes
-    -----
-    Found by sorting, in O(n log n), not by looking at all pairs (Cliff, 1993).
-
-    Examples
-    --------
-    Of the four pairs, 3 > 1, 3 > 2 and 2 > 1 speak for A, and 2 = 2 for neither:
-
-    >>> cliffs_delta([2.0, 3.0], [1.0, 2.0])
-    0.75
-    """
-    a, b = vector(a, "a"), np.sort(vector(b, "b"))
-    if not (a.size and b.size):
-        return math.nan
-    below = np.searchsorted(b, a, side="left")
-    above = b.size - np.searchsorted(b, a, side="right")
-    return float((below - above).sum()) / (a.size * b.size)
 
 
 def _ratio(mean: float, sd: float) -> float:

@@ -8,12 +8,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankmeter._checks import choice, fraction, integer
 from rankmeter._statistics.randomness import generators
 from rankmeter._statistics.student import t_quantile
-from rankmeter._statistics.vectors import Floats, at_least_one, fraction, moments, vector
+from rankmeter._statistics.vectors import Floats, Moments, moments, vector
 from rankmeter.errors import UsageError
 
-__all__ = ["Interval", "bootstrap_interval", "resampled_means", "t_interval"]
+__all__ = ["Interval", "bootstrap_interval", "resampled_means", "t_interval", "t_interval_of"]
 
 
 class Interval(NamedTuple):
@@ -57,13 +58,16 @@ def t_interval(x: npt.ArrayLike, confidence: float = 0.95) -> Interval:
     >>> round(low, 4), round(high, 4)
     (-0.4841, 4.4841)
     """
-    fraction(confidence, "confidence")
-    n, mean, sd = values = moments(vector(x))
+    fraction("confidence", confidence)
+    return t_interval_of(moments(vector(x)), confidence)
+
+
+def t_interval_of(found: Moments, confidence: float) -> Interval:
+    """Student's t interval of a mean, from the moments of the values."""
+    n, mean, sd = found
     if n < 2:
         return UNKNOWN
-    if sd == 0.0:
-        return Interval(mean, mean)
-    half = t_quantile(0.5 + 0.5 * confidence, n - 1) * values.standard_error
+    half = t_quantile(0.5 + 0.5 * confidence, n - 1) * sd / math.sqrt(n)
     return Interval(mean - half, mean + half)
 
 
@@ -121,9 +125,8 @@ def bootstrap_interval(
     >>> bootstrap_interval([0.0, 1.0], method="percentile")
     Interval(low=0.0, high=1.0)
     """
-    fraction(confidence, "confidence")
-    if method not in ("bca", "percentile"):
-        raise UsageError(f"a bootstrap interval is 'bca' or 'percentile', found {method!r}")
+    fraction("confidence", confidence)
+    choice("method", method, ("bca", "percentile"))
     x = vector(x)
     sums, sizes = (x, None) if clusters is None else _cluster_sums(x, clusters)
     if sums.size < 2:
@@ -156,7 +159,7 @@ def resampled_means(
         ``Σ sums / Σ sizes`` of each resample of n draws.
     """
     n = sums.size
-    means = np.empty(at_least_one(n_resamples, "n_resamples"))
+    means = np.empty(integer("n_resamples", n_resamples, least=1))
     values, counts = np.unique(sums, return_counts=True) if sizes is None else (sums, sums)
     if 8 * values.size <= n:
         # Users with equal values are drawn together, since how often each value turns up is
@@ -177,7 +180,7 @@ def _cluster_sums(x: Floats, clusters: npt.ArrayLike) -> tuple[Floats, Floats]:
     labels = np.asarray(clusters)
     if labels.shape != x.shape:
         raise UsageError(
-            f"clusters holds one label per value: expected {x.shape}, found {labels.shape}"
+            f"`clusters` must have one label for each value, got {labels.shape} for {x.shape}"
         )
     _, number = np.unique(labels, return_inverse=True)
     sums = np.bincount(number, weights=x).astype(np.float64, copy=False)

@@ -12,11 +12,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from rankmeter._checks import choice
 from rankmeter._statistics.effects import wins_ties_losses
 from rankmeter._statistics.randomization import EXACT_LIMIT, exact_p
 from rankmeter._statistics.results import TestResult, positive_p, too_few_users
 from rankmeter._statistics.vectors import pair, paired_moments
-from rankmeter.errors import RankmeterWarning, UsageError
+from rankmeter.errors import RankmeterWarning
 
 __all__ = ["CAUTIONS", "sign_test", "wilcoxon_test"]
 
@@ -83,8 +84,7 @@ def wilcoxon_test(
     """
     from scipy import stats
 
-    if zero_method not in ("wilcox", "pratt"):
-        raise UsageError(f"zero_method is 'wilcox' or 'pratt', found {zero_method!r}")
+    choice("zero_method", zero_method, ("wilcox", "pratt"))
     warnings.warn(CAUTIONS["wilcoxon"], RankmeterWarning, stacklevel=2)
     a, b = pair(a, b)
     n, mean, _ = paired_moments(a, b)

@@ -8,15 +8,17 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._statistics.intervals import Interval, resampled_means
+from rankmeter._checks import choice, fraction
+from rankmeter._statistics.intervals import Interval, resampled_means, t_interval_of
 from rankmeter._statistics.ordinal import sign_test, wilcoxon_test
 from rankmeter._statistics.randomization import randomization_test
 from rankmeter._statistics.results import TestResult, positive_p, too_few_users
-from rankmeter._statistics.student import t_quantile, t_tail
-from rankmeter._statistics.vectors import fraction, pair, paired_moments
-from rankmeter.errors import UsageError
+from rankmeter._statistics.student import t_tail
+from rankmeter._statistics.vectors import pair, paired_moments
 
 __all__ = ["AUTO_LIMIT", "bootstrap_test", "paired_t_test", "paired_test"]
+
+Method = Literal["auto", "t", "randomization", "bootstrap", "wilcoxon", "sign"]
 
 AUTO_LIMIT = 100_000
 """Users up to which ``method="auto"`` flips signs; beyond, t gives the same p for less work."""
@@ -25,7 +27,7 @@ AUTO_LIMIT = 100_000
 def paired_test(
     a: npt.ArrayLike,
     b: npt.ArrayLike,
-    method: Literal["auto", "t", "randomization", "bootstrap", "wilcoxon", "sign"] = "auto",
+    method: Method = "auto",
     *,
     confidence: float = 0.95,
     n_resamples: int = 9_999,
@@ -63,6 +65,7 @@ def paired_test(
     >>> paired_test([2.0, 4.0, 6.0], [1.0, 2.0, 3.0]).p
     0.25
     """
+    choice("method", method, Method)
     if method == "auto":
         method = "randomization" if np.size(a) <= AUTO_LIMIT else "t"
     match method:
@@ -74,12 +77,7 @@ def paired_test(
             return bootstrap_test(a, b, confidence=confidence, n_resamples=n_resamples, seed=seed)
         case "wilcoxon":
             return wilcoxon_test(a, b)
-        case "sign":
-            return sign_test(a, b)
-    raise UsageError(
-        f"no paired test is called {method!r}; there are 'auto', 't', 'randomization', "
-        "'bootstrap', 'wilcoxon' and 'sign'"
-    )
+    return sign_test(a, b)
 
 
 def paired_t_test(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.95) -> TestResult:
@@ -115,7 +113,7 @@ def paired_t_test(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.9
     >>> round(result.statistic, 6), round(result.p, 6)
     (3.464102, 0.07418)
     """
-    fraction(confidence, "confidence")
+    fraction("confidence", confidence)
     method = "paired t"
     n, mean, sd = values = paired_moments(*pair(a, b))
     if n < 2:
@@ -128,9 +126,8 @@ def paired_t_test(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.9
         note = "all users differ by the same amount: t has no variation to compare it with"
         return TestResult(method, n, mean, math.nan, math.nan, same, note, detail)
     t = mean / values.standard_error
-    half = t_quantile(0.5 + 0.5 * confidence, n - 1) * values.standard_error
     p = positive_p(2.0 * t_tail(abs(t), n - 1))
-    return TestResult(method, n, mean, t, p, Interval(mean - half, mean + half), detail=detail)
+    return TestResult(method, n, mean, t, p, t_interval_of(values, confidence), detail=detail)
 
 
 def bootstrap_test(
@@ -176,7 +173,7 @@ def bootstrap_test(
     >>> bootstrap_test([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]).p
     1.0
     """
-    fraction(confidence, "confidence")
+    fraction("confidence", confidence)
     method = "paired bootstrap (shift)"
     a, b = pair(a, b)
     n, mean, _ = paired_moments(a, b)

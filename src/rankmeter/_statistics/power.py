@@ -7,9 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from rankmeter._checks import fraction, number
 from rankmeter._statistics.student import t_quantile
-from rankmeter._statistics.vectors import fraction
-from rankmeter.errors import UsageError
 
 __all__ = ["minimum_detectable_effect"]
 
@@ -50,11 +49,9 @@ def minimum_detectable_effect(
     >>> round(minimum_detectable_effect(100), 5)
     0.28291
     """
-    fraction(alpha, "alpha")
-    if fraction(power, "power") <= alpha:
-        raise UsageError(f"power exceeds alpha = {alpha}, found {power}")
-    if not 0.0 <= sd < math.inf:
-        raise UsageError(f"sd is a number from 0 on, found {sd}")
+    fraction("alpha", alpha)
+    number("power", power, above=alpha, below=1)
+    number("sd", sd, least=0)
     if n < 2:
         return math.nan
     return sd * _noncentrality(n - 1, power, alpha) / math.sqrt(n)

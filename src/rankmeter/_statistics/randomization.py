@@ -16,9 +16,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from rankmeter._checks import integer
 from rankmeter._statistics.randomness import coins, key
 from rankmeter._statistics.results import TestResult, too_few_users
-from rankmeter._statistics.vectors import Floats, at_least_one, pair, paired_moments, table
+from rankmeter._statistics.vectors import Floats, pair, paired_moments, table
 from rankmeter.errors import UsageError
 
 __all__ = ["EXACT_LIMIT", "exact_p", "randomization_test", "randomization_tests"]
@@ -117,10 +118,10 @@ def randomization_tests(
     """
     values = table(scores)
     n, columns = values.shape
-    at_least_one(n_resamples, "n_resamples")
+    integer("n_resamples", n_resamples, least=1)
     for i, j in pairs:
         if not (0 <= i < columns and 0 <= j < columns):
-            raise UsageError(f"pair {(i, j)} names no two of the {columns} columns")
+            raise UsageError(f"`pairs` must name two of the {columns} columns each, got {(i, j)}")
     if n < 2:
         return [too_few_users("randomization", n) for _ in pairs]
     changes = [int(np.count_nonzero(values[:, i] != values[:, j])) for i, j in pairs]

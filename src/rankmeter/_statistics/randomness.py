@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter.errors import UsageError
+from rankmeter._checks import integer
 
 __all__ = ["coins", "generators", "key"]
 
@@ -22,9 +22,8 @@ _CELLS = 2**16
 
 def key(seed: int) -> int:
     """A seed, spread over 64 bits."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise UsageError(f"a seed is an integer from 0 on, found {seed!r}")
-    return int(np.random.SeedSequence(int(seed)).generate_state(1, np.uint64)[0])
+    whole = integer("seed", seed, least=0)
+    return int(np.random.SeedSequence(whole).generate_state(1, np.uint64)[0])
 
 
 def generators(
@@ -39,7 +38,7 @@ def generators(
     cells : int
         Numbers that one resample holds.
     seed : int
-        Seed, from 0 on.
+        Seed, an integer ≥ 0.
 
     Yields
     ------

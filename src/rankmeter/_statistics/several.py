@@ -1,4 +1,4 @@
-"""Which of several systems differ? Tests of all systems, or all pairs, at once.
+"""Which of several systems differ? Tests of all pairs at once.
 
 The users are blocks: each meets every system, so what makes one user harder than another is taken
 out before anything is compared. ``scipy.stats.tukey_hsd`` and the like take the systems for
@@ -15,61 +15,14 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from rankmeter._checks import fraction, integer
 from rankmeter._statistics.intervals import Interval
 from rankmeter._statistics.randomness import generators
 from rankmeter._statistics.results import TestResult, positive_p, too_few_users
 from rankmeter._statistics.student import t_tail
-from rankmeter._statistics.vectors import Floats, at_least_one, fraction, table
+from rankmeter._statistics.vectors import Floats, table
 
-__all__ = ["block_anova", "friedman_test", "randomized_tukey_hsd", "tukey_hsd"]
-
-
-def block_anova(scores: npt.ArrayLike) -> TestResult:
-    """Two-way analysis of variance of systems and users: any difference at all.
-
-    Parameters
-    ----------
-    scores : array-like of float, shape (n_users, n_systems)
-        Values of each user under each of at least two systems.
-
-    Returns
-    -------
-    TestResult
-        ``statistic`` is F; ``detail`` holds ``df_systems``, ``df_residual`` and ``mse``, the mean
-        square of what neither system nor user explains.
-
-    Raises
-    ------
-    UsageError, InvalidValueError
-        If ``scores`` is no such table, or a value is not finite.
-
-    Notes
-    -----
-    The linear model of Carterette (TOIS 30, 2012): system plus user. p is 1 if the systems agree
-    on every user, NaN if they differ by the same amounts for every user.
-
-    Examples
-    --------
-    >>> result = block_anova([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]])  # two systems: F is t²
-    >>> round(result.statistic, 6)
-    12.0
-    """
-    from scipy.special import fdtrc
-
-    values = table(scores, columns=2)
-    n, m = values.shape
-    method = "two-way ANOVA (systems + users)"
-    if n < 2:
-        return too_few_users(method, n)
-    means, mse, df = _residual(values)
-    detail = {"df_systems": m - 1, "df_residual": df, "mse": mse}
-    between = n * float(np.var(means)) * m / (m - 1)
-    if mse == 0.0:
-        p = math.nan if np.ptp(means) else 1.0
-        note = _CONSTANT if np.ptp(means) else ""
-        return TestResult(method, n, math.nan, math.nan, p, note=note, detail=detail)
-    p = positive_p(fdtrc(m - 1, df, between / mse))
-    return TestResult(method, n, math.nan, between / mse, p, detail=detail)
+__all__ = ["randomized_tukey_hsd", "tukey_hsd"]
 
 
 def tukey_hsd(scores: npt.ArrayLike, *, confidence: float = 0.95) -> list[TestResult]:
@@ -96,10 +49,11 @@ def tukey_hsd(scores: npt.ArrayLike, *, confidence: float = 0.95) -> list[TestRe
 
     Notes
     -----
-    ``q = |difference| / √(mse / n)``, with ``mse`` and its degrees of freedom from `block_anova`.
-    Where p is so small that SciPy's numerical integration returns its own rounding, p is the sum
-    over the pairs of the t tests' p on the same ``mse``, which bounds it from above and, that far
-    out, equals it.
+    ``q = |difference| / √(mse / n)``, with ``mse``, the mean square of what neither system nor user
+    explains, and its degrees of freedom from the two-way analysis of variance of systems and users
+    (Carterette, TOIS 30, 2012). Where p is so small that SciPy's numerical integration returns its
+    own rounding, p is the sum over the pairs of the t tests' p on the same ``mse``, which bounds it
+    from above and, that far out, equals it.
 
     Examples
     --------
@@ -111,7 +65,7 @@ def tukey_hsd(scores: npt.ArrayLike, *, confidence: float = 0.95) -> list[TestRe
     """
     from scipy.stats import studentized_range
 
-    fraction(confidence, "confidence")
+    fraction("confidence", confidence)
     values = table(scores, columns=2)
     n, m = values.shape
     method = "blocked Tukey HSD"
@@ -181,7 +135,7 @@ def randomized_tukey_hsd(
     >>> randomized_tukey_hsd([[1.0, 1.0], [2.0, 2.0]], n_resamples=99)[0].p
     1.0
     """
-    fraction(confidence, "confidence")
+    fraction("confidence", confidence)
     values = table(scores, columns=2)
     n, m = values.shape
     method = "randomized Tukey HSD"
@@ -189,7 +143,7 @@ def randomized_tukey_hsd(
     if n < 2:
         return [too_few_users(method, n) for _ in pairs]
     means = values.mean(axis=0)
-    ranges = np.empty(at_least_one(n_resamples, "n_resamples"))
+    ranges = np.empty(integer("n_resamples", n_resamples, least=1))
     for rows, size, generator in generators(n_resamples, values.size, seed):
         permuted = generator.permuted(np.tile(values, (size, 1)), axis=1)
         ranges[rows] = np.ptp(permuted.reshape(size, n, m).mean(axis=1), axis=1)
@@ -205,50 +159,6 @@ def randomized_tukey_hsd(
         interval = Interval(difference - half, difference + half)
         results.append(TestResult(method, n, difference, difference, p, interval, detail=detail))
     return results
-
-
-def friedman_test(scores: npt.ArrayLike) -> TestResult:
-    """Friedman's test on the ranks of the systems: any difference at all.
-
-    Parameters
-    ----------
-    scores : array-like of float, shape (n_users, n_systems)
-        Values of each user under each of at least three systems.
-
-    Returns
-    -------
-    TestResult
-        ``statistic`` is χ², corrected for ties; ``detail`` holds ``df``.
-
-    Raises
-    ------
-    UsageError, InvalidValueError
-        If ``scores`` is no such table, or a value is not finite.
-
-    Notes
-    -----
-    The systems are ranked within each user and how far apart they are is discarded, so this is, as
-    Wilcoxon's, no test of means. p is 1 if the systems agree on every user.
-
-    Examples
-    --------
-    Two users who rank three systems alike:
-
-    >>> result = friedman_test([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]])
-    >>> round(result.statistic, 6), round(result.p, 6)
-    (4.0, 0.135335)
-    """
-    from scipy.stats import friedmanchisquare
-
-    values = table(scores, columns=3)
-    n, m = values.shape
-    if n < 2:
-        return too_few_users("Friedman", n)
-    detail = {"df": m - 1}
-    if not np.ptp(values, axis=1).any():
-        return TestResult("Friedman", n, math.nan, 0.0, 1.0, detail=detail)
-    statistic, p = friedmanchisquare(*values.T)
-    return TestResult("Friedman", n, math.nan, float(statistic), positive_p(p), detail=detail)
 
 
 _CONSTANT = "the systems differ by the same amount for every user: no variation to compare it with"

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from rankmeter.errors import UsageError
+from rankmeter._checks import number
 
 __all__ = ["t_quantile", "t_tail"]
 
@@ -83,8 +83,8 @@ def t_quantile(p: float, df: float) -> float:
     >>> round(t_quantile(0.975, 11), 6)
     2.200985
     """
-    if not (1e-100 <= p < 1.0 and df >= 1.0):
-        raise UsageError(f"a t quantile needs 1e-100 <= p < 1 and df >= 1, found p={p}, df={df}")
+    number("p", p, least=1e-100, below=1)
+    number("df", df, least=1)
     if p < 0.5:
         return -_solve(p, 0.5 - p, df)
     return _solve(1.0 - p, p - 0.5, df)

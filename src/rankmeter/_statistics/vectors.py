@@ -18,8 +18,6 @@ from rankmeter.errors import InvalidValueError, UsageError
 __all__ = [
     "Floats",
     "Moments",
-    "at_least_one",
-    "fraction",
     "moments",
     "pair",
     "paired_moments",
@@ -54,7 +52,7 @@ def pair(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Floats, Floats]:
     a, b = vector(a, "a"), vector(b, "b")
     if a.size != b.size:
         raise UsageError(
-            f"paired vectors hold one value per user each, found {a.size} and {b.size} values; "
+            f"`a` and `b` must have one value for each user, got {a.size} and {b.size} values; "
             "align them on the users they share"
         )
     return a, b
@@ -64,22 +62,8 @@ def table(scores: npt.ArrayLike, columns: int = 1) -> Floats:
     """``scores`` as a finite table with a row per user and at least ``columns`` columns."""
     values = _finite(scores, "scores", 2, "(n_users, n_columns)")
     if values.shape[1] < columns:
-        raise UsageError(f"expected at least {columns} columns, found {values.shape[1]}")
+        raise UsageError(f"`scores` must have at least {columns} columns, got {values.shape[1]}")
     return values
-
-
-def fraction(value: float, name: str) -> float:
-    """``value`` if it lies strictly between 0 and 1."""
-    if not 0.0 < value < 1.0:
-        raise UsageError(f"{name} lies strictly between 0 and 1, found {value}")
-    return value
-
-
-def at_least_one(value: int, name: str) -> int:
-    """``value`` if it counts something."""
-    if value < 1:
-        raise UsageError(f"{name} is at least 1, found {value}")
-    return value
 
 
 def moments(x: Floats) -> Moments:
@@ -106,11 +90,11 @@ def paired_moments(a: Floats, b: Floats) -> Moments:
 def _finite(x: npt.ArrayLike, name: str, dimensions: int, shape: str) -> Floats:
     values = np.asarray(x, dtype=np.float64)
     if values.ndim != dimensions:
-        raise UsageError(f"{name} has the shape {shape}, found {values.shape}")
+        raise UsageError(f"`{name}` must have the shape {shape}, got {values.shape}")
     bad = values.size - np.count_nonzero(np.isfinite(values))
     if bad:
         raise InvalidValueError(
-            f"{name} holds {bad} values that are NaN or infinite, of {values.size}; "
+            f"`{name}` has {bad} values that are NaN or infinite, of {values.size}; "
             "leave out the users without a value, in both systems, and count them"
         )
     return values

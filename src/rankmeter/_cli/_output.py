@@ -1,0 +1,82 @@
+"""What a command writes: its result in a format, on standard output or to a file, or as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+import click
+
+from rankmeter._cli._command import Option
+from rankmeter.errors import UsageError
+
+__all__ = ["Formats", "dumps", "json_option"]
+
+T = TypeVar("T")
+
+
+class Formats(Generic[T]):
+    """The formats in which a command writes its result.
+
+    Parameters
+    ----------
+    table : callable
+        Writes the result on standard output, drawn for a terminal.
+    **texts : callable
+        The result as text, by the name of the format; ``table`` and ``json`` are among them.
+    """
+
+    def __init__(self, show: Callable[[T], None], **texts: Callable[[T], str]) -> None:
+        self.show, self.texts = show, texts
+
+    def options(self, format_help: str) -> list[Option]:
+        """The options ``--format``, ``--json`` and ``--output``."""
+        return [
+            Option(
+                ["form", "--format"],
+                type=click.Choice(list(self.texts)),
+                help=format_help,
+                group="Output",
+            ),
+            json_option("Write one JSON object: the same as --format json."),
+            Option(
+                ["output", "--output", "-o"],
+                metavar="FILE",
+                type=click.Path(),
+                help="Write to a file instead of standard output.",
+                group="Output",
+            ),
+        ]
+
+    @staticmethod
+    def choose(form: str | None, *, as_json: bool) -> str:
+        """The name of the format that ``--format`` and ``--json`` ask for."""
+        if as_json and form not in (None, "json"):
+            raise UsageError(f"--json and --format {form} contradict each other: choose one")
+        return form or ("json" if as_json else "table")
+
+    def emit(self, result: T, form: str, output: str | None, *, before: str = "") -> None:
+        """Write a result, after the lines `before`, to a file or on standard output."""
+        from rankmeter._cli._files import STDIN, replacing  # brings Polars with it
+
+        to_stdout = output is None or output == STDIN
+        if form == "table" and to_stdout:
+            self.show(result)
+            return
+        text = before + self.texts[form](result).rstrip()
+        if output is None or to_stdout:
+            click.echo(text)
+            return
+        with replacing(output) as file:
+            file.write(f"{text}\n".encode())
+
+
+def json_option(help_text: str = "Write one JSON object.") -> Option:
+    """The option ``--json``."""
+    return Option(["as_json", "--json"], is_flag=True, help=help_text, group="Output")
+
+
+def dumps(found: Mapping[str, Any]) -> str:
+    """JSON as all commands write it: one object that names the version of its form."""
+    return json.dumps({"schema": 1, **found}, indent=2, ensure_ascii=False)
