@@ -8,12 +8,13 @@ from typing import Any, Literal
 from rankmeter._align import align
 from rankmeter._backends import memory
 from rankmeter._compare import Common, Correction, Family, Test, compare_tables
-from rankmeter._comparison import Comparison
-from rankmeter._curves import Curve, curve_of
+from rankmeter._estimates.curves import Curve, curve_of
+from rankmeter._estimates.segments import clusters_of
 from rankmeter._ingest import Table, is_records, meet, read_rankings, read_truth
 from rankmeter._plan import TieRule, resolve
-from rankmeter._segments import clusters_of
-from rankmeter._summary import Summary, summarise
+from rankmeter._results.comparison import Comparison
+from rankmeter._results.summary import Summary, summarise
+from rankmeter._scores import score
 from rankmeter.errors import IdTypeError, UsageError
 from rankmeter.metrics import Metric
 
@@ -405,7 +406,7 @@ def curve(
     ranked, judged = read_both(rankings, truth, columns=columns, bad_scores=plan.bad_scores)
     aligned = align(ranked, judged, entry.alignment, no_overlap=plan.no_overlap)
     drawn = clusters_of(clusters, aligned.users)
-    return curve_of(plan, entry, {"rankings": aligned}, max_k, drawn)
+    return curve_of(plan, entry, lambda p: {"rankings": score(p, lambda _: aligned)}, max_k, drawn)
 
 
 def read_both(

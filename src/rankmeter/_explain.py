@@ -16,11 +16,11 @@ import polars as pl
 
 from rankmeter._align import Aligned, align
 from rankmeter._api import read_both
-from rankmeter._explanation import Explanation, Match, Step, UserChange
 from rankmeter._ingest import Table as Ingested
 from rankmeter._plan import Alignment, Averaging, MetricPlan, Plan, resolve
+from rankmeter._results.explanation import Explanation, Match, Step, UserChange
+from rankmeter._results.summary import Summary, summarise
 from rankmeter._scores import score
-from rankmeter._summary import Summary, summarise
 from rankmeter.conventions import convention_names
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import Metric, parse_metrics

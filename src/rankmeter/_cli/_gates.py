@@ -7,7 +7,7 @@ import operator
 import re
 from dataclasses import dataclass
 
-from rankmeter._summary import Summary
+from rankmeter._results.summary import Summary
 from rankmeter.errors import UsageError
 from rankmeter.metrics import metric
 

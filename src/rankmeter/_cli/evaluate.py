@@ -23,7 +23,7 @@ from rankmeter._cli._files import (
 from rankmeter._cli._gates import read_gate
 from rankmeter._cli._options import by_side, options_of, own_options
 from rankmeter._cli._terminal import print_table, working
-from rankmeter._summary import Summary
+from rankmeter._results.summary import Summary
 from rankmeter.errors import UsageError
 
 __all__ = ["command"]

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import polars as pl
 
-from rankmeter._align import Aligned
+from rankmeter._estimates.estimates import estimate
 from rankmeter._hits import IntArray
 from rankmeter._plan import MetricPlan, Plan
-from rankmeter._scores import score
-from rankmeter._summary import summarise
+from rankmeter._scores import Scores
 from rankmeter.errors import UsageError
 
-__all__ = ["Curve", "curve_of"]
+__all__ = ["Curve", "curve_of", "distinct_curves"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,14 +64,28 @@ class Curve:
         return row["k"], row["mean"], 0.0 if math.isnan(row["se"]) else row["se"]
 
 
+def distinct_curves(plan: Plan) -> dict[str, str]:
+    """For each metric that can be drawn against k, the first one with the same curve.
+
+    ``ndcg@5`` and ``ndcg@10`` are two points of one curve.
+    """
+    firsts: dict[Any, str] = {}
+    found = {}
+    for entry in plan.metrics:
+        if entry.spec.cutoff:
+            what = (entry.metric.name, entry.metric.options, entry.alignment, entry.averaging)
+            found[entry.label] = firsts.setdefault(what, entry.label)
+    return found
+
+
 def curve_of(
     plan: Plan,
     entry: MetricPlan,
-    aligned: Mapping[str, Aligned],
+    scored: Callable[[Plan], Mapping[str, Scores]],
     max_k: int,
     clusters: IntArray | None = None,
 ) -> Curve:
-    """Compute a curve from hits that have been found: no ranking is read again.
+    """Compute a curve: the scores of a plan that asks for every cutoff.
 
     Parameters
     ----------
@@ -79,8 +93,8 @@ def curve_of(
         How intervals are made, and at which level.
     entry : MetricPlan
         The metric with its choices; its cutoff is replaced.
-    aligned : mapping of str to Aligned
-        The hits by system.
+    scored : callable
+        Gives the scores of every system under a plan that aligns as `entry` does.
     max_k : int
     clusters : int64 array of shape (n_users,), optional
         The cluster of each user.
@@ -97,11 +111,10 @@ def curve_of(
     entries = [replace(entry, label=str(k), metric=entry.metric @ k) for k in range(1, max_k + 1)]
     plan = replace(plan, metrics=tuple(entries))
     rows = []
-    for name, hits in aligned.items():
-        summary = summarise(plan, score(plan, {entry.alignment: hits}.__getitem__), {}, clusters)
-        rows += [
-            (name, int(k), e.mean, e.low, e.high, e.std / math.sqrt(e.n) if e.n else math.nan)
-            for k, e in summary.items()
-        ]
+    for name, scores in scored(plan).items():
+        for k, at in enumerate(entries, 1):
+            e = estimate(plan, at, scores.averaged(at), clusters)
+            se = e.std / math.sqrt(e.n) if e.n else math.nan
+            rows.append((name, k, e.mean, e.low, e.high, se))
     frame = pl.DataFrame(rows, schema=["system", "k", "mean", "low", "high", "se"], orient="row")
     return Curve(entry.metric.name, frame, entry.spec.increasing)
