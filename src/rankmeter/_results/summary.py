@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -183,24 +183,19 @@ class Summary(Mapping[str, Estimate]):
 
     def _notes(self) -> tuple[str, ...]:
         """What a reader must know to read the means rightly."""
-        counts, rule = self.counts, self._rule
-        relevant = rule(lambda entry: entry.alignment.relevant)
+        counts, metrics = self.counts, self.plan.metrics
+        relevant = _by_metric({entry.label: _relevant(entry) for entry in metrics})
         notes = [f"convention {self.plan.convention}, relevant {relevant}"]
-        missing = counts["users_in_truth"] - counts["users_in_both"]
-        extra = counts["users_in_rankings"] - counts["users_in_both"]
-        undefined, tied = counts["users_without_relevant"], counts.get("tied_hits", 0)
-        for count, what, chosen in (
-            (missing, "users without a ranking", rule(lambda entry: entry.averaging.missing)),
-            (extra, "users without truth", rule(lambda entry: entry.averaging.extra)),
-            (
-                undefined,
-                "users with nothing relevant",
-                rule(lambda entry: entry.averaging.undefined),
-            ),
-            (tied, "hits tied in score", rule(lambda entry: entry.alignment.ties)),
-        ):
-            if count:
-                notes.append(f"{what}: {count:,} ({chosen})")
+        facts = {entry.label: self._facts(entry) for entry in metrics}
+        for what in facts[metrics[0].label]:
+            found = {label: of[what] for label, of in facts.items()}
+            numbers = {count for count, _ in found.values()}
+            if len(numbers) > 1:
+                each = {label: f"{count:,} ({rule})" for label, (count, rule) in found.items()}
+                notes.append(f"{what}: {_by_metric(each)}")
+            elif any(numbers):
+                rule = _by_metric({label: rule for label, (_, rule) in found.items()})
+                notes.append(f"{what}: {numbers.pop():,} ({rule})")
         for name in MERGED:
             if counts.get(name):
                 notes.append(f"{name.replace('_', ' ')}: {counts[name]:,}")  # noqa: PERF401
@@ -221,14 +216,22 @@ class Summary(Mapping[str, Estimate]):
         )
         return tuple(notes)
 
-    def _rule(self, of: Callable[[MetricPlan], str]) -> str:
-        """A choice alone if all metrics share it, else with the metrics that it holds for."""
-        metrics: dict[str, list[str]] = {}
-        for entry in self.plan.metrics:
-            metrics.setdefault(of(entry), []).append(entry.label)
-        if len(metrics) == 1:
-            return next(iter(metrics))
-        return "; ".join(f"{', '.join(labels)} {choice}" for choice, labels in metrics.items())
+    def _facts(self, entry: MetricPlan) -> dict[str, tuple[int, str]]:
+        """Of one metric: how many users or hits are special, and by which rule they count."""
+        counts, averaging = self.counts, entry.averaging
+        nothing = self.scores.in_truth & ~self.scores.has_relevant[entry.label]
+        return {
+            "users without a ranking": (
+                counts["users_in_truth"] - counts["users_in_both"],
+                averaging.missing,
+            ),
+            "users without truth": (
+                counts["users_in_rankings"] - counts["users_in_both"],
+                averaging.extra,
+            ),
+            "users with nothing relevant": (int(nothing.sum()), averaging.undefined),
+            "hits tied in score": (counts.get("tied_hits", 0), entry.alignment.ties),
+        }
 
     def to_markdown(self) -> str:
         """The table in Markdown."""
@@ -344,3 +347,22 @@ def summarise(
 def drawn_by(plan: Plan, what: str = "") -> str:
     """How bootstrap intervals of means were made, for the notes below a table."""
     return f"intervals by {plan.interval} bootstrap{what}, {N_RESAMPLES:,} samples, seed {SEED}"
+
+
+def _by_metric(facts: Mapping[str, str]) -> str:
+    """A fact alone if it holds for all metrics, else each fact behind the metrics of which it does.
+
+    ``ndcg@2 zero; precision@2, recall@2 skip``
+    """
+    metrics: dict[str, list[str]] = {}
+    for label, fact in facts.items():
+        metrics.setdefault(fact, []).append(label)
+    if len(metrics) == 1:
+        return next(iter(metrics))
+    return "; ".join(f"{', '.join(labels)} {fact}" for fact, labels in metrics.items())
+
+
+def _relevant(entry: MetricPlan) -> str:
+    """Which judged items are hits of a metric."""
+    alignment = entry.alignment
+    return {"positive": ">0", "all": "any"}.get(alignment.gains, alignment.relevant)
