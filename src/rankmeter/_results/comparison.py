@@ -394,18 +394,17 @@ class Comparison:
         crowded = not self.baseline and len(self.systems) > MAX_SYSTEMS
         if crowded:  # more letters than anybody reads
             notes[0] = notes[0].replace("letters: the", "beats: how many")
+        titles = self.systems if crowded else [row[0] for row in self.table().rows]
         marks = {label: self._marks(label) for label in labels}
-        best = {label: self._ranked(label)[0] for label in labels}
         beats = {label: Counter(d.better for d in self[label] if d.significant) for label in labels}
+        verdicts = {label: self._verdict(label) for label in labels}
 
         def cell(label: str, name: str) -> MeanCell:
-            e, first = self.estimates[label, name], best[label] == name
+            e, best = self.estimates[label, name], verdicts[label].best == name
             if crowded:
-                return MeanCell(e, first, beats=beats[label][name])
-            return MeanCell(e, first, mark=marks[label][name])
+                return MeanCell(e, best, beats=beats[label][name])
+            return MeanCell(e, best, mark=marks[label][name])
 
-        titles = self.systems if crowded else [row[0] for row in self.table().rows]
-        verdicts = [self._verdict(label) for label in labels]
         first_of = distinct_curves(self.plan)
         curves = {label: self.curve(label) for label in dict.fromkeys(first_of.values())}
         good = {label: curve.smallest_good_k() for label, curve in curves.items()}
@@ -422,7 +421,7 @@ class Comparison:
             confidence=self.confidence,
             n_users=max(e.n for e in self.estimates.values()),
             headline=self.headline(),
-            cards=[card(found) for found in verdicts],
+            cards=[*map(card, verdicts.values())],
             means=[
                 (title, *(cell(label, name) for label in labels))
                 for title, name in zip(titles, self.systems, strict=True)
@@ -434,7 +433,7 @@ class Comparison:
                 label: {name: good[first][name] for name in shown}
                 for label, first in first_of.items()
             },
-            extremes={found.metric: self._extremes(found) for found in verdicts},
+            extremes={label: self._extremes(found) for label, found in verdicts.items()},
             figures=figures,
             segmented=self.segments is not None,
             settings=self.settings,
