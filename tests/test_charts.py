@@ -10,8 +10,9 @@ import pytest
 
 import cases
 import rankmeter as rm
-from rankmeter._report.charts import KINDS, distinct_curves, panels
-from rankmeter._report.excerpt import MAX_PAIRS, MAX_SYSTEMS, extremes, histogram, verdict
+from rankmeter._estimates.curves import distinct_curves
+from rankmeter._estimates.verdicts import MAX_PAIRS, MAX_SYSTEMS, extremes, histogram
+from rankmeter._results.comparison import KINDS
 from rankmeter.errors import MissingDependencyError, UsageError
 
 NAMES = ("one", "two", "three")
@@ -70,17 +71,17 @@ class TestComparison:
         assert found == {(s, k): mean for s, k, mean in frame["system", "k", "mean"].rows()}
 
     def test_metrics_that_differ_only_in_k_share_a_curve(self):
-        assert distinct_curves(FOUND) == {"ndcg@5": "ndcg@5", "ndcg@10": "ndcg@5", "rr": "rr"}
+        assert distinct_curves(FOUND.plan) == {"ndcg@5": "ndcg@5", "ndcg@10": "ndcg@5", "rr": "rr"}
 
     def test_a_metric_without_a_cutoff_has_no_curve(self):
         found = rm.compare(SYSTEMS, TRUTH, "eleven_point", baseline="two", n_resamples=99)
-        assert panels(found, "curve", "eleven_point") == []
+        assert found._panels("curve", "eleven_point") == []
         with pytest.raises(UsageError, match="nothing can be drawn"):
             found.plot("curve")
 
     def test_bins_count_every_user_once(self):
         for d in FOUND["ndcg@10"]:
-            bins = histogram(FOUND, d)
+            bins = histogram(*FOUND._paired(d)[1:])
             below = [n for n, low in zip(bins.counts, bins.edges, strict=False) if low < 0]
             assert (sum(bins.counts) - sum(below), bins.equal, sum(below)) == (
                 d.wins,
@@ -159,7 +160,7 @@ class TestSummary:
 class TestVerdict:
     def test_the_difference_is_seen_from_the_best(self):
         for metric in ("ndcg@5", "rr"):
-            found = verdict(FOUND, metric)
+            found = FOUND._verdict(metric)
             means = {name: FOUND.estimates[metric, name].mean for name in NAMES}
             assert found.best == max(means, key=means.get) == found.difference.a
             d = found.difference
@@ -170,14 +171,14 @@ class TestVerdict:
     def test_a_turned_difference_is_that_of_the_turned_comparison(self):
         one = rm.compare({n: SYSTEMS[n] for n in ("one", "two")}, TRUTH, "rr", test="t")
         other = rm.compare({n: SYSTEMS[n] for n in ("two", "one")}, TRUTH, "rr", test="t")
-        a, b = verdict(one, "rr").difference, verdict(other, "rr").difference
+        a, b = one._verdict("rr").difference, other._verdict("rr").difference
         for name in ("a", "b", "mean_a", "difference", "low", "high", "p", "statistic", "d_z",
                      "hedges_g", "superiority", "wins", "losses", "gain"):  # fmt: skip
             assert getattr(a, name) == pytest.approx(getattr(b, name)), name
 
     def test_the_extremes_are_the_largest_differences_of_each_side(self):
         d = FOUND["rr"][0]
-        for_a, for_b = extremes(FOUND, d, top=3)
+        for_a, for_b = extremes(*FOUND._paired(d), increasing=d.increasing, top=3)
         table = FOUND.per_user.pivot("system", index="user", values="rr").drop_nulls()
         gaps = np.sort((table[d.a] - table[d.b]).to_numpy())
         assert [x - y for _, x, y in for_a] == pytest.approx(gaps[::-1][:3])

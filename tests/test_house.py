@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import importlib
 import re
 import subprocess
@@ -19,9 +20,10 @@ from rankmeter.testing import check_metric
 PACKAGE = Path(rm.__file__).parent
 ROOT = PACKAGE.parents[1]
 
-# Each module may import the layers before its own; a module alone in a list is a layer.
+# Each module may import the layers before its own; a module alone in a list is a layer. The root
+# of the package, which knows them all, is the last one.
 LAYERS = [
-    ["errors"],
+    ["errors", "_version"],
     ["_checks"],
     ["_choices"],
     ["_statistics"],
@@ -33,38 +35,54 @@ LAYERS = [
     ["_ingest"],
     ["_align"],
     ["_engine"],
-    ["_report", "_track"],
-    ["_segments"],
-    ["_summary"],
-    ["_curves"],
-    ["_comparison"],
+    ["_estimates"],
+    ["_report"],
+    ["_results"],
     ["_compare"],
     ["_chance"],
     ["_clock", "_lists"],
     ["splits"],
     ["_api", "baselines", "_describe", "datasets", "testing"],
-    ["_explanation"],
     ["_explain"],
     ["_trec_eval"],
     ["_cli"],
+    ["__main__", ""],
 ]
-HEAVY = {"pandas", "pyarrow", "duckdb", "scipy", "rich", "altair", "great_tables", "jinja2"}
+HEAVY = {"pandas", "pyarrow", "duckdb", "scipy", "rich", "altair", "jinja2"}
 
 
 def modules():
+    """Every module of the package: its path, and its name without that of the package."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        yield path, ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        yield path, ".".join(part for part in parts if part != "__init__")
+
+
+MODULES = {name: ast.parse(path.read_text("utf-8")) for path, name in modules()}
+
+
+def imported(nodes):
+    """What the import statements among syntax nodes import, each with its package."""
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "relative imports hide the layer"
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield whole if whole.removeprefix("rankmeter.") in MODULES else node.module
 
 
 def top_level_imports(tree):
     """Names imported when the module is loaded (not inside functions or TYPE_CHECKING)."""
-    for node in tree.body:
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield node.module or ""
-            if node.module == "rankmeter":
-                yield from (f"rankmeter.{alias.name}" for alias in node.names)
+    return imported(tree.body)
+
+
+def own_imports(tree):
+    """Modules of the package that a module imports: loaded with it, lazily, or for types alone."""
+    for name in imported(ast.walk(tree)):
+        if name == "rankmeter" or name.startswith("rankmeter."):
+            yield name.removeprefix("rankmeter").removeprefix(".")
 
 
 def layer(name):
@@ -75,27 +93,60 @@ def layer(name):
     raise AssertionError(f"{name} is in no layer: add it to LAYERS and to ARCHITECTURE.md")
 
 
-@pytest.mark.parametrize(("path", "name"), list(modules()), ids=lambda value: str(value)[-40:])
-def test_imports_run_one_way(path, name):
-    if name in ("__init__", "__main__"):
-        return
-    mine = layer(name)
-    for imported in top_level_imports(ast.parse(path.read_text("utf-8"))):
-        if not imported.startswith("rankmeter."):
-            assert imported.split(".")[0] not in HEAVY, f"{name} imports {imported} when loaded"
-            continue
-        other = imported.removeprefix("rankmeter.")
-        assert layer(other) < mine or other.split(".")[0] == name.split(".")[0], (
-            f"{name} imports {other}"
-        )
-        if name.split(".")[0] in ("splits", "baselines"):
-            assert not other.startswith("metrics")
+def upward(name, tree):
+    """The imports of a module that go against the order of the layers."""
+    mine, package = layer(name), name.split(".")[0]
+    return [
+        other
+        for other in own_imports(tree)
+        if other.split(".")[0] != package and layer(other) >= mine
+    ]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_imports_run_one_way(name):
+    if name:
+        assert upward(name, MODULES[name]) == []
+    if name.split(".")[0] in ("splits", "baselines"):
+        assert not [other for other in own_imports(MODULES[name]) if other.startswith("metrics")]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from rankmeter._results.summary import Summary",
+        "import rankmeter._results.summary",
+        "from rankmeter._results import summary",
+        "from rankmeter import __version__",
+        "def draw():\n    from rankmeter._api import evaluate",
+        "class A:\n    def b(self):\n        import rankmeter",
+        "if TYPE_CHECKING:\n    from rankmeter._results.comparison import Comparison",
+    ],
+)
+def test_an_import_against_the_order_is_found_wherever_it_is_written(statement):
+    assert len(upward("_report.charts", ast.parse(statement))) == 1
+
+
+def test_nothing_heavy_is_imported_when_a_module_is_loaded():
+    found = {name: {i.split(".")[0] for i in top_level_imports(t)} for name, t in MODULES.items()}
+    assert not {name: heavy & HEAVY for name, heavy in found.items() if heavy & HEAVY}
+
+
+def test_no_import_leads_back_to_where_it_came_from():
+    """Inside a package, too: lazy and type-only imports included."""
+    graph = {name: {*own_imports(tree)} - {name} for name, tree in MODULES.items() if name}
+    assert all(targets <= MODULES.keys() for targets in graph.values())
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(f"these import each other: {' ← '.join(error.args[1])}")
 
 
 def test_metrics_know_neither_frames_nor_files():
-    for path in (PACKAGE / "metrics").glob("*.py"):
-        imported = set(top_level_imports(ast.parse(path.read_text("utf-8"))))
-        assert not {i for i in imported if i.split(".")[0] in ("polars", "pathlib", "io")}, path
+    for name, tree in MODULES.items():
+        if name.split(".")[0] == "metrics":
+            found = {other.split(".")[0] for other in imported(ast.walk(tree))}
+            assert not found & {"polars", "pathlib", "io"}, name
 
 
 def test_the_public_names_are_sorted_exist_and_are_documented():
@@ -137,7 +188,7 @@ def test_evaluating_loads_no_optional_package_and_no_scipy():
 
 def test_no_file_is_a_drawer():
     drawers = {"utils", "helpers", "common", "core", "base", "misc"}
-    assert not [name for _, name in modules() if drawers & {p.strip("_") for p in name.split(".")}]
+    assert not [name for name in MODULES if drawers & {p.strip("_") for p in name.split(".")}]
 
 
 def test_the_version_is_said_once():

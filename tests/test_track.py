@@ -11,7 +11,7 @@ import pytest
 
 import cases
 import rankmeter as rm
-from rankmeter._track import BATCH, flat, safe_name
+from rankmeter._report.trackers import BATCH, flat, safe_name
 from rankmeter.errors import UsageError
 
 RANKINGS, TRUTH = cases.batch(0)

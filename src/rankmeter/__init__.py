@@ -11,23 +11,25 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rankmeter._version import __version__ as __version__
+
 # Nothing heavy is imported before it is used: `import rankmeter` takes a few milliseconds.
 _HOMES = {
     "DEFAULT_METRICS": "_api",
-    "Comparison": "_comparison",
-    "Curve": "_curves",
-    "by_activity": "_segments",
-    "by_popularity": "_segments",
+    "Comparison": "_results.comparison",
+    "Curve": "_estimates.curves",
+    "by_activity": "_estimates.segments",
+    "by_popularity": "_estimates.segments",
     "compare": "_api",
     "curve": "_api",
     "Description": "_describe",
-    "Estimate": "_summary",
+    "Estimate": "_estimates.estimates",
     "Metric": "metrics",
     "Plan": "_plan",
     "Split": "splits",
-    "Summary": "_summary",
+    "Summary": "_results.summary",
     "describe": "_describe",
-    "Explanation": "_explanation",
+    "Explanation": "_results.explanation",
     "evaluate": "_api",
     "explain": "_explain",
     "metric": "metrics",
@@ -54,7 +56,6 @@ _METRICS = {
     "Recall": "recall",
 }
 
-__version__ = "0.1.0"
 __all__ = [
     "AP",
     "CG",
@@ -103,14 +104,15 @@ __all__ = [
 if TYPE_CHECKING:
     from rankmeter import baselines, datasets, errors, metrics, splits, testing
     from rankmeter._api import DEFAULT_METRICS, compare, curve, evaluate
-    from rankmeter._comparison import Comparison
-    from rankmeter._curves import Curve
     from rankmeter._describe import Description, describe
+    from rankmeter._estimates.curves import Curve
+    from rankmeter._estimates.estimates import Estimate
+    from rankmeter._estimates.segments import by_activity, by_popularity
     from rankmeter._explain import explain
-    from rankmeter._explanation import Explanation
     from rankmeter._plan import Plan
-    from rankmeter._segments import by_activity, by_popularity
-    from rankmeter._summary import Estimate, Summary
+    from rankmeter._results.comparison import Comparison
+    from rankmeter._results.explanation import Explanation
+    from rankmeter._results.summary import Summary
     from rankmeter.metrics import Metric, metric
     from rankmeter.splits import Split
 

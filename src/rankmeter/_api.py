@@ -7,13 +7,13 @@ from typing import Any, Literal, Unpack
 
 from rankmeter._choices import Choices, takes_choices
 from rankmeter._compare import Common, Correction, Family, Test, compare_tables
-from rankmeter._comparison import Comparison
-from rankmeter._curves import Curve, curves_of
 from rankmeter._engine import ENGINE
+from rankmeter._estimates.curves import Curve, curves_of
+from rankmeter._estimates.segments import clusters_of
 from rankmeter._ingest import Table, is_records, meet, read_rankings, read_truth
 from rankmeter._plan import resolve
-from rankmeter._segments import clusters_of
-from rankmeter._summary import Summary, summarise
+from rankmeter._results.comparison import Comparison
+from rankmeter._results.summary import Summary, summarise
 from rankmeter.errors import IdTypeError, UsageError
 from rankmeter.metrics import Metric
 
@@ -267,8 +267,8 @@ def curve(
         raise UsageError(f"a curve is of one metric, got {len(plan.metrics)}")
     entry = plan.metrics[0]
     ranked, judged = read_both(rankings, truth, columns=columns, bad_scores=plan.bad_scores)
-    data = ENGINE.open(judged, {"rankings": ranked})
-    return curves_of(plan, [entry], data.run, max_k, clusters)[entry.label]
+    scores = ENGINE.open(judged, {"rankings": ranked}).run
+    return curves_of(plan, [entry], scores, max_k, clusters)[entry.label]
 
 
 def read_both(

@@ -16,10 +16,10 @@ import polars as pl
 from rankmeter._api import read_both
 from rankmeter._choices import CHOICES, Alignment, Averaging, Choices, takes_choices
 from rankmeter._engine import ENGINE
-from rankmeter._explanation import Explanation, Match, Step, UserChange
 from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan, resolve
-from rankmeter._summary import Summary, summarise
+from rankmeter._results.explanation import Explanation, Match, Step, UserChange
+from rankmeter._results.summary import Summary, summarise
 from rankmeter.conventions import convention_names
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import Metric, parse_metrics

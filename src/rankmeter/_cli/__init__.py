@@ -130,7 +130,7 @@ def _run(ctx: click.Context) -> None:
 
 def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value:
-        from rankmeter import __version__
+        from rankmeter._version import __version__
 
         click.echo(f"rankmeter {__version__}")
         ctx.exit()

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from rankmeter._cli._command import reworded
-from rankmeter._summary import Summary
+from rankmeter._results.summary import Summary
 from rankmeter.errors import UsageError
 from rankmeter.metrics import metric
 

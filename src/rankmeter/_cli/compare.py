@@ -14,8 +14,8 @@ from rankmeter._cli._files import check_paths, standard_input
 from rankmeter._cli._options import given, metrics_option, options_of
 from rankmeter._cli._output import Formats
 from rankmeter._cli._terminal import print_table, working
-from rankmeter._comparison import Comparison
 from rankmeter._report.table import one_line
+from rankmeter._results.comparison import Comparison
 from rankmeter.errors import UsageError
 
 __all__ = ["command"]

@@ -14,13 +14,11 @@ from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import check_paths, replacing, write_frames
 from rankmeter._cli._output import dumps
 from rankmeter._cli._terminal import note, print_table, working
-from rankmeter._comparison import Comparison
 from rankmeter._describe import describe
-from rankmeter._report.excerpt import verdict
-from rankmeter._report.headline import headline
-from rankmeter._report.page import render
+from rankmeter._estimates.estimates import Estimate
 from rankmeter._report.table import Table
-from rankmeter._summary import Estimate, Summary
+from rankmeter._results.comparison import Comparison
+from rankmeter._results.summary import Summary
 from rankmeter.baselines import BASELINES
 from rankmeter.datasets import movielens
 from rankmeter.errors import ColumnError, MissingDependencyError
@@ -97,7 +95,7 @@ def _tell(comparison: Comparison) -> None:
     marked = comparison.table()
     title = f"Against {comparison.baseline}: ▲ significantly better, ▼ worse"
     print_table(Table(marked.columns, marked.rows), title)
-    found = headline(verdict(comparison, marked.columns[1]), comparison)
+    found = comparison.headline(marked.columns[1])
     click.echo()
     for sentence in (f"{found.title}.", *found.sentences):
         click.echo(click.wrap_text(sentence, 80))
@@ -107,8 +105,7 @@ def _tell(comparison: Comparison) -> None:
 def _write_report(comparison: Comparison, path: str) -> str:
     """Write the page if the packages for it are there, and say where it is or why it is not."""
     try:
-        with replacing(path) as file:
-            file.write(render(comparison).encode())
+        comparison.report(path)
     except MissingDependencyError as error:
         return f"there is no report: {error}"
     return f"the report is {path}: open it in a browser"

@@ -13,11 +13,11 @@ from typing import Any
 
 import click
 
-import rankmeter
 from rankmeter._cli._command import Command
 from rankmeter._cli._exits import complain
 from rankmeter._cli._output import dumps, json_option
 from rankmeter._cli._terminal import page
+from rankmeter._version import __version__
 
 __all__ = ["command"]
 
@@ -25,7 +25,6 @@ PURPOSES = {
     "altair": "charts in reports",
     "click": "the command line",
     "duckdb": "rankings and truth from DuckDB relations",
-    "great-tables": "tables in reports",
     "jinja2": "HTML reports",
     "numpy": "the metrics",
     "pandas": "results as pandas frames",
@@ -74,7 +73,7 @@ def _status(facts: dict[str, Any]) -> str:
 
 def _machine() -> dict[str, Any]:
     return {
-        "rankmeter": rankmeter.__version__,
+        "rankmeter": __version__,
         "Python": f"{platform.python_version()} ({sys.executable})",
         "platform": platform.platform(),
         "cores": _cores(),

@@ -22,7 +22,7 @@ from rankmeter._cli._gates import read_gate
 from rankmeter._cli._options import given, metrics_option, options_of
 from rankmeter._cli._output import Formats
 from rankmeter._cli._terminal import print_table, working
-from rankmeter._summary import Summary
+from rankmeter._results.summary import Summary
 from rankmeter.errors import UsageError
 
 __all__ = ["command"]

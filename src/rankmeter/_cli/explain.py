@@ -14,7 +14,7 @@ from rankmeter._cli._options import given, metrics_option, options_of
 from rankmeter._cli._output import Formats
 from rankmeter._cli._terminal import print_table, working
 from rankmeter._explain import explain
-from rankmeter._explanation import Explanation
+from rankmeter._results.explanation import Explanation
 from rankmeter.errors import UsageError
 
 __all__ = ["command"]

@@ -7,29 +7,27 @@ systems and metrics are data; none is ever part of an expression or of a field's
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-import numpy as np
-
-from rankmeter._report.excerpt import histogram, histogram_of, pairs_shown, systems_shown
-from rankmeter.errors import MissingDependencyError, UsageError
-
-if TYPE_CHECKING:
-    from rankmeter._comparison import Comparison, Difference
-    from rankmeter._curves import Curve
-    from rankmeter._plan import MetricPlan
-    from rankmeter._summary import Summary
+from rankmeter._estimates.curves import Curve
+from rankmeter._estimates.differences import Difference
+from rankmeter._estimates.estimates import Estimate
+from rankmeter._estimates.verdicts import Histogram
+from rankmeter._estimates.wording import plain
+from rankmeter.errors import MissingDependencyError
 
 __all__ = [
     "COLOURS",
-    "KINDS",
     "SHAPES",
-    "chart",
-    "curve_panels",
-    "distinct_curves",
-    "panels",
-    "summary_chart",
+    "bins",
+    "curve",
+    "distribution",
+    "forest",
+    "means",
+    "require_altair",
+    "segments",
+    "side_by_side",
 ]
 
 # Observable 10: light enough for a dark page, dark enough for a light one, and told apart by
@@ -48,102 +46,14 @@ WIDTH, HEIGHT, ROW = 300, 220, 26
 SIGNED = "datum.value ? format(datum.value, '+~g') : '0'"
 
 
-def chart(comparison: Comparison, kind: str, metric: str | None = None) -> Any:
-    """A chart of a comparison.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    kind : {"forest", "curve", "differences", "segments"}
-    metric : str, optional
-        Only this metric; all of them, side by side, if not given.
-
-    Returns
-    -------
-    altair.ConcatChart
+def require_altair() -> Any:
+    """The package Altair.
 
     Raises
     ------
     MissingDependencyError
-        If Altair is not installed.
-    UsageError
-        If there is no such kind, or nothing of this kind to be shown.
+        If it is not installed.
     """
-    _altair()
-    if kind not in KINDS:
-        raise UsageError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {kind!r}")
-    if kind == "segments" and comparison.segments is None:
-        raise UsageError("there are no segments: pass segments= to rm.compare")
-    labels = (
-        [comparison.plan[metric].label]
-        if metric
-        else [entry.label for entry in comparison.plan.metrics]
-    )
-    if kind == "curve":
-        first_of = distinct_curves(comparison)
-        labels = list(dict.fromkeys(first_of[label] for label in labels if label in first_of))
-    drawn = [panel for label in labels for panel in panels(comparison, kind, label)]
-    if not drawn:
-        raise UsageError(f"nothing can be drawn as {kind!r}: no metric has what it takes")
-    return _for_paper(drawn)
-
-
-def summary_chart(summary: Summary, kind: str) -> Any:
-    """A chart of one result: its means with intervals, or how the users' values are spread.
-
-    Parameters
-    ----------
-    summary : Summary
-    kind : {"means", "distribution"}
-
-    Returns
-    -------
-    altair.ConcatChart
-
-    Raises
-    ------
-    MissingDependencyError
-        If Altair is not installed.
-    UsageError
-        If there is no such kind.
-    """
-    _altair()
-    if kind == "means":
-        return _for_paper([_means(summary)])
-    if kind == "distribution":
-        return _for_paper([_distribution(summary, label) for label in summary])
-    raise UsageError(f"kind must be 'means' or 'distribution', got {kind!r}")
-
-
-def panels(comparison: Comparison, kind: str, metric: str) -> list[Any]:
-    """The charts of one kind for one metric, not yet of any width or theme.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    kind : str
-        A key of `KINDS`.
-    metric : str
-        Label of a metric of the comparison.
-    """
-    return KINDS[kind](comparison, comparison.plan[metric])
-
-
-def distinct_curves(comparison: Comparison) -> dict[str, str]:
-    """For each metric that can be drawn against k, the first one with the same curve.
-
-    ``ndcg@5`` and ``ndcg@10`` are two points of one curve.
-    """
-    firsts: dict[Any, str] = {}
-    found = {}
-    for entry in comparison.plan.metrics:
-        if entry.spec.cutoff:
-            what = (entry.metric.name, entry.metric.options, entry.alignment, entry.averaging)
-            found[entry.label] = firsts.setdefault(what, entry.label)
-    return found
-
-
-def _altair() -> Any:
     try:
         import altair as alt
     except ImportError:
@@ -153,12 +63,22 @@ def _altair() -> Any:
     return alt
 
 
-def _for_paper(drawn: Sequence[Any]) -> Any:
-    """Charts side by side, dark on white."""
+def side_by_side(drawn: Sequence[Any]) -> Any:
+    """Charts for a paper, dark on white.
+
+    Parameters
+    ----------
+    drawn : sequence of charts
+        As the functions below draw them, of no width or theme yet.
+
+    Returns
+    -------
+    altair.ConcatChart
+    """
     ink, faint = "#1f2328", "#d8dbe0"
     panes = [one.properties(width=WIDTH) for one in drawn]
     return (
-        _altair()
+        require_altair()
         .concat(*panes, columns=3, spacing=28)
         .configure(background="white", font="sans-serif")
         .configure_view(stroke=None)
@@ -171,16 +91,12 @@ def _for_paper(drawn: Sequence[Any]) -> Any:
 
 def _data(rows: Iterable[Mapping[str, Any]]) -> Any:
     """Rows as Altair takes them; a number that does not exist is not drawn."""
-
-    def plain(value: Any) -> Any:
-        return None if isinstance(value, float) and not math.isfinite(value) else value
-
-    return _altair().Data(values=[{n: plain(v) for n, v in row.items()} for row in rows])
+    return require_altair().Data(values=[{n: plain(v) for n, v in row.items()} for row in rows])
 
 
 def _tooltip(**fields: str) -> list[Any]:
     """``field="title"``, or with the format of a number behind a bar: ``field="title|.4f"``."""
-    alt = _altair()
+    alt = require_altair()
     found = []
     for field, text in fields.items():
         title, bar, form = text.partition("|")
@@ -191,30 +107,38 @@ def _tooltip(**fields: str) -> list[Any]:
 
 def _names(field: str, order: Sequence[str], title: str | None = None) -> Any:
     """A vertical axis of names."""
-    alt = _altair()
+    alt = require_altair()
     axis = alt.Axis(domain=False, ticks=False, labelPadding=8)
     return alt.Y(field=field, type="nominal", sort=list(order), title=title, axis=axis)
 
 
-def _by_system(comparison: Comparison) -> dict[str, Any]:
+def _by_system(names: Sequence[str]) -> dict[str, Any]:
     """Colour and shape of the systems: the same ones in every chart."""
-    alt = _altair()
-    names = list(systems_shown(comparison))
+    alt = require_altair()
+    names = list(names)
     return {
         "color": alt.Color("system:N", title=None, scale=alt.Scale(domain=names, range=COLOURS)),
         "shape": alt.Shape("system:N", title=None, scale=alt.Scale(domain=names, range=SHAPES)),
     }
 
 
-def _forest(comparison: Comparison, entry: MetricPlan) -> list[Any]:
-    """Differences with their intervals, and a line where there is none."""
-    alt = _altair()
-    shown = pairs_shown(comparison, entry.label)
+def forest(metric: str, shown: Sequence[Difference], baseline: str) -> list[Any]:
+    """Differences with their intervals, and a line where there is none.
+
+    Parameters
+    ----------
+    metric : str
+    shown : sequence of Difference
+        From the top to the bottom; without any, there is no chart.
+    baseline : str
+        Empty if all pairs are compared.
+    """
+    alt = require_altair()
     if not shown:
         return []
     rows = [
         {
-            "pair": d.a if comparison.baseline else f"{d.a} − {d.b}",
+            "pair": d.a if baseline else f"{d.a} − {d.b}",
             "difference": d.difference,
             "low": d.low,
             "high": d.high,
@@ -224,7 +148,7 @@ def _forest(comparison: Comparison, entry: MetricPlan) -> list[Any]:
         }
         for d in shown
     ]
-    title = f"difference to {comparison.baseline}" if comparison.baseline else "difference"
+    title = f"difference to {baseline}" if baseline else "difference"
     legend = {"title": "significantly"}
     colour = alt.Scale(domain=VERDICTS, range=[BETTER, WORSE, NEITHER])
     shape = alt.Scale(domain=VERDICTS, range=["circle", "diamond", "square"])
@@ -232,7 +156,7 @@ def _forest(comparison: Comparison, entry: MetricPlan) -> list[Any]:
         y=_names("pair", [str(row["pair"]) for row in rows]),
         color=alt.Color("verdict:N", scale=colour, **legend),
         tooltip=_tooltip(
-            pair="system" if comparison.baseline else "pair",
+            pair="system" if baseline else "pair",
             difference="mean difference|+.4f",
             low="from|+.4f",
             high="to|+.4f",
@@ -256,9 +180,9 @@ def _forest(comparison: Comparison, entry: MetricPlan) -> list[Any]:
     )
     return [
         drawn.properties(
-            title=entry.label,
+            title=metric,
             height=ROW * len(rows),
-            description=f"Mean differences on {entry.label} with intervals: {words}",
+            description=f"Mean differences on {metric} with intervals: {words}",
         )
     ]
 
@@ -269,17 +193,18 @@ def _verdict(d: Difference) -> str:
     return VERDICTS[0] if d.better == d.a else VERDICTS[1]
 
 
-def _curve(comparison: Comparison, entry: MetricPlan) -> list[Any]:
-    """The metric at every k, with a band per system."""
-    if not entry.spec.cutoff:
-        return []
-    return curve_panels(comparison, entry.label, comparison.curve(entry.label))
+def curve(metric: str, found: Curve, shown: Sequence[str]) -> list[Any]:
+    """A metric at every k, with a band per system; no chart if no system has a mean.
 
-
-def curve_panels(comparison: Comparison, metric: str, found: Curve) -> list[Any]:
-    """A curve that has been computed, as a chart; none if no system has a mean."""
-    alt = _altair()
-    shown = systems_shown(comparison)
+    Parameters
+    ----------
+    metric : str
+        The title is this without its cutoff.
+    found : Curve
+    shown : sequence of str
+        The systems to draw.
+    """
+    alt = require_altair()
     rows = [row for row in found.frame.drop("se").iter_rows(named=True) if row["system"] in shown]
     if all(math.isnan(row["mean"]) for row in rows):
         return []
@@ -290,7 +215,7 @@ def curve_panels(comparison: Comparison, metric: str, found: Curve) -> list[Any]
         scale=alt.Scale(domain=[1, largest], nice=False, padding=8),
         axis=alt.Axis(grid=False, tickMinStep=1, format="d"),
     )
-    look = _by_system(comparison)
+    look = _by_system(shown)
     base = alt.Chart(_data(rows)).encode(x=k, color=look["color"])
     scale = alt.Scale(zero=False)
     value = alt.Y("mean:Q", title=None, scale=scale, axis=alt.Axis(tickCount=5))
@@ -314,23 +239,29 @@ def curve_panels(comparison: Comparison, metric: str, found: Curve) -> list[Any]
     return [drawn.properties(title=name, height=HEIGHT, description=said)]
 
 
-def _differences(comparison: Comparison, entry: MetricPlan) -> list[Any]:
-    """For each pair how many users are how much better off; equal ones only as a count."""
-    alt = _altair()
+def bins(metric: str, shown: Iterable[tuple[Difference, Histogram]]) -> list[Any]:
+    """For each pair how many users are how much better off; equal ones only as a count.
+
+    Parameters
+    ----------
+    metric : str
+    shown : iterable of (Difference, Histogram)
+        A chart each, unless all users are equal.
+    """
+    alt = require_altair()
     drawn = []
-    for d in pairs_shown(comparison, entry.label, limit=9):
+    for d, found in shown:
         if d.wins + d.losses == 0:
             continue
-        bins = histogram(comparison, d)
         signs = ("worse", "better") if d.increasing else ("better", "worse")
         rows = [
             {"low": low, "high": high, "users": n, "side": signs[low >= 0]}
-            for low, high, n in zip(bins.edges, bins.edges[1:], bins.counts, strict=False)
+            for low, high, n in zip(found.edges, found.edges[1:], found.counts, strict=False)
             if n
         ]
-        said = f"better for {d.wins:,}, equal for {bins.equal:,}, worse for {d.losses:,}"
+        said = f"better for {d.wins:,}, equal for {found.equal:,}, worse for {d.losses:,}"
         colour = alt.Scale(domain=VERDICTS[:2], range=[BETTER, WORSE])
-        reach = [bins.edges[0], bins.edges[-1]]
+        reach = [found.edges[0], found.edges[-1]]
         bars = (
             alt.Chart(_data(rows))
             .mark_bar(binSpacing=1)
@@ -338,7 +269,7 @@ def _differences(comparison: Comparison, entry: MetricPlan) -> list[Any]:
                 x=alt.X(
                     "low:Q",
                     bin="binned",
-                    title=f"difference on {entry.label}",
+                    title=f"difference on {metric}",
                     scale=alt.Scale(domain=reach, nice=False),
                     axis=alt.Axis(labelExpr=SIGNED, tickCount=5, grid=False, labelOverlap=True),
                 ),
@@ -355,20 +286,30 @@ def _differences(comparison: Comparison, entry: MetricPlan) -> list[Any]:
             bars.properties(
                 title=alt.TitleParams(pair, subtitle=said),
                 height=130,
-                description=f"Per-user differences {pair} on {entry.label}: {said}",
+                description=f"Per-user differences {pair} on {metric}: {said}",
             )
         )
     return drawn
 
 
-def _segments(comparison: Comparison, entry: MetricPlan) -> list[Any]:
-    """Means with intervals within each segment."""
-    alt = _altair()
-    shown = systems_shown(comparison)
+def segments(
+    metric: str, estimates: Mapping[tuple[str, str], Estimate], shown: Sequence[str]
+) -> list[Any]:
+    """Means with intervals within each segment.
+
+    Parameters
+    ----------
+    metric : str
+    estimates : mapping of (segment, system) to Estimate
+        Without any, there is no chart.
+    shown : sequence of str
+        The systems to draw.
+    """
+    alt = require_altair()
     rows = [
         {"segment": segment, "system": name, "mean": e.mean, "low": e.low, "high": e.high, "n": e.n}
-        for (segment, metric, name), e in comparison.segment_estimates.items()
-        if metric == entry.label and name in shown
+        for (segment, name), e in estimates.items()
+        if name in shown
     ]
     if not rows:
         return []
@@ -381,10 +322,10 @@ def _segments(comparison: Comparison, entry: MetricPlan) -> list[Any]:
             n="users|,",
         ),
     )  # fmt: skip
-    look = _by_system(comparison)
+    look = _by_system(shown)
     scale = alt.Scale(zero=False)
     span = base.mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", title=entry.label, scale=scale, axis=alt.Axis(tickCount=5)),
+        x=alt.X("low:Q", title=metric, scale=scale, axis=alt.Axis(tickCount=5)),
         x2="high:Q",
         color=look["color"],
     )
@@ -392,61 +333,66 @@ def _segments(comparison: Comparison, entry: MetricPlan) -> list[Any]:
     words = "; ".join(f"{row['segment']}, {row['system']} {row['mean']:.4f}" for row in rows)
     return [
         alt.layer(span, point).properties(
-            title=entry.label,
+            title=metric,
             height=len(labels) * max(44, 13 * len(shown) + 14),
-            description=f"Means of {entry.label} by segment: {words}",
+            description=f"Means of {metric} by segment: {words}",
         )
     ]
 
 
-def _means(summary: Summary) -> Any:
-    """Every mean of a result with its interval."""
-    alt = _altair()
+def means(estimates: Sequence[Estimate], confidence: float) -> Any:
+    """Every mean of a result with its interval.
+
+    Parameters
+    ----------
+    estimates : sequence of Estimate
+    confidence : float
+        Level of the intervals.
+    """
+    alt = require_altair()
     rows = [
         {"metric": e.label, "mean": e.mean, "low": e.low, "high": e.high, "n": e.n}
-        for e in summary.values()
+        for e in estimates
     ]
     base = alt.Chart(_data(rows), height=ROW * len(rows)).encode(
-        y=_names("metric", list(summary)),
+        y=_names("metric", [e.label for e in estimates]),
         tooltip=_tooltip(
             metric="metric", mean="mean|.4f", low="from|.4f", high="to|.4f", n="users|,"
         ),
     )
-    level = f"mean and {100 * summary.confidence:g} % interval"
+    level = f"mean and {100 * confidence:g} % interval"
     span = base.mark_rule(strokeWidth=2.5, color=BETTER).encode(
         x=alt.X("low:Q", title=level, scale=alt.Scale(zero=False)), x2="high:Q"
     )
     point = base.mark_point(filled=True, size=75, opacity=1, color=BETTER).encode(x="mean:Q")
-    words = "; ".join(map(str, summary.values()))
+    words = "; ".join(map(str, estimates))
     return alt.layer(span, point).properties(description=f"Means with intervals: {words}")
 
 
-def _distribution(summary: Summary, label: str) -> Any:
-    """How many users have which value of a metric."""
-    alt = _altair()
-    values = summary.scores.averaged(summary.plan[label]).values
-    counts, edges = histogram_of(values)
+def distribution(metric: str, counts: Sequence[int], edges: Sequence[float]) -> Any:
+    """How many users have which value of a metric.
+
+    Parameters
+    ----------
+    metric : str
+    counts : sequence of int
+        Users in each bin.
+    edges : sequence of float
+        Of the bins: one more than there are counts.
+    """
+    alt = require_altair()
     rows = [
         {"low": low, "high": high, "users": n}
         for low, high, n in zip(edges, edges[1:], counts, strict=False)
     ]
     return (
-        alt.Chart(_data(rows), title=f"{label}, {np.size(values):,} users", height=150)
+        alt.Chart(_data(rows), title=f"{metric}, {sum(counts):,} users", height=150)
         .mark_bar(binSpacing=1, color=BETTER)
         .encode(
-            x=alt.X("low:Q", bin="binned", title=label, axis=alt.Axis(tickCount=5, grid=False)),
+            x=alt.X("low:Q", bin="binned", title=metric, axis=alt.Axis(tickCount=5, grid=False)),
             x2="high:Q",
             y=alt.Y("users:Q", title="users"),
             tooltip=_tooltip(low="from|.4f", high="to|.4f", users="users|,"),
         )
-        .properties(description=f"Distribution of {label} over {np.size(values):,} users")
+        .properties(description=f"Distribution of {metric} over {sum(counts):,} users")
     )
-
-
-KINDS: dict[str, Callable[[Comparison, MetricPlan], list[Any]]] = {
-    "forest": _forest,
-    "curve": _curve,
-    "differences": _differences,
-    "segments": _segments,
-}
-"""What draws each kind of chart: one panel per metric, or one per pair."""

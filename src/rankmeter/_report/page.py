@@ -8,29 +8,23 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rankmeter._report.charts import COLOURS, SHAPES, curve_panels, distinct_curves, panels
-from rankmeter._report.excerpt import systems_shown, verdict
-from rankmeter._report.headline import headline, summary_of
-from rankmeter._report.page_tables import (
-    MAX_ROWS,
-    count_table,
-    difference_table,
-    means_table,
-    user_table,
-)
+from rankmeter._estimates.estimates import Estimate
+from rankmeter._estimates.verdicts import Card, Headline
+from rankmeter._estimates.wording import number, signed
+from rankmeter._report.charts import COLOURS, SHAPES
+from rankmeter._report.table import Table
 from rankmeter.errors import FileFormatError, MissingDependencyError
 
-if TYPE_CHECKING:
-    from rankmeter._comparison import Comparison
-    from rankmeter._curves import Curve
+__all__ = ["Digest", "MeanCell", "read_page", "render", "require_packages", "write_page"]
 
-__all__ = ["read_page", "render", "write_page"]
-
+MAX_ROWS = 200
+"""Differences in the table of the page; the machine-readable result holds all of them."""
 RESULT = "rankmeter-result"
 """Where in the page the machine-readable result is."""
 SIGNS = dict(
@@ -39,12 +33,97 @@ SIGNS = dict(
 )  # fmt: skip
 
 
-def write_page(comparison: Comparison, path: str | Path) -> None:
+@dataclass(frozen=True)
+class MeanCell:
+    """A mean in the table of means.
+
+    Attributes
+    ----------
+    estimate : Estimate
+    best : bool
+        Whether no system has a better one.
+    mark : str
+        What is significant: ▲ or ▼, or letters of systems.
+    beats : int or None
+        How many systems are significantly worse, where letters would be too many.
+    """
+
+    estimate: Estimate
+    best: bool
+    mark: str = ""
+    beats: int | None = None
+
+
+@dataclass(frozen=True)
+class Digest:
+    """All that the page of a comparison shows.
+
+    Attributes
+    ----------
+    version : str
+        Of the package.
+    systems : sequence of str
+    baseline : str
+        Empty if all pairs are compared.
+    confidence : float
+    n_users : int
+    headline : Headline
+    cards : sequence of Card
+        One per metric, in its order.
+    means : sequence of rows
+        A title of the system, and a `MeanCell` per metric.
+    notes : sequence of str
+        Below the means.
+    differences : Table
+    shown : sequence of str
+        The systems in charts.
+    good_k : mapping of str to mapping of str to int
+        By metric that has a curve, and by system: the smallest k that is good enough.
+    extremes : mapping of str to mapping of str to sequence of (user, value of a, value of b)
+        By metric and system: the users that gain most from it; empty if all users are equal.
+    figures : mapping of str to mapping of str to sequence of charts
+        By kind and metric. A chart of several metrics is one object.
+    segmented : bool
+        Whether there are segments.
+    settings : mapping
+        How it was compared.
+    dropped : mapping of str to int
+        By metric, the users left out.
+    plan : str
+    counts : Table
+        By system, what was read, dropped and merged.
+    result : dict
+        The machine-readable result.
+    """
+
+    version: str
+    systems: Sequence[str]
+    baseline: str
+    confidence: float
+    n_users: int
+    headline: Headline
+    cards: Sequence[Card]
+    means: Sequence[Sequence[str | MeanCell]]
+    notes: Sequence[str]
+    differences: Table
+    shown: Sequence[str]
+    good_k: Mapping[str, Mapping[str, int]]
+    extremes: Mapping[str, Mapping[str, Sequence[tuple[str, float, float]]]]
+    figures: Mapping[str, Mapping[str, Sequence[Any]]]
+    segmented: bool
+    settings: Mapping[str, Any]
+    dropped: Mapping[str, int]
+    plan: str
+    counts: Table
+    result: Mapping[str, Any]
+
+
+def write_page(digest: Digest, path: str | Path) -> None:
     """Write the report of a comparison.
 
     Parameters
     ----------
-    comparison : Comparison
+    digest : Digest
     path : str or Path
 
     Raises
@@ -54,7 +133,7 @@ def write_page(comparison: Comparison, path: str | Path) -> None:
     OSError
         If the file cannot be written.
     """
-    Path(path).write_bytes(render(comparison).encode())
+    Path(path).write_bytes(render(digest).encode())
 
 
 def read_page(path: str | Path) -> dict[str, Any]:
@@ -85,22 +164,20 @@ def read_page(path: str | Path) -> dict[str, Any]:
     return result
 
 
-def render(comparison: Comparison) -> str:
+def render(digest: Digest) -> str:
     """The text of the page.
 
     Parameters
     ----------
-    comparison : Comparison
+    digest : Digest
 
     Raises
     ------
     MissingDependencyError
         If a package of the extra ``report`` is not installed.
     """
-    _require()
+    require_packages()
     import jinja2
-
-    from rankmeter import __version__
 
     environment = jinja2.Environment(
         autoescape=True,
@@ -109,48 +186,34 @@ def render(comparison: Comparison) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    labels = [entry.label for entry in comparison.plan.metrics]
-    first_of = distinct_curves(comparison)
-    firsts = [comparison.plan[label] for label in dict.fromkeys(first_of.values())]
-    curves = comparison.curves(firsts) if firsts else {}
-    verdicts = {label: verdict(comparison, label) for label in labels}
+    environment.filters["number"] = number
     style, script = _own("page.css"), _own("page.js")
     library, packed_library = _vega()
-    means, notes = means_table(comparison)
-    differences, n_differences = difference_table(comparison)
-    shown = systems_shown(comparison)
     return environment.get_template("page.html.jinja").render(
-        version=__version__,
+        digest=digest,
         policy=_policy(style, (script, library)),
         style=_verbatim(style),
         script=_verbatim(script),
         library=packed_library,
-        comparison=comparison,
-        labels=labels,
-        n_users=max(e.n for e in comparison.estimates.values()),
-        headline=headline(verdicts[labels[0]], comparison),
-        cards=[summary_of(verdicts[label], comparison) for label in labels],
-        means=means,
-        notes=notes,
-        differences=differences,
-        n_differences=n_differences,
+        labels=[card.metric for card in digest.cards],
         max_rows=MAX_ROWS,
-        users={
-            label: user_table(comparison, verdicts[label], number)
-            for number, label in enumerate(labels)
-        },
-        counts=count_table({name: s.counts for name, s in comparison.summaries.items()}),
-        legend=list(zip(shown, COLOURS, [SIGNS[shape] for shape in SHAPES], strict=False)),
-        good_k={label: _good_k(curves[first], shown) for label, first in first_of.items()},
-        figures=_json(_figures(comparison, labels, curves, first_of)),
+        user_rows=_user_rows,
+        legend=list(zip(digest.shown, COLOURS, [SIGNS[shape] for shape in SHAPES], strict=False)),
+        figures=_json(_figures(digest.figures)),
         result_id=RESULT,
-        result=_json(comparison.to_dict()),
+        result=_json(digest.result),
     )
 
 
-def _require() -> None:
-    """See that all packages are there before any work is done."""
-    for name in ("altair", "great_tables", "jinja2", "vl_convert"):
+def require_packages() -> None:
+    """See that all packages are there before any work is done.
+
+    Raises
+    ------
+    MissingDependencyError
+        If a package of the extra ``report`` is not installed.
+    """
+    for name in ("altair", "jinja2", "vl_convert"):
         try:
             __import__(name)
         except ImportError:
@@ -159,32 +222,35 @@ def _require() -> None:
             ) from None
 
 
-def _good_k(curve: Curve, shown: Sequence[str]) -> str:
-    found = curve.smallest_good_k()
-    return ", ".join(f"{name} {found[name]}" for name in shown)
+def _user_rows(
+    sides: Mapping[str, Sequence[tuple[str, float, float]]],
+) -> dict[str, list[tuple[str, ...]]]:
+    """The rows of users under the system that is better for them."""
+    return {
+        f"{name} is better for them": [
+            (user, f"{x:.4f}", f"{y:.4f}", signed(x - y)) for user, x, y in side
+        ]
+        for name, side in sides.items()
+        if side
+    }
 
 
-def _figures(
-    comparison: Comparison,
-    labels: Sequence[str],
-    curves: Mapping[str, Curve],
-    first_of: Mapping[str, str],
-) -> dict[str, Any]:
+def _figures(figures: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, Any]:
     """The charts, each once, and which of them stand where for which metric."""
     specs: list[Any] = []
+    found: dict[int, int] = {}
 
-    def add(drawn: Sequence[Any]) -> list[int]:
-        for one in drawn:
-            spec = one.properties(width="container").to_dict()
+    def add(drawn: Any) -> int:
+        if id(drawn) not in found:
+            found[id(drawn)] = len(specs)
+            spec = drawn.properties(width="container").to_dict()
             specs.append({n: v for n, v in spec.items() if n not in ("$schema", "config")})
-        return list(range(len(specs) - len(drawn), len(specs)))
+        return found[id(drawn)]
 
-    drawn = {label: add(curve_panels(comparison, label, curve)) for label, curve in curves.items()}
-    places: dict[str, dict[str, list[int]]] = {
-        kind: {label: add(panels(comparison, kind, label)) for label in labels}
-        for kind in ("forest", "differences", "segments")
+    places = {
+        kind: {label: [*map(add, drawn)] for label, drawn in by_metric.items()}
+        for kind, by_metric in figures.items()
     }
-    places["curve"] = {label: drawn[first] for label, first in first_of.items()}
     return {"places": places, "specs": specs}
 
 

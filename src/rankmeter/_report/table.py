@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from rankmeter.errors import MissingDependencyError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Table", "number", "one_line", "to_frame"]
+__all__ = ["Table", "one_line", "to_frame"]
 
 LONGEST = 100
 """Characters of a name in a table of text; a longer one is shortened."""
@@ -38,13 +37,6 @@ _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "▲": "$^{+}$",
     "▼": "$^{-}$",
 }
-
-
-def number(value: float | None) -> str:
-    """A value as tables show it: four decimals, one for thousands, a dash where there is none."""
-    if value is None or math.isnan(value):
-        return "–"
-    return f"{value:z,.1f}" if abs(value) >= 1000 else f"{value:z.4f}"
 
 
 def one_line(text: str) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from rankmeter._estimates.estimates import GEOMETRIC_FLOOR
 from rankmeter._hits import FloatArray
-from rankmeter._summary import GEOMETRIC_FLOOR
 from rankmeter._trec_eval._files import read_judgements, read_results
 from rankmeter._trec_eval._measures import MEASURES, Measure, choose
 from rankmeter._trec_eval._topics import Topics

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,18 +12,22 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from rankmeter._engine import Averaged, Scores
-from rankmeter._hits import FloatArray, IntArray
+from rankmeter._engine import Scores
+from rankmeter._estimates.estimates import Estimate, estimate
+from rankmeter._estimates.segments import segments_of
+from rankmeter._estimates.verdicts import histogram_of
+from rankmeter._estimates.wording import number, plain
+from rankmeter._hits import IntArray
 from rankmeter._plan import MetricPlan, Plan
-from rankmeter._report.table import Table, number, to_frame
-from rankmeter._segments import segments_of
-from rankmeter._statistics import bootstrap_interval, moments, t_interval_of
-from rankmeter._track import flat, numbers_of, send
+from rankmeter._report import charts
+from rankmeter._report.table import Table, to_frame
+from rankmeter._report.trackers import flat, send
+from rankmeter.errors import UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["GEOMETRIC_FLOOR", "Estimate", "Summary", "estimate", "mean_interval", "summarise"]
+__all__ = ["Summary", "drawn_by", "summarise"]
 
 MERGED = (
     "dropped_scores",
@@ -33,53 +36,6 @@ MERGED = (
     "duplicate_judgements_merged",
 )
 """What was dropped or merged on the way, as the notes below a table say it."""
-
-GEOMETRIC_FLOOR = 1e-5
-"""What a smaller value counts as in a geometric mean."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """The mean of one metric over users, with its uncertainty.
-
-    Attributes
-    ----------
-    label : str
-        The metric, as it was asked for.
-    mean : float
-        Or the geometric mean, or the sum, if the plan says so; NaN if there is no user to average.
-    low, high : float
-        Bounds of the interval of the mean; NaN with fewer than two users.
-    std : float
-        Standard deviation over users, with n - 1; NaN with fewer than two users.
-    n : int
-        Users averaged.
-    undefined : int
-        Users for whom the metric is undefined; the plan says what they count as.
-    missing : int
-        Users with truth but without a ranking; the plan says what they count as.
-    """
-
-    label: str
-    mean: float
-    low: float
-    high: float
-    std: float
-    n: int
-    undefined: int
-    missing: int
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Bounds of the interval, at the confidence of the result."""
-        return self.low, self.high
-
-    def __float__(self) -> float:
-        return self.mean
-
-    def __str__(self) -> str:
-        bounds = f"[{number(self.low)}, {number(self.high)}]"
-        return f"{self.label} {number(self.mean)} {bounds} n={self.n}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -175,9 +131,9 @@ class Summary(Mapping[str, Estimate]):
             "schema": 1,
             "metrics": {
                 label: {
-                    "mean": _finite(e.mean),
-                    "low": _finite(e.low),
-                    "high": _finite(e.high),
+                    "mean": plain(e.mean),
+                    "low": plain(e.low),
+                    "high": plain(e.high),
                     "n_users": e.n,
                     "undefined": e.undefined,
                 }
@@ -227,31 +183,26 @@ class Summary(Mapping[str, Estimate]):
 
     def _notes(self) -> tuple[str, ...]:
         """What a reader must know to read the means rightly."""
-        first = self.plan.metrics[0]
-        counts = self.counts
-        notes = [f"convention {self.plan.convention}, relevant {first.alignment.relevant}"]
-        missing = counts["users_in_truth"] - counts["users_in_both"]
-        extra = counts["users_in_rankings"] - counts["users_in_both"]
-        for count, what, rule in (
-            (missing, "users without a ranking", first.averaging.missing),
-            (extra, "users without truth", first.averaging.extra),
-            (
-                counts["users_without_relevant"],
-                "users with nothing relevant",
-                first.averaging.undefined,
-            ),
-            (counts.get("tied_hits", 0), "hits tied in score", first.alignment.ties),
-        ):
-            if count:
-                notes.append(f"{what}: {count:,} ({rule})")
+        counts, metrics = self.counts, self.plan.metrics
+        relevant = _by_metric({entry.label: _relevant(entry) for entry in metrics})
+        notes = [f"convention {self.plan.convention}, relevant {relevant}"]
+        facts = {entry.label: self._facts(entry) for entry in metrics}
+        for what in facts[metrics[0].label]:
+            found = {label: of[what] for label, of in facts.items()}
+            numbers = {count for count, _ in found.values()}
+            if len(numbers) > 1:
+                each = {label: f"{count:,} ({rule})" for label, (count, rule) in found.items()}
+                notes.append(f"{what}: {_by_metric(each)}")
+            elif any(numbers):
+                rule = _by_metric({label: rule for label, (_, rule) in found.items()})
+                notes.append(f"{what}: {numbers.pop():,} ({rule})")
         for name in MERGED:
             if counts.get(name):
                 notes.append(f"{name.replace('_', ' ')}: {counts[name]:,}")  # noqa: PERF401
         if "clusters" in counts:
-            drawn = f"bootstrap of {counts['clusters']:,} clusters"
-            notes.append(f"intervals by {self.plan.interval} {drawn}")
+            notes.append(drawn_by(self.plan, f" of {counts['clusters']:,} clusters"))
         elif self.plan.interval != "t":
-            notes.append(f"intervals by {self.plan.interval} bootstrap")
+            notes.append(drawn_by(self.plan))
         alike = [e.label for e in self.estimates.values() if e.n > 1 and e.std == 0]
         if alike:
             notes.append(
@@ -264,6 +215,24 @@ class Summary(Mapping[str, Estimate]):
             if entry.averaging.aggregate in named
         )
         return tuple(notes)
+
+    def _facts(self, entry: MetricPlan) -> dict[str, tuple[int, str]]:
+        """Of one metric: how many users or hits are special, and by which rule they count."""
+        counts, averaging = self.counts, entry.averaging
+        found = self.scores.facts[entry.alignment]
+        nothing = self.scores.in_truth & (found.n_relevant == 0)
+        return {
+            "users without a ranking": (
+                counts["users_in_truth"] - counts["users_in_both"],
+                averaging.missing,
+            ),
+            "users without truth": (
+                counts["users_in_rankings"] - counts["users_in_both"],
+                averaging.extra,
+            ),
+            "users with nothing relevant": (int(nothing.sum()), averaging.undefined),
+            "hits tied in score": (found.counts["tied_hits"], entry.alignment.ties),
+        }
 
     def to_markdown(self) -> str:
         """The table in Markdown."""
@@ -289,10 +258,20 @@ class Summary(Mapping[str, Estimate]):
         ------
         MissingDependencyError
             If Altair is not installed.
+        UsageError
+            If there is no such kind.
         """
-        from rankmeter._report.charts import summary_chart
-
-        return summary_chart(self, kind)
+        if kind == "means":
+            return charts.side_by_side([charts.means(list(self.values()), self.confidence)])
+        if kind != "distribution":
+            raise UsageError(f"kind must be 'means' or 'distribution', got {kind!r}")
+        averaged = {entry.label: self.scores.averaged(entry) for entry in self.plan.metrics}
+        return charts.side_by_side(
+            [
+                charts.distribution(label, *histogram_of(found.values))
+                for label, found in averaged.items()
+            ]
+        )
 
     def log(
         self, to: Any, *, prefix: str = "", step: int | None = None, run_id: str | None = None
@@ -326,7 +305,7 @@ class Summary(Mapping[str, Estimate]):
         rr 0.5
         rr_n 1.0
         """
-        values = flat(((prefix, label), numbers_of(e)) for label, e in self.items())
+        values = flat(((prefix, label), e.numbers()) for label, e in self.items())
         send(values, to, step=step, run_id=run_id)
 
     def __repr__(self) -> str:
@@ -366,86 +345,26 @@ def summarise(
     return Summary(plan, scores, told, estimates, clusters)
 
 
-def estimate(
-    plan: Plan, entry: MetricPlan, averaged: Averaged, clusters: IntArray | None = None
-) -> Estimate:
-    """The mean of one metric over the users that it averages.
+def drawn_by(plan: Plan, what: str = "") -> str:
+    """How bootstrap intervals of means were made, for the notes below a table."""
+    drawn = f"{plan.resamples:,} samples, seed {plan.seed}"
+    return f"intervals by {plan.interval} bootstrap{what}, {drawn}"
 
-    Parameters
-    ----------
-    plan : Plan
-    entry : MetricPlan
-    averaged : Averaged
-    clusters : int64 array of shape (n_users,), optional
-        The cluster of each user of the result.
 
-    Returns
-    -------
-    Estimate
+def _by_metric(facts: Mapping[str, str]) -> str:
+    """A fact alone if it holds for all metrics, else each fact behind the metrics of which it does.
+
+    ``ndcg@2 zero; precision@2, recall@2 skip``
     """
-    values = averaged.values  # noqa: PD011 - not a frame
-    if averaged.weights is not None:
-        values = _linearised(values, averaged.weights)
-    own = None if clusters is None else clusters[averaged.users]
-    mean, low, high = _aggregate(values, entry.averaging.aggregate, plan, own)
-    std = float(values.std(ddof=1)) if values.size > 1 else math.nan
-    return Estimate(
-        entry.label, mean, low, high, std, values.size, averaged.undefined, averaged.missing
-    )
+    metrics: dict[str, list[str]] = {}
+    for label, fact in facts.items():
+        metrics.setdefault(fact, []).append(label)
+    if len(metrics) == 1:
+        return next(iter(metrics))
+    return "; ".join(f"{', '.join(labels)} {fact}" for fact, labels in metrics.items())
 
 
-def _linearised(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Values whose plain mean is the weighted mean, and whose spread is its own to first order.
-
-    The usual linearisation of a ratio of two means: Cochran, Sampling Techniques, 3rd ed., ch. 6.
-    """
-    whole = float(weights.sum())
-    if whole == 0:
-        return np.full(values.size, np.nan)
-    mean = float(weights @ values) / whole
-    return mean + weights * (values - mean) * (values.size / whole)
-
-
-def _aggregate(
-    values: FloatArray, how: str, plan: Plan, clusters: IntArray | None
-) -> tuple[float, float, float]:
-    """The mean (geometric mean, sum) of the values, and the bounds of its interval."""
-    if how == "geometric":
-        logs = np.log(np.maximum(values, GEOMETRIC_FLOOR))
-        mean, low, high = map(math.exp, _aggregate(logs, "mean", plan, clusters))
-        return mean, low, high
-    n = values.size
-    mean = float(values.mean()) if n else math.nan
-    low, high = mean_interval(values, plan, clusters)
-    times = n if how == "sum" else 1
-    return times * mean, times * low, times * high
-
-
-def mean_interval(
-    values: FloatArray, plan: Plan, clusters: IntArray | None = None
-) -> tuple[float, float]:
-    """Interval of the mean of values, made as the plan says.
-
-    Parameters
-    ----------
-    values : float64 array of shape (n,)
-    plan : Plan
-    clusters : int64 array of shape (n,), optional
-        Values of one cluster are drawn together.
-    """
-    if values.size < 2 or np.isnan(values).any():
-        return math.nan, math.nan
-    if plan.interval == "t":
-        return t_interval_of(moments(values), plan.confidence)
-    return bootstrap_interval(
-        values,
-        clusters=clusters,
-        confidence=plan.confidence,
-        method=plan.interval,
-        n_resamples=plan.resamples,
-        seed=plan.seed,
-    )
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _relevant(entry: MetricPlan) -> str:
+    """Which judged items are hits of a metric."""
+    alignment = entry.alignment
+    return {"positive": ">0", "all": "any"}.get(alignment.gains, alignment.relevant)

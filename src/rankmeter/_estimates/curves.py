@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import polars as pl
 
 from rankmeter._checks import integer
 from rankmeter._engine import Scores
+from rankmeter._estimates.estimates import estimate
+from rankmeter._estimates.segments import clusters_of
 from rankmeter._plan import MetricPlan, Plan
-from rankmeter._segments import clusters_of
-from rankmeter._summary import summarise
 from rankmeter.errors import UsageError
 
-__all__ = ["Curve", "curves_of"]
+__all__ = ["Curve", "curves_of", "distinct_curves"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,10 +65,24 @@ class Curve:
         return row["k"], row["mean"], 0.0 if math.isnan(row["se"]) else row["se"]
 
 
+def distinct_curves(plan: Plan) -> dict[str, str]:
+    """For each metric that can be drawn against k, the first one with the same curve.
+
+    ``ndcg@5`` and ``ndcg@10`` are two points of one curve.
+    """
+    firsts: dict[Any, str] = {}
+    found = {}
+    for entry in plan.metrics:
+        if entry.spec.cutoff:
+            what = (entry.metric.name, entry.metric.options, entry.alignment, entry.averaging)
+            found[entry.label] = firsts.setdefault(what, entry.label)
+    return found
+
+
 def curves_of(
     plan: Plan,
     entries: Sequence[MetricPlan],
-    run: Callable[[Plan], Mapping[str, Scores]],
+    scored: Callable[[Plan], Mapping[str, Scores]],
     max_k: int,
     clusters: object = None,
 ) -> dict[str, Curve]:
@@ -79,7 +94,7 @@ def curves_of(
         How intervals are made, and at which level.
     entries : sequence of MetricPlan
         The metrics with their choices; their cutoffs are replaced.
-    run : callable
+    scored : callable
         Gives the scores of every system for a plan.
     max_k : int
     clusters : object, optional
@@ -105,19 +120,19 @@ def curves_of(
         for k in range(1, max_k + 1)
     }
     plan = replace(plan, metrics=tuple(points.values()))
-    found = {
-        name: summarise(plan, scores, {}, clusters_of(clusters, scores.users))
-        for name, scores in run(plan).items()
+    rows: dict[str, list[tuple[Any, ...]]] = {entry.label: [] for entry in entries}
+    for name, scores in scored(plan).items():
+        drawn = clusters_of(clusters, scores.users)
+        for (label, k), point in points.items():
+            e = estimate(plan, point, scores.averaged(point), drawn)
+            se = e.std / math.sqrt(e.n) if e.n else math.nan
+            rows[label].append((name, k, e.mean, e.low, e.high, se))
+    columns = ["system", "k", "mean", "low", "high", "se"]
+    return {
+        entry.label: Curve(
+            entry.metric.name,
+            pl.DataFrame(rows[entry.label], schema=columns, orient="row"),
+            entry.spec.increasing,
+        )
+        for entry in entries
     }
-    curves = {}
-    for entry in entries:
-        rows = [
-            (name, k, e.mean, e.low, e.high, e.std / math.sqrt(e.n) if e.n else math.nan)
-            for name, summary in found.items()
-            for k in range(1, max_k + 1)
-            for e in [summary.estimates[points[entry.label, k].label]]
-        ]
-        columns = ["system", "k", "mean", "low", "high", "se"]
-        frame = pl.DataFrame(rows, schema=columns, orient="row")
-        curves[entry.label] = Curve(entry.metric.name, frame, entry.spec.increasing)
-    return curves

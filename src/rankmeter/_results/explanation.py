@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rankmeter._report.table import Table, number
-from rankmeter._summary import Estimate
+from rankmeter._estimates.estimates import Estimate
+from rankmeter._estimates.wording import number, plain
+from rankmeter._report.table import Table
 
 __all__ = ["Explanation", "Match", "Step", "UserChange"]
 
@@ -133,9 +134,9 @@ class Explanation:
             }
         return result | {
             "between": [self.first, self.second],
-            "values": [_plain(self.start.mean), _plain(self.end.mean)],
-            "steps": [{k: _plain(v) for k, v in vars(step).items()} for step in self.steps],
-            "users": [{k: _plain(v) for k, v in vars(user).items()} for user in self.users],
+            "values": [plain(self.start.mean), plain(self.end.mean)],
+            "steps": [{k: plain(v) for k, v in vars(step).items()} for step in self.steps],
+            "users": [{k: plain(v) for k, v in vars(user).items()} for user in self.users],
         }
 
     def to_json(self, *, indent: int | None = 2) -> str:
@@ -216,7 +217,3 @@ class Explanation:
     def _repr_html_(self) -> str:
         tables = self.table().to_html() + (self.user_table().to_html() if self.users else "")
         return tables + f"<p>{html.escape(self.footnote())}</p>"
-
-
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -14,7 +14,14 @@ from rankmeter._hits import IntArray
 from rankmeter._ingest import read_interactions
 from rankmeter.errors import ColumnError, DataError, UsageError
 
-__all__ = ["EVERYONE", "by_activity", "by_popularity", "clusters_of", "segments_of"]
+__all__ = [
+    "EVERYONE",
+    "by_activity",
+    "by_popularity",
+    "clusters_of",
+    "segment_frame",
+    "segments_of",
+]
 
 EVERYONE = ""
 """The segment of all users."""
@@ -55,6 +62,18 @@ def segments_of(segments: object, users: pl.Series) -> dict[str, npt.NDArray[np.
         label: (labels == label).fill_null(value=False).to_numpy()
         for label in labels.drop_nulls().unique().sort()
     }
+
+
+def segment_frame(
+    users: pl.Series, segments: Mapping[str, npt.NDArray[np.bool_]]
+) -> pl.DataFrame | None:
+    """The segment of each user, null where there is none: columns ``user`` and ``segment``."""
+    if not segments:
+        return None
+    label = pl.lit(None, dtype=pl.String)
+    for segment, mask in segments.items():
+        label = pl.when(pl.Series(mask)).then(pl.lit(segment)).otherwise(label)
+    return pl.DataFrame({"user": users}).with_columns(segment=label)
 
 
 def clusters_of(clusters: object, users: pl.Series) -> IntArray | None:

@@ -6,14 +6,11 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rankmeter.errors import UsageError
 
-if TYPE_CHECKING:
-    from rankmeter._summary import Estimate
-
-__all__ = ["flat", "numbers_of", "safe_name", "send"]
+__all__ = ["flat", "safe_name", "send"]
 
 BATCH = 1000
 """As many metrics as MLflow takes in one request."""
@@ -63,11 +60,6 @@ def flat(groups: Iterable[tuple[tuple[str, ...], Mapping[str, float]]]) -> dict[
             if math.isfinite(number):
                 values[name] = float(number)
     return values
-
-
-def numbers_of(e: Estimate) -> dict[str, float]:
-    """What is logged of a mean."""
-    return {"mean": e.mean, "low": e.low, "high": e.high, "n": e.n}
 
 
 def send(values: Mapping[str, float], to: Any, *, step: int | None, run_id: str | None) -> None:

@@ -6,131 +6,51 @@ import dataclasses
 import itertools
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from rankmeter._curves import Curve, curves_of
 from rankmeter._engine import Scores
-from rankmeter._plan import MetricPlan, Plan
-from rankmeter._report.table import Table, number, to_frame
-from rankmeter._summary import Estimate, Summary
-from rankmeter._track import flat, numbers_of, send
+from rankmeter._estimates.curves import Curve, curves_of, distinct_curves
+from rankmeter._estimates.differences import Difference, paired_values
+from rankmeter._estimates.estimates import Estimate
+from rankmeter._estimates.verdicts import (
+    MAX_SYSTEMS,
+    Headline,
+    Verdict,
+    card,
+    extremes,
+    headline,
+    histogram,
+    pairs_shown,
+    ranked_systems,
+    systems_shown,
+    verdict,
+)
+from rankmeter._estimates.wording import number, p_value, plain
+from rankmeter._hits import FloatArray
+from rankmeter._plan import Plan
+from rankmeter._report import charts
+from rankmeter._report.table import Table, to_frame
+from rankmeter._report.trackers import flat, send
+from rankmeter._results.summary import Summary, drawn_by
+from rankmeter._version import __version__
+from rankmeter.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
 
-__all__ = ["Comparison", "Difference"]
+    from rankmeter._report.page import Digest
 
+__all__ = ["KINDS", "Comparison"]
 
-@dataclass(frozen=True)
-class Difference:
-    """One system against another on one metric, over the users that both are averaged for.
-
-    Attributes
-    ----------
-    metric, segment : str
-        ``segment`` is empty for all users.
-    a, b : str
-        Names of the systems; differences are a minus b.
-    mean_a, mean_b : float
-    difference, low, high : float
-        Mean of the paired differences and its interval.
-    p, p_adjusted : float
-        Two-sided, before and after the correction; NaN where the test has no answer.
-    statistic : float
-        Statistic of the test.
-    method : str
-        The test as it was carried out.
-    d_z, hedges_g : float
-        Mean difference in standard deviations of the differences; and corrected for small n.
-    superiority : float
-        Probability that a random user is better off with a than with b, ties counting half.
-    gain, gain_low, gain_high : float
-        Relative gain of the mean with its interval: 0.1 is 10 %.
-    wins, ties, losses : int
-        Users for whom a is better than, equal to, worse than b.
-    detectable : float
-        Smallest difference that as many users would show in 80 % of studies, at the level used.
-    n : int
-        Users compared.
-    significant : bool
-        Whether ``p_adjusted`` is at most alpha.
-    increasing : bool
-        Whether larger values of the metric are better.
-    note : str
-        Why there is no answer, or what to be careful about.
-    """
-
-    metric: str
-    segment: str
-    a: str
-    b: str
-    mean_a: float
-    mean_b: float
-    difference: float
-    low: float
-    high: float
-    p: float
-    p_adjusted: float
-    statistic: float
-    method: str
-    d_z: float
-    hedges_g: float
-    superiority: float
-    gain: float
-    gain_low: float
-    gain_high: float
-    wins: int
-    ties: int
-    losses: int
-    detectable: float
-    n: int
-    significant: bool
-    increasing: bool
-    note: str = ""
-
-    @property
-    def better(self) -> str:
-        """Name of the system with the better mean; empty if they are equal."""
-        if self.difference == 0 or math.isnan(self.difference):
-            return ""
-        return self.a if (self.difference > 0) == self.increasing else self.b
-
-    def sentence(self) -> str:
-        """The difference in plain words."""
-        where = f" among {self.segment}" if self.segment else ""
-        if math.isnan(self.p):
-            return f"{self.a} and {self.b} cannot be compared on {self.metric}{where}: {self.note}."
-        if self.wins + self.losses == 0:
-            return (
-                f"{self.a} and {self.b} have the same {self.metric}{where} "
-                f"for every one of {self.n:,} users."
-            )
-        if not self.significant:
-            return (
-                f"No difference between {self.a} and {self.b} on {self.metric}{where} is shown: "
-                f"{self.difference:+.4f} [{self.low:+.4f}, {self.high:+.4f}], "
-                f"{_p_text(self.p_adjusted)}; with {self.n:,} users a difference of "
-                f"{self.detectable:.4f} would be seen in 80 % of studies."
-            )
-        # Told from the side of the winner: the difference, its interval and the users turn round.
-        won = self.better == self.a
-        loser, low, high = (self.b, self.low, self.high) if won else (self.a, -self.high, -self.low)
-        mean, other = (self.mean_a, self.mean_b) if won else (self.mean_b, self.mean_a)
-        gain = f" ({mean / other - 1:+.1%})" if other else ""
-        better, worse = (self.wins, self.losses) if won else (self.losses, self.wins)
-        lower = "" if self.increasing else ", where lower is better,"
-        return (
-            f"{self.better} beats {loser} on {self.metric}{lower}{where} by "
-            f"{abs(self.difference):.4f}{gain}, interval of the difference [{low:+.4f}, "
-            f"{high:+.4f}], {_p_text(self.p_adjusted)}; better for {better:,}, worse for "
-            f"{worse:,} of {self.n:,} users, |d_z| = {abs(self.d_z):.2f}."
-        )
+KINDS = ("forest", "curve", "differences", "segments")
+"""The kinds of charts."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,12 +76,14 @@ class Comparison:
         means and differences of ``common="all"``).
     segments : polars.DataFrame or None
         Columns ``user`` and ``segment``.
-    run : callable
-        Gives the scores of every system for another plan.
-    clusters : object
-        The clusters of the users, as they were given.
+    segment_estimates : mapping of (str, str, str) to Estimate
+        By segment, metric and system.
     settings : mapping
         Test, correction, family, alpha, seed, resamples, the rule for common users.
+    scored : callable
+        Gives the scores of every system under another plan: the values behind curves.
+    clusters : object
+        The clusters of the users, as they were given.
     """
 
     systems: tuple[str, ...]
@@ -174,8 +96,8 @@ class Comparison:
     segments: pl.DataFrame | None
     segment_estimates: Mapping[tuple[str, str, str], Estimate]
     settings: Mapping[str, Any]
-    run: Callable[[Plan], Mapping[str, Scores]]
-    clusters: object
+    scored: Callable[[Plan], Mapping[str, Scores]]
+    clusters: object = None
 
     def __getitem__(self, metric: str) -> tuple[Difference, ...]:
         """The comparisons on one metric over all users."""
@@ -216,13 +138,14 @@ class Comparison:
         UsageError
             If the metric has no cutoff.
         """
-        entry = self.plan[metric]
-        return self.curves([entry], max_k)[entry.label]
+        label = self.plan[metric].label
+        return self._curves([label], max_k)[label]
 
-    def curves(self, entries: Sequence[MetricPlan], max_k: int | None = None) -> dict[str, Curve]:
-        """Curves of several metrics of the plan, computed together."""
+    def _curves(self, labels: Sequence[str], max_k: int | None = None) -> dict[str, Curve]:
+        """The curves of several metrics, computed together."""
+        entries = [self.plan[label] for label in labels]
         largest = max([e.metric.k or 0 for e in self.plan.metrics] + [20])
-        return curves_of(self.plan, entries, self.run, max_k or largest, self.clusters)
+        return curves_of(self.plan, entries, self.scored, max_k or largest, self.clusters)
 
     def sentences(self) -> tuple[str, ...]:
         """One sentence in plain words per comparison."""
@@ -242,9 +165,9 @@ class Comparison:
         def means(items: Iterable[tuple[str, Estimate]]) -> dict[str, Any]:
             return {
                 name: {
-                    "mean": _finite(e.mean),
-                    "low": _finite(e.low),
-                    "high": _finite(e.high),
+                    "mean": plain(e.mean),
+                    "low": plain(e.low),
+                    "high": plain(e.high),
                     "n_users": e.n,
                 }
                 for name, e in items
@@ -263,7 +186,7 @@ class Comparison:
             },
             "segments": segments,
             "differences": [
-                {name: _finite(value) for name, value in dataclasses.asdict(d).items()}
+                {name: plain(value) for name, value in dataclasses.asdict(d).items()}
                 | {"sentence": d.sentence()}
                 for d in self.differences
             ],
@@ -282,28 +205,33 @@ class Comparison:
 
         Without a baseline, a mark is the letter of every system that is significantly worse.
         """
-        letters = dict(zip(self.systems, _letters(len(self.systems)), strict=True))
-        rows = []
-        for name in self.systems:
-            cells = []
-            for entry in self.plan.metrics:
-                e = self.estimates[entry.label, name]
-                cells.append(f"{number(e.mean)}{self._mark(entry, name, letters)}")
-            shown = name if self.baseline else f"{letters[name]} {name}"
-            rows.append((shown, *cells))
-        labels = tuple(entry.label for entry in self.plan.metrics)
-        return Table(("system", *labels), tuple(rows), self._notes())
+        letters = _letters(self.systems)
+        marks = {label: self._marks(label) for label in self._labels}
+        rows = tuple(
+            (
+                name if self.baseline else f"{letters[name]} {name}",
+                *(
+                    f"{number(self.estimates[label, name].mean)} {marks[label][name]}".rstrip()
+                    for label in self._labels
+                ),
+            )
+            for name in self.systems
+        )
+        return Table(("system", *self._labels), rows, self._notes())
 
-    def _mark(self, entry: MetricPlan, name: str, letters: Mapping[str, str]) -> str:
-        found = [
-            d
-            for d in self.differences
-            if d.metric == entry.label and not d.segment and d.significant and name in (d.a, d.b)
-        ]
-        if self.baseline:
-            return "".join(" ▲" if d.better == name else " ▼" for d in found if name == d.a)
-        beaten = [d.b if d.a == name else d.a for d in found if d.better == name]
-        return f" {''.join(letters[s] for s in beaten)}" if beaten else ""
+    @property
+    def _labels(self) -> list[str]:
+        return [entry.label for entry in self.plan.metrics]
+
+    def _marks(self, metric: str) -> dict[str, str]:
+        """By system: ▲ or ▼ against the baseline, or the letters of the systems that it beats."""
+        letters, marks = _letters(self.systems), dict.fromkeys(self.systems, "")
+        for d in self[metric]:
+            if d.significant and self.baseline:
+                marks[d.a] = "▲" if d.better == d.a else "▼"
+            elif d.significant and d.better:
+                marks[d.better] += letters[d.b if d.better == d.a else d.a]
+        return marks
 
     def _notes(self) -> tuple[str, ...]:
         s = self.settings
@@ -327,6 +255,8 @@ class Comparison:
             notes.append(f"users without a segment: {s['users_without_segment']:,}")
         if s["clusters"]:
             notes.append(f"tests and intervals by {s['clusters']:,} clusters")
+        if self.plan.interval != "t":
+            notes.append(drawn_by(self.plan))
         notes += sorted({d.note for d in self.differences if d.note})
         return tuple(notes)
 
@@ -338,8 +268,8 @@ class Comparison:
                 d.metric,
                 f"{d.difference:+z.4f}",
                 f"[{d.low:+z.4f}, {d.high:+z.4f}]",
-                _p(d.p),
-                _p(d.p_adjusted),
+                p_value(d.p),
+                p_value(d.p_adjusted),
                 f"{d.d_z:+.2f}",
                 f"{d.wins:,}/{d.ties:,}/{d.losses:,}",
                 f"{d.detectable:.4f}",
@@ -385,9 +315,65 @@ class Comparison:
         UsageError
             If there is nothing of this kind to draw.
         """
-        from rankmeter._report.charts import chart
+        charts.require_altair()
+        if kind not in KINDS:
+            raise UsageError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {kind!r}")
+        if kind == "segments" and self.segments is None:
+            raise UsageError("there are no segments: pass segments= to rm.compare")
+        labels = [self.plan[metric].label] if metric else self._labels
+        if kind == "curve":
+            first_of = distinct_curves(self.plan)
+            labels = list(dict.fromkeys(first_of[label] for label in labels if label in first_of))
+        drawn = [panel for label in labels for panel in self._panels(kind, label)]
+        if not drawn:
+            raise UsageError(f"nothing can be drawn as {kind!r}: no metric has what it takes")
+        return charts.side_by_side(drawn)
 
-        return chart(self, kind, metric)
+    def _panels(self, kind: str, metric: str) -> list[Any]:
+        """The charts of one kind for one metric, of no width or theme yet."""
+        if kind == "curve":
+            entry, shown = self.plan[metric], self._shown()
+            return charts.curve(metric, self.curve(metric), shown) if entry.spec.cutoff else []
+        if kind == "segments":
+            means = {(s, n): e for (s, m, n), e in self.segment_estimates.items() if m == metric}
+            return charts.segments(metric, means, self._shown())
+        best, found = self._ranked(metric)[0], self[metric]
+        if kind == "forest":
+            return charts.forest(metric, pairs_shown(found, best), self.baseline)
+        shown_pairs = pairs_shown(found, best, limit=9)
+        return charts.bins(metric, [(d, histogram(*self._paired(d)[1:])) for d in shown_pairs])
+
+    def _means(self, metric: str) -> dict[str, Estimate]:
+        return {name: self.estimates[metric, name] for name in self.systems}
+
+    def _ranked(self, metric: str) -> list[str]:
+        """All systems, the best first."""
+        increasing = self.plan[metric].spec.increasing
+        return ranked_systems(self._means(metric), increasing=increasing)
+
+    def _shown(self) -> tuple[str, ...]:
+        """The systems that charts show, in their own order: the best ones on the first metric."""
+        shown = systems_shown(self._ranked(self._labels[0]), self.baseline)
+        return tuple(name for name in self.systems if name in shown)
+
+    def _paired(self, d: Difference) -> tuple[pl.Series, FloatArray, FloatArray]:
+        a, b = (self.summaries[name].scores for name in (d.a, d.b))
+        return paired_values(a, b, self.plan[d.metric])
+
+    def _verdict(self, metric: str) -> Verdict:
+        ranked, means = self._ranked(metric), self._means(metric)
+        return verdict(metric, ranked, means, self[metric], self.baseline)
+
+    def headline(self, metric: str | None = None) -> Headline:
+        """The answer in a line, and the sentences that give its size and certainty.
+
+        Parameters
+        ----------
+        metric : str, optional
+            Default: the first one.
+        """
+        label = self.plan[metric or self._labels[0]].label
+        return headline(self._verdict(label), self.baseline, self.settings["correction"])
 
     def report(self, path: str | Path) -> None:
         """Write a self-contained page that opens offline and can be read back.
@@ -402,9 +388,83 @@ class Comparison:
         MissingDependencyError
             If the packages of the extra ``report`` are not installed.
         """
-        from rankmeter._report.page import write_page
+        from rankmeter._report.page import require_packages, write_page
 
-        write_page(self, path)
+        require_packages()
+        write_page(self._digest(), path)
+
+    def _digest(self) -> Digest:
+        """All that the page shows."""
+        from rankmeter._report.page import Digest, MeanCell
+
+        labels, shown, notes = self._labels, self._shown(), list(self._notes())
+        crowded = not self.baseline and len(self.systems) > MAX_SYSTEMS
+        if crowded:  # more letters than anybody reads
+            notes[0] = notes[0].replace("letters: the", "beats: how many")
+        titles = self.systems if crowded else [row[0] for row in self.table().rows]
+        marks = {label: self._marks(label) for label in labels}
+        beats = {label: Counter(d.better for d in self[label] if d.significant) for label in labels}
+        verdicts = {label: self._verdict(label) for label in labels}
+
+        def cell(label: str, name: str) -> MeanCell:
+            e, best = self.estimates[label, name], verdicts[label].best == name
+            if crowded:
+                return MeanCell(e, best, beats=beats[label][name])
+            return MeanCell(e, best, mark=marks[label][name])
+
+        first_of = distinct_curves(self.plan)
+        firsts = list(dict.fromkeys(first_of.values()))
+        curves = self._curves(firsts) if firsts else {}
+        good = {label: curve.smallest_good_k() for label, curve in curves.items()}
+        panels = {label: charts.curve(label, curve, shown) for label, curve in curves.items()}
+        figures = {"curve": {label: panels[first] for label, first in first_of.items()}} | {
+            kind: {label: self._panels(kind, label) for label in labels}
+            for kind in KINDS
+            if kind != "curve"
+        }
+        return Digest(
+            version=__version__,
+            systems=self.systems,
+            baseline=self.baseline,
+            confidence=self.confidence,
+            n_users=max(e.n for e in self.estimates.values()),
+            headline=self.headline(),
+            cards=[*map(card, verdicts.values())],
+            means=[
+                (title, *(cell(label, name) for label in labels))
+                for title, name in zip(titles, self.systems, strict=True)
+            ],
+            notes=notes,
+            differences=self.difference_table(),
+            shown=shown,
+            good_k={
+                label: {name: good[first][name] for name in shown}
+                for label, first in first_of.items()
+            },
+            extremes={label: self._extremes(found) for label, found in verdicts.items()},
+            figures=figures,
+            segmented=self.segments is not None,
+            settings=self.settings,
+            dropped=self.dropped,
+            plan=self.plan.describe(),
+            counts=self._count_table(),
+            result=self.to_dict(),
+        )
+
+    def _count_table(self) -> Table:
+        """What was read, dropped and merged, for each system."""
+        counts = {name: summary.counts for name, summary in self.summaries.items()}
+        names = list(dict.fromkeys(name for one in counts.values() for name in one))
+        rows = [(s, *(f"{one.get(name, 0):,}" for name in names)) for s, one in counts.items()]
+        return Table(("system", *(name.replace("_", " ") for name in names)), rows)
+
+    def _extremes(self, found: Verdict) -> dict[str, list[tuple[str, float, float]]]:
+        """By system of a verdict, the users that gain most from it."""
+        d = found.difference
+        if d is None:
+            return {}
+        sides = extremes(*self._paired(d), increasing=d.increasing)
+        return dict(zip((d.a, d.b), sides, strict=True)) if any(sides) else {}
 
     def log(
         self, to: Any, *, prefix: str = "", step: int | None = None, run_id: str | None = None
@@ -426,7 +486,7 @@ class Comparison:
             If `to` is no tracker, or two names differ only in characters that trackers refuse.
         """
         groups: list[tuple[tuple[str, ...], dict[str, float]]] = [
-            ((prefix, name, label), numbers_of(e)) for (label, name), e in self.estimates.items()
+            ((prefix, name, label), e.numbers()) for (label, name), e in self.estimates.items()
         ]
         for d in self.differences:
             found = {"difference": d.difference, "low": d.low, "high": d.high}
@@ -441,23 +501,8 @@ class Comparison:
         return self.table().to_html() + self.difference_table().to_html()
 
 
-def _letters(n: int) -> list[str]:
+def _letters(systems: tuple[str, ...]) -> dict[str, str]:
     """The marks a, b, …, z, aa, ab, … of systems."""
     alphabet = "abcdefghijklmnopqrstuvwxyz"
     pairs = ("".join(two) for two in itertools.product(alphabet, repeat=2))
-    return list(itertools.islice(itertools.chain(alphabet, pairs), n))
-
-
-def _p(p: float) -> str:
-    if math.isnan(p):
-        return "–"
-    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
-
-
-def _p_text(p: float) -> str:
-    shown = _p(p)
-    return f"p {shown[0]} {shown[1:]}" if shown.startswith("<") else f"p = {shown}"
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return dict(zip(systems, itertools.chain(alphabet, pairs), strict=False))

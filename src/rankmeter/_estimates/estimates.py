@@ -1,0 +1,148 @@
+"""The mean of a metric over users, with its uncertainty."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankmeter._engine import Averaged
+from rankmeter._estimates.wording import number
+from rankmeter._hits import FloatArray, IntArray
+from rankmeter._plan import MetricPlan, Plan
+from rankmeter._statistics import bootstrap_interval, moments, t_interval_of
+
+__all__ = ["GEOMETRIC_FLOOR", "Estimate", "estimate", "mean_interval"]
+
+GEOMETRIC_FLOOR = 1e-5
+"""What a smaller value counts as in a geometric mean."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The mean of one metric over users, with its uncertainty.
+
+    Attributes
+    ----------
+    label : str
+        The metric, as it was asked for.
+    mean : float
+        Or the geometric mean, or the sum, if the plan says so; NaN if there is no user to average.
+    low, high : float
+        Bounds of the interval of the mean; NaN with fewer than two users.
+    std : float
+        Standard deviation over users, with n - 1; NaN with fewer than two users.
+    n : int
+        Users averaged.
+    undefined : int
+        Users for whom the metric is undefined; the plan says what they count as.
+    missing : int
+        Users with truth but without a ranking; the plan says what they count as.
+    """
+
+    label: str
+    mean: float
+    low: float
+    high: float
+    std: float
+    n: int
+    undefined: int
+    missing: int
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Bounds of the interval, at the confidence of the result."""
+        return self.low, self.high
+
+    def numbers(self) -> dict[str, float]:
+        """What an experiment tracker logs of it, by kind."""
+        return {"mean": self.mean, "low": self.low, "high": self.high, "n": self.n}
+
+    def __float__(self) -> float:
+        return self.mean
+
+    def __str__(self) -> str:
+        bounds = f"[{number(self.low)}, {number(self.high)}]"
+        return f"{self.label} {number(self.mean)} {bounds} n={self.n}"
+
+
+def estimate(
+    plan: Plan, entry: MetricPlan, averaged: Averaged, clusters: IntArray | None = None
+) -> Estimate:
+    """The mean of one metric over the users that it averages.
+
+    Parameters
+    ----------
+    plan : Plan
+    entry : MetricPlan
+    averaged : Averaged
+    clusters : int64 array of shape (n_users,), optional
+        The cluster of each user of the result.
+
+    Returns
+    -------
+    Estimate
+    """
+    values = averaged.values
+    if averaged.weights is not None:
+        values = _linearised(values, averaged.weights)
+    own = None if clusters is None else clusters[averaged.users]
+    mean, low, high = _aggregate(values, entry.averaging.aggregate, plan, own)
+    std = float(values.std(ddof=1)) if values.size > 1 else math.nan
+    return Estimate(
+        entry.label, mean, low, high, std, values.size, averaged.undefined, averaged.missing
+    )
+
+
+def _linearised(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Values whose plain mean is the weighted mean, and whose spread is its own to first order.
+
+    The usual linearisation of a ratio of two means: Cochran, Sampling Techniques, 3rd ed., ch. 6.
+    """
+    whole = float(weights.sum())
+    if whole == 0:
+        return np.full(values.size, np.nan)
+    mean = float(weights @ values) / whole
+    return mean + weights * (values - mean) * (values.size / whole)
+
+
+def _aggregate(
+    values: FloatArray, how: str, plan: Plan, clusters: IntArray | None
+) -> tuple[float, float, float]:
+    """The mean (geometric mean, sum) of the values, and the bounds of its interval."""
+    if how == "geometric":
+        logs = np.log(np.maximum(values, GEOMETRIC_FLOOR))
+        mean, low, high = map(math.exp, _aggregate(logs, "mean", plan, clusters))
+        return mean, low, high
+    n = values.size
+    mean = float(values.mean()) if n else math.nan
+    low, high = mean_interval(values, plan, clusters)
+    times = n if how == "sum" else 1
+    return times * mean, times * low, times * high
+
+
+def mean_interval(
+    values: FloatArray, plan: Plan, clusters: IntArray | None = None
+) -> tuple[float, float]:
+    """Interval of the mean of values, made as the plan says.
+
+    Parameters
+    ----------
+    values : float64 array of shape (n,)
+    plan : Plan
+    clusters : int64 array of shape (n,), optional
+        Values of one cluster are drawn together.
+    """
+    if values.size < 2 or np.isnan(values).any():
+        return math.nan, math.nan
+    if plan.interval == "t":
+        return t_interval_of(moments(values), plan.confidence)
+    return bootstrap_interval(
+        values,
+        clusters=clusters,
+        confidence=plan.confidence,
+        method=plan.interval,
+        n_resamples=plan.resamples,
+        seed=plan.seed,
+    )

@@ -1,0 +1,338 @@
+"""What a comparison says: leaders, the pairs and users worth showing, and the answer in words.
+
+Nothing here grows with the number of users or, beyond its limits, with that of the systems.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from rankmeter._estimates.differences import Difference
+from rankmeter._estimates.estimates import Estimate
+from rankmeter._estimates.wording import signed
+from rankmeter._hits import FloatArray
+
+__all__ = [
+    "MAX_PAIRS",
+    "MAX_SYSTEMS",
+    "Card",
+    "Headline",
+    "Histogram",
+    "Verdict",
+    "card",
+    "extremes",
+    "headline",
+    "histogram",
+    "histogram_of",
+    "pairs_shown",
+    "ranked_systems",
+    "systems_shown",
+    "verdict",
+]
+
+MAX_SYSTEMS = 10
+"""Systems in one chart: as many as there are colours that can be told apart."""
+MAX_PAIRS = 20
+"""Differences in one forest plot."""
+BINS = 20  # on each side of 0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Which system is best on a metric, and over whom.
+
+    Attributes
+    ----------
+    metric, best : str
+    mean : float
+        Of the best system.
+    difference : Difference or None
+        Of the best and the system it is to be held against, in this order: the baseline, or
+        without one the runner-up; against a baseline that is itself the best, the runner-up. None
+        if there is no mean at all.
+    beaten, others : int
+        How many of the systems that the best is compared with are significantly worse.
+    """
+
+    metric: str
+    best: str
+    mean: float
+    difference: Difference | None
+    beaten: int
+    others: int
+
+
+def ranked_systems(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
+    """All systems, the best mean first; those without a mean last.
+
+    Parameters
+    ----------
+    means : mapping of str to Estimate
+        By system, on one metric.
+    increasing : bool
+        Whether larger is better.
+    """
+
+    def key(name: str) -> tuple[bool, float]:
+        mean = means[name].mean
+        return math.isnan(mean), -mean if increasing else mean
+
+    return sorted(means, key=key)
+
+
+def systems_shown(ranked: Sequence[str], baseline: str) -> set[str]:
+    """The systems that charts show: the best ones, and the baseline, if any."""
+    first = [baseline] if baseline else []
+    return {*[*first, *(name for name in ranked if name != baseline)][:MAX_SYSTEMS]}
+
+
+def verdict(
+    metric: str,
+    ranked: Sequence[str],
+    means: Mapping[str, Estimate],
+    differences: Sequence[Difference],
+    baseline: str,
+) -> Verdict:
+    """Find the best system and the difference that its lead rests on.
+
+    Parameters
+    ----------
+    metric : str
+    ranked : sequence of str
+        The systems, the best first.
+    means : mapping of str to Estimate
+        By system.
+    differences : sequence of Difference
+        On this metric, over all users.
+    baseline : str
+        Empty if all pairs are compared.
+    """
+    best = ranked[0]
+    mine = [_seen_from(best, d) for d in differences if best in (d.a, d.b)]
+    against = baseline if baseline not in ("", best) else ""
+    rank = {name: place for place, name in enumerate(ranked)}
+    chosen = [d for d in mine if d.b == against] or sorted(mine, key=lambda d: rank[d.b])
+    beaten = sum(d.significant and d.better == best for d in mine)
+    mean = means[best].mean
+    return Verdict(metric, best, mean, chosen[0] if chosen else None, beaten, len(mine))
+
+
+def _seen_from(name: str, d: Difference) -> Difference:
+    """The same difference with `name` as its first system."""
+    if d.a == name:
+        return d
+    gain = d.mean_b / d.mean_a - 1 if d.mean_a else math.nan
+    return replace(
+        d,
+        a=d.b,
+        b=d.a,
+        mean_a=d.mean_b,
+        mean_b=d.mean_a,
+        difference=-d.difference,
+        low=-d.high,
+        high=-d.low,
+        statistic=-d.statistic,
+        d_z=-d.d_z,
+        hedges_g=-d.hedges_g,
+        superiority=1 - d.superiority,
+        gain=gain,
+        gain_low=math.nan,
+        gain_high=math.nan,
+        wins=d.losses,
+        losses=d.wins,
+    )
+
+
+def pairs_shown(
+    differences: Sequence[Difference], best: str, limit: int = MAX_PAIRS
+) -> list[Difference]:
+    """The differences that a chart shows, from the largest to the smallest.
+
+    Beyond `limit`, those of the best system come first, then the largest.
+    """
+    found = [d for d in differences if not math.isnan(d.difference)]
+    found.sort(key=lambda d: (best not in (d.a, d.b), -abs(d.difference)))
+    return sorted(found[:limit], key=lambda d: -d.difference)
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """How many users have differences of which size; equal users are counted apart.
+
+    Attributes
+    ----------
+    edges : list of float
+        One more than there are counts; 0 is among them.
+    counts : list of int
+    equal : int
+        Users for whom both systems have the same value.
+    """
+
+    edges: list[float]
+    counts: list[int]
+    equal: int
+
+
+def histogram(x: FloatArray, y: FloatArray) -> Histogram:
+    """The per-user differences x - y behind a mean difference, as bins."""
+    differences = (x - y)[x != y]
+    reach = float(np.abs(differences).max(initial=0.0)) or 1.0
+    edges = np.linspace(-reach, reach, 2 * BINS + 1)
+    edges[BINS] = 0.0
+    # A value on an edge belongs to the bin that is farther from 0.
+    counts = [
+        np.histogram(np.abs(differences[side]), edges[BINS:])[0]
+        for side in (differences < 0, differences > 0)
+    ]
+    both = np.concatenate([counts[0][::-1], counts[1]])
+    return Histogram(edges.tolist(), both.tolist(), int(x.size - differences.size))
+
+
+def histogram_of(values: FloatArray) -> tuple[list[int], list[float]]:
+    """Values as counts and the edges of their bins."""
+    counts, edges = np.histogram(values, BINS)
+    return counts.tolist(), edges.tolist()
+
+
+def extremes(
+    users: pl.Series, x: FloatArray, y: FloatArray, *, increasing: bool, top: int = 5
+) -> tuple[list[tuple[str, float, float]], list[tuple[str, float, float]]]:
+    """The users with the largest differences: for the first system, and for the second.
+
+    Parameters
+    ----------
+    users : polars.Series
+    x, y : float64 arrays of shape (n_users,)
+        Values of the first and of the second system.
+    increasing : bool
+        Whether larger is better.
+    top : int
+        At most so many users for each.
+
+    Returns
+    -------
+    two lists of (user, value of a, value of b)
+        Largest difference first; of equal ones, users in order of their ids. Only users whose
+        values differ, and better means better where less is more, too.
+    """
+    gains = (x - y) if increasing else (y - x)
+    found = []
+    for gain in (gains, -gains):
+        order = np.argsort(-gain, kind="stable")[:top]
+        chosen = order[gain[order] > 0]
+        found.append([(str(users[int(i)]), float(x[i]), float(y[i])) for i in chosen])
+    return found[0], found[1]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The answer in one line, and the sentences that give its size and certainty."""
+
+    title: str
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Card:
+    """One metric at a glance.
+
+    Attributes
+    ----------
+    metric, best, mean : str
+    lead : str
+        By how much the best system is ahead, and of which.
+    sure : bool
+        Whether that is significant.
+    """
+
+    metric: str
+    best: str
+    mean: str
+    lead: str
+    sure: bool
+
+
+def headline(found: Verdict, baseline: str, correction: str) -> Headline:
+    """What is better, by how much, how sure.
+
+    Parameters
+    ----------
+    found : Verdict
+        On the metric that matters most.
+    baseline : str
+        Empty if all pairs are compared.
+    correction : str
+        How p-values were corrected, or ``none``.
+    """
+    d, metric = found.difference, found.metric
+    if d is None or math.isnan(d.p):
+        why = d.note if d else "no system has a mean"
+        why = f"{why[:1].upper()}{why[1:]}."
+        return Headline(f"The systems cannot be compared on {metric}", (why,))
+    if d.wins + d.losses == 0 and found.beaten == 0:
+        return Headline(f"{d.a} and {d.b} have the same {metric}", (d.sentence(),))
+    ahead = d.significant and d.better == found.best
+    if baseline and found.best == baseline:
+        title = f"No system beats {baseline} on {metric}"
+    elif ahead and (baseline or found.beaten == found.others):
+        title = f"{found.best} beats {d.b} on {metric}{_gain(d)}"
+    elif baseline:
+        title = f"No system is shown to beat {baseline} on {metric}"
+    else:
+        title = f"{found.best} leads on {metric}, but not clearly"
+    sentences = [_size(d), _certainty(d, correction, ahead=ahead)]
+    if found.others > 1:
+        beaten = f"{found.beaten or 'none'} {'is' if found.beaten <= 1 else 'are'}"
+        sentences.append(
+            f"Of the {found.others} systems compared with {found.best}, {beaten} significantly "
+            "worse than it."
+        )
+    return Headline(title, tuple(sentences))
+
+
+def card(found: Verdict) -> Card:
+    """One metric at a glance."""
+    d = found.difference
+    if d is None or math.isnan(d.difference):
+        return Card(found.metric, found.best, "–", "no difference to tell", sure=False)
+    gain = signed(d.difference) if math.isnan(d.gain) else f"{d.gain:+.1%}".replace("-", "−")
+    return Card(
+        found.metric,
+        found.best,
+        f"{found.mean:.4f}",
+        f"{gain} against {d.b}",
+        sure=d.significant and d.better == found.best,
+    )
+
+
+def _gain(d: Difference) -> str:
+    size = abs(d.gain)
+    return (
+        f" by {size:.1%}" if math.isfinite(size) and size < 10 else f" by {abs(d.difference):.4f}"
+    )
+
+
+def _size(d: Difference) -> str:
+    return (
+        f"{d.a} reaches {d.mean_a:.4f}, {d.b} {d.mean_b:.4f}: a mean difference of "
+        f"{signed(d.difference)} per user, with an interval from {signed(d.low)} to "
+        f"{signed(d.high)}. {d.a} is better for {d.wins:,} users, equal for {d.ties:,}, worse for "
+        f"{d.losses:,}."
+    )
+
+
+def _certainty(d: Difference, correction: str, *, ahead: bool) -> str:
+    corrected = "" if correction == "none" else f" after correction ({correction})"
+    p = "below 0.0001" if d.p_adjusted < 0.0001 else f"{d.p_adjusted:.4f}"
+    said = f"By {d.method}, p is {p}{corrected}"
+    if ahead:
+        return f"{said}."
+    return (
+        f"{said}: no difference is shown. With {d.n:,} users, one of {d.detectable:.4f} would be "
+        "seen in 80 % of studies."
+    )

@@ -1,0 +1,32 @@
+"""Numbers as tables, sentences and JSON show them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+__all__ = ["number", "p_value", "plain", "signed"]
+
+
+def number(value: float | None) -> str:
+    """A value as tables show it: four decimals, one for thousands, a dash where there is none."""
+    if value is None or math.isnan(value):
+        return "–"
+    return f"{value:z,.1f}" if abs(value) >= 1000 else f"{value:z.4f}"
+
+
+def signed(value: float) -> str:
+    """A difference with its sign, which is a true minus below 0."""
+    return f"{value:+.4f}".replace("-", "−")
+
+
+def p_value(p: float) -> str:
+    """A p-value with four decimals, or ``<0.0001``, or a dash where there is none."""
+    if math.isnan(p):
+        return "–"
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def plain(value: Any) -> Any:
+    """A value for JSON, which has null where a number is infinite or does not exist."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,66 @@
+"""The notes below a table of means: every rule is said of the metrics that it holds for."""
+
+from __future__ import annotations
+
+import pytest
+
+import rankmeter as rm
+
+RANKINGS = {"u": ["a", "b"], "w": ["b", "a"], "y": ["a"]}
+TRUTH = {"u": {"a": 1}, "v": {"a": 1}, "w": {"a": 0}}
+
+
+def notes(metrics, rankings=RANKINGS, truth=TRUTH, **choices):
+    return rm.evaluate(rankings, truth, metrics, **choices).table().notes
+
+
+def test_a_rule_of_all_metrics_is_said_once():
+    assert notes("ndcg@2 precision@2") == (
+        "convention rankmeter, relevant >0",
+        "users without a ranking: 1 (zero)",
+        "users without truth: 1 (ignore)",
+        "users with nothing relevant: 1 (skip)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("metrics", "rule"),
+    [
+        ("ndcg@2 precision@2", "ndcg@2 zero; precision@2 skip"),
+        ("precision@2 ndcg@2", "precision@2 skip; ndcg@2 zero"),
+        ("precision@2 ndcg@2 rr", "precision@2, rr skip; ndcg@2 zero"),
+        ("precision@2 rr", "skip"),
+    ],
+)
+def test_missing_users(metrics, rule):
+    assert f"users without a ranking: 1 ({rule})" in notes(metrics, like="recommenders")
+
+
+def test_undefined_users():
+    found = notes("rr precision@2", like="rexmex")
+    assert "users with nothing relevant: 1 (rr skip; precision@2 zero)" in found
+
+
+def test_ties():
+    tied = {"u": {"a": 1.0, "b": 1.0}}
+    found = notes("ndcg@2 map@2", tied, {"u": {"a": 1}}, like="torchmetrics")
+    assert "hits tied in score: 1 (ndcg@2 expected; map@2 input)" in found
+
+
+def test_relevance_and_who_has_nothing_relevant():
+    """By trec_eval, a threshold holds for hits, and gains above 0 count all the same."""
+    found = notes("ndcg@2 rr", like="trec_eval", relevant=">=2")
+    assert found[0] == "convention trec_eval, relevant ndcg@2 >0; rr >=2"
+    assert "users with nothing relevant: ndcg@2 1 (zero); rr 3 (zero)" in found
+
+
+def test_how_bootstrap_intervals_were_drawn():
+    drawn = "bootstrap, 2,000 samples, seed 0"
+    assert f"intervals by percentile {drawn}" in notes("rr", interval="percentile")
+    clusters = {"u": 1, "v": 1, "w": 2}
+    assert "intervals by bca bootstrap of 3 clusters, 2,000 samples, seed 0" in notes(
+        "rr", clusters=clusters
+    )
+    systems = {"x": RANKINGS, "y": RANKINGS}
+    found = rm.compare(systems, TRUTH, "rr", interval="bca")
+    assert f"intervals by bca {drawn}" in found.table().notes
