@@ -20,13 +20,13 @@ _HOMES = {
     "by_popularity": "_segments",
     "compare": "_api",
     "curve": "_api",
-    "Description": "_describe",
+    "Description": "_interactions.describe",
     "Estimate": "_summary",
     "Metric": "metrics",
     "Plan": "_plan",
     "Split": "splits",
     "Summary": "_summary",
-    "describe": "_describe",
+    "describe": "_interactions.describe",
     "Explanation": "_explanation",
     "evaluate": "_api",
     "explain": "_explain",
@@ -105,9 +105,9 @@ if TYPE_CHECKING:
     from rankmeter._api import DEFAULT_METRICS, compare, curve, evaluate
     from rankmeter._comparison import Comparison
     from rankmeter._curves import Curve
-    from rankmeter._describe import Description, describe
     from rankmeter._explain import explain
     from rankmeter._explanation import Explanation
+    from rankmeter._interactions.describe import Description, describe
     from rankmeter._plan import Plan
     from rankmeter._segments import by_activity, by_popularity
     from rankmeter._summary import Estimate, Summary

@@ -16,9 +16,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankmeter._clock import Clock, Unit
 from rankmeter._ingest import read_interactions
-from rankmeter._lists import recommend
+from rankmeter._interactions.clock import Clock, Unit
+from rankmeter._interactions.recommend import recommend
 from rankmeter._options import share, shown
 from rankmeter.errors import ColumnError, DataError, InvalidValueError, UsageError
 

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankmeter._chance import draws, mix
 from rankmeter._ingest import read_interactions
+from rankmeter._interactions.chance import draws, mix
 from rankmeter._options import whole
 from rankmeter.errors import DataError, UsageError
 

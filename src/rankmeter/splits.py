@@ -21,9 +21,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankmeter._chance import draws
-from rankmeter._clock import Clock, Unit
 from rankmeter._ingest import read_interactions
+from rankmeter._interactions.chance import draws
+from rankmeter._interactions.clock import Clock, Unit
 from rankmeter._options import choice, share, share_of, shown, whole, yes_or_no
 from rankmeter.errors import DataError, UsageError
 

@@ -15,7 +15,7 @@ from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import check_paths, replacing, write_frames
 from rankmeter._cli._terminal import note, print_table, working
 from rankmeter._comparison import Comparison
-from rankmeter._describe import describe
+from rankmeter._interactions.describe import describe
 from rankmeter._report.excerpt import verdict
 from rankmeter._report.headline import headline
 from rankmeter._report.page import render

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankmeter._chance import Shuffle, draws
 from rankmeter._ingest._ids import ids
+from rankmeter._interactions.chance import Shuffle, draws
 from rankmeter._options import shown, whole, yes_or_no
 from rankmeter.errors import IdTypeError, UsageError
 

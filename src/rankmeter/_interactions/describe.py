@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankmeter._clock import Clock
 from rankmeter._ingest import read_interactions
+from rankmeter._interactions.clock import Clock
 from rankmeter.errors import DataError
 
 __all__ = ["Description", "Spread", "Times", "describe"]
