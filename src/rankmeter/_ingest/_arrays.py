@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from rankmeter._ingest._columns import Column, Columns, Side
+from rankmeter._ingest._containers import from_listing
 from rankmeter._ingest._frames import numpy_column, origin
-from rankmeter._ingest._mappings import from_listing
 from rankmeter.errors import DataError
 
 __all__ = ["from_array", "from_sparse"]
@@ -63,9 +63,8 @@ def _columns(
 ) -> Columns:
     users = np.arange(len(lengths))
     whole: dict[str, Column] = {"user": pl.Series(np.repeat(users, lengths)), **columns}
-    return Columns(
-        list(whole),
-        lambda names: {name: whole[name] for name in names},
+    return Columns.of(
+        whole,
         source,
         roles={name: name for name in whole},
         empty_users=pl.Series(users[lengths == 0]),

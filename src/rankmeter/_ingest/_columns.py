@@ -63,6 +63,13 @@ class Columns:
     counts: Counter[str] = field(default_factory=Counter)
     shape: Shape = ""
 
+    @classmethod
+    def of(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:
+        """Columns that are there already; those of a form with roles are named after them."""
+        return cls(
+            list(columns), lambda names: {name: columns[name] for name in names}, source, **facts
+        )
+
 
 # As `plain` leaves them: lower case, without underscores, hyphens and spaces.
 SYNONYMS: dict[str, frozenset[str]] = {

@@ -14,10 +14,10 @@ from pathlib import Path
 import polars as pl
 
 from rankmeter._ingest._columns import Column, Columns, Side
+from rankmeter._ingest._containers import starts_with_record
 from rankmeter._ingest._frames import from_lazy
 from rankmeter._ingest._json import read_json, read_json_lines
 from rankmeter._ingest._messages import near, short
-from rankmeter._ingest._rows import starts_with_record
 from rankmeter._ingest._text import Text, looks_like_trec, read_delimited, read_qrels, read_run
 from rankmeter.errors import FileFormatError
 

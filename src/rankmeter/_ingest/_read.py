@@ -10,12 +10,12 @@ from typing import Literal, NamedTuple
 import polars as pl
 
 from rankmeter._ingest._columns import Column, Columns, resolve
+from rankmeter._ingest._containers import starts_with_record
 from rankmeter._ingest._files import holds_records
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._ids import ids
 from rankmeter._ingest._messages import rows, some
 from rankmeter._ingest._numbers import gains, numbers, ranks, typed
-from rankmeter._ingest._rows import starts_with_record
 from rankmeter._ingest._table import Table
 from rankmeter._ingest._unused import refuse_unused_numbers
 from rankmeter.errors import ColumnError, DataError, InvalidValueError, UsageError

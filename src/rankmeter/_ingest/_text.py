@@ -201,13 +201,8 @@ def _read_trec(file: Text, fields: list[str], value: int) -> Columns:
             raise _bad_line(file.name, int(bad[0]) + 1, lines[int(bad[0])], fields, value)
         found, numbers = found.filter(numbers.is_not_null()), numbers.drop_nulls()  # blank lines
     columns = {"user": found["user"], "item": found["item"], "value": numbers}
-    return Columns(
-        list(columns),
-        lambda names: {name: columns[name] for name in names},
-        file.name,
-        roles={name: name for name in columns},
-        textual=True,
-    )
+    roles = {name: name for name in columns}
+    return Columns.of(columns, file.name, roles=roles, textual=True)
 
 
 def _bad_line(name: str, number: int, line: str, fields: list[str], value: int) -> FileFormatError:
