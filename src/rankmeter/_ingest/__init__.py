@@ -6,7 +6,7 @@ Three steps, each in one place:
    `_frames`, `_arrays`, `_containers`, `_files` (with `_text`, `_json`).
 2. `_columns` decides which column is the user, the item, the score, the rank, the gain.
 3. `_read` fetches these columns only, has `_ids` and `_numbers` check every value, and returns a
-   `Table`; `meet` brings the ids of two tables to the same types.
+   `Table`; `meet` brings the ids of two tables to the same types, `meet_all` those of several.
 
 An input form costs one function and one row of `_forms.FORMS`.
 """
@@ -14,6 +14,15 @@ An input form costs one function and one row of `_forms.FORMS`.
 from __future__ import annotations
 
 from rankmeter._ingest._read import is_records, read_interactions, read_rankings, read_truth
-from rankmeter._ingest._table import Table, meet
+from rankmeter._ingest._table import Origin, Table, meet, meet_all
 
-__all__ = ["Table", "is_records", "meet", "read_interactions", "read_rankings", "read_truth"]
+__all__ = [
+    "Origin",
+    "Table",
+    "is_records",
+    "meet",
+    "meet_all",
+    "read_interactions",
+    "read_rankings",
+    "read_truth",
+]

@@ -60,7 +60,7 @@ def numbers(
 
 
 def ranks(values: pl.Series, source: str) -> pl.Series:
-    """Check that ranks are finite and at least 1."""
+    """Check that ranks are whole numbers of at least 1."""
     bad = values.is_null() | values.is_infinite() | (values < 1)
     bad = bad.fill_null(value=True)
     if bad.any():
@@ -71,6 +71,11 @@ def ranks(values: pl.Series, source: str) -> pl.Series:
             f"{len(where)} of {len(values)} ranks of {source} are not finite numbers of at least "
             f"1, for example {short(worst)}, first at {rows(where)}.{hint} To order by the score "
             f"instead, name it: columns={{'score': ...}}."
+        )
+    if (broken := values != values.floor()).any():
+        raise InvalidValueError(
+            f"ranks are whole numbers from 1 up, found {values.filter(broken)[0]}; if more is "
+            "better, pass the column as score: columns={'score': …}"
         )
     return values
 

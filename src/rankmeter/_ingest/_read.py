@@ -16,7 +16,7 @@ from rankmeter._ingest._forms import find
 from rankmeter._ingest._ids import ids
 from rankmeter._ingest._messages import rows, some
 from rankmeter._ingest._numbers import gains, numbers, ranks, typed
-from rankmeter._ingest._table import Table
+from rankmeter._ingest._table import Origin, Table
 from rankmeter._ingest._unused import refuse_unused_numbers
 from rankmeter.errors import ColumnError, DataError, InvalidValueError, UsageError
 
@@ -253,7 +253,8 @@ def _table(
     counts: Counter[str],
 ) -> Table:
     told = {"rows": counts["rows"], **+counts}
-    return Table(frame, order, empty_users, found.source, found.textual, told, found.shape)
+    origin = Origin(found.source, found.textual, told, found.shape)
+    return Table(frame, order, empty_users, origin)
 
 
 def _settle_scores(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
@@ -10,12 +11,40 @@ import polars as pl
 from rankmeter._ingest._messages import short, some
 from rankmeter.errors import DataError, IdTypeError
 
-__all__ = ["Shape", "Table", "meet", "whole_numbers"]
+__all__ = ["Origin", "Shape", "Table", "meet", "meet_all", "whole_numbers"]
 
 Shape: TypeAlias = Literal["flat", "rows", ""]
 """Whether users had no names, because the data was one flat list or one list per user."""
 
 _Type: TypeAlias = "pl.DataType | type[pl.DataType]"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a table came from.
+
+    Attributes
+    ----------
+    source : str
+        What the data came from, for messages: ``"pandas DataFrame"``, ``"runs/bpr.csv"``.
+    textual : bool
+        Whether the ids were read from text, so that ``"7"`` and ``7`` may be the same id.
+    counts : dict of str to int
+        What was read, dropped or converted. ``rows`` is always there, the others only if they are
+        not zero: ``float_user_ids``, ``float_item_ids`` (whole numbers that came as floats),
+        ``infinite_scores``, ``worst_scores``, ``dropped_scores``, ``rounded_scores``,
+        ``rounded_ranks``, ``rounded_gains`` (integers that no float holds exactly),
+        ``scores_beside_ranks`` (not used, because the input also has ranks), ``assumed_gains``
+        (judgements without a gain, taken as 1), ``masked_cells`` (padding of an array).
+    shape : {"flat", "rows", ""}
+        Whether the users are numbers that nobody wrote: of one flat list, which is user 0, or of
+        several lists. Empty where users have names.
+    """
+
+    source: str = "rankings"
+    textual: bool = False
+    counts: dict[str, int] = field(default_factory=dict)
+    shape: Shape = ""
 
 
 @dataclass(frozen=True)
@@ -33,29 +62,29 @@ class Table:
         order of the rows.
     empty_users : polars.Series
         Users that the input names without any item (an empty list), of the type of ``user``.
-    source : str
-        What the data came from, for messages: ``"pandas DataFrame"``, ``"runs/bpr.csv"``.
-    textual : bool
-        Whether the ids were read from text, so that ``"7"`` and ``7`` may be the same id.
-    counts : dict of str to int
-        What was read, dropped or converted. ``rows`` is always there, the others only if they are
-        not zero: ``float_user_ids``, ``float_item_ids`` (whole numbers that came as floats),
-        ``infinite_scores``, ``worst_scores``, ``dropped_scores``, ``rounded_scores``,
-        ``rounded_ranks``, ``rounded_gains`` (integers that no float holds exactly),
-        ``scores_beside_ranks`` (not used, because the input also has ranks), ``assumed_gains``
-        (judgements without a gain, taken as 1), ``masked_cells`` (padding of an array).
-    shape : {"flat", "rows", ""}
-        Whether the users are numbers that nobody wrote: of one flat list, which is user 0, or of
-        several lists. Empty where users have names.
+    origin : Origin
+        Where it came from; `source`, `textual` and `counts` are those of the origin.
     """
 
     frame: pl.DataFrame
     order: Literal["score", "rank", "list"] = "score"
     empty_users: pl.Series = field(default_factory=lambda: pl.Series("user", [], pl.Int64))
-    source: str = "rankings"
-    textual: bool = False
-    counts: dict[str, int] = field(default_factory=dict)
-    shape: Shape = ""
+    origin: Origin = field(default_factory=Origin)
+
+    @property
+    def source(self) -> str:
+        """What the data came from."""
+        return self.origin.source
+
+    @property
+    def textual(self) -> bool:
+        """Whether the ids were read from text."""
+        return self.origin.textual
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What was read, dropped or converted."""
+        return self.origin.counts
 
 
 def whole_numbers(text: pl.Series, dtype: _Type = pl.Int64) -> pl.Series | None:
@@ -106,7 +135,7 @@ def meet(rankings: Table, truth: Table) -> tuple[Table, Table]:
 
     Examples
     --------
-    >>> a = Table(pl.DataFrame({"user": [1], "item": ["7"]}), textual=True)
+    >>> a = Table(pl.DataFrame({"user": [1], "item": ["7"]}), origin=Origin(textual=True))
     >>> b = Table(pl.DataFrame({"user": [1], "item": [7]}))
     >>> meet(a, b)[0].frame["item"].to_list()
     [7]
@@ -118,11 +147,54 @@ def meet(rankings: Table, truth: Table) -> tuple[Table, Table]:
     return rankings, truth
 
 
+def meet_all(truth: Table, systems: Mapping[str, Table]) -> tuple[Table, dict[str, Table]]:
+    """Give the truth and the rankings of every system the same types of user and of item.
+
+    Parameters
+    ----------
+    truth : Table
+    systems : mapping of str to Table
+        The rankings of each system by its name.
+
+    Returns
+    -------
+    Table
+        The truth.
+    dict of str to Table
+        The rankings, by name.
+
+    Raises
+    ------
+    IdTypeError, DataError
+        As `meet`; or if the ids of one system cannot have the types that another one needs.
+
+    Examples
+    --------
+    >>> truth = Table(pl.DataFrame({"user": [1], "item": ["7"]}), origin=Origin(textual=True))
+    >>> a, b = (Table(pl.DataFrame({"user": [1], "item": [n]})) for n in (7, 8))
+    >>> meet_all(truth, {"A": a, "B": b})[0].frame["item"].to_list()
+    [7]
+    """
+    for table in systems.values():
+        truth = meet(table, truth)[1]
+    met = {}
+    for name, table in systems.items():
+        met[name], again = meet(table, truth)
+        for role in ("user", "item"):
+            now, needed = again.frame[role].dtype, truth.frame[role].dtype
+            if now != needed:
+                raise IdTypeError(
+                    f"The {role} ids of {name} ({table.source}) are {now} and those of another "
+                    f"system make them {needed}. Give all systems ids of one type."
+                )
+    return truth, met
+
+
 def _refuse_flat_beside_rows(rankings: Table, truth: Table) -> None:
     """One item per user, written flat, would be read as the items of user 0 alone."""
     names = {"rankings": rankings, "truth": truth}
     for flat, rows in (("rankings", "truth"), ("truth", "rankings")):
-        if (names[flat].shape, names[rows].shape) != ("flat", "rows"):
+        if (names[flat].origin.shape, names[rows].origin.shape) != ("flat", "rows"):
             continue
         one, many = names[flat], names[rows]
         users = many.frame["user"].n_unique() + len(many.empty_users)
