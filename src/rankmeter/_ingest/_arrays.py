@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter._ingest._columns import Column, Columns, Side
+from rankmeter._ingest._columns import OF_USERS, Column, Columns, Side
 from rankmeter._ingest._containers import from_listing
 from rankmeter._ingest._frames import numpy_column, origin
 from rankmeter.errors import DataError
@@ -33,6 +33,8 @@ def from_array(data: Any, side: Side) -> Columns:
             f"The {source} has shape {array.shape} and type {array.dtype}; expected item ids of "
             f"shape (users, k), or (k,) for one user."
         )
+    if side in OF_USERS:
+        return from_listing(array.tolist(), side, source)
     table = array.reshape(1, -1) if array.ndim == 1 else array
     keep = ~np.ma.getmaskarray(table)
     counts = Counter({"masked_cells": int(keep.size - keep.sum())})

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from rankmeter._ingest._columns import Column, Columns, Side, named, plain
+from rankmeter._ingest._columns import OF_USERS, ROLES, Column, Columns, Side, named, plain
 from rankmeter._ingest._ids import is_null
 from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._unused import refuse_unused_lists
@@ -23,6 +23,7 @@ RECORD_KEYS: Mapping[Side, str] = {
     "rankings": "predict_list",
     "truth": "ground_truth",
     "interactions": "ground_truth",
+    "users": "ground_truth",
 }
 LIST_KEYS = frozenset({"items", "itemids", "docs", "docids", "documents"})
 VALUE_KEYS: Mapping[Side, frozenset[str]] = {
@@ -41,6 +42,8 @@ def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> C
     2. ``{"user": [...], "item": [...]}`` is read as columns, and a single row or record as a
        list of one.
     """
+    if side in OF_USERS:
+        return _users_of_mapping(data, side, source)
     row = _row(data)
     if row == "item" and not any(map(_is_scalar, data.values())):
         return _columns(data, source)
@@ -57,6 +60,8 @@ def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> 
     values = list(data)
     if not values:
         raise DataError(f"{source} is empty: there is nothing to evaluate.")
+    if side in OF_USERS and (users := _users_of_listing(values, side, source)):
+        return users
     if all(map(_is_scalar, values)):
         items = data if isinstance(data, AbstractSet) else values
         return replace(_flattened(range(1), [items], side, source), shape="flat")
@@ -69,6 +74,9 @@ def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> 
 def from_pandas_series(data: Any, side: Side) -> Columns:
     """Lists by user, as ``groupby("user")["item"].agg(list)`` makes them."""
     values = data.tolist()
+    if side in OF_USERS:
+        pairs = list(zip(data.index.tolist(), values, strict=True))
+        return from_listing(values if side == "users" else pairs, side, "pandas Series")
     if any(map(_is_scalar, values)):
         raise DataError(
             "The pandas Series holds single values; expected one list of items per user, with the "
@@ -193,6 +201,45 @@ def _only_mappings(rows: Sequence[Any], source: str) -> None:
                 f"Row {number} of {source} is {short(row)}, where the rows before it name their "
                 f"columns: {short(rows[0])}. Give all rows the same form."
             )
+
+
+# ---------------------------------------------------------------------------------------------
+# Users, or users with a label each
+
+
+def _users_of_mapping(data: Mapping[Any, Any], side: Side, source: str) -> Columns:
+    """Users are the keys, unless the keys name the columns of one row or of several."""
+    if not data:
+        raise DataError(f"{source} is empty: there is nothing to evaluate.")
+    if _names_all(data, side):
+        one = any(map(_is_scalar, data.values()))
+        return _from_item_rows([data], side, source) if one else _columns(data, source)
+    return _by_user((data.keys(), data.values()), side, source)
+
+
+def _users_of_listing(values: list[Any], side: Side, source: str) -> Columns | None:
+    """Rows, pairs, or users alone; None where the users are the numbers of rows."""
+    if _names_all(values[0], side):
+        return _from_item_rows(values, side, source)
+    if side == "users":
+        return _by_user([values], side, source) if all(map(_is_scalar, values)) else None
+    for number, value in enumerate(values, start=1):
+        if not isinstance(value, Sequence) or isinstance(value, str | bytes) or len(value) != 2:
+            raise DataError(
+                f"Row {number} of {source} is {short(value)} where a user and a {ROLES[side][1]} "
+                f"belong. Pass pairs, or {{user: {ROLES[side][1]}}}."
+            )
+    return _by_user(zip(*values, strict=True), side, source)
+
+
+def _names_all(row: object, side: Side) -> bool:
+    return isinstance(row, Mapping) and all(named(role, list(row)) for role in ROLES[side])
+
+
+def _by_user(values: Iterable[Iterable[Any]], side: Side, source: str) -> Columns:
+    """The users and, for a side that looks for them, their labels."""
+    columns: dict[str, Column] = dict(zip(ROLES[side], map(list, values), strict=False))
+    return Columns.of(columns, source, roles={name: name for name in columns})
 
 
 # ---------------------------------------------------------------------------------------------

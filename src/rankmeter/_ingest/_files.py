@@ -18,7 +18,14 @@ from rankmeter._ingest._containers import starts_with_record
 from rankmeter._ingest._frames import from_lazy
 from rankmeter._ingest._json import read_json, read_json_lines
 from rankmeter._ingest._messages import near, short
-from rankmeter._ingest._text import Text, looks_like_trec, read_delimited, read_qrels, read_run
+from rankmeter._ingest._text import (
+    Text,
+    looks_like_trec,
+    read_delimited,
+    read_lines,
+    read_qrels,
+    read_run,
+)
 from rankmeter.errors import FileFormatError
 
 __all__ = ["from_path", "holds_records"]
@@ -226,6 +233,8 @@ def _reader(text: Text, path: Path, side: Side) -> Callable[[Text, Side], Column
     for separator in "\t,":
         if separator in header:
             return partial(read_delimited, separator=separator)
+    if side == "users":
+        return read_lines
     raise FileFormatError(
         f"The format of {path} is not known: its name does not tell, and its first line is "
         f"{short(header)}. Accepted are {ACCEPTED}."

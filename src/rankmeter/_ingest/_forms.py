@@ -24,7 +24,7 @@ from rankmeter._ingest._frames import (
 from rankmeter._ingest._messages import short
 from rankmeter.errors import DataError
 
-__all__ = ["FORMS", "Form", "find"]
+__all__ = ["FORMS", "Form", "find", "is_accepted"]
 
 
 class Form(NamedTuple):
@@ -41,6 +41,13 @@ def _is_listing(data: object) -> bool:
     )
 
 
+def _from_series(data: pl.Series, side: Side) -> Columns:
+    """Users that are a column of a frame keep its type."""
+    if side == "users":
+        return from_polars(data.to_frame("user"), side, "polars Series")
+    return from_listing(data.to_list(), side, "polars Series")
+
+
 # The first form that recognises the data reads it. Some are two things at once: a SciPy matrix may
 # be a dict, a reader of Arrow batches is an iterator, a Series is an array. So containers of
 # Python come after the named packages, and arrays last.
@@ -51,7 +58,7 @@ FORMS = (
     Form(
         "a Polars Series",
         lambda data: isinstance(data, pl.Series),
-        lambda data, side: from_listing(data.to_list(), side, "polars Series"),
+        _from_series,
     ),
     Form("a pandas DataFrame", lambda data: made_by(data, "pandas", "DataFrame"), from_pandas),
     Form(
@@ -86,6 +93,11 @@ FORMS = (
 )
 
 
+def is_accepted(data: object) -> bool:
+    """Whether any form recognises the data."""
+    return any(form.recognise(data) for form in FORMS)
+
+
 def find(data: object, side: Side) -> Columns:
     """Read data of any form as far as its columns.
 
@@ -93,7 +105,7 @@ def find(data: object, side: Side) -> Columns:
     ----------
     data : object
         Anything.
-    side : {"rankings", "truth", "interactions"}
+    side : str
         What it is read as.
 
     Returns

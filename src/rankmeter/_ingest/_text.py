@@ -1,4 +1,4 @@
-"""Delimited text and TREC files."""
+"""Delimited text, TREC files and lines."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Literal
 
 import polars as pl
 
-from rankmeter._ingest._columns import Columns, Side
+from rankmeter._ingest._columns import Columns, Side, named
 from rankmeter._ingest._messages import short
 from rankmeter.errors import FileFormatError
 
-__all__ = ["Text", "looks_like_trec", "read_delimited", "read_qrels", "read_run"]
+__all__ = ["Text", "looks_like_trec", "read_delimited", "read_lines", "read_qrels", "read_run"]
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,15 @@ def _header_hint(header: Sequence[str], separator: str) -> str:
             f"such as {separator.join(['user', 'item', 'score'])!r} above it."
         )
     return ""
+
+
+def read_lines(file: Text, side: Side) -> Columns:
+    """One user per line, perhaps below a title; blank lines are not looked at."""
+    lines = [line for line in map(str.strip, file.text.split("\n")) if line]
+    users = pl.Series(lines[1:] if named("user", lines[:1]) else lines, dtype=pl.String)
+    return Columns.of(
+        {"user": users}, file.name, roles={"user": "user"}, textual=True, untyped=True
+    )
 
 
 # ---------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ ones, and nothing of the size users × items is ever made.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,10 +14,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankmeter._ingest._ids import ids
+from rankmeter._ingest import read_users
 from rankmeter._interactions.chance import Shuffle, draws
 from rankmeter._options import shown, whole, yes_or_no
-from rankmeter.errors import IdTypeError, UsageError
+from rankmeter.errors import UsageError
 
 __all__ = ["recommend"]
 
@@ -87,18 +86,9 @@ def _audience(known: pl.Series, users: Any) -> pl.Series:
     listed: Any = users.tolist() if hasattr(users, "tolist") else users
     if not isinstance(listed, pl.Series):
         listed = list(listed)
-    asked = ids(listed, "user", "users=", Counter())
-    fitting = asked
-    if asked.dtype != known.dtype and pl.String not in (asked.dtype, known.dtype):
-        fitting = asked.cast(known.dtype, strict=False)
-    if fitting.dtype != known.dtype or fitting.null_count():
-        raise IdTypeError(
-            f"users= has {asked.dtype} ids such as {asked.first()!r}, train has {known.dtype} ids "
-            f"such as {known.first()!r}: convert one of them"
-        )
-    if asked.is_empty():
+    if len(listed) == 0:
         raise UsageError("users= is empty: leave it out to recommend to everyone in train")
-    return fitting.unique().sort()
+    return read_users(listed, known, source="users=").unique().sort()
 
 
 def _seen(
