@@ -40,11 +40,11 @@ def _short_lists(rankings: pl.DataFrame, n_users: int, k: int) -> str | None:
     """How many users get nothing, or fewer items than asked for."""
     lengths = rankings.group_by("user").len()["len"]
     none, fewer = n_users - len(lengths), int((lengths < k).sum())
-    told = [f"{none:,} get no items"] * bool(none) + [f"{fewer:,} fewer than {k:,}"] * bool(fewer)
-    if not told:
+    short = [f"{none:,} get no items"] * bool(none) + [f"{fewer:,} fewer than {k:,}"] * bool(fewer)
+    if not short:
         return None
     return (
-        f"of {n_users:,} users {' and '.join(told)}: the method has no more items for them, or "
+        f"of {n_users:,} users {' and '.join(short)}: the method has no more items for them, or "
         "none that they have not seen in TRAIN"
     )
 

@@ -43,7 +43,7 @@ class Columns:
     Attributes
     ----------
     names : sequence of str
-        All columns, in the order of the input; a name may stand there twice.
+        All columns, in the order of the input; a name may occur twice.
     fetch : callable
         Gives the columns of some of the names, each of the same length.
     source : str
@@ -54,7 +54,7 @@ class Columns:
     empty_users : list or polars.Series
         Users that are named without any item.
     textual : bool
-        Whether the ids stood in a text.
+        Whether the ids were read from text.
     untyped : bool
         Whether every column is String because the text has no types (CSV).
     hint : str

@@ -165,10 +165,10 @@ def _unlike(files: list[Path], path: Path) -> FileFormatError | None:
         for name in [*schemas[0], *schema]:
             kinds = [str(one[name]) if name in one else None for one in (schemas[0], schema)]
             if kinds[0] != kinds[1]:
-                told = [f"of type {kind}" if kind else "missing" for kind in kinds]
+                said = [f"of type {kind}" if kind else "missing" for kind in kinds]
                 return FileFormatError(
-                    f"The files of {path} differ: the column {name!r} is {told[0]} in "
-                    f"{files[0].name} and {told[1]} in {file.name}. Write all of them with the "
+                    f"The files of {path} differ: the column {name!r} is {said[0]} in "
+                    f"{files[0].name} and {said[1]} in {file.name}. Write all of them with the "
                     f"same columns."
                 )
     return None

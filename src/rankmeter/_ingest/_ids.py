@@ -140,7 +140,7 @@ def _too_wide(role: str, source: str, value: object) -> IdTypeError:
 
 
 def is_null(value: object) -> bool:
-    """Whether a Python object stands for a missing value: None, NaN, pandas' NA and NaT."""
+    """Whether a Python object is a missing value: None, NaN, pandas' NA and NaT."""
     return (
         value is None
         or type(value).__name__ in {"NAType", "NaTType"}
@@ -151,7 +151,7 @@ def is_null(value: object) -> bool:
 
 
 def kinds(values: Sequence[object]) -> set[str]:
-    """What kinds of values there are, in words."""
+    """The kinds of the values, in words."""
     found = {_kind(kind) for kind in set(map(type, values))}
     if (
         "float" in found

@@ -54,7 +54,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class _Twice(Exception):  # noqa: N818
-    """A key that stands twice in one object."""
+    """A key that occurs twice in one object."""
 
 
 def _parse(text: str) -> Any:

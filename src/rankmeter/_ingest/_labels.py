@@ -175,8 +175,8 @@ def read_users(
 def _fitted(ids: pl.Series, others: pl.Series, *, textual: bool) -> pl.Series | None:
     """Ids in the type of others, as in `meet`; None if an integer would have to be a string.
 
-    Null where the type of the others has no such id: a name, or a number that is not written in
-    its shortest form, is none of integer ids that came from text or meet a text.
+    Null where the others can have no such id: beside integers a name, or a number that is not
+    written in its shortest form.
     """
     if pl.String not in (ids.dtype, others.dtype):
         return ids.cast(others.dtype, strict=False)

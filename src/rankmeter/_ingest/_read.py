@@ -59,7 +59,7 @@ def read_rankings(
 
     Notes
     -----
-    1. If there are both ranks and scores, the ranks decide: they are the final order of the tool
+    1. If the data has both ranks and scores, the ranks decide: they are the final order of the tool
        that wrote them. ``columns={"score": ...}`` decides otherwise. In TREC runs the score
        decides and the rank is not read, as in trec_eval.
     2. Infinite scores are allowed and counted.
@@ -197,7 +197,7 @@ def read_interactions(data: object, *, columns: Mapping[str, str] | None = None)
     Returns
     -------
     polars.DataFrame
-        ``user``, ``item``, ``rating`` (Float64) and ``time`` if there are any, then every other
+        ``user``, ``item``, ``rating`` (Float64) and ``time`` if it has any, then every other
         column as it is, in the order of the input. Rows keep their order.
 
     Raises
@@ -215,7 +215,7 @@ def read_interactions(data: object, *, columns: Mapping[str, str] | None = None)
 
 
 def is_records(data: object) -> bool:
-    """Whether rankings and truth stand together in one object or file, as records.
+    """Whether one object or file holds both rankings and truth, as records.
 
     Parameters
     ----------
@@ -278,8 +278,8 @@ def _table(
     found: Columns,
     counts: Counter[str],
 ) -> Table:
-    told = {"rows": counts["rows"], **+counts}
-    origin = Origin(found.source, found.textual, told, found.shape)
+    counted = {"rows": counts["rows"], **+counts}
+    origin = Origin(found.source, found.textual, counted, found.shape)
     return Table(frame, order, empty_users, origin)
 
 

@@ -56,7 +56,7 @@ class Table:
     frame : polars.DataFrame
         Columns ``user`` and ``item`` without nulls, of type Int64, UInt64 or String; for rankings
         ``score`` (Float64) if `order` is ``"score"`` or ``rank`` (Float64) if it is ``"rank"``;
-        for judgements ``gain`` (Float64). Rows stand in the order of the input.
+        for judgements ``gain`` (Float64). Rows keep the order of the input.
     order : {"score", "rank", "list"}
         What orders the items of a user: the score (descending), the rank (ascending), or the
         order of the rows.

@@ -54,7 +54,7 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
     # A short row leaves its last column empty; only then is it worth walking over the rows.
     if frame.to_series(-1).null_count() and (ragged := _ragged(file, separator, len(header))):
         raise ragged
-    # By position: Polars renames a column whose name stands twice.
+    # By position: Polars renames a column whose name occurs twice.
     found = dict(zip(header, frame.get_columns(), strict=True))
     return Columns(
         header,

@@ -93,8 +93,8 @@ def refuse_unused_lists(
     ]
     if unused:
         raise ColumnError(
-            f"{where} has a number for each item in {some(unused)}, which is none of the names "
-            f"that {side} may have for them: {some(sorted(names))}. Rename it, or drop it."
+            f"{where} has a number for each item in {some(unused)}, which is not a name that "
+            f"{side} have for them: {some(sorted(names))}. Rename it, or drop it."
         )
 
 

@@ -1,7 +1,7 @@
 """From an order of the items to the list of each user, without what the user has seen.
 
 A user gets the first `k` items of the order that the user has not seen. It is enough to know at
-which places of the order the seen items stand: `_unseen` turns these into the places of the unseen
+which places of the order the seen items are: `_unseen` turns these into the places of the unseen
 ones, and nothing of the size users × items is ever made.
 """
 
@@ -69,7 +69,7 @@ _BLOCK = 4_000_000  # list cells in work at a time: a few hundred megabytes
 
 
 def _audience(known: pl.Series, users: Any) -> pl.Series:
-    """Find whom to recommend to: each user once, ascending, of the type in train."""
+    """The users to recommend to: each once, ascending, of the type in train."""
     if users is None:
         return known.unique().sort()
     # A frame would give its columns or their names, a string its letters.
@@ -122,7 +122,7 @@ def _unseen(
 
     Notes
     -----
-    If b unseen places stand before a seen one, it moves the unseen places from the b-th on (the
+    If b unseen places come before a seen one, it moves the unseen places from the b-th on (the
     first is the 0th) up by one.
     """
     n_users, k = shape
