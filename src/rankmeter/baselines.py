@@ -1,7 +1,8 @@
 """Recommendations from simple statistics: what a real recommender has to beat.
 
 A baseline is an order of the items, and a user gets the first `k` that the user has not seen. Most
-baselines order the items by a score, the same for everyone; `random` gives each user an order of their own.
+baselines order the items by a score, the same for everyone; `random` gives each user an order of
+their own.
 """
 
 from __future__ import annotations

@@ -142,26 +142,13 @@ def meet(rankings: Table, truth: Table) -> tuple[Table, Table]:
     """
     _refuse_flat_beside_rows(rankings, truth)
     for role in ("user", "item"):
-        left, right = _meet_role(role, rankings, truth)
-        rankings, truth = _with_ids(rankings, role, left), _with_ids(truth, role, right)
+        dtype = _meeting_type(role, rankings, truth)
+        rankings, truth = _cast(rankings, role, dtype), _cast(truth, role, dtype)
     return rankings, truth
 
 
 def meet_all(truth: Table, systems: Mapping[str, Table]) -> tuple[Table, dict[str, Table]]:
     """Give the truth and the rankings of every system the same types of user and of item.
-
-    Parameters
-    ----------
-    truth : Table
-    systems : mapping of str to Table
-        The rankings of each system by its name.
-
-    Returns
-    -------
-    Table
-        The truth.
-    dict of str to Table
-        The rankings, by name.
 
     Raises
     ------
@@ -208,62 +195,41 @@ def _refuse_flat_beside_rows(rankings: Table, truth: Table) -> None:
         )
 
 
+def _meeting_type(role: str, rankings: Table, truth: Table) -> _Type:
+    """The type that the ids of both sides can have."""
+    left, right = _ids(rankings, role), _ids(truth, role)
+    if left.dtype == right.dtype or len(right) == 0:
+        return left.dtype
+    if len(left) == 0:
+        return right.dtype
+    sides = [(left, rankings), (right, truth)]
+    if pl.String not in (left.dtype, right.dtype):
+        for ids, table in sides:
+            _refuse_negative(role, ids, table)
+        return pl.UInt64
+    (text, named), (numbers, numbered) = sides if left.dtype == pl.String else sides[::-1]
+    if numbered.textual:
+        return pl.String
+    if named.textual and not _names(text, numbers.dtype).any():
+        return numbers.dtype
+    raise _cannot_meet(role, rankings, left, truth, right)
+
+
 def _ids(table: Table, role: str) -> pl.Series:
     """All ids of a role: those of the rows, then those of the users without items."""
     ids = table.frame[role]
-    return pl.concat([ids, table.empty_users]) if _has_empty(table, role) else ids
+    return pl.concat([ids, table.empty_users]) if role == "user" and len(table.empty_users) else ids
 
 
-def _has_empty(table: Table, role: str) -> bool:
-    return role == "user" and len(table.empty_users) > 0
+def _cast(table: Table, role: str, dtype: _Type) -> Table:
+    if role == "user" and table.empty_users.dtype != dtype:
+        table = replace(table, empty_users=table.empty_users.cast(dtype))
+    if table.frame[role].dtype != dtype:
+        table = replace(table, frame=table.frame.with_columns(pl.col(role).cast(dtype)))
+    return table
 
 
-def _with_ids(table: Table, role: str, ids: pl.Series) -> Table:
-    if table.frame[role].dtype == ids.dtype:
-        if role == "user" and table.empty_users.dtype != ids.dtype:
-            return replace(table, empty_users=table.empty_users.clear().cast(ids.dtype))
-        return table
-    rows = table.frame.height
-    frame = table.frame.with_columns(ids.slice(0, rows).alias(role))
-    if role == "item":
-        return replace(table, frame=frame)
-    return replace(table, frame=frame, empty_users=ids.slice(rows).alias("user"))
-
-
-def _meet_role(role: str, rankings: Table, truth: Table) -> tuple[pl.Series, pl.Series]:
-    left, right = _ids(rankings, role), _ids(truth, role)
-    if left.dtype == right.dtype:
-        return left, right
-    if len(left) == 0:
-        return left.cast(right.dtype), right
-    if len(right) == 0:
-        return left, right.cast(left.dtype)
-    if pl.String not in (left.dtype, right.dtype):
-        return _unsigned(role, left, rankings), _unsigned(role, right, truth)
-    if left.dtype == pl.String:
-        text, numbers = _text_and_numbers(left, rankings, right, truth)
-        met = text, numbers
-    else:
-        text, numbers = _text_and_numbers(right, truth, left, rankings)
-        met = numbers, text
-    if text.dtype != numbers.dtype:
-        raise _cannot_meet(role, rankings, left, truth, right)
-    return met
-
-
-def _text_and_numbers(
-    text: pl.Series, text_table: Table, numbers: pl.Series, numbers_table: Table
-) -> tuple[pl.Series, pl.Series]:
-    """Bring strings and integers together if no id changes its meaning, else leave both."""
-    if numbers_table.textual:
-        return text, numbers.cast(pl.String)
-    if text_table.textual:
-        read = whole_numbers(text, numbers.dtype)
-        return (text, numbers) if read is None else (read, numbers)
-    return text, numbers
-
-
-def _unsigned(role: str, ids: pl.Series, table: Table) -> pl.Series:
+def _refuse_negative(role: str, ids: pl.Series, table: Table) -> None:
     lowest = ids.min()
     if isinstance(lowest, int) and lowest < 0:
         raise IdTypeError(
@@ -271,7 +237,6 @@ def _unsigned(role: str, ids: pl.Series, table: Table) -> pl.Series:
             f"and {table.source} has negative ones ({lowest}), and no 64-bit type holds both. "
             f"Cast the {role} ids of both sides to strings."
         )
-    return ids.cast(pl.UInt64)
 
 
 def _cannot_meet(

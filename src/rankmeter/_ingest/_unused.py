@@ -63,23 +63,8 @@ def refuse_unused_lists(
 ) -> None:
     """Refuse a row of a user that has a list of numbers beside the list of items.
 
-    Parameters
-    ----------
-    row : mapping
-        What the row names.
-    items : object
-        Its items.
-    side : {"rankings", "truth"}
-        What the data is read as.
-    where : str
-        Which row of what, for the message.
-    names : collection of str
-        What the side calls numbers of items; the row has none of these.
-
-    Raises
-    ------
-    ColumnError
-        If there is a list with a number for each item, unless its name says that it holds times.
+    `names` are those that the side has for numbers of items; `row` has none of these. A list of
+    numbers, one per item, is refused unless its name says that it holds times.
     """
     unused = [
         name
