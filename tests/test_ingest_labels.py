@@ -124,7 +124,11 @@ def test_a_user_may_have_the_same_label_twice_but_not_two():
         ({"zoe": "x"}, DataError, "No user of the result is in any segment.*'zoe'.*'bob'"),
         (FRAME.drop("segment"), ColumnError, "no column for the segment.* Rename the column"),
         (FRAME.drop("user"), ColumnError, "no column for the user"),
-        (FRAME.with_columns(uid="user"), ColumnError, "2 columns that could be the user"),
+        (
+            FRAME.with_columns(uid="user"),
+            ColumnError,
+            r"2 columns that could be the user: .* Rename the others",
+        ),
         ([("ann", "x"), "bob"], DataError, "Row 2 of list is 'bob' where a user and a segment"),
         ([{"user": "ann", "segment": "x"}, 3], DataError, "Row 2 of list is 3"),
         ({None: "x"}, InvalidValueError, "user ids of dict are missing"),

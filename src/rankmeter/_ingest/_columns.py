@@ -122,6 +122,8 @@ ROLES: dict[Side, tuple[str, ...]] = {
 }
 """What each side looks for; it must have the first two."""
 
+_WITHOUT_CHOICE = frozenset({"segments", "clusters"})  # no option says which column is which
+
 VALUE: dict[Side, str] = {"rankings": "score", "truth": "gain", "interactions": "rating"}
 
 
@@ -186,7 +188,7 @@ def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> di
         if len(set(roles.values())) < len(roles):
             raise UsageError(f"columns={roles} names one column for two roles; each needs its own.")
         for role in ROLES[side]:
-            if role not in roles and (name := _by_synonym(role, found, set(roles.values()))):
+            if role not in roles and (name := _by_synonym(role, found, roles, side)):
                 roles[role] = name
     for role in ROLES[side][:2]:
         if role not in roles:
@@ -211,20 +213,22 @@ def _explicit(role: str, name: str, found: Columns) -> str:
     )
 
 
-def _by_synonym(role: str, found: Columns, taken: set[str]) -> str | None:
-    candidates = [name for name in named(role, found.names) if name not in taken]
+def _by_synonym(role: str, found: Columns, taken: Mapping[str, str], side: Side) -> str | None:
+    candidates = [name for name in named(role, found.names) if name not in taken.values()]
     if len(candidates) > 1:
+        choose = f"Say which one, for example columns={{{role!r}: {candidates[0]!r}}}, or rename"
+        if side in _WITHOUT_CHOICE:
+            choose = "Rename"
         raise ColumnError(
             f"{found.source} has {len(candidates)} columns that could be the {role}: "
-            f"{some(candidates, 9)}. Say which one, for example "
-            f"columns={{{role!r}: {candidates[0]!r}}}, or rename the others."
+            f"{some(candidates, 9)}. {choose} the others."
         )
     return candidates[0] if candidates else None
 
 
 def _missing(role: str, found: Columns, side: Side) -> ColumnError:
     name = f"Name the column with columns={{{role!r}: ...}}, or rename it to {role!r}."
-    if side in ("segments", "clusters"):
+    if side in _WITHOUT_CHOICE:
         name = f"Rename the column to {role!r}."
     return ColumnError(
         f"{found.source} has no column for the {role}. Its columns are {_names(found)}. {name}"

@@ -99,19 +99,7 @@ def is_accepted(data: object) -> bool:
 
 
 def find(data: object, side: Side) -> Columns:
-    """Read data of any form as far as its columns.
-
-    Parameters
-    ----------
-    data : object
-        Anything.
-    side : str
-        What it is read as.
-
-    Returns
-    -------
-    Columns
-        Not yet checked.
+    """Read data of any form as far as its columns, which are not yet checked.
 
     Raises
     ------

@@ -104,8 +104,8 @@ def read_labels(
     fitting = _fitted(table["user"], users, textual=textual or found.textual)
     if fitting is None:
         raise _apart(found.source, named, "the result", users)
-    asked = pl.DataFrame({"user": users})
     table = table.with_columns(fitting).drop_nulls("user")
+    asked = users.to_frame("user")
     values = asked.join(table, on="user", how="left", maintain_order="left")[column]
     if values.null_count() == len(values):
         raise DataError(

@@ -21,23 +21,8 @@ def numbers(
 ) -> pl.Series:
     """The numbers of a column as Float64; NaN and missing values are both null.
 
-    Parameters
-    ----------
-    column : polars.Series or list
-        The values as they were found.
-    role : str
-        ``score``, ``rank``, ``gain`` or ``rating``: for messages and the name of the result.
-    source : str
-        For messages.
-    counts : Counter
-        Gets ``rounded_scores``: integers that no float can hold exactly.
-    untyped : bool
-        Whether the column is text that must mean numbers.
-
-    Returns
-    -------
-    polars.Series
-        Float64, of the length of the column, named after the role.
+    Of the length of the column, and named after the role. `untyped` text must mean numbers;
+    `counts` gets ``rounded_scores`` (ranks, gains, ratings): integers that no float holds exactly.
 
     Raises
     ------
@@ -96,19 +81,8 @@ def gains(values: pl.Series, source: str) -> pl.Series:
 def typed(column: Column, name: str, *, untyped: bool = False) -> pl.Series:
     """A column that is only carried along; text is read as what all of its values are.
 
-    Parameters
-    ----------
-    column : polars.Series or list
-        The values as they were found.
-    name : str
-        The name of the result; the values of ``time`` may also be ISO dates.
-    untyped : bool
-        Whether the column is text without types.
-
-    Returns
-    -------
-    polars.Series
-        As it was, or for text Int64, Float64, Datetime or String.
+    So `untyped` text becomes Int64, Float64 or, if its name is ``time`` and it holds ISO dates,
+    Datetime, and is kept otherwise.
 
     Examples
     --------

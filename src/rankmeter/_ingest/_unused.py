@@ -24,20 +24,13 @@ _BOOLEAN = r"(?i)^\s*(true|false)\s*$"
 def refuse_unused_numbers(found: Columns, side: Side, used: Collection[str]) -> None:
     """Refuse data without a score, rank or gain whose other columns hold numbers.
 
-    Parameters
-    ----------
-    found : Columns
-        What the reader found.
-    side : {"rankings", "truth"}
-        What the data is read as.
-    used : collection of str
-        The columns that have a role.
+    `used` are the columns that have a role.
 
     Raises
     ------
     ColumnError
-        If a column holds numbers (or true and false), unless its name says that it is an id,
-        a time or the index of the rows.
+        If another column holds numbers (or true and false), unless its name says that it is an
+        id, a time or the index of the rows.
 
     Examples
     --------
@@ -78,8 +71,8 @@ def refuse_unused_lists(
     ]
     if unused:
         raise ColumnError(
-            f"{where} has a number for each item in {some(unused)}, which is not a name that "
-            f"{side} have for them: {some(sorted(names))}. Rename it, or drop it."
+            f"{where} has a number for each item in {some(unused)}, but as {side} they are read "
+            f"only from {some(sorted(names))}. Rename it, or drop it."
         )
 
 
