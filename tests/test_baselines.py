@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankmeter import _lists, baselines
-from rankmeter._chance import Shuffle, mix
+from rankmeter import baselines
+from rankmeter._interactions import recommend
+from rankmeter._interactions.chance import Shuffle, mix
 from rankmeter.baselines import (
     BASELINES,
     damped_mean_rating,
@@ -161,7 +162,7 @@ def test_lists_do_not_depend_on_who_else_is_asked(name, log, data):
 def test_blocks_of_users_change_nothing(name, monkeypatch):
     ratings = movielens().filter(pl.col("user") <= 40)
     whole = BASELINES[name](ratings, k=20)
-    monkeypatch.setattr(_lists, "_BLOCK", 60)
+    monkeypatch.setattr(recommend, "_BLOCK", 60)
 
     assert BASELINES[name](ratings, k=20).equals(whole)
 

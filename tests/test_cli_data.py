@@ -341,7 +341,7 @@ def test_users_may_come_one_per_line_from_standard_input(workspace):
     assert rankmeter("baseline", *args, stdin="2\n").out == "user,item,score,rank\n2,5,1.0,1\n"
 
 
-@pytest.mark.parametrize("names, found", [("name,age", "no column"), ("user,uid", "several")])
+@pytest.mark.parametrize("names, found", [("name,age", "no column"), ("user,uid", "2 columns")])
 def test_a_file_without_one_column_for_the_user_is_refused(workspace, names, found):
     (workspace / "people.csv").write_text(f"{names}\nann,3\n")
     args = ["train.csv", "--method", "popularity", "--output", "out.csv"]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankmeter._describe import describe
+from rankmeter._interactions.describe import describe
 from rankmeter.datasets import movielens, synthetic
 from rankmeter.errors import DataError, InvalidValueError
 

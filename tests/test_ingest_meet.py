@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from rankmeter._ingest import (
+    Origin,
     Table,
     is_records,
     meet,
+    meet_all,
     read_interactions,
     read_rankings,
     read_truth,
@@ -78,7 +80,7 @@ INT, TEXT_INT = [1, 2], [7, 8]
 def table(users, items, *, textual=False, empty=()):
     frame = pl.DataFrame({"user": users, "item": items})
     empty_users = pl.Series("user", empty, dtype=frame["user"].dtype)
-    return Table(frame, "list", empty_users, f"side {users}", textual)
+    return Table(frame, "list", empty_users, Origin(f"side {users}", textual))
 
 
 @pytest.mark.parametrize(
@@ -198,6 +200,42 @@ def test_tables_that_agree_are_passed_on_as_they_are():
 
     assert met[0] is rankings
     assert met[1] is truth
+
+
+@pytest.mark.parametrize("names", ["ABC", "CBA"])
+def test_the_ids_of_all_systems_meet_those_of_one_truth_in_any_order(names):
+    tables = {"A": table([1], [7], textual=True), "B": table([1], [8]), "C": table([1], [9])}
+    run = table(["1"], ["7"], textual=True)
+    truth, systems = meet_all(run, {name: tables[name] for name in names})
+
+    assert truth.frame.rows() == [(1, 7)]
+    assert {name: systems[name].frame.rows() for name in "ABC"} == {
+        "A": [(1, 7)],
+        "B": [(1, 8)],
+        "C": [(1, 9)],
+    }
+
+
+def test_one_system_and_its_truth_meet_as_any_two_tables():
+    left, right = table(["1", "x"], [7, 8], textual=True), table([1, 2], [7, 8], textual=True)
+    rankings, judged = meet(left, right)
+    truth, systems = meet_all(right, {"A": left})
+
+    assert truth.frame.equals(judged.frame)
+    assert systems["A"].frame.equals(rankings.frame)
+
+
+@pytest.mark.parametrize("names", ["AB", "BA"])
+def test_a_system_that_cannot_have_the_types_of_the_others_is_named(names):
+    tables = {"A": table(["u"], [7]), "B": table(["u"], ["x"])}
+    systems = {name: tables[name] for name in names}
+    with pytest.raises(IdTypeError, match=r"item ids"):
+        meet_all(table(["u"], ["7"]), systems)
+    with pytest.raises(IdTypeError, match=r"The item ids of A .* are String .* Int64") as caught:
+        meet_all(
+            table(["u"], ["7"], textual=True), {"A": table(["u"], ["x"]), "B": table(["u"], [7])}
+        )
+    assert tables["A"].source in str(caught.value)
 
 
 def test_a_csv_file_meets_a_frame_and_a_run_meets_a_dict(tmp_path):

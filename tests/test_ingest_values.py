@@ -302,9 +302,9 @@ def test_score_columns_of_other_types_are_refused(values):
 
 
 def test_ranks_are_kept_as_they_are():
-    frame = pl.DataFrame({"user": [1, 1, 1], "item": [1, 2, 3], "rank": [1.5, 1.5, 7]})
+    frame = pl.DataFrame({"user": [1, 1, 1], "item": [1, 2, 3], "rank": [2.0, 2.0, 7]})
 
-    assert read_rankings(frame).frame["rank"].to_list() == [1.5, 1.5, 7.0]
+    assert read_rankings(frame).frame["rank"].to_list() == [2.0, 2.0, 7.0]
 
 
 @pytest.mark.parametrize(
@@ -314,9 +314,10 @@ def test_ranks_are_kept_as_they_are():
         ([1, -3, 2], ["-3", "row 2"]),
         ([1.0, NAN, None], ["2 of 3 ranks", "None", "rows 2, 3"]),
         ([1.0, INF, 2.0], ["inf", "row 2"]),
+        ([1.0, 1.5, 2.0], ["whole numbers from 1 up", "1.5"]),
     ],
 )
-def test_ranks_below_1_or_without_a_number_are_refused(ranks, words):
+def test_ranks_below_1_or_that_are_no_whole_numbers_are_refused(ranks, words):
     frame = pl.DataFrame({"user": [1] * 3, "item": [1, 2, 3], "rank": ranks}, strict=False)
     with pytest.raises(InvalidValueError) as caught:
         read_rankings(frame)

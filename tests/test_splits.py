@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankmeter._chance import draws, mix
+from rankmeter._interactions.chance import draws, mix
 from rankmeter.datasets import movielens
 from rankmeter.errors import ColumnError, DataError, InvalidValueError, UsageError
 from rankmeter.splits import (

@@ -22,13 +22,13 @@ _HOMES = {
     "by_popularity": "_estimates.segments",
     "compare": "_api",
     "curve": "_api",
-    "Description": "_describe",
+    "Description": "_interactions.describe",
     "Estimate": "_estimates.estimates",
     "Metric": "metrics",
     "Plan": "_plan",
     "Split": "splits",
     "Summary": "_results.summary",
-    "describe": "_describe",
+    "describe": "_interactions.describe",
     "Explanation": "_results.explanation",
     "evaluate": "_api",
     "explain": "_explain",
@@ -104,11 +104,11 @@ __all__ = [
 if TYPE_CHECKING:
     from rankmeter import baselines, datasets, errors, metrics, splits, testing
     from rankmeter._api import DEFAULT_METRICS, compare, curve, evaluate
-    from rankmeter._describe import Description, describe
     from rankmeter._estimates.curves import Curve
     from rankmeter._estimates.estimates import Estimate
     from rankmeter._estimates.segments import by_activity, by_popularity
     from rankmeter._explain import explain
+    from rankmeter._interactions.describe import Description, describe
     from rankmeter._plan import Plan
     from rankmeter._results.comparison import Comparison
     from rankmeter._results.explanation import Explanation

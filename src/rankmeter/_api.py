@@ -1,26 +1,28 @@
-"""The whole flow on one page: read → plan → align and score → summarise. Read this first."""
+"""The whole flow on one page: plan → read → open an engine → run → summarise. Read this first."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack
 
 from rankmeter._choices import Choices, takes_choices
 from rankmeter._compare import Common, Correction, Family, Test, compare_tables
 from rankmeter._engine import ENGINE
 from rankmeter._estimates.curves import Curve, curves_of
 from rankmeter._estimates.segments import clusters_of
-from rankmeter._ingest import Table, is_records, meet, read_rankings, read_truth
-from rankmeter._plan import resolve
+from rankmeter._ingest import Table, is_records, meet_all, read_rankings, read_truth
+from rankmeter._plan import Plan, resolve
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.summary import Summary, summarise
-from rankmeter.errors import IdTypeError, UsageError
+from rankmeter.errors import UsageError
 from rankmeter.metrics import Metric
 
-__all__ = ["DEFAULT_METRICS", "compare", "curve", "evaluate", "read_both"]
+__all__ = ["DEFAULT_METRICS", "compare", "curve", "evaluate", "read_all"]
 
 DEFAULT_METRICS = ("ndcg@10", "map@10", "mrr@10", "precision@10", "recall@10", "hr@10")
 """What is measured when nothing is asked for."""
+ONE = "rankings"
+"""The name of the only system."""
 
 
 @takes_choices
@@ -91,10 +93,10 @@ def evaluate(
     (0.5, 0.0, 1.0)
     """
     plan = resolve(metrics, like=like, choices=choices, clusters=clusters is not None)
-    ranked, judged = read_both(rankings, truth, columns=columns, bad_scores=plan.bad_scores)
-    scores = ENGINE.open(judged, {"rankings": ranked}).run(plan)["rankings"]
+    judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns)
+    scores = ENGINE.open(judged, systems).run(plan)[ONE]
     drawn = clusters_of(clusters, scores.users)
-    return summarise(plan, scores, {**judged.counts, **ranked.counts}, drawn)
+    return summarise(plan, scores, {**judged.counts, **systems[ONE].counts}, drawn)
 
 
 @takes_choices
@@ -183,24 +185,7 @@ def compare(
     if not isinstance(systems, Mapping):
         raise UsageError("systems must be a mapping from name to rankings: {'A': …, 'B': …}")
     plan = resolve(metrics, like=like, choices=choices, clusters=clusters is not None)
-    by_side = _columns_by_side(columns)
-    judged = read_truth(truth, columns=by_side["truth"])
-    tables = {}
-    for name, rankings in systems.items():
-        if str(name) in tables:
-            raise UsageError(f"two systems are called {str(name)!r}")
-        table = read_rankings(rankings, columns=by_side["rankings"], bad_scores=plan.bad_scores)
-        tables[str(name)], judged = meet(table, judged)
-    # The types that the last system needed must hold for all.
-    for name, table in tables.items():
-        tables[name], again = meet(table, judged)
-        for column in ("user", "item"):
-            now, needed = again.frame[column].dtype, judged.frame[column].dtype
-            if now != needed:
-                raise IdTypeError(
-                    f"the {column} ids of {name} ({table.source}) are {now} and those of another "
-                    f"system make them {needed}: give all systems ids of one type"
-                )
+    judged, tables = read_all(systems, truth, plan, columns=columns)
     return compare_tables(
         tables,
         judged,
@@ -266,39 +251,48 @@ def curve(
     if len(plan.metrics) != 1:
         raise UsageError(f"a curve is of one metric, got {len(plan.metrics)}")
     entry = plan.metrics[0]
-    ranked, judged = read_both(rankings, truth, columns=columns, bad_scores=plan.bad_scores)
-    scores = ENGINE.open(judged, {"rankings": ranked}).run
-    return curves_of(plan, [entry], scores, max_k, clusters)[entry.label]
+    scored = ENGINE.open(*read_all({ONE: rankings}, truth, plan, columns=columns)).run
+    return curves_of(plan, [entry], scored, max_k, clusters)[entry.label]
 
 
-def read_both(
-    rankings: object,
+def read_all(
+    systems: Mapping[str, object],
     truth: object,
+    plan: Plan,
     *,
     columns: Mapping[str, Any] | None = None,
-    bad_scores: Literal["error", "drop", "worst"] = "error",
-) -> tuple[Table, Table]:
-    """Rankings and truth in canonical form, with ids of the same types.
+) -> tuple[Table, dict[str, Table]]:
+    """Ground truth and rankings in canonical form, with ids of the same types.
 
     Parameters
     ----------
-    rankings, truth, columns, bad_scores
-        As in `evaluate`.
+    systems : mapping of str to object
+        Rankings by name, each in any form that `evaluate` takes.
+    truth, columns
+        As in `evaluate`; the truth may be left out if one system holds records of both.
+    plan : Plan
+        Says what to do about bad scores.
 
     Raises
     ------
     UsageError, DataError
     """
     if truth is None:
-        if not is_records(rankings):
+        (truth,) = systems.values()
+        if not is_records(truth):
             raise UsageError(
                 "truth is missing: pass the judged items as second argument, or records of the "
                 "form {'predict_list': […], 'ground_truth': {…}} as the only one"
             )
-        truth = rankings
     by_side = _columns_by_side(columns)
-    ranked = read_rankings(rankings, columns=by_side["rankings"], bad_scores=bad_scores)
-    return meet(ranked, read_truth(truth, columns=by_side["truth"]))
+    tables: dict[str, Table] = {}
+    for name, rankings in systems.items():
+        if str(name) in tables:
+            raise UsageError(f"two systems are called {str(name)!r}")
+        tables[str(name)] = read_rankings(
+            rankings, columns=by_side["rankings"], bad_scores=plan.bad_scores
+        )
+    return meet_all(read_truth(truth, columns=by_side["truth"]), tables)
 
 
 def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str, str] | None]:

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from rankmeter import _statistics as st
+from rankmeter._checks import choice, fraction
 from rankmeter._engine import ENGINE
 from rankmeter._estimates.differences import PairedTests, adjusted, pairs_of
 from rankmeter._estimates.segments import EVERYONE, clusters_of, segment_frame, segments_of

@@ -13,7 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 import polars as pl
 
-from rankmeter._api import read_both
+from rankmeter._api import ONE, read_all
 from rankmeter._choices import CHOICES, Alignment, Averaging, Choices, takes_choices
 from rankmeter._engine import ENGINE
 from rankmeter._ingest import Table
@@ -38,9 +38,9 @@ _PROBES = ("n_relevant", "n_ranked", "n_hits", "dcg", "dcg(gain=binary)", "ideal
 class _Settings:
     """Results of one metric under many settings, on data that are read once."""
 
-    def __init__(self, rankings: Table, truth: Table, plan: Plan) -> None:
-        self.rankings, self.truth, self.plan = rankings, truth, plan
-        self.data = ENGINE.open(truth, {"rankings": rankings}, keep=True)
+    def __init__(self, truth: Table, systems: Mapping[str, Table], plan: Plan) -> None:
+        self.rankings, self.truth, self.plan = systems[ONE], truth, plan
+        self.data = ENGINE.open(truth, systems, keep=True)
         self.tried = 0
         self.fingerprint = functools.cache(self._fingerprint)
 
@@ -48,7 +48,7 @@ class _Settings:
         """The result under one setting."""
         self.tried += 1
         plan = dataclasses.replace(self.plan, convention=convention, metrics=(entry,))
-        return summarise(plan, self.data.run(plan)["rankings"], {})
+        return summarise(plan, self.data.run(plan)[ONE], {})
 
     def _fingerprint(self, alignment: Alignment) -> list[bytes]:
         """What tells two alignments apart that find other hits."""
@@ -57,7 +57,7 @@ class _Settings:
             for probe in map(metric_of, _PROBES)
         )
         plan = dataclasses.replace(self.plan, metrics=entries)
-        scores = self.data.run(plan)["rankings"]
+        scores = self.data.run(plan)[ONE]
         for error in scores.errors.values():
             raise error
         return [values.tobytes() for values in scores.values.values()]
@@ -136,8 +136,8 @@ def explain(
     if between is not None and (isinstance(between, str) or len(between) != 2):
         raise UsageError(f"between takes two conventions, got {between!r}")
     plan = resolve(wanted, like=like, choices=choices)
-    tables = read_both(rankings, truth, columns=columns, bad_scores=plan.bad_scores)
-    bench = _Settings(*tables, plan)
+    judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns)
+    bench = _Settings(judged, systems, plan)
     if between is not None:
         return _walk(bench, entry(between[0]), entry(between[1]), between)
     assert target is not None

@@ -1,9 +1,8 @@
 """Recommendations from simple statistics: what a real recommender has to beat.
 
-A baseline is an order of the items, and a user gets the first `k` that the user has not seen. So
-it is enough to know at which places of the order the seen items stand: `_unseen` turns these into
-the places of the unseen ones, and nothing of the size users × items is ever made. Most baselines
-order the items by a score, the same for everyone; `random` gives each user an order of their own.
+A baseline is an order of the items, and a user gets the first `k` that the user has not seen. Most
+baselines order the items by a score, the same for everyone; `random` gives each user an order of
+their own.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankmeter import _checks
-from rankmeter._clock import Clock, Unit
 from rankmeter._ingest import read_interactions
-from rankmeter._lists import recommend
+from rankmeter._interactions.clock import Clock, Unit
+from rankmeter._interactions.recommend import recommend
 from rankmeter.errors import ColumnError, DataError, InvalidValueError, UsageError
 
 __all__ = [

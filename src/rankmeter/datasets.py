@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankmeter._chance import draws, mix
 from rankmeter._checks import integer, number
 from rankmeter._ingest import read_interactions
+from rankmeter._interactions.chance import draws, mix
 from rankmeter.errors import DataError, UsageError
 
 __all__ = ["movielens", "synthetic"]

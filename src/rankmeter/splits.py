@@ -1,7 +1,7 @@
 """Held-out data: the last or random interactions of each user, a cut in time, folds.
 
 A method chooses rows for the test part; everything else is train. What it chooses depends on the
-values in the table and on the seed, never on where a row stands: shuffle the table and the split
+values in the table and on the seed, never on the place of a row: shuffle the table and the split
 is the same. Both parts have every column of the input (the roles under the names user, item, rating
 and time, and first) and keep the order of its rows.
 
@@ -11,20 +11,19 @@ NumPy and Polars. What is drawn for one user does not change when other users co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import date, datetime
-from html import escape
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankmeter._chance import draws
 from rankmeter._checks import choice, flag, fraction, integer, shown
-from rankmeter._clock import Clock, Unit, share_of
 from rankmeter._ingest import read_interactions
+from rankmeter._interactions.chance import draws
+from rankmeter._interactions.clock import Clock, Unit, share_of
+from rankmeter._interactions.split import Split, part
 from rankmeter.errors import DataError, UsageError
 
 __all__ = ["SPLITS", "Split", "holdout", "k_fold", "leave_k_out", "leave_one_out", "temporal"]
@@ -40,91 +39,6 @@ Cold = Literal["keep", "drop"]
 
 Over = Literal["users", "interactions"]
 """What is dealt to folds."""
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Split:
-    """Interactions to learn from and interactions to test on.
-
-    Attributes
-    ----------
-    train, test : polars.DataFrame
-        ``user``, ``item``, ``rating`` (Float64) and ``time``, as far as the input has them and
-        whatever it calls them, then its other columns. Values as they are read: in a text, what
-        looks like a number or a time is one (``"1.10"`` is 1.1). Rows in the order of the input.
-    method : str
-        What was done, with every choice.
-    counts : dict of str to int
-        ``interactions`` and ``users`` of the input; ``interactions``, ``users`` and ``items`` of
-        each part (``train_users``, ``test_items``, …); of the interactions chosen for the test,
-        those with an item or a user that train does not contain (``cold_item_interactions``,
-        ``cold_user_interactions``) and those that were left out of both parts because of it
-        (``dropped_interactions``); those of a pair (user, item) that is in train, too
-        (``seen_in_train``). Some methods add ``short_users`` and ``tied_users``.
-
-    Notes
-    -----
-    Repeats (plays, purchases) are interactions like others, so a pair (user, item) may be in both
-    parts. A system that recommends only what is new to the user, as the baselines do unless
-    ``exclude_seen=False``, can never find those of the test: ``seen_in_train`` counts them.
-
-    Examples
-    --------
-    >>> ratings = pl.DataFrame(
-    ...     {"user": [1, 1, 1, 2], "item": [10, 20, 30, 10], "time": [1, 2, 3, 1]}
-    ... )
-    >>> leave_one_out(ratings)
-    Split by leave_k_out(k=1, by='time', ties='item', seed=0, min_history=1, cold_items='keep')
-             interactions    users    items
-    train               3        2        2
-    test                1        1        1
-    users with too few interactions, wholly in train: 1
-    test interactions with an item that train does not contain: 1
-    """
-
-    train: pl.DataFrame
-    test: pl.DataFrame
-    method: str
-    counts: dict[str, int]
-
-    def __repr__(self) -> str:
-        table = ["{:8}{:>13}{:>9}{:>9}".format(*row) for row in self._sizes()]
-        remarks = [f"{text}: {n}" for text, n in self._remarks()]
-        return "\n".join([f"Split by {self.method}", *table, *remarks])
-
-    def _repr_html_(self) -> str:
-        def row(cells: Iterable[str], tag: str = "td") -> str:
-            return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-        head, *sizes = self._sizes()
-        remarks = "".join(map(row, self._remarks()))
-        return (
-            f"<p><strong>Split by {escape(self.method)}</strong></p>"
-            f"<table>{row(head, 'th')}{''.join(map(row, sizes))}</table>"
-            + f"<table>{remarks}</table>"
-            * bool(remarks)
-        )
-
-    def _sizes(self) -> list[tuple[str, ...]]:
-        what = ("interactions", "users", "items")
-        parts = ("train", "test")
-        return [
-            ("", *what),
-            *((part, *(f"{self.counts[f'{part}_{one}']:,}" for one in what)) for part in parts),
-        ]
-
-    def _remarks(self) -> list[tuple[str, ...]]:
-        return [(text, f"{n:,}") for key, text in _REMARKS.items() if (n := self.counts.get(key))]
-
-
-_REMARKS = {
-    "short_users": "users with too few interactions, wholly in train",
-    "tied_users": "users with the same time on both sides of the cut",
-    "cold_item_interactions": "test interactions with an item that train does not contain",
-    "cold_user_interactions": "test interactions with a user that train does not contain",
-    "dropped_interactions": "test interactions left out because of that",
-    "seen_in_train": "test interactions that the user has in train, too",
-}
 
 
 def leave_one_out(
@@ -288,7 +202,7 @@ def holdout(
     Returns
     -------
     Split
-        With ``short_users``, of whom nothing could be held out, and, by time, ``tied_users``.
+        With ``short_users``, of which nothing could be held out, and, by time, ``tied_users``.
 
     Raises
     ------
@@ -415,7 +329,7 @@ def temporal(
     cut = clock.start_of_last(portion) if at is None else clock.tick(at)
     options: dict[str, Any] = {"ratio": portion} if at is None else {"at": at}
     options |= {"unit": unit, "cold_users": cold_users, "cold_items": cold_items}
-    return _split(
+    return part(
         frame,
         np.asarray(clock.ticks >= cut),
         method=f"{_spell('temporal', options)}, cut at {clock.say(cut)}",
@@ -498,7 +412,7 @@ def k_fold(
     if n < k:
         raise DataError(f"{k} folds need at least {k} {over}; found {n}: choose a smaller `k`")
     return tuple(
-        _split(frame, place % k == fold, method=f"{method}, fold {fold + 1}", cold_items=cold_items)
+        part(frame, place % k == fold, method=f"{method}, fold {fold + 1}", cold_items=cold_items)
         for fold in range(k)
     )
 
@@ -543,13 +457,13 @@ def _hold_out_per_user(
     if when is not None:
         first = cut[(n_test > 0) & (n_test < history)]
         counts["tied_users"] = int((when[order[first]] == when[order[first - 1]]).sum())
-    return _split(frame, test, method=method, cold_items=cold_items, counts=counts)
+    return part(frame, test, method=method, cold_items=cold_items, counts=counts)
 
 
 def _hold_out_overall(
     frame: pl.DataFrame, ratio: float, *, method: str, seed: int, min_history: int, cold_items: str
 ) -> Split:
-    """Hold out random rows, save those of users who would keep too few."""
+    """Hold out random rows, except those of users who would keep too few."""
     order = _sorted_rows(frame, draws(seed, frame["user"], frame["item"]), frame["user"])
     test = np.zeros(frame.height, dtype=np.bool_)
     test[order[frame.height - int(share_of(ratio, frame.height)) :]] = True
@@ -557,56 +471,14 @@ def _hold_out_overall(
     kept = rows.select((~pl.col("test")).sum().over("user")).to_series().to_numpy()
     back = test & (kept < min_history)
     counts = {"short_users": rows["user"].filter(pl.Series(back)).n_unique()}
-    return _split(frame, test & ~back, method=method, cold_items=cold_items, counts=counts)
-
-
-def _split(
-    frame: pl.DataFrame,
-    chosen: NDArray[np.bool_],
-    *,
-    method: str,
-    cold_items: str = "keep",
-    cold_users: str = "keep",
-    counts: dict[str, int] | None = None,
-) -> Split:
-    """Part the rows, drop the cold ones if asked, and count."""
-    train, held = frame.filter(pl.Series(~chosen)), frame.filter(pl.Series(chosen))
-    if not train.height or not held.height:
-        longest = frame["user"].value_counts()["count"].to_numpy().max(initial=0)
-        raise DataError(
-            f"{method} leaves nothing in {'test' if train.height else 'train'}: found "
-            f"{frame.height} interactions of {frame['user'].n_unique()} users, {longest} of the "
-            "busiest user; change how much is held out"
-        )
-    cold_item, cold_user = (
-        ~held[name].is_in(train[name].unique().implode()) for name in ("item", "user")
-    )
-    dropped = (cold_item & (cold_items == "drop")) | (cold_user & (cold_users == "drop"))
-    test = held.filter(~dropped)
-    if not test.height:
-        raise DataError(
-            f"{method} holds out {held.height} interactions, all with an item or a user that train "
-            "does not contain: keep cold ones, or hold out less"
-        )
-    sizes = {"interactions": frame.height, "users": frame["user"].n_unique()}
-    for name, part in (("train", train), ("test", test)):
-        sizes[f"{name}_interactions"] = part.height
-        sizes[f"{name}_users"] = part["user"].n_unique()
-        sizes[f"{name}_items"] = part["item"].n_unique()
-    cold = {
-        "cold_item_interactions": int(cold_item.sum()),
-        "cold_user_interactions": int(cold_user.sum()),
-        "dropped_interactions": int(dropped.sum()),
-        "seen_in_train": held.join(train, on=["user", "item"], how="semi").height,
-    }
-    return Split(train, test, method, {**sizes, **(counts or {}), **cold})
+    return part(frame, test & ~back, method=method, cold_items=cold_items, counts=counts)
 
 
 def _sorted_rows(frame: pl.DataFrame, *keys: pl.Series | NDArray[Any]) -> NDArray[np.int64]:
     """Row numbers in the order of `keys`, then of the item, then of everything else in the row.
 
     Repeated pairs of user and item need the other columns: without them the order of the rows in
-    the table would decide. Rows that are alike in all columns may stand for each other.
+    the table would decide. Rows that are alike in all columns may take each other's place.
     """
     by = [*(pl.Series(key) for key in keys), frame["item"]]
     if frame.select("user", "item").is_duplicated().any():
@@ -629,5 +501,5 @@ def _check_choices(by: str, ties: str, min_history: int, cold_items: str) -> Non
 def _spell(name: str, arguments: dict[str, Any]) -> str:
     """Write the call as one would type it; given ``locals()``, it cannot forget an option."""
     options = {key: arguments[key] for key in arguments.keys() - {"data", "columns"}}
-    told = (f"{key}={options[key]!r}" for key in arguments if options.get(key) is not None)
-    return f"{name}({', '.join(told)})"
+    given = (f"{key}={options[key]!r}" for key in arguments if options.get(key) is not None)
+    return f"{name}({', '.join(given)})"

@@ -14,8 +14,8 @@ from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import check_paths, replacing, write_frames
 from rankmeter._cli._output import dumps
 from rankmeter._cli._terminal import note, print_table, working
-from rankmeter._describe import describe
 from rankmeter._estimates.estimates import Estimate
+from rankmeter._interactions.describe import describe
 from rankmeter._report.table import Table
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.summary import Summary

@@ -11,7 +11,7 @@ from rankmeter._cli._files import standard_input
 from rankmeter._cli._options import given, options_of
 from rankmeter._cli._output import dumps, json_option
 from rankmeter._cli._terminal import working
-from rankmeter._describe import describe
+from rankmeter._interactions.describe import describe
 
 __all__ = ["command"]
 

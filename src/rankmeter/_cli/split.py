@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,7 @@ from rankmeter._cli._files import (
 from rankmeter._cli._options import options_of, own_options, summaries
 from rankmeter._cli._output import dumps, json_option
 from rankmeter._cli._terminal import working
-from rankmeter._ingest._columns import resolve
-from rankmeter._ingest._forms import find
+from rankmeter._ingest import Interactions
 from rankmeter.errors import UsageError
 from rankmeter.splits import SPLITS, Split
 
@@ -43,8 +42,8 @@ def _run(
     _check_destination(train, test, output, form)
     check_paths([train, test, output], [ratings])
     with standard_input(ratings) as (data,), working("splitting"):
-        made = SPLITS[method](data, **chosen)
-        restored = _as_in_input(str(data), chosen.get("columns"))
+        read = Interactions.read(data, columns=chosen.pop("columns", None))
+        made = SPLITS[method](read, **chosen)
     folds = (made,) if isinstance(made, Split) else made
     if output is not None:
         paths = _in_folder(Path(output), len(folds), form or _form_of(ratings))
@@ -58,30 +57,12 @@ def _run(
         paths = [(str(train), str(test))]
     frames: dict[str, pl.DataFrame] = {}
     for fold, (train_path, test_path) in zip(folds, paths, strict=True):
-        frames |= {train_path: restored(fold.train), test_path: restored(fold.test)}
+        frames |= {train_path: read.as_in_input(fold.train), test_path: read.as_in_input(fold.test)}
     write_frames(frames)
     if as_json:
         click.echo(dumps(_as_dict(folds, paths)))
     else:
         click.echo("\n\n".join(map(repr, folds)))
-
-
-def _as_in_input(
-    ratings: str, columns: dict[str, str] | None
-) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    """What gives the columns of a part the names and the order that they have in the input.
-
-    Inputs without names of their own (TREC, JSON by user) and pipes, which cannot be read twice,
-    leave the columns as they are: user, item, rating, time, others.
-    """
-    path = Path(ratings).expanduser()
-    if not (path.is_file() or path.is_dir()):
-        return lambda part: part
-    found = find(ratings, "interactions")
-    if found.roles is not None:
-        return lambda part: part
-    names = resolve(found, "interactions", columns)
-    return lambda part: part.rename(names).select(found.names)
 
 
 def _check_destination(
@@ -148,7 +129,7 @@ command = Command(
         "at it, time, or - for standard input. Both parts keep all columns, with their names, and "
         "the order of columns and rows. Values are written as they were read: a rating of 5 as "
         "5.0, 1.10 as 1.1, a time in one form for all. What has no column names (a TREC file, "
-        "JSON by user) or comes through a named pipe gets the names user, item, rating and time."
+        "JSON by user) gets the names user, item, rating and time."
     ),
     callback=_run,
     params=[

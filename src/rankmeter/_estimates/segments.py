@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._hits import IntArray
-from rankmeter._ingest import read_interactions
-from rankmeter.errors import ColumnError, DataError, UsageError
+from rankmeter._ingest import read_interactions, read_labels
+from rankmeter.errors import UsageError
 
 __all__ = [
     "EVERYONE",
@@ -33,8 +32,8 @@ def segments_of(segments: object, users: pl.Series) -> dict[str, npt.NDArray[np.
     Parameters
     ----------
     segments : object
-        None, a mapping from user to label, a frame with the columns ``user`` and ``segment``, or
-        the path of a file that holds one.
+        None, a mapping from user to label, a frame or the path of a file with the columns ``user``
+        and ``segment``, or pairs of a user and a segment.
     users : polars.Series
         The users of the result, in its order.
 
@@ -45,19 +44,12 @@ def segments_of(segments: object, users: pl.Series) -> dict[str, npt.NDArray[np.
 
     Raises
     ------
-    DataError
-        If no user of the result has a label, or a user has two.
-    ColumnError
-        If a frame lacks the columns.
-    UsageError
-        If it is none of these.
+    UsageError, DataError
+        As `read_labels`.
     """
     if segments is None:
         return {}
-    labels = _labels(segments, users, "segment")
-    if labels.null_count() == len(labels):
-        examples = ", ".join(repr(user) for user in users.head(3))
-        raise DataError(f"no user of the result is in any segment; users are {examples}")
+    labels = read_labels(segments, "segment", users).values
     return {
         label: (labels == label).fill_null(value=False).to_numpy()
         for label in labels.drop_nulls().unique().sort()
@@ -82,8 +74,8 @@ def clusters_of(clusters: object, users: pl.Series) -> IntArray | None:
     Parameters
     ----------
     clusters : object
-        None, a mapping from user to label, a frame with the columns ``user`` and ``cluster``, or
-        the path of a file that holds one.
+        None, a mapping from user to label, a frame or the path of a file with the columns ``user``
+        and ``cluster``, or pairs of a user and a cluster.
     users : polars.Series
         The users of the result, in its order.
 
@@ -94,46 +86,16 @@ def clusters_of(clusters: object, users: pl.Series) -> IntArray | None:
 
     Raises
     ------
-    DataError, ColumnError, UsageError
-        As `segments_of`.
+    UsageError, DataError
+        As `read_labels`.
     """
     if clusters is None:
         return None
-    labels = _labels(clusters, users, "cluster")
+    labels = read_labels(clusters, "cluster", users).values
     code = labels.rank("dense").fill_null(0).to_numpy().astype(np.int64)
     alone = np.flatnonzero(code == 0)
     code[alone] = code.max(initial=0) + 1 + np.arange(alone.size)
     return code - 1
-
-
-def _labels(data: Any, users: pl.Series, column: str) -> pl.Series:
-    """The label of each user, null where there is none."""
-    frame = _frame(data, column)
-    frame = frame.select(
-        pl.col("user").cast(users.dtype, strict=False), pl.col(column).cast(pl.String)
-    ).drop_nulls()
-    if frame["user"].n_unique() != frame.unique().height:
-        raise DataError(f"a user is in two {column}s: give each user one label")
-    table = pl.DataFrame({"user": users})
-    return table.join(frame.unique(), on="user", how="left", maintain_order="left")[column]
-
-
-def _frame(data: Any, column: str) -> pl.DataFrame:
-    if isinstance(data, Mapping):
-        return pl.DataFrame({"user": list(data), column: list(data.values())})
-    if isinstance(data, str | PathLike):
-        return read_interactions(data, columns={"item": column}).rename({"item": column})
-    try:
-        frame = pl.DataFrame(data)
-    except (TypeError, ValueError):
-        raise UsageError(
-            f"{column}s must be a mapping from user to label, or a frame or file with the columns "
-            f"user and {column}, got {type(data).__name__}"
-        ) from None
-    if {"user", column} - set(frame.columns):
-        found = ", ".join(frame.columns)
-        raise ColumnError(f"{column}s need the columns user and {column}; found {found}")
-    return frame
 
 
 def by_activity(train: object, *, bins: int = 4, columns: Mapping[str, str] | None = None) -> Any:

@@ -3,17 +3,38 @@
 Three steps, each in one place:
 
 1. A *form* (`_forms`) recognises the data and its reader hands over named `Columns`:
-   `_frames`, `_arrays`, `_mappings` (with `_lists` and `_rows`), `_files` (with `_text`, `_json`).
+   `_frames`, `_arrays`, `_containers`, `_files` (with `_text`, `_json`).
 2. `_columns` decides which column is the user, the item, the score, the rank, the gain.
 3. `_read` fetches these columns only, has `_ids` and `_numbers` check every value, and returns a
-   `Table`; `meet` brings the ids of two tables to the same types.
+   `Table`; `meet` brings the ids of two tables to the same types, `meet_all` those of several.
+   `_labels` does the same for what is said of users: segments, clusters, who is asked for.
 
 An input form costs one function and one row of `_forms.FORMS`.
 """
 
 from __future__ import annotations
 
-from rankmeter._ingest._read import is_records, read_interactions, read_rankings, read_truth
-from rankmeter._ingest._table import Table, meet
+from rankmeter._ingest._labels import Labels, read_labels, read_users
+from rankmeter._ingest._read import (
+    Interactions,
+    is_records,
+    read_interactions,
+    read_rankings,
+    read_truth,
+)
+from rankmeter._ingest._table import Origin, Table, meet, meet_all
 
-__all__ = ["Table", "is_records", "meet", "read_interactions", "read_rankings", "read_truth"]
+__all__ = [
+    "Interactions",
+    "Labels",
+    "Origin",
+    "Table",
+    "is_records",
+    "meet",
+    "meet_all",
+    "read_interactions",
+    "read_labels",
+    "read_rankings",
+    "read_truth",
+    "read_users",
+]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter._ingest._columns import Column, Columns, Side
+from rankmeter._ingest._columns import OF_USERS, Column, Columns, Side
+from rankmeter._ingest._containers import from_listing
 from rankmeter._ingest._frames import numpy_column, origin
-from rankmeter._ingest._mappings import from_listing
 from rankmeter.errors import DataError
 
 __all__ = ["from_array", "from_sparse"]
@@ -33,6 +33,8 @@ def from_array(data: Any, side: Side) -> Columns:
             f"The {source} has shape {array.shape} and type {array.dtype}; expected item ids of "
             f"shape (users, k), or (k,) for one user."
         )
+    if side in OF_USERS:
+        return from_listing(array.tolist(), side, source)
     table = array.reshape(1, -1) if array.ndim == 1 else array
     keep = ~np.ma.getmaskarray(table)
     counts = Counter({"masked_cells": int(keep.size - keep.sum())})
@@ -63,9 +65,8 @@ def _columns(
 ) -> Columns:
     users = np.arange(len(lengths))
     whole: dict[str, Column] = {"user": pl.Series(np.repeat(users, lengths)), **columns}
-    return Columns(
-        list(whole),
-        lambda names: {name: whole[name] for name in names},
+    return Columns.of(
+        whole,
         source,
         roles={name: name for name in whole},
         empty_users=pl.Series(users[lengths == 0]),

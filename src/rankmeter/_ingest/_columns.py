@@ -14,10 +14,23 @@ from rankmeter._ingest._messages import near, short, some
 from rankmeter._ingest._table import Shape
 from rankmeter.errors import ColumnError, UsageError
 
-__all__ = ["SYNONYMS", "Column", "Columns", "Side", "named", "plain", "resolve"]
+__all__ = [
+    "OF_USERS",
+    "ROLES",
+    "SYNONYMS",
+    "Column",
+    "Columns",
+    "Side",
+    "named",
+    "plain",
+    "resolve",
+]
 
-Side: TypeAlias = Literal["rankings", "truth", "interactions"]
+Side: TypeAlias = Literal["rankings", "truth", "interactions", "segments", "clusters", "users"]
 """What the data is read as."""
+
+OF_USERS = frozenset({"segments", "clusters", "users"})
+"""The sides that speak of users and not of their items."""
 
 Column: TypeAlias = "pl.Series | list[Any]"
 """A column as a reader hands it over: typed, or Python objects of any type."""
@@ -30,7 +43,7 @@ class Columns:
     Attributes
     ----------
     names : sequence of str
-        All columns, in the order of the input; a name may stand there twice.
+        All columns, in the order of the input; a name may occur twice.
     fetch : callable
         Gives the columns of some of the names, each of the same length.
     source : str
@@ -41,7 +54,7 @@ class Columns:
     empty_users : list or polars.Series
         Users that are named without any item.
     textual : bool
-        Whether the ids stood in a text.
+        Whether the ids were read from text.
     untyped : bool
         Whether every column is String because the text has no types (CSV).
     hint : str
@@ -62,6 +75,21 @@ class Columns:
     hint: str = ""
     counts: Counter[str] = field(default_factory=Counter)
     shape: Shape = ""
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:
+        """Columns that are there already; those of a form with roles are named after them."""
+        return cls(
+            list(columns), lambda names: {name: columns[name] for name in names}, source, **facts
+        )
+
+    def everyone(self, users: Column) -> Column:
+        """The users of the rows, and then those that are named without any item."""
+        if len(self.empty_users) == 0:
+            return users
+        if isinstance(users, pl.Series) and isinstance(self.empty_users, pl.Series):
+            return pl.concat([users, self.empty_users])
+        return [*users, *self.empty_users]
 
 
 # As `plain` leaves them: lower case, without underscores, hyphens and spaces.
@@ -88,7 +116,13 @@ ROLES: dict[Side, tuple[str, ...]] = {
     "rankings": ("user", "item", "score", "rank"),
     "truth": ("user", "item", "gain"),
     "interactions": ("user", "item", "rating", "time"),
+    "segments": ("user", "segment"),
+    "clusters": ("user", "cluster"),
+    "users": ("user",),
 }
+"""What each side looks for; it must have the first two."""
+
+_WITHOUT_CHOICE = frozenset({"segments", "clusters"})  # no option says which column is which
 
 VALUE: dict[Side, str] = {"rankings": "score", "truth": "gain", "interactions": "rating"}
 
@@ -100,7 +134,7 @@ def plain(name: object) -> str:
 
 def named(role: str, names: Sequence[object]) -> list[str]:
     """The names that could mean a role."""
-    return [str(name) for name in names if plain(name) in SYNONYMS[role]]
+    return [str(name) for name in names if plain(name) in SYNONYMS.get(role, {role})]
 
 
 def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> dict[str, str]:
@@ -110,8 +144,8 @@ def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> di
     ----------
     found : Columns
         What the reader found.
-    side : {"rankings", "truth", "interactions"}
-        Decides which roles are looked for.
+    side : str
+        Decides which roles are looked for: see `ROLES`.
     columns : mapping of str to str, optional
         Role → name: wins over the synonyms. Roles of the other side are allowed and not looked
         at, because one mapping serves both sides; forms without column names do not need it.
@@ -119,7 +153,7 @@ def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> di
     Returns
     -------
     dict of str to str
-        Role → column name; ``user`` and ``item`` are always there.
+        Role → column name; the first two roles of the side are always there.
 
     Raises
     ------
@@ -144,17 +178,21 @@ def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> di
                 f"{near(key, SYNONYMS) or '.'}"
             )
     if found.roles is not None:
-        roles = {VALUE[side] if role == "value" else role: at for role, at in found.roles.items()}
-        return {role: name for role, name in roles.items() if role in ROLES[side]}
-    roles = {role: _explicit(role, chosen[role], found) for role in ROLES[side] if role in chosen}
-    if len(set(roles.values())) < len(roles):
-        raise UsageError(f"columns={roles} names one column for two roles; each needs its own.")
-    for role in ROLES[side]:
-        if role not in roles and (name := _by_synonym(role, found, set(roles.values()))):
-            roles[role] = name
-    for role in ("user", "item"):
+        value = VALUE.get(side, "value")
+        known = {value if role == "value" else role: at for role, at in found.roles.items()}
+        roles = {role: known[role] for role in ROLES[side] if role in known}
+    else:
+        roles = {
+            role: _explicit(role, chosen[role], found) for role in ROLES[side] if role in chosen
+        }
+        if len(set(roles.values())) < len(roles):
+            raise UsageError(f"columns={roles} names one column for two roles; each needs its own.")
+        for role in ROLES[side]:
+            if role not in roles and (name := _by_synonym(role, found, roles, side)):
+                roles[role] = name
+    for role in ROLES[side][:2]:
         if role not in roles:
-            raise _missing(role, found)
+            raise _missing(role, found, side)
     if {"score", "rank"} <= roles.keys() and "rank" not in chosen and "score" in chosen:
         del roles["rank"]
     return {role: roles[role] for role in ROLES[side] if role in roles}
@@ -175,21 +213,25 @@ def _explicit(role: str, name: str, found: Columns) -> str:
     )
 
 
-def _by_synonym(role: str, found: Columns, taken: set[str]) -> str | None:
-    candidates = [name for name in named(role, found.names) if name not in taken]
+def _by_synonym(role: str, found: Columns, taken: Mapping[str, str], side: Side) -> str | None:
+    candidates = [name for name in named(role, found.names) if name not in taken.values()]
     if len(candidates) > 1:
+        choose = f"Say which one, for example columns={{{role!r}: {candidates[0]!r}}}, or rename"
+        if side in _WITHOUT_CHOICE:
+            choose = "Rename"
         raise ColumnError(
             f"{found.source} has {len(candidates)} columns that could be the {role}: "
-            f"{some(candidates, 9)}. Say which one, for example "
-            f"columns={{{role!r}: {candidates[0]!r}}}, or rename the others."
+            f"{some(candidates, 9)}. {choose} the others."
         )
     return candidates[0] if candidates else None
 
 
-def _missing(role: str, found: Columns) -> ColumnError:
+def _missing(role: str, found: Columns, side: Side) -> ColumnError:
+    name = f"Name the column with columns={{{role!r}: ...}}, or rename it to {role!r}."
+    if side in _WITHOUT_CHOICE:
+        name = f"Rename the column to {role!r}."
     return ColumnError(
-        f"{found.source} has no column for the {role}. Its columns are {_names(found)}. "
-        f"Name the column with columns={{{role!r}: ...}}, or rename it to {role!r}."
+        f"{found.source} has no column for the {role}. Its columns are {_names(found)}. {name}"
         f"{found.hint}"
     )
 

@@ -14,11 +14,18 @@ from pathlib import Path
 import polars as pl
 
 from rankmeter._ingest._columns import Column, Columns, Side
+from rankmeter._ingest._containers import starts_with_record
 from rankmeter._ingest._frames import from_lazy
 from rankmeter._ingest._json import read_json, read_json_lines
 from rankmeter._ingest._messages import near, short
-from rankmeter._ingest._rows import starts_with_record
-from rankmeter._ingest._text import Text, looks_like_trec, read_delimited, read_qrels, read_run
+from rankmeter._ingest._text import (
+    Text,
+    looks_like_trec,
+    read_delimited,
+    read_lines,
+    read_qrels,
+    read_run,
+)
 from rankmeter.errors import FileFormatError
 
 __all__ = ["from_path", "holds_records"]
@@ -158,10 +165,10 @@ def _unlike(files: list[Path], path: Path) -> FileFormatError | None:
         for name in [*schemas[0], *schema]:
             kinds = [str(one[name]) if name in one else None for one in (schemas[0], schema)]
             if kinds[0] != kinds[1]:
-                told = [f"of type {kind}" if kind else "missing" for kind in kinds]
+                said = [f"of type {kind}" if kind else "missing" for kind in kinds]
                 return FileFormatError(
-                    f"The files of {path} differ: the column {name!r} is {told[0]} in "
-                    f"{files[0].name} and {told[1]} in {file.name}. Write all of them with the "
+                    f"The files of {path} differ: the column {name!r} is {said[0]} in "
+                    f"{files[0].name} and {said[1]} in {file.name}. Write all of them with the "
                     f"same columns."
                 )
     return None
@@ -226,6 +233,8 @@ def _reader(text: Text, path: Path, side: Side) -> Callable[[Text, Side], Column
     for separator in "\t,":
         if separator in header:
             return partial(read_delimited, separator=separator)
+    if side == "users":
+        return read_lines
     raise FileFormatError(
         f"The format of {path} is not known: its name does not tell, and its first line is "
         f"{short(header)}. Accepted are {ACCEPTED}."

@@ -11,6 +11,7 @@ import polars as pl
 
 from rankmeter._ingest._arrays import from_array, from_sparse
 from rankmeter._ingest._columns import Columns, Side
+from rankmeter._ingest._containers import from_listing, from_mapping, from_pandas_series
 from rankmeter._ingest._files import from_path
 from rankmeter._ingest._frames import (
     from_arrow,
@@ -20,11 +21,10 @@ from rankmeter._ingest._frames import (
     from_polars,
     made_by,
 )
-from rankmeter._ingest._mappings import from_listing, from_mapping, from_pandas_series
 from rankmeter._ingest._messages import short
 from rankmeter.errors import DataError
 
-__all__ = ["FORMS", "Form", "find"]
+__all__ = ["FORMS", "Form", "find", "is_accepted"]
 
 
 class Form(NamedTuple):
@@ -41,6 +41,13 @@ def _is_listing(data: object) -> bool:
     )
 
 
+def _from_series(data: pl.Series, side: Side) -> Columns:
+    """Users that are a column of a frame keep its type."""
+    if side == "users":
+        return from_polars(data.to_frame("user"), side, "polars Series")
+    return from_listing(data.to_list(), side, "polars Series")
+
+
 # The first form that recognises the data reads it. Some are two things at once: a SciPy matrix may
 # be a dict, a reader of Arrow batches is an iterator, a Series is an array. So containers of
 # Python come after the named packages, and arrays last.
@@ -51,7 +58,7 @@ FORMS = (
     Form(
         "a Polars Series",
         lambda data: isinstance(data, pl.Series),
-        lambda data, side: from_listing(data.to_list(), side, "polars Series"),
+        _from_series,
     ),
     Form("a pandas DataFrame", lambda data: made_by(data, "pandas", "DataFrame"), from_pandas),
     Form(
@@ -86,20 +93,13 @@ FORMS = (
 )
 
 
+def is_accepted(data: object) -> bool:
+    """Whether any form recognises the data."""
+    return any(form.recognise(data) for form in FORMS)
+
+
 def find(data: object, side: Side) -> Columns:
-    """Read data of any form as far as its columns.
-
-    Parameters
-    ----------
-    data : object
-        Anything.
-    side : {"rankings", "truth", "interactions"}
-        What it is read as.
-
-    Returns
-    -------
-    Columns
-        Not yet checked.
+    """Read data of any form as far as its columns, which are not yet checked.
 
     Raises
     ------

@@ -33,23 +33,8 @@ def ids(
 ) -> pl.Series:
     """The ids of a column as Int64, UInt64 or String without nulls.
 
-    Parameters
-    ----------
-    column : polars.Series or list
-        The ids as they were found.
-    role : {"user", "item"}
-        For messages, counts and the name of the result.
-    source : str
-        For messages.
-    counts : Counter
-        Gets ``float_user_ids`` or ``float_item_ids`` where whole numbers came as floats.
-    untyped : bool
-        Whether the column is text that may mean integers.
-
-    Returns
-    -------
-    polars.Series
-        Of the length of the column, named after the role.
+    Of the length of the column, and named after the role. `untyped` text may mean integers;
+    `counts` gets ``float_user_ids`` or ``float_item_ids`` where whole numbers came as floats.
 
     Raises
     ------
@@ -140,7 +125,7 @@ def _too_wide(role: str, source: str, value: object) -> IdTypeError:
 
 
 def is_null(value: object) -> bool:
-    """Whether a Python object stands for a missing value: None, NaN, pandas' NA and NaT."""
+    """Whether a Python object is a missing value: None, NaN, pandas' NA and NaT."""
     return (
         value is None
         or type(value).__name__ in {"NAType", "NaTType"}
@@ -151,7 +136,7 @@ def is_null(value: object) -> bool:
 
 
 def kinds(values: Sequence[object]) -> set[str]:
-    """What kinds of values there are, in words."""
+    """The kinds of the values, in words."""
     found = {_kind(kind) for kind in set(map(type, values))}
     if (
         "float" in found

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from rankmeter._ingest._columns import Columns, Side, named
-from rankmeter._ingest._mappings import from_listing, from_mapping
+from rankmeter._ingest._containers import from_listing, from_mapping
 from rankmeter._ingest._messages import short
 from rankmeter._ingest._text import Text
 from rankmeter.errors import FileFormatError
@@ -54,7 +54,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class _Twice(Exception):  # noqa: N818
-    """A key that stands twice in one object."""
+    """A key that occurs twice in one object."""
 
 
 def _parse(text: str) -> Any:
@@ -115,4 +115,4 @@ def _flat_rows(file: Text) -> Columns | None:
                 return None
         elif column.dtype not in (pl.Int64, pl.Float64, pl.Null):
             return None
-    return Columns(frame.columns, lambda names: {name: frame[name] for name in names}, file.name)
+    return Columns.of(frame.to_dict(), file.name)

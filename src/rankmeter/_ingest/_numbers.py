@@ -21,23 +21,8 @@ def numbers(
 ) -> pl.Series:
     """The numbers of a column as Float64; NaN and missing values are both null.
 
-    Parameters
-    ----------
-    column : polars.Series or list
-        The values as they were found.
-    role : str
-        ``score``, ``rank``, ``gain`` or ``rating``: for messages and the name of the result.
-    source : str
-        For messages.
-    counts : Counter
-        Gets ``rounded_scores``: integers that no float can hold exactly.
-    untyped : bool
-        Whether the column is text that must mean numbers.
-
-    Returns
-    -------
-    polars.Series
-        Float64, of the length of the column, named after the role.
+    Of the length of the column, and named after the role. `untyped` text must mean numbers;
+    `counts` gets ``rounded_scores`` (ranks, gains, ratings): integers that no float holds exactly.
 
     Raises
     ------
@@ -60,7 +45,7 @@ def numbers(
 
 
 def ranks(values: pl.Series, source: str) -> pl.Series:
-    """Check that ranks are finite and at least 1."""
+    """Check that ranks are whole numbers of at least 1."""
     bad = values.is_null() | values.is_infinite() | (values < 1)
     bad = bad.fill_null(value=True)
     if bad.any():
@@ -71,6 +56,11 @@ def ranks(values: pl.Series, source: str) -> pl.Series:
             f"{len(where)} of {len(values)} ranks of {source} are not finite numbers of at least "
             f"1, for example {short(worst)}, first at {rows(where)}.{hint} To order by the score "
             f"instead, name it: columns={{'score': ...}}."
+        )
+    if (broken := values != values.floor()).any():
+        raise InvalidValueError(
+            f"ranks are whole numbers from 1 up, found {values.filter(broken)[0]}; if more is "
+            "better, pass the column as score: columns={'score': …}"
         )
     return values
 
@@ -91,19 +81,8 @@ def gains(values: pl.Series, source: str) -> pl.Series:
 def typed(column: Column, name: str, *, untyped: bool = False) -> pl.Series:
     """A column that is only carried along; text is read as what all of its values are.
 
-    Parameters
-    ----------
-    column : polars.Series or list
-        The values as they were found.
-    name : str
-        The name of the result; the values of ``time`` may also be ISO dates.
-    untyped : bool
-        Whether the column is text without types.
-
-    Returns
-    -------
-    polars.Series
-        As it was, or for text Int64, Float64, Datetime or String.
+    So `untyped` text becomes Int64, Float64 or, if its name is ``time`` and it holds ISO dates,
+    Datetime, and is kept otherwise.
 
     Examples
     --------

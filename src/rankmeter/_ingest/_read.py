@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from typing import Literal, NamedTuple
 
 import polars as pl
 
-from rankmeter._ingest._columns import Column, Columns, resolve
+from rankmeter._ingest._columns import Columns, resolve
+from rankmeter._ingest._containers import starts_with_record
 from rankmeter._ingest._files import holds_records
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._ids import ids
 from rankmeter._ingest._messages import rows, some
 from rankmeter._ingest._numbers import gains, numbers, ranks, typed
-from rankmeter._ingest._rows import starts_with_record
-from rankmeter._ingest._table import Table
+from rankmeter._ingest._table import Origin, Table
 from rankmeter._ingest._unused import refuse_unused_numbers
 from rankmeter.errors import ColumnError, DataError, InvalidValueError, UsageError
 
-__all__ = ["is_records", "read_interactions", "read_rankings", "read_truth"]
+__all__ = ["Interactions", "is_records", "read_interactions", "read_rankings", "read_truth"]
 
 BadScores = Literal["error", "drop", "worst"]
 
@@ -58,7 +59,7 @@ def read_rankings(
 
     Notes
     -----
-    1. If there are both ranks and scores, the ranks decide: they are the final order of the tool
+    1. If the data has both ranks and scores, the ranks decide: they are the final order of the tool
        that wrote them. ``columns={"score": ...}`` decides otherwise. In TREC runs the score
        decides and the rank is not read, as in trec_eval.
     2. Infinite scores are allowed and counted.
@@ -139,20 +140,64 @@ def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Tab
     return _table(pl.DataFrame([users, items, gain]), "list", empty, found, counts)
 
 
+@dataclass(frozen=True, eq=False)
+class Interactions:
+    """What users did, and how the input calls it.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        As from `read_interactions`.
+    roles : mapping of str to str
+        Role → name of the column in the input, where that has names of its own.
+    names : sequence of str
+        All columns of the input in its order, if it has names of its own.
+    """
+
+    frame: pl.DataFrame
+    roles: Mapping[str, str]
+    names: Sequence[str]
+
+    @classmethod
+    def read(cls, data: object, *, columns: Mapping[str, str] | None = None) -> Interactions:
+        """Read any form, as `read_interactions` does; what has been read stays as it is."""
+        if isinstance(data, cls):
+            return data
+        found = find(data, "interactions")
+        roles = resolve(found, "interactions", columns)
+        others = [name for name in found.names if name not in roles.values()]
+        names = Counter([*roles, *others])
+        if twice := [name for name, n in names.items() if n > 1]:
+            raise ColumnError(
+                f"{found.source} would have two columns called {twice[0]!r}: "
+                f"{some(found.names, 12)}, of which {some(roles.items(), 4)} are named for what "
+                f"they are. Rename one of the two."
+            )
+        users, items, _, _, values = _checked(found, roles, others)
+        frame = pl.DataFrame([users, items, *values.values()])
+        if found.roles is not None:
+            return cls(frame, {}, frame.columns)
+        return cls(frame, roles, found.names)
+
+    def as_in_input(self, part: pl.DataFrame) -> pl.DataFrame:
+        """Rows of the frame with the columns that they have in the input, in its order."""
+        return part.rename(dict(self.roles)).select(self.names)
+
+
 def read_interactions(data: object, *, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
     """Read what users did, for splits, baselines and descriptions.
 
     Parameters
     ----------
     data : object
-        Any form that `read_truth` takes.
+        Any form that `read_truth` takes, or `Interactions`.
     columns : mapping of str to str, optional
         Role (``user``, ``item``, ``rating``, ``time``) → column name.
 
     Returns
     -------
     polars.DataFrame
-        ``user``, ``item``, ``rating`` (Float64) and ``time`` if there are any, then every other
+        ``user``, ``item``, ``rating`` (Float64) and ``time`` if it has any, then every other
         column as it is, in the order of the input. Rows keep their order.
 
     Raises
@@ -166,22 +211,11 @@ def read_interactions(data: object, *, columns: Mapping[str, str] | None = None)
     >>> read_interactions(frame).rows(named=True)[0]
     {'user': 1, 'item': 'a', 'time': 3, 'shop': 'x'}
     """
-    found = find(data, "interactions")
-    roles = resolve(found, "interactions", columns)
-    others = [name for name in found.names if name not in roles.values()]
-    names = Counter([*roles, *others])
-    if twice := [name for name, n in names.items() if n > 1]:
-        raise ColumnError(
-            f"{found.source} would have two columns called {twice[0]!r}: "
-            f"{some(found.names, 12)}, of which {some(roles.items(), 4)} are named for what they "
-            f"are. Rename one of the two."
-        )
-    users, items, _, _, values = _checked(found, roles, others)
-    return pl.DataFrame([users, items, *values.values()])
+    return Interactions.read(data, columns=columns).frame
 
 
 def is_records(data: object) -> bool:
-    """Whether rankings and truth stand together in one object or file, as records.
+    """Whether one object or file holds both rankings and truth, as records.
 
     Parameters
     ----------
@@ -224,7 +258,7 @@ def _checked(found: Columns, roles: Mapping[str, str], others: Sequence[str] = (
     source, untyped = found.source, found.untyped
     items = ids(columns[roles["item"]], "item", source, counts, untyped=untyped)
     # Typed together, so that no user with an empty list can be of another type than the rest.
-    everyone = _joined(columns[roles["user"]], found.empty_users)
+    everyone = found.everyone(columns[roles["user"]])
     users = ids(everyone, "user", source, counts, untyped=untyped)
     if len(users) == 0:
         raise DataError(f"{source} has no rows: there is nothing to evaluate.")
@@ -237,14 +271,6 @@ def _checked(found: Columns, roles: Mapping[str, str], others: Sequence[str] = (
     return _Checked(users.slice(0, len(items)), items, users.slice(len(items)), counts, values)
 
 
-def _joined(column: Column, more: Column) -> Column:
-    if len(more) == 0:
-        return column
-    if isinstance(column, pl.Series) and isinstance(more, pl.Series):
-        return pl.concat([column, more])
-    return [*column, *more]
-
-
 def _table(
     frame: pl.DataFrame,
     order: Literal["score", "rank", "list"],
@@ -252,8 +278,9 @@ def _table(
     found: Columns,
     counts: Counter[str],
 ) -> Table:
-    told = {"rows": counts["rows"], **+counts}
-    return Table(frame, order, empty_users, found.source, found.textual, told, found.shape)
+    counted = {"rows": counts["rows"], **+counts}
+    origin = Origin(found.source, found.textual, counted, found.shape)
+    return Table(frame, order, empty_users, origin)
 
 
 def _settle_scores(

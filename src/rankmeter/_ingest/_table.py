@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
@@ -10,7 +11,7 @@ import polars as pl
 from rankmeter._ingest._messages import short, some
 from rankmeter.errors import DataError, IdTypeError
 
-__all__ = ["Shape", "Table", "meet", "whole_numbers"]
+__all__ = ["Origin", "Shape", "Table", "meet", "meet_all", "whole_numbers"]
 
 Shape: TypeAlias = Literal["flat", "rows", ""]
 """Whether users had no names, because the data was one flat list or one list per user."""
@@ -19,20 +20,11 @@ _Type: TypeAlias = "pl.DataType | type[pl.DataType]"
 
 
 @dataclass(frozen=True)
-class Table:
-    """Rankings or judgements in canonical form.
+class Origin:
+    """Where a table came from.
 
     Attributes
     ----------
-    frame : polars.DataFrame
-        Columns ``user`` and ``item`` without nulls, of type Int64, UInt64 or String; for rankings
-        ``score`` (Float64) if `order` is ``"score"`` or ``rank`` (Float64) if it is ``"rank"``;
-        for judgements ``gain`` (Float64). Rows stand in the order of the input.
-    order : {"score", "rank", "list"}
-        What orders the items of a user: the score (descending), the rank (ascending), or the
-        order of the rows.
-    empty_users : polars.Series
-        Users that the input names without any item (an empty list), of the type of ``user``.
     source : str
         What the data came from, for messages: ``"pandas DataFrame"``, ``"runs/bpr.csv"``.
     textual : bool
@@ -49,13 +41,50 @@ class Table:
         several lists. Empty where users have names.
     """
 
-    frame: pl.DataFrame
-    order: Literal["score", "rank", "list"] = "score"
-    empty_users: pl.Series = field(default_factory=lambda: pl.Series("user", [], pl.Int64))
     source: str = "rankings"
     textual: bool = False
     counts: dict[str, int] = field(default_factory=dict)
     shape: Shape = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rankings or judgements in canonical form.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        Columns ``user`` and ``item`` without nulls, of type Int64, UInt64 or String; for rankings
+        ``score`` (Float64) if `order` is ``"score"`` or ``rank`` (Float64) if it is ``"rank"``;
+        for judgements ``gain`` (Float64). Rows keep the order of the input.
+    order : {"score", "rank", "list"}
+        What orders the items of a user: the score (descending), the rank (ascending), or the
+        order of the rows.
+    empty_users : polars.Series
+        Users that the input names without any item (an empty list), of the type of ``user``.
+    origin : Origin
+        Where it came from; `source`, `textual` and `counts` are those of the origin.
+    """
+
+    frame: pl.DataFrame
+    order: Literal["score", "rank", "list"] = "score"
+    empty_users: pl.Series = field(default_factory=lambda: pl.Series("user", [], pl.Int64))
+    origin: Origin = field(default_factory=Origin)
+
+    @property
+    def source(self) -> str:
+        """What the data came from."""
+        return self.origin.source
+
+    @property
+    def textual(self) -> bool:
+        """Whether the ids were read from text."""
+        return self.origin.textual
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What was read, dropped or converted."""
+        return self.origin.counts
 
 
 def whole_numbers(text: pl.Series, dtype: _Type = pl.Int64) -> pl.Series | None:
@@ -106,23 +135,53 @@ def meet(rankings: Table, truth: Table) -> tuple[Table, Table]:
 
     Examples
     --------
-    >>> a = Table(pl.DataFrame({"user": [1], "item": ["7"]}), textual=True)
+    >>> a = Table(pl.DataFrame({"user": [1], "item": ["7"]}), origin=Origin(textual=True))
     >>> b = Table(pl.DataFrame({"user": [1], "item": [7]}))
     >>> meet(a, b)[0].frame["item"].to_list()
     [7]
     """
     _refuse_flat_beside_rows(rankings, truth)
     for role in ("user", "item"):
-        left, right = _meet_role(role, rankings, truth)
-        rankings, truth = _with_ids(rankings, role, left), _with_ids(truth, role, right)
+        dtype = _meeting_type(role, rankings, truth)
+        rankings, truth = _cast(rankings, role, dtype), _cast(truth, role, dtype)
     return rankings, truth
+
+
+def meet_all(truth: Table, systems: Mapping[str, Table]) -> tuple[Table, dict[str, Table]]:
+    """Give the truth and the rankings of every system the same types of user and of item.
+
+    Raises
+    ------
+    IdTypeError, DataError
+        As `meet`; or if the ids of one system cannot have the types that another one needs.
+
+    Examples
+    --------
+    >>> truth = Table(pl.DataFrame({"user": [1], "item": ["7"]}), origin=Origin(textual=True))
+    >>> a, b = (Table(pl.DataFrame({"user": [1], "item": [n]})) for n in (7, 8))
+    >>> meet_all(truth, {"A": a, "B": b})[0].frame["item"].to_list()
+    [7]
+    """
+    for table in systems.values():
+        truth = meet(table, truth)[1]
+    met = {}
+    for name, table in systems.items():
+        met[name], again = meet(table, truth)
+        for role in ("user", "item"):
+            now, needed = again.frame[role].dtype, truth.frame[role].dtype
+            if now != needed:
+                raise IdTypeError(
+                    f"The {role} ids of {name} ({table.source}) are {now} and those of another "
+                    f"system make them {needed}. Give all systems ids of one type."
+                )
+    return truth, met
 
 
 def _refuse_flat_beside_rows(rankings: Table, truth: Table) -> None:
     """One item per user, written flat, would be read as the items of user 0 alone."""
     names = {"rankings": rankings, "truth": truth}
     for flat, rows in (("rankings", "truth"), ("truth", "rankings")):
-        if (names[flat].shape, names[rows].shape) != ("flat", "rows"):
+        if (names[flat].origin.shape, names[rows].origin.shape) != ("flat", "rows"):
             continue
         one, many = names[flat], names[rows]
         users = many.frame["user"].n_unique() + len(many.empty_users)
@@ -136,62 +195,41 @@ def _refuse_flat_beside_rows(rankings: Table, truth: Table) -> None:
         )
 
 
+def _meeting_type(role: str, rankings: Table, truth: Table) -> _Type:
+    """The type that the ids of both sides can have."""
+    left, right = _ids(rankings, role), _ids(truth, role)
+    if left.dtype == right.dtype or len(right) == 0:
+        return left.dtype
+    if len(left) == 0:
+        return right.dtype
+    sides = [(left, rankings), (right, truth)]
+    if pl.String not in (left.dtype, right.dtype):
+        for ids, table in sides:
+            _refuse_negative(role, ids, table)
+        return pl.UInt64
+    (text, named), (numbers, numbered) = sides if left.dtype == pl.String else sides[::-1]
+    if numbered.textual:
+        return pl.String
+    if named.textual and not _names(text, numbers.dtype).any():
+        return numbers.dtype
+    raise _cannot_meet(role, rankings, left, truth, right)
+
+
 def _ids(table: Table, role: str) -> pl.Series:
     """All ids of a role: those of the rows, then those of the users without items."""
     ids = table.frame[role]
-    return pl.concat([ids, table.empty_users]) if _has_empty(table, role) else ids
+    return pl.concat([ids, table.empty_users]) if role == "user" and len(table.empty_users) else ids
 
 
-def _has_empty(table: Table, role: str) -> bool:
-    return role == "user" and len(table.empty_users) > 0
+def _cast(table: Table, role: str, dtype: _Type) -> Table:
+    if role == "user" and table.empty_users.dtype != dtype:
+        table = replace(table, empty_users=table.empty_users.cast(dtype))
+    if table.frame[role].dtype != dtype:
+        table = replace(table, frame=table.frame.with_columns(pl.col(role).cast(dtype)))
+    return table
 
 
-def _with_ids(table: Table, role: str, ids: pl.Series) -> Table:
-    if table.frame[role].dtype == ids.dtype:
-        if role == "user" and table.empty_users.dtype != ids.dtype:
-            return replace(table, empty_users=table.empty_users.clear().cast(ids.dtype))
-        return table
-    rows = table.frame.height
-    frame = table.frame.with_columns(ids.slice(0, rows).alias(role))
-    if role == "item":
-        return replace(table, frame=frame)
-    return replace(table, frame=frame, empty_users=ids.slice(rows).alias("user"))
-
-
-def _meet_role(role: str, rankings: Table, truth: Table) -> tuple[pl.Series, pl.Series]:
-    left, right = _ids(rankings, role), _ids(truth, role)
-    if left.dtype == right.dtype:
-        return left, right
-    if len(left) == 0:
-        return left.cast(right.dtype), right
-    if len(right) == 0:
-        return left, right.cast(left.dtype)
-    if pl.String not in (left.dtype, right.dtype):
-        return _unsigned(role, left, rankings), _unsigned(role, right, truth)
-    if left.dtype == pl.String:
-        text, numbers = _text_and_numbers(left, rankings, right, truth)
-        met = text, numbers
-    else:
-        text, numbers = _text_and_numbers(right, truth, left, rankings)
-        met = numbers, text
-    if text.dtype != numbers.dtype:
-        raise _cannot_meet(role, rankings, left, truth, right)
-    return met
-
-
-def _text_and_numbers(
-    text: pl.Series, text_table: Table, numbers: pl.Series, numbers_table: Table
-) -> tuple[pl.Series, pl.Series]:
-    """Bring strings and integers together if no id changes its meaning, else leave both."""
-    if numbers_table.textual:
-        return text, numbers.cast(pl.String)
-    if text_table.textual:
-        read = whole_numbers(text, numbers.dtype)
-        return (text, numbers) if read is None else (read, numbers)
-    return text, numbers
-
-
-def _unsigned(role: str, ids: pl.Series, table: Table) -> pl.Series:
+def _refuse_negative(role: str, ids: pl.Series, table: Table) -> None:
     lowest = ids.min()
     if isinstance(lowest, int) and lowest < 0:
         raise IdTypeError(
@@ -199,7 +237,6 @@ def _unsigned(role: str, ids: pl.Series, table: Table) -> pl.Series:
             f"and {table.source} has negative ones ({lowest}), and no 64-bit type holds both. "
             f"Cast the {role} ids of both sides to strings."
         )
-    return ids.cast(pl.UInt64)
 
 
 def _cannot_meet(

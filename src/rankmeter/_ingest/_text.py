@@ -1,4 +1,4 @@
-"""Delimited text and TREC files."""
+"""Delimited text, TREC files and lines."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Literal
 
 import polars as pl
 
-from rankmeter._ingest._columns import Columns, Side
+from rankmeter._ingest._columns import Columns, Side, named
 from rankmeter._ingest._messages import short
 from rankmeter.errors import FileFormatError
 
-__all__ = ["Text", "looks_like_trec", "read_delimited", "read_qrels", "read_run"]
+__all__ = ["Text", "looks_like_trec", "read_delimited", "read_lines", "read_qrels", "read_run"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
     # A short row leaves its last column empty; only then is it worth walking over the rows.
     if frame.to_series(-1).null_count() and (ragged := _ragged(file, separator, len(header))):
         raise ragged
-    # By position: Polars renames a column whose name stands twice.
+    # By position: Polars renames a column whose name occurs twice.
     found = dict(zip(header, frame.get_columns(), strict=True))
     return Columns(
         header,
@@ -119,6 +119,15 @@ def _header_hint(header: Sequence[str], separator: str) -> str:
             f"such as {separator.join(['user', 'item', 'score'])!r} above it."
         )
     return ""
+
+
+def read_lines(file: Text, side: Side) -> Columns:
+    """One user per line, perhaps below a title; blank lines are not looked at."""
+    lines = [line for line in map(str.strip, file.text.split("\n")) if line]
+    users = pl.Series(lines[1:] if named("user", lines[:1]) else lines, dtype=pl.String)
+    return Columns.of(
+        {"user": users}, file.name, roles={"user": "user"}, textual=True, untyped=True
+    )
 
 
 # ---------------------------------------------------------------------------------------------
@@ -201,13 +210,8 @@ def _read_trec(file: Text, fields: list[str], value: int) -> Columns:
             raise _bad_line(file.name, int(bad[0]) + 1, lines[int(bad[0])], fields, value)
         found, numbers = found.filter(numbers.is_not_null()), numbers.drop_nulls()  # blank lines
     columns = {"user": found["user"], "item": found["item"], "value": numbers}
-    return Columns(
-        list(columns),
-        lambda names: {name: columns[name] for name in names},
-        file.name,
-        roles={name: name for name in columns},
-        textual=True,
-    )
+    roles = {name: name for name in columns}
+    return Columns.of(columns, file.name, roles=roles, textual=True)
 
 
 def _bad_line(name: str, number: int, line: str, fields: list[str], value: int) -> FileFormatError:

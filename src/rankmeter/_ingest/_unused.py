@@ -1,9 +1,10 @@
-"""Columns that nobody would look at, although they may hold the score or the gain."""
+"""Numbers under a name that says nothing, although they may be the scores or the gains."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
 import polars as pl
 
@@ -12,30 +13,24 @@ from rankmeter._ingest._ids import kinds
 from rankmeter._ingest._messages import some
 from rankmeter.errors import ColumnError
 
-__all__ = ["refuse_unused_numbers"]
+__all__ = ["refuse_unused_lists", "refuse_unused_numbers"]
 
 # The number that a written row index has in front of the frame, as pandas writes and reads it.
 _INDEX = frozenset({"", "unnamed:0"})
+_NUMBERS = frozenset({"integer", "float", "boolean"})
 _BOOLEAN = r"(?i)^\s*(true|false)\s*$"
 
 
 def refuse_unused_numbers(found: Columns, side: Side, used: Collection[str]) -> None:
     """Refuse data without a score, rank or gain whose other columns hold numbers.
 
-    Parameters
-    ----------
-    found : Columns
-        What the reader found.
-    side : {"rankings", "truth"}
-        What the data is read as.
-    used : collection of str
-        The columns that have a role.
+    `used` are the columns that have a role.
 
     Raises
     ------
     ColumnError
-        If a column holds numbers (or true and false), unless its name says that it is an id,
-        a time or the index of the rows.
+        If another column holds numbers (or true and false), unless its name says that it is an
+        id, a time or the index of the rows.
 
     Examples
     --------
@@ -56,6 +51,31 @@ def refuse_unused_numbers(found: Columns, side: Side, used: Collection[str]) -> 
         raise _unused(found.source, side, numeric)
 
 
+def refuse_unused_lists(
+    row: Mapping[Any, Any], items: object, side: Side, where: str, names: Collection[str]
+) -> None:
+    """Refuse a row of a user that has a list of numbers beside the list of items.
+
+    `names` are those that the side has for numbers of items; `row` has none of these. A list of
+    numbers, one per item, is refused unless its name says that it holds times.
+    """
+    unused = [
+        name
+        for name, value in row.items()
+        if value is not items
+        and plain(name).removesuffix("s") not in SYNONYMS["time"]
+        and isinstance(value, list)
+        and isinstance(items, list)
+        and len(value) == len(items) > 0
+        and kinds(value) <= _NUMBERS
+    ]
+    if unused:
+        raise ColumnError(
+            f"{where} has a number for each item in {some(unused)}, but as {side} they are read "
+            f"only from {some(sorted(names))}. Rename it, or drop it."
+        )
+
+
 def _is_known(name: str) -> bool:
     if plain(name) in SYNONYMS["user"] | SYNONYMS["item"] | SYNONYMS["time"] | _INDEX:
         return True
@@ -65,7 +85,7 @@ def _is_known(name: str) -> bool:
 def _is_numeric(column: Column, *, untyped: bool) -> bool:
     if isinstance(column, list):
         found = kinds(column) - {"null"}
-        return bool(found) and found <= {"integer", "float", "boolean"}
+        return bool(found) and found <= _NUMBERS
     present = column.drop_nulls()
     if untyped:
         present = present.filter(present.str.strip_chars() != "")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankmeter._ingest import Table
+from rankmeter._ingest import Origin, Table
 from rankmeter._ingest._columns import Columns, Side
 from rankmeter._ingest._text import Text, read_qrels, read_run
 from rankmeter.errors import DuplicateError, FileFormatError, InvalidValueError
@@ -48,7 +48,7 @@ def read_judgements(path: str) -> Table:
     if twice.height:
         topic, document, _ = twice.row(0)
         raise DuplicateError(f"{path}: topic {topic} document {document} is judged twice")
-    return Table(frame, "list", source=path, textual=True)
+    return Table(frame, "list", origin=Origin(path, textual=True))
 
 
 def read_results(path: str) -> tuple[Table, str]:
@@ -80,7 +80,7 @@ def read_results(path: str) -> tuple[Table, str]:
     # −0.0 and 0.0 are equal scores, and sort as such once they are the same.
     frame = frame.with_columns(pl.col("score") + 0.0)
     last = text.text.rstrip().rpartition("\n")[2]
-    return Table(frame, "score", source=path, textual=True), last.split()[5]
+    return Table(frame, "score", origin=Origin(path, textual=True)), last.split()[5]
 
 
 def _text(path: str) -> Text:

@@ -13,7 +13,7 @@ import polars as pl
 from rankmeter._choices import Alignment, Averaging
 from rankmeter._engine import Memory
 from rankmeter._hits import FloatArray, Hits
-from rankmeter._ingest import Table
+from rankmeter._ingest import Origin, Table
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter.metrics import Metric
 
@@ -105,7 +105,7 @@ class Topics:
         self._pooled = self._judged if judged_only else grades
         if judged_only:
             results = results.join(self._judged, on=["user", "item"], how="semi")
-        self._run = Table(results, "score", source=run.source, textual=True)
+        self._run = Table(results, "score", origin=Origin(run.source, textual=True))
         self._source = qrels.source
         self._level = level
         self._graded: dict[tuple[Any, ...], Reading] = {}
@@ -156,7 +156,7 @@ class Topics:
     def _reading(self, judgements: pl.DataFrame, relevant: str) -> Reading:
         judged = set(judgements["user"].unique().to_list())
         others = pl.Series("user", [n for n in self.names if n not in judged], pl.String)
-        truth = Table(judgements, "list", others, self._source, textual=True)
+        truth = Table(judgements, "list", others, Origin(self._source, textual=True))
         return Reading(self._run, truth, relevant)
 
 

@@ -69,11 +69,11 @@ class Shuffle:
     rounds: ClassVar[int] = 8
 
     def item_at(self, place: NDArray[np.int64], key: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Tell which item stands at a place of the order of a key (by its number)."""
+        """Which item (by its number) is at a place of the order of a key."""
         return self._walk(self._forward, place, key)
 
     def place_of(self, item: NDArray[np.int64], key: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Tell at which place an item stands: the inverse of `item_at`."""
+        """At which place an item is: the inverse of `item_at`."""
         return self._walk(self._backward, item, key)
 
     def _walk(

@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankmeter._clock import Clock
 from rankmeter._ingest import read_interactions
+from rankmeter._interactions.clock import Clock
 from rankmeter.errors import DataError
 
 __all__ = ["Description", "Spread", "Times", "describe"]
@@ -28,7 +28,7 @@ class Spread:
     """How a quantity is distributed.
 
     Quantiles interpolate linearly between the two values around them: the p-quantile of n sorted
-    values stands at place 1 + p · (n − 1).
+    values is at place 1 + p · (n − 1).
     """
 
     mean: float
@@ -89,14 +89,14 @@ class Description:
     repeated_rows : int
         Rows beyond the first of each that are alike in all columns.
     ratings : Spread or None
-        Of the ratings, if there are any.
+        Of the ratings, if the data has any.
     rating_counts : dict of str to int
-        How often each rating occurs; if there are more than 20 different ones, how many lie in
+        How often each rating occurs; with more than 20 different ones, how many lie in
         each of ten classes of the same width, ``"[low, high)"``.
     missing_ratings, missing_times : int
         Interactions without a (finite) rating, without a time.
     times : Times or None
-        The first and the last time, if there are any.
+        The first and the last time, if the data has any.
     """
 
     interactions: int
@@ -230,7 +230,7 @@ def describe(data: Any, *, columns: dict[str, str] | None = None) -> Description
     """
     frame = read_interactions(data, columns=columns)
     if frame.is_empty():
-        raise DataError("there are users but no interactions: nothing to describe")
+        raise DataError("the data has users but no interactions: nothing to describe")
     users, items = (
         frame[name].value_counts()["count"].to_numpy().astype(np.int64) for name in ("user", "item")
     )

@@ -1,13 +1,12 @@
 """From an order of the items to the list of each user, without what the user has seen.
 
 A user gets the first `k` items of the order that the user has not seen. It is enough to know at
-which places of the order the seen items stand: `_unseen` turns these into the places of the unseen
+which places of the order the seen items are: `_unseen` turns these into the places of the unseen
 ones, and nothing of the size users × items is ever made.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,10 +14,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankmeter._chance import Shuffle, draws
 from rankmeter._checks import flag, integer, shown
-from rankmeter._ingest._ids import ids
-from rankmeter.errors import IdTypeError, UsageError
+from rankmeter._ingest import read_users
+from rankmeter._interactions.chance import Shuffle, draws
+from rankmeter.errors import UsageError
 
 __all__ = ["recommend"]
 
@@ -70,7 +69,7 @@ _BLOCK = 4_000_000  # list cells in work at a time: a few hundred megabytes
 
 
 def _audience(known: pl.Series, users: Any) -> pl.Series:
-    """Find whom to recommend to: each user once, ascending, of the type in train."""
+    """The users to recommend to: each once, ascending, of the type in train."""
     if users is None:
         return known.unique().sort()
     # A frame would give its columns or their names, a string its letters.
@@ -87,18 +86,9 @@ def _audience(known: pl.Series, users: Any) -> pl.Series:
     listed: Any = users.tolist() if hasattr(users, "tolist") else users
     if not isinstance(listed, pl.Series):
         listed = list(listed)
-    asked = ids(listed, "user", "users=", Counter())
-    fitting = asked
-    if asked.dtype != known.dtype and pl.String not in (asked.dtype, known.dtype):
-        fitting = asked.cast(known.dtype, strict=False)
-    if fitting.dtype != known.dtype or fitting.null_count():
-        raise IdTypeError(
-            f"users= has {asked.dtype} ids such as {asked.first()!r}, train has {known.dtype} ids "
-            f"such as {known.first()!r}: convert one of them"
-        )
-    if asked.is_empty():
+    if len(listed) == 0:
         raise UsageError("users= is empty: leave it out to recommend to everyone in train")
-    return fitting.unique().sort()
+    return read_users(listed, known, source="users=").unique().sort()
 
 
 def _seen(
@@ -132,7 +122,7 @@ def _unseen(
 
     Notes
     -----
-    If b unseen places stand before a seen one, it moves the unseen places from the b-th on (the
+    If b unseen places come before a seen one, it moves the unseen places from the b-th on (the
     first is the 0th) up by one.
     """
     n_users, k = shape

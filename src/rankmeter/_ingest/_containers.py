@@ -1,0 +1,355 @@
+"""Python's own containers: values by user, rows that name their fields, columns, a flat list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from itertools import chain, repeat
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from rankmeter._ingest._columns import OF_USERS, ROLES, Column, Columns, Side, named, plain
+from rankmeter._ingest._ids import is_null
+from rankmeter._ingest._messages import short, some
+from rankmeter._ingest._unused import refuse_unused_lists
+from rankmeter.errors import DataError, DuplicateError
+
+__all__ = ["from_listing", "from_mapping", "from_pandas_series", "starts_with_record"]
+
+RECORD_KEYS: Mapping[Side, str] = {
+    "rankings": "predict_list",
+    "truth": "ground_truth",
+    "interactions": "ground_truth",
+    "users": "ground_truth",
+}
+LIST_KEYS = frozenset({"items", "itemids", "docs", "docids", "documents"})
+VALUE_KEYS: Mapping[Side, frozenset[str]] = {
+    "rankings": frozenset({"scores"}),
+    "truth": frozenset({"gains", "ratings", "relevances"}),
+    "interactions": frozenset({"gains", "ratings", "scores"}),
+}
+
+
+def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> Columns:
+    """User → list, user → {item: number}, or the {item: number} of one user.
+
+    Notes
+    -----
+    1. A dictionary whose values are all numbers belongs to one user, user 0.
+    2. ``{"user": [...], "item": [...]}`` is read as columns, and a single row or record as a
+       list of one.
+    """
+    if side in OF_USERS:
+        return _users_of_mapping(data, side, source)
+    row = _row(data)
+    if row == "item" and not any(map(_is_scalar, data.values())):
+        return _columns(data, source)
+    if row:
+        return _READERS[row]([data], side, source)
+    if data and all(isinstance(value, int | float | np.number) for value in data.values()):
+        return replace(_flattened(range(1), [data], side, source), shape="flat")
+    return _flattened(list(data.keys()), list(data.values()), side, source)
+
+
+def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> Columns:
+    """Lists (the user is the row's number), rows, records, or the items of one user, user 0."""
+    source = source or type(data).__name__
+    values = list(data)
+    if not values:
+        raise DataError(f"{source} is empty: there is nothing to evaluate.")
+    if side in OF_USERS and (users := _users_of_listing(values, side, source)):
+        return users
+    if all(map(_is_scalar, values)):
+        items = data if isinstance(data, AbstractSet) else values
+        return replace(_flattened(range(1), [items], side, source), shape="flat")
+    if row := _row(values[0]):
+        return _READERS[row](values, side, source)
+    found = _flattened(range(len(values)), values, side, source)
+    return replace(found, shape="rows" if len(values) > 1 else "")
+
+
+def from_pandas_series(data: Any, side: Side) -> Columns:
+    """Lists by user, as ``groupby("user")["item"].agg(list)`` makes them."""
+    values = data.tolist()
+    if side in OF_USERS:
+        pairs = list(zip(data.index.tolist(), values, strict=True))
+        return from_listing(values if side == "users" else pairs, side, "pandas Series")
+    if any(map(_is_scalar, values)):
+        raise DataError(
+            "The pandas Series holds single values; expected one list of items per user, with the "
+            "users in the index. Pass .tolist() if these are the items of one user, or "
+            ".reset_index() if the index holds more."
+        )
+    return _flattened(data.index.tolist(), values, side, "pandas Series")
+
+
+def starts_with_record(data: object) -> bool:
+    """Whether a list starts with a record, or a single mapping is one."""
+    return _row(data[0] if isinstance(data, list | tuple) and data else data) == "record"
+
+
+def _is_scalar(value: object) -> bool:
+    if isinstance(value, str | bytes):
+        return True
+    return not (hasattr(value, "__len__") or isinstance(value, Iterator))
+
+
+def _columns(data: Mapping[Any, Any], source: str) -> Columns:
+    columns: dict[str, Column] = {str(key): list(value) for key, value in data.items()}
+    if len({len(column) for column in columns.values()}) > 1:
+        lengths = ", ".join(f"{name}: {len(column)}" for name, column in columns.items())
+        raise DataError(f"The columns of {source} have different lengths ({lengths}).")
+    return Columns.of(columns, source)
+
+
+# ---------------------------------------------------------------------------------------------
+# Rows that name their fields
+
+
+def _row(value: object) -> Literal["record", "list", "item", ""]:
+    """What the keys of a value say that it is.
+
+    A record has the prediction, the truth or both of one user, a row of a list one user with the
+    items, and a row of an item, as in ``{"user": 1, "item": 7}``, one of each.
+    """
+    if not isinstance(value, Mapping):
+        return ""
+    if any(key in value for key in RECORD_KEYS.values()):
+        return "record"
+    keys = [key for key in value if isinstance(key, str)]
+    if not named("user", keys):
+        return ""
+    if any(plain(key) in LIST_KEYS for key in keys):
+        return "list"
+    return "item" if named("item", keys) else ""
+
+
+def _from_item_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
+    """Keys are columns, and a key that a row lacks is a missing value."""
+    _only_mappings(rows, source)
+    names = list(dict.fromkeys(str(key) for row in rows for key in row))
+    return Columns(
+        names, lambda chosen: {name: [row.get(name) for row in rows] for name in chosen}, source
+    )
+
+
+def _from_list_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
+    """One row per user: ``{"user": ..., "items": [...], "scores": [...]}``."""
+    _only_mappings(rows, source)
+    users: list[Any] = []
+    values: list[Any] = []
+    for number, row in enumerate(rows, start=1):
+        user = [row[name] for name in named("user", list(row))]
+        items = [row[name] for name in row if plain(name) in LIST_KEYS]
+        numbers = [row[name] for name in row if plain(name) in VALUE_KEYS[side]]
+        where = f"Row {number} of {source}"
+        if len(user) != 1 or len(items) != 1 or len(numbers) > 1:
+            raise DataError(
+                f"{where} is not one user with one list of items: {short(row)}. "
+                f"Expected {{'user': ..., 'items': [...]}}, with at most one list of "
+                f"{some(sorted(VALUE_KEYS[side]))} beside the items."
+            )
+        if not numbers and side != "interactions":
+            refuse_unused_lists(row, items[0], side, where, VALUE_KEYS[side])
+        users += user
+        values.append(_paired(items[0], numbers[0], where) if numbers else items[0])
+    return _flattened(users, values, side, source)
+
+
+def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
+    """The part of each record that the side asks for.
+
+    Notes
+    -----
+    The user is what the record says, or the number of the record if no record says it.
+    """
+    key = RECORD_KEYS[side]
+    for number, record in enumerate(records, start=1):
+        if not isinstance(record, Mapping) or key not in record:
+            raise DataError(
+                f"Record {number} of {source} has no {key!r}: {short(record)}. Expected "
+                f"{{'predict_list': [...], 'ground_truth': {{...}}}}."
+            )
+    users = _users_of_records(records, source)
+    return _flattened(users, [record[key] for record in records], side, source)
+
+
+_READERS = {"record": _from_records, "list": _from_list_rows, "item": _from_item_rows}
+
+
+def _users_of_records(records: Sequence[Any], source: str) -> Sequence[Any]:
+    keys = [named("user", list(record)) for record in records]
+    if not any(keys):
+        return range(len(records))
+    for number, (record, key) in enumerate(zip(records, keys, strict=True), start=1):
+        if len(key) != 1:
+            what = f"has {len(key)} users, {some(key)}" if key else "has no user"
+            raise DataError(
+                f"Record {number} of {source} {what}: {short(record)}, while other records name "
+                f"theirs. Name one user in each record, or in none."
+            )
+    return [record[key] for record, (key,) in zip(records, keys, strict=True)]
+
+
+def _only_mappings(rows: Sequence[Any], source: str) -> None:
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, Mapping):
+            raise DataError(
+                f"Row {number} of {source} is {short(row)}, where the rows before it name their "
+                f"columns: {short(rows[0])}. Give all rows the same form."
+            )
+
+
+# ---------------------------------------------------------------------------------------------
+# Users, or users with a label each
+
+
+def _users_of_mapping(data: Mapping[Any, Any], side: Side, source: str) -> Columns:
+    """Users are the keys, unless the keys name the columns of one row or of several."""
+    if not data:
+        raise DataError(f"{source} is empty: there is nothing to evaluate.")
+    if _names_all(data, side):
+        one = any(map(_is_scalar, data.values()))
+        return _from_item_rows([data], side, source) if one else _columns(data, source)
+    return _by_user((data.keys(), data.values()), side, source)
+
+
+def _users_of_listing(values: list[Any], side: Side, source: str) -> Columns | None:
+    """Rows, pairs, or users alone; None where the users are the numbers of rows."""
+    if _names_all(values[0], side):
+        return _from_item_rows(values, side, source)
+    if side == "users":
+        return _by_user([values], side, source) if all(map(_is_scalar, values)) else None
+    for number, value in enumerate(values, start=1):
+        if not isinstance(value, Sequence) or isinstance(value, str | bytes) or len(value) != 2:
+            raise DataError(
+                f"Row {number} of {source} is {short(value)} where a user and a {ROLES[side][1]} "
+                f"belong. Pass pairs, or {{user: {ROLES[side][1]}}}."
+            )
+    return _by_user(zip(*values, strict=True), side, source)
+
+
+def _names_all(row: object, side: Side) -> bool:
+    return isinstance(row, Mapping) and all(named(role, list(row)) for role in ROLES[side])
+
+
+def _by_user(values: Iterable[Iterable[Any]], side: Side, source: str) -> Columns:
+    """The users and, for a side that looks for them, their labels."""
+    columns: dict[str, Column] = dict(zip(ROLES[side], map(list, values), strict=False))
+    return Columns.of(columns, source, roles={name: name for name in columns})
+
+
+# ---------------------------------------------------------------------------------------------
+# One value per user
+
+
+class _Numbered(NamedTuple):
+    """Items with a number each, where an item may occur twice (a dict would merge them)."""
+
+    items: list[Any]
+    numbers: list[Any]
+
+
+def _paired(items: Any, numbers: Any, where: str) -> _Numbered:
+    for part in (items, numbers):
+        if not isinstance(part, Sequence) or isinstance(part, str):
+            raise DataError(f"{where} has {short(part)} where a list belongs.")
+    if len(items) != len(numbers):
+        raise DataError(
+            f"{where} has {len(items)} items but {len(numbers)} numbers for them. Each item needs "
+            f"one."
+        )
+    return _Numbered(list(items), list(numbers))
+
+
+def _flattened(users: Sequence[Any], values: Sequence[Any], side: Side, source: str) -> Columns:
+    """Long columns ``user``, ``item`` and, if any value has numbers, ``value``.
+
+    Users that are a range are numbers of rows. Values are lists of items, mappings item → number
+    or `_Numbered`; they may be mixed. A user must not occur twice, except in interactions.
+    """
+    if len(users) == 0:
+        raise DataError(f"{source} is empty: there is nothing to evaluate.")
+    if side != "interactions" and not isinstance(users, range):
+        _refuse_twice(users, source)
+    pairs = [_pairs(user, value, side, source) for user, value in zip(users, values, strict=True)]
+    lengths = [len(items) for items, _ in pairs]
+    columns: dict[str, Column] = {
+        "user": _repeated(users, lengths),
+        "item": list(chain.from_iterable(items for items, _ in pairs)),
+    }
+    if any(numbers is not None for _, numbers in pairs):
+        columns["value"] = list(
+            chain.from_iterable(
+                _implied(len(items), side) if n is None else n for items, n in pairs
+            )
+        )
+    empty = [user for user, n in zip(users, lengths, strict=True) if n == 0]
+    roles = {name: name for name in columns}
+    return Columns.of(columns, source, roles=roles, empty_users=empty)
+
+
+def _refuse_twice(users: Sequence[Any], source: str) -> None:
+    """Two lists of one user have no order among each other."""
+    try:
+        if len(set(users)) == len(users):
+            return
+    except TypeError:
+        return  # what cannot be an id is refused as such later
+    first: dict[Any, int] = {}
+    for number, user in enumerate(users, start=1):
+        if not is_null(user) and (before := first.setdefault(user, number)) != number:
+            raise DuplicateError(
+                f"User {short(user)} of {source} has two lists, number {before} and number "
+                f"{number}. Which comes first is not known: merge them, or leave one out."
+            )
+
+
+def _implied(n: int, side: Side) -> Iterable[float]:
+    """The numbers of a list beside others that have some: its order, or a gain of 1 each."""
+    return range(0, -n, -1) if side == "rankings" else repeat(1.0, n)
+
+
+def _repeated(users: Sequence[Any], lengths: list[int]) -> Column:
+    if isinstance(users, range):
+        return pl.Series(np.repeat(np.arange(len(users)), lengths))
+    return list(chain.from_iterable(map(repeat, users, lengths)))
+
+
+def _pairs(user: object, value: Any, side: Side, source: str) -> tuple[list[Any], list[Any] | None]:
+    """The items of one user and, if they have any, their numbers."""
+    if isinstance(value, Mapping):
+        return list(value.keys()), list(value.values())
+    if isinstance(value, _Numbered):
+        return value
+    return _items(user, value, side, source), None
+
+
+def _items(user: object, value: Any, side: Side, source: str) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    if isinstance(value, str | bytes):
+        raise DataError(
+            f"User {short(user)} of {source} has the text {short(value)} where a list of items "
+            f"belongs. For one item, write [{short(value)}]."
+        )
+    if isinstance(value, AbstractSet):
+        if side == "rankings":
+            raise DataError(
+                f"User {short(user)} of {source} has a set of items, and a set has no order. Pass "
+                f"a list in the order of the ranking, or {{item: score}}."
+            )
+        return list(value)
+    if isinstance(value, Sequence | Iterator):
+        return list(value)
+    # The Series and arrays of NumPy, pandas, Polars and pyarrow.
+    for name in ("tolist", "to_list"):
+        if hasattr(value, name) and isinstance(items := getattr(value, name)(), list):
+            return items
+    raise DataError(
+        f"User {short(user)} of {source} has {short(value)} ({type(value).__name__}) where a list "
+        f"of items, or {{item: {'score' if side == 'rankings' else 'gain'}}}, belongs."
+    )

@@ -1,0 +1,1 @@
+"""What users did: how it is described, parted and recommended from."""

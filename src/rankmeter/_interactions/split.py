@@ -1,0 +1,143 @@
+"""A split: its two parts, what was counted on the way, and how it prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rankmeter.errors import DataError
+
+__all__ = ["Split", "part"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Split:
+    """Interactions to learn from and interactions to test on.
+
+    Attributes
+    ----------
+    train, test : polars.DataFrame
+        ``user``, ``item``, ``rating`` (Float64) and ``time``, as far as the input has them and
+        whatever it calls them, then its other columns. Values as they are read: in a text, what
+        looks like a number or a time is one (``"1.10"`` is 1.1). Rows in the order of the input.
+    method : str
+        What was done, with every choice.
+    counts : dict of str to int
+        ``interactions`` and ``users`` of the input; ``interactions``, ``users`` and ``items`` of
+        each part (``train_users``, ``test_items``, …); of the interactions chosen for the test,
+        those with an item or a user that train does not contain (``cold_item_interactions``,
+        ``cold_user_interactions``) and those that were left out of both parts because of it
+        (``dropped_interactions``); those of a pair (user, item) that is in train, too
+        (``seen_in_train``). Some methods add ``short_users`` and ``tied_users``.
+
+    Notes
+    -----
+    Repeats (plays, purchases) are interactions like others, so a pair (user, item) may be in both
+    parts. A system that recommends only what is new to the user, as the baselines do unless
+    ``exclude_seen=False``, can never find those of the test: ``seen_in_train`` counts them.
+
+    Examples
+    --------
+    >>> from rankmeter.splits import leave_one_out
+    >>> ratings = pl.DataFrame(
+    ...     {"user": [1, 1, 1, 2], "item": [10, 20, 30, 10], "time": [1, 2, 3, 1]}
+    ... )
+    >>> leave_one_out(ratings)
+    Split by leave_k_out(k=1, by='time', ties='item', seed=0, min_history=1, cold_items='keep')
+             interactions    users    items
+    train               3        2        2
+    test                1        1        1
+    users with too few interactions, wholly in train: 1
+    test interactions with an item that train does not contain: 1
+    """
+
+    train: pl.DataFrame
+    test: pl.DataFrame
+    method: str
+    counts: dict[str, int]
+
+    def __repr__(self) -> str:
+        table = ["{:8}{:>13}{:>9}{:>9}".format(*row) for row in self._sizes()]
+        remarks = [f"{text}: {n}" for text, n in self._remarks()]
+        return "\n".join([f"Split by {self.method}", *table, *remarks])
+
+    def _repr_html_(self) -> str:
+        def row(cells: Iterable[str], tag: str = "td") -> str:
+            return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+        head, *sizes = self._sizes()
+        remarks = "".join(map(row, self._remarks()))
+        return (
+            f"<p><strong>Split by {escape(self.method)}</strong></p>"
+            f"<table>{row(head, 'th')}{''.join(map(row, sizes))}</table>"
+            + f"<table>{remarks}</table>"
+            * bool(remarks)
+        )
+
+    def _sizes(self) -> list[tuple[str, ...]]:
+        what = ("interactions", "users", "items")
+        parts = ("train", "test")
+        return [
+            ("", *what),
+            *((part, *(f"{self.counts[f'{part}_{one}']:,}" for one in what)) for part in parts),
+        ]
+
+    def _remarks(self) -> list[tuple[str, ...]]:
+        return [(text, f"{n:,}") for key, text in _REMARKS.items() if (n := self.counts.get(key))]
+
+
+_REMARKS = {
+    "short_users": "users with too few interactions, wholly in train",
+    "tied_users": "users with the same time on both sides of the cut",
+    "cold_item_interactions": "test interactions with an item that train does not contain",
+    "cold_user_interactions": "test interactions with a user that train does not contain",
+    "dropped_interactions": "test interactions left out because of that",
+    "seen_in_train": "test interactions that the user has in train, too",
+}
+
+
+def part(
+    frame: pl.DataFrame,
+    chosen: NDArray[np.bool_],
+    *,
+    method: str,
+    cold_items: str = "keep",
+    cold_users: str = "keep",
+    counts: dict[str, int] | None = None,
+) -> Split:
+    """Part the rows, drop the cold ones if asked, and count."""
+    train, held = frame.filter(pl.Series(~chosen)), frame.filter(pl.Series(chosen))
+    if not train.height or not held.height:
+        longest = frame["user"].value_counts()["count"].to_numpy().max(initial=0)
+        raise DataError(
+            f"{method} leaves nothing in {'test' if train.height else 'train'}: found "
+            f"{frame.height} interactions of {frame['user'].n_unique()} users, {longest} of the "
+            "busiest user; change how much is held out"
+        )
+    cold_item, cold_user = (
+        ~held[name].is_in(train[name].unique().implode()) for name in ("item", "user")
+    )
+    dropped = (cold_item & (cold_items == "drop")) | (cold_user & (cold_users == "drop"))
+    test = held.filter(~dropped)
+    if not test.height:
+        raise DataError(
+            f"{method} holds out {held.height} interactions, all with an item or a user that train "
+            "does not contain: keep cold ones, or hold out less"
+        )
+    sizes = {"interactions": frame.height, "users": frame["user"].n_unique()}
+    for name, part in (("train", train), ("test", test)):
+        sizes[f"{name}_interactions"] = part.height
+        sizes[f"{name}_users"] = part["user"].n_unique()
+        sizes[f"{name}_items"] = part["item"].n_unique()
+    cold = {
+        "cold_item_interactions": int(cold_item.sum()),
+        "cold_user_interactions": int(cold_user.sum()),
+        "dropped_interactions": int(dropped.sum()),
+        "seen_in_train": held.join(train, on=["user", "item"], how="semi").height,
+    }
+    return Split(train, test, method, {**sizes, **(counts or {}), **cold})

@@ -1,0 +1,191 @@
+"""What is said of users: segments, clusters, and who is asked for."""
+
+import json
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import rankmeter as rm
+from rankmeter._ingest import Interactions, read_interactions, read_labels, read_users
+from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError, UsageError
+
+LABELS = {"ann": "new", "bob": "old", "eve": "new"}
+USERS = pl.Series("user", ["bob", "ann", "eve", "kim"])
+FRAME = pl.DataFrame({"user": list(LABELS), "segment": list(LABELS.values())})
+
+
+def relation():
+    frame = FRAME.to_arrow()  # noqa: F841  (DuckDB finds it by its name)
+    return duckdb.sql("SELECT segment, user, 7 AS other FROM frame")
+
+
+FORMS = {
+    "mapping": lambda: LABELS,
+    "polars": lambda: FRAME,
+    "polars lazy": FRAME.lazy,
+    "polars, another name of the user": lambda: FRAME.rename({"user": "userId"}),
+    "polars categories": lambda: FRAME.cast({"segment": pl.Categorical}),
+    "pandas": FRAME.to_pandas,
+    "pandas series": lambda: pd.Series(LABELS),
+    "arrow": FRAME.to_arrow,
+    "duckdb": relation,
+    "pairs": lambda: list(LABELS.items()),
+    "lists": lambda: [list(pair) for pair in LABELS.items()],
+    "array": lambda: np.array(list(LABELS.items())),
+    "rows": FRAME.to_dicts,
+    "columns": lambda: FRAME.to_dict(as_series=False),
+}
+FILES = {
+    "a.csv": FRAME.write_csv,
+    "a.tsv": lambda path: FRAME.write_csv(path, separator="\t"),
+    "a.parquet": FRAME.write_parquet,
+    "a.jsonl": FRAME.write_ndjson,
+    "rows.json": lambda path: path.write_text(json.dumps(FRAME.to_dicts())),
+    "a.json": lambda path: path.write_text(json.dumps(LABELS)),
+    "pairs.json": lambda path: path.write_text(json.dumps(list(LABELS.items()))),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_labels_come_in_every_form(form):
+    found = read_labels(FORMS[form](), "segment", USERS)
+
+    assert found.values.to_list() == ["old", "new", "new", None]
+    assert found.counts == {"users_without_segment": 1}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_labels_come_from_every_kind_of_file(name, tmp_path):
+    FILES[name](tmp_path / name)
+
+    found = read_labels(tmp_path / name, "segment", USERS)
+    assert found.values.to_list() == ["old", "new", "new", None]
+
+
+def test_every_user_with_and_without_a_label_is_counted():
+    found = read_labels({**LABELS, "x": "old", "y": None, "kim": None}, "cluster", USERS)
+
+    assert found.values.name == "cluster"
+    assert found.counts == {"users_without_cluster": 1, "clusters_of_other_users": 1}
+
+
+@pytest.mark.parametrize(
+    ("label", "text"), [(1, "1"), (1.5, "1.5"), (True, "true"), ("01", "01"), (float("nan"), None)]
+)
+def test_a_label_is_a_text(label, text):
+    others = {"bob": label, "eve": None} if text else {"bob": 2.5}
+    assert read_labels({"ann": label, **others}, "segment", USERS).values.to_list()[1] == text
+
+
+def test_ids_of_a_program_never_change_their_type():
+    for labels, users in (({1: "x"}, ["1"]), ({"1": "x"}, [1])):
+        with pytest.raises(IdTypeError, match=r"dict has .* ids such as .*, the result has"):
+            read_labels(labels, "segment", pl.Series(users))
+    found = rm.evaluate({"1": ["a"]}, {"1": ["a"]}, "rr")
+    with pytest.raises(IdTypeError):
+        found.by_segment({1: "x"})
+
+
+def test_ids_of_a_text_follow_those_of_the_result(tmp_path):
+    (tmp_path / "a.csv").write_text("user,segment\n1,x\n2,y\n")
+    (tmp_path / "b.csv").write_text("user,segment\n1,x\n007,y\nann,z\n")
+    for users in ([1, 2], ["1", "2"]):
+        found = read_labels(tmp_path / "a.csv", "segment", pl.Series(users))
+        assert found.values.to_list() == ["x", "y"]
+    found = read_labels(tmp_path / "b.csv", "segment", pl.Series([1, 7]))
+    assert found.values.to_list() == ["x", None]
+    assert found.counts == {"users_without_segment": 1, "segments_of_other_users": 2}
+
+
+def test_users_that_were_read_from_text_follow_the_labels():
+    found = read_labels({1: "x", 3: "y"}, "segment", pl.Series(["1", "2"]), textual=True)
+
+    assert found.values.to_list() == ["x", None]
+    assert found.counts == {"users_without_segment": 1, "segments_of_other_users": 1}
+
+
+def test_a_user_may_have_the_same_label_twice_but_not_two():
+    pairs = [("ann", "new"), ("ann", "new")]
+    assert read_labels(pairs, "segment", USERS).values.to_list() == [None, "new", None, None]
+    with pytest.raises(DataError, match=r"User 'ann' of list has two clusters, 'new' and 'old'"):
+        read_labels([*pairs, ("ann", "old")], "cluster", USERS)
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "words"),
+    [
+        (7, UsageError, "`segments` must be a mapping from user to label"),
+        (None, UsageError, "got None"),
+        ({}, DataError, "dict is empty"),
+        ([], DataError, "list is empty"),
+        ({"zoe": "x"}, DataError, "No user of the result is in any segment.*'zoe'.*'bob'"),
+        (FRAME.drop("segment"), ColumnError, "no column for the segment.* Rename the column"),
+        (FRAME.drop("user"), ColumnError, "no column for the user"),
+        (
+            FRAME.with_columns(uid="user"),
+            ColumnError,
+            r"2 columns that could be the user: .* Rename the others",
+        ),
+        ([("ann", "x"), "bob"], DataError, "Row 2 of list is 'bob' where a user and a segment"),
+        ([{"user": "ann", "segment": "x"}, 3], DataError, "Row 2 of list is 3"),
+        ({None: "x"}, InvalidValueError, "user ids of dict are missing"),
+        ({"ann": ["x"]}, DataError, "A label is a text or a number"),
+        ("no such file.csv", DataError, "does not exist"),
+    ],
+)
+def test_what_are_no_labels_is_refused_with_the_reason(data, error, words):
+    with pytest.raises(error, match=words):
+        read_labels(data, "segment", USERS)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        ["ann", "new"],
+        ("ann", "new"),
+        np.array(["ann", "new"]),
+        pl.Series(["ann", "new"]),
+        pd.Series(["ann", "new"]),
+        pl.DataFrame({"userId": ["ann", "new"], "n": [1, 2]}),
+        pl.LazyFrame({"userId": ["ann", "new"]}),
+        pd.DataFrame({"user": ["ann", "new"]}),
+        {"ann": ["a"], "new": []},
+        {"user": ["ann", "new"]},
+        [{"user": "ann", "items": ["a"]}, {"user": "new", "items": []}],
+        [{"user": "ann", "predict_list": []}, {"user": "new"}],
+    ],
+    ids=lambda data: type(data).__name__,
+)
+def test_users_come_in_every_form(data):
+    assert read_users(data, USERS).to_list() == ["ann", "new"]
+
+
+def test_users_of_a_text_have_the_type_of_the_known_ones(tmp_path):
+    path = tmp_path / "users.txt"
+    path.write_text("user\n 2\r\n\n1\n")
+    assert read_users(path, pl.Series([5])).to_list() == [2, 1]
+    assert read_users(path, pl.Series(["x"])).to_list() == ["2", "1"]
+    path.write_text("2\nann\n")
+    with pytest.raises(IdTypeError, match="String ids such as 'ann', train has Int64 ids"):
+        read_users(path, pl.Series([5]))
+
+
+def test_an_array_in_json_is_a_list_of_users(tmp_path):
+    (tmp_path / "users.json").write_text('["ann", "new"]')
+    assert read_users(tmp_path / "users.json", USERS).to_list() == ["ann", "new"]
+
+
+def test_interactions_know_how_the_input_calls_its_columns():
+    frame = pl.DataFrame({"ts": [3], "uid": ["u"], "shop": ["x"], "docno": ["a"]})
+    read = Interactions.read(frame)
+
+    assert read.frame.columns == ["user", "item", "time", "shop"]
+    assert read.as_in_input(read.frame).equals(frame)
+    assert read_interactions(read) is read.frame
+    assert Interactions.read({"u": ["a"]}).as_in_input(read_interactions({"u": ["a"]})).columns == [
+        "user",
+        "item",
+    ]
