@@ -35,7 +35,7 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 autodoc_typehints = "none"  # the docstrings say the types, with shapes
-autodoc_preserve_defaults = True
+autodoc_preserve_defaults = False
 autodoc_member_order = "bysource"
 autosummary_generate = True
 numpydoc_show_class_members = False
