@@ -40,8 +40,7 @@ METRICS = [
         "r_precision": [{}],
         "accuracy": [{"n_items": 16}, {"n_items": 50, "chosen": "k"}],
         "cg": [{}],
-        "ap": [{"denominator": d} for d in ("min", "relevant", "k", "hits", "ranked", "all")]
-        + [{"tied": "threshold"}],
+        "ap": [{"denominator": d} for d in ("min", "relevant", "k", "hits", "ranked", "all")],
         "rr": [{}],
         "mean_rank": [
             {"of": of, "absent": absent}

@@ -71,8 +71,7 @@ def cg(ranking, truth, k):
     return sum(relevant(truth).get(item, 0.0) for item in ranking[: depth(ranking, k)])
 
 
-def ap(ranking, truth, k, denominator="min", tied="expected"):
-    # A ranking has no ties: `tied` changes nothing.
+def ap(ranking, truth, k, denominator="min"):
     n, length = len(relevant(truth)), depth(ranking, k)
     if denominator == "all":
         last = len(ranking) if k is None else k

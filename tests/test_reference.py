@@ -77,8 +77,8 @@ def test_a_tie_rule_is_an_order_of_the_tied_items(rule):
 @pytest.mark.parametrize("seed", range(3))
 def test_expected_values_are_the_mean_over_every_order_of_the_ties(seed):
     rankings, truth = cases.batch(seed + 50, n_users=40, max_length=6, n_items=8, ties=True)
-    # What these mean in open ties is not an expectation: see the tests below.
-    others = ({"absent": "undefined"}, {"tied": "threshold"})
+    # What this means in open ties is not an expectation: see the test below.
+    others = ({"absent": "undefined"},)
     pairs = [
         (one, case)
         for one, case in zip(metric_list(), cases.METRICS, strict=True)
@@ -111,8 +111,8 @@ def test_expected_mean_rank_of_what_is_always_found(of):
 def test_items_of_equal_score_may_come_together(k, whole):
     """Σ over the thresholds of (recall gained · precision there), as in scikit-learn."""
     rankings, truth = cases.batch(21, ties=True)
-    one = rm.AP(tied="threshold", denominator=whole)
-    rows, values = compute(rankings, truth, one if k is None else one @ k, ties="expected")
+    one = rm.AP(denominator=whole)
+    rows, values = compute(rankings, truth, one if k is None else one @ k, ties="together")
     (got,) = values.values()
     for user, scored in rankings.items():
         good = reference.relevant(truth[user])

@@ -26,9 +26,9 @@ VARIANTS = {
     "iprec": [
         {"recall": recall, "rounding": rounding}
         for recall in (0.0, 0.25, 0.3, 0.5, 1.0)
-        for rounding in ("up", "nearest")
+        for rounding in ("trec9", "up", "nearest")
     ],
-    "eleven_point": [{}, {"rounding": "nearest"}],
+    "eleven_point": [{}, {"rounding": "up"}, {"rounding": "nearest"}],
     "rprec_mult": [{"multiple": multiple} for multiple in (0.0, 0.2, 0.5, 1.0, 2.5)],
     "yaap": [{}],
     "ideal_dcg": [{}, {"gain": "exp2"}, {"gain": "binary"}]

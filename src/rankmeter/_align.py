@@ -30,6 +30,8 @@ class Aligned:
         Ids of the users, ascending: all that the truth or the rankings name.
     hits : Hits
         Their hits, in the same order.
+    nonrelevant : Hits
+        The same of the items judged as not relevant.
     in_truth, in_rankings : bool arrays of shape (n_users,)
         Whether each side names the user (an empty list names its user).
     has_truth : bool array of shape (n_users,)
@@ -40,10 +42,16 @@ class Aligned:
 
     users: pl.Series
     hits: Hits
+    nonrelevant: Hits
     in_truth: BoolArray
     in_rankings: BoolArray
     has_truth: BoolArray
     counts: dict[str, int]
+
+    @property
+    def evidence(self) -> dict[str, Hits]:
+        """What a metric may ask for, by name."""
+        return {"hits": self.hits, "nonrelevant": self.nonrelevant}
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +180,8 @@ def align(
     result = replace(result, gain=_worth(result.gain, choices))
     return Aligned(
         codes.users,
-        replace(result, ideal=perfect, judged=replace(nonrelevant, ideal=others)),
+        replace(result, ideal=perfect),
+        replace(nonrelevant, ideal=others),
         truth.in_truth,
         in_rankings,
         truth.has_truth,
@@ -270,18 +279,7 @@ def _perfect(user: IntArray, gain: FloatArray, n_users: int) -> Hits:
 
 def _select(hits: Hits, keep: BoolArray, n_relevant: IntArray, n_ranked: IntArray) -> Hits:
     """Some of the hits, with the facts about their users."""
-    assert hits.rank_low is not None
-    assert hits.rank_high is not None
-    offsets = np.concatenate(([0], np.cumsum(keep)))[hits.offsets]
-    return Hits(
-        offsets,
-        hits.rank[keep],
-        hits.gain[keep],
-        n_relevant,
-        n_ranked,
-        hits.rank_low[keep],
-        hits.rank_high[keep],
-    )
+    return replace(hits.where(keep), n_relevant=n_relevant, n_ranked=n_ranked)
 
 
 def _check_users(rankings: Table, truth: Table, common: bool) -> None:

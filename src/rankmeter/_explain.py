@@ -296,7 +296,7 @@ def _facts(aligned: Aligned) -> Iterable[bytes]:
     hits = aligned.hits
     ideal = () if hits.ideal is None else (hits.ideal.gain,)
     arrays = (hits.offsets, hits.rank, hits.gain, hits.n_relevant, hits.n_ranked, *ideal)
-    spans = () if hits.rank_low is None else (hits.rank_low, hits.rank_high)
+    spans = () if hits.span is None else (hits.span.low, hits.span.high)
     return [np.asarray(array).tobytes() for array in (*arrays, *spans)]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from rankmeter._hits import FloatArray, Hits, IntArray
+from rankmeter._hits import FloatArray, Hits, IntArray, Span
 from rankmeter._plan import Alignment
 from rankmeter.errors import InvalidValueError
 
@@ -83,6 +83,9 @@ def find(
             low = high = rank.astype(np.int64)
         elif rule in ("optimistic", "pessimistic"):
             rank, low, high = _bounds(user, gain, low, high, best=rule == "optimistic")
+        elif rule == "together":
+            rank = high.astype(np.float64)
+            low = high
         elif rule == "rounded":
             rank = low + (high - low + 1) // 2.0
             low = high = rank.astype(np.int64)
@@ -100,8 +103,8 @@ def find(
         gain[order],
         np.zeros(n, dtype=np.int64),
         np.zeros(n, dtype=np.int64),
-        low[order],
-        high[order],
+        Span(low, high)[order],
+        together=choices.ties == "together",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +16,7 @@ from rankmeter._align import Aligned
 from rankmeter._hits import FloatArray
 from rankmeter._plan import Alignment, MetricPlan, Plan
 from rankmeter.errors import DataError, UsageError
+from rankmeter.metrics import Ratio
 
 __all__ = ["Averaged", "Scores", "score"]
 
@@ -35,15 +37,15 @@ class Averaged:
         Users for whom the metric was undefined, whatever they then counted as.
     missing : int
         Users with truth but without a ranking, whatever they counted as.
-    weights : float64 array of shape (n,), optional
-        How much each value counts; without it all count alike.
+    state : Ratio, optional
+        The shares of a metric that is pooled; without it all values count alike.
     """
 
     values: FloatArray
     users: npt.NDArray[np.int64]
     undefined: int
     missing: int
-    weights: FloatArray | None = None
+    state: Ratio | None = None
 
     def only(self, chosen: BoolArray) -> Averaged:
         """The part of some users, given as a mask over all rows of `Scores.users`."""
@@ -52,7 +54,7 @@ class Averaged:
             self,
             values=self.values[inside],
             users=self.users[inside],
-            weights=None if self.weights is None else self.weights[inside],
+            state=None if self.state is None else self.state.take(np.flatnonzero(inside)),
         )
 
 
@@ -74,8 +76,8 @@ class Scores:
         By label: whether the truth holds anything relevant.
     n_ranked : mapping of str to int64 array of shape (n_users,)
         By label: how many items the ranking holds.
-    weights : mapping of str to float64 array of shape (n_users,)
-        By label, of the metrics that are pooled: what each user's hits are divided by.
+    states : mapping of str to Ratio
+        By label, of the metrics that are pooled: the shares of all users.
     counts : mapping of str to int
         Facts about the data that add up over blocks.
     """
@@ -87,7 +89,7 @@ class Scores:
     has_truth: BoolArray
     has_relevant: Mapping[str, BoolArray]
     n_ranked: Mapping[str, npt.NDArray[np.int64]]
-    weights: Mapping[str, FloatArray]
+    states: Mapping[str, Ratio]
     counts: Mapping[str, int]
 
     @classmethod
@@ -127,7 +129,10 @@ class Scores:
             join(lambda p: p.has_truth),
             {label: join(lambda p, label=label: p.has_relevant[label]) for label in labels},  # type: ignore[misc]
             {label: join(lambda p, label=label: p.n_ranked[label]) for label in labels},  # type: ignore[misc]
-            {label: join(lambda p, label=label: p.weights[label]) for label in parts[0].weights},  # type: ignore[misc]
+            {
+                label: functools.reduce(operator.add, (p.states[label] for p in parts)).take(order)
+                for label in parts[0].states
+            },
             {name: sum(part.counts.get(name, 0) for part in parts) for name in names},
         )
 
@@ -181,8 +186,8 @@ class Scores:
         else:
             values[undefined] = {"zero": 0.0, "one": 1.0, "nan": np.nan}[choices.undefined]
         rows = np.flatnonzero(chosen)
-        weights = self.weights[entry.label][rows] if entry.label in self.weights else None
-        return Averaged(values[rows], rows, int(undefined.sum()), int(missing.sum()), weights)
+        state = self.states[entry.label].take(rows) if entry.label in self.states else None
+        return Averaged(values[rows], rows, int(undefined.sum()), int(missing.sum()), state)
 
     def _refusal(self, entry: MetricPlan, name: str, mask: BoolArray, what: str) -> str:
         examples = ", ".join(repr(user) for user in self.users.filter(mask).head(3))
@@ -212,7 +217,7 @@ def score(plan: Plan, align: Callable[[Alignment], Aligned]) -> Scores:
     values: dict[str, FloatArray] = {}
     has_relevant: dict[str, BoolArray] = {}
     n_ranked: dict[str, npt.NDArray[np.int64]] = {}
-    weights: dict[str, FloatArray] = {}
+    states: dict[str, Ratio] = {}
     counts: dict[str, int] = {}
     first: Aligned | None = None
     for alignment, entries in plan.alignments().items():
@@ -226,9 +231,8 @@ def score(plan: Plan, align: Callable[[Alignment], Aligned]) -> Scores:
         )
         for entry in entries:
             values[entry.label] = _evaluate(entry, aligned, entry.spec.function)
-            if entry.averaging.aggregate == "micro" and entry.spec.whole is not None:
-                whole = _evaluate(entry, aligned, entry.spec.whole)
-                weights[entry.label] = whole.astype(np.float64)
+            if entry.averaging.aggregate == "micro" and entry.spec.state is not None:
+                states[entry.label] = _evaluate(entry, aligned, entry.spec.state)
             has_relevant[entry.label] = aligned.hits.n_relevant > 0
             n_ranked[entry.label] = aligned.hits.n_ranked
     assert first is not None
@@ -244,18 +248,16 @@ def score(plan: Plan, align: Callable[[Alignment], Aligned]) -> Scores:
         first.has_truth,
         {label: has_relevant[label] for label in order},
         {label: n_ranked[label] for label in order},
-        weights,
+        states,
         counts,
     )
 
 
-def _evaluate(
-    entry: MetricPlan, aligned: Aligned, what: Callable[..., npt.NDArray[Any]]
-) -> npt.NDArray[Any]:
-    metric = entry.metric
-    function = functools.partial(what, aligned.hits, **dict(metric.options))
+def _evaluate(entry: MetricPlan, aligned: Aligned, what: Callable[..., Any]) -> Any:
+    metric, spec = entry.metric, entry.spec
+    evidence = [aligned.evidence[name] for name in spec.needs]
     try:
-        return function(metric.k) if entry.spec.cutoff else function()
+        return what(*evidence, *([metric.k] if spec.cutoff else []), **dict(metric.options))
     except UsageError as error:
         text = str(error).removeprefix(f"{metric.name} ")
         raise UsageError(f"{entry.label}: {text}") from None
