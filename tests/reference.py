@@ -18,7 +18,7 @@ def relevant(truth):
 
 
 def hit_at(ranking, truth, rank):
-    return ranking[rank - 1] in relevant(truth)
+    return truth.get(ranking[rank - 1], 0) > 0
 
 
 def depth(ranking, k):

@@ -57,7 +57,7 @@ def formulas() -> dict[str, dict[str, str]]:
 
 def pages() -> dict[str, str]:
     """The pages by their names: the overview and one for each metric."""
-    return {"index": _overview(), **{name: _page(spec) for name, spec in METRICS.items()}}
+    return {"index": _overview(), **{name: page(spec) for name, spec in METRICS.items()}}
 
 
 def families() -> dict[str, list[Spec]]:
@@ -93,7 +93,8 @@ def _overview() -> str:
 # -- a page -----------------------------------------------------------------------------------
 
 
-def _page(spec: Spec) -> str:
+def page(spec: Spec) -> str:
+    """The page of one metric."""
     doc = FunctionDoc(spec.function)
     notes, source = _notes_and_source(doc)
     extra = formulas().get(spec.name, {})
