@@ -49,7 +49,7 @@ def random_hits(rng: np.random.Generator, n_users: int = 50, *, max_gain: int = 
 
 
 def variants(spec: Spec) -> list[dict[str, Any]]:
-    """Options of a metric to try: every value of each option, with every value of each other one.
+    """Options of a metric to try: every value of each option with each of each other one, and all.
 
     Parameters
     ----------
@@ -69,15 +69,20 @@ def variants(spec: Spec) -> list[dict[str, Any]]:
     """
     found: dict[tuple[tuple[str, Any], ...], None] = {tuple(spec.example.items()): None}
     names = list(spec.options)
-    for pair in [(name, name) for name in names] + list(itertools.combinations(names, 2)):
-        for chosen in itertools.product(*(spec.options[name].values for name in pair)):
-            options = {**spec.example, **dict(zip(pair, chosen, strict=True))}
-            given = {
-                name: value
-                for name, value in options.items()
-                if spec.options[name].required or value != spec.options[name].default
-            }
-            found.setdefault(tuple(sorted(given.items(), key=lambda item: item[0])))
+    tried = [
+        dict(zip(pair, chosen, strict=True))
+        for pair in [(name,) for name in names] + list(itertools.combinations(names, 2))
+        for chosen in itertools.product(*(spec.options[name].values for name in pair))
+    ]
+    tried.append({name: option.values[-1] for name, option in spec.options.items()})
+    for chosen in tried:
+        options = {**spec.example, **chosen}
+        given = {
+            name: value
+            for name, value in options.items()
+            if spec.options[name].required or value != spec.options[name].default
+        }
+        found.setdefault(tuple(sorted(given.items(), key=lambda item: item[0])))
     return [dict(options) for options in found]
 
 
