@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from rankmeter.metrics import Metric
+from rankmeter.testing import variants
+
 GRADES = (-1.0, 0.0, 0.0, 1.0, 1.0, 2.0, 3.0)
 
 
@@ -28,39 +31,15 @@ def batch(seed, n_users=200, *, max_length=12, n_items=16, ties=False, grades=GR
     return rankings, truth
 
 
-# Every metric with every value of every option, at small and large cutoffs.
-METRICS = [
-    (name, k, options)
-    for name, variants in {
-        "precision": [{}, {"denominator": "ranked"}, {"denominator": "relevant"}],
-        "recall": [{}, {"denominator": "min"}],
-        "hit_rate": [{}],
-        "f_beta": [{}, {"beta": 2.0}, {"beta": 0.5, "denominator": "ranked"}]
-        + [{"denominator": "relevant"}],
-        "r_precision": [{}],
-        "accuracy": [{"n_items": 16}, {"n_items": 50, "chosen": "k"}],
-        "cg": [{}],
-        "ap": [{"denominator": d} for d in ("min", "relevant", "k", "hits", "ranked", "all")]
-        + [{"tied": "threshold"}],
-        "rr": [{}],
-        "mean_rank": [
-            {"of": of, "absent": absent}
-            for of in ("first", "all")
-            for absent in ("undefined", "next", 100.0)
-        ],
-        "dcg": [{"gain": g, "discount": "log2"} for g in ("linear", "exp2", "binary")]
-        + [{"discount": d} for d in ("ln", "log10", "jarvelin", "reciprocal")],
-        "ndcg": [
-            {"gain": g, "ideal": i}
-            for g in ("linear", "exp2", "binary")
-            for i in ("truth", "uncut", "retrieved", "ones")
-        ]
-        + [{"discount": d} for d in ("ln", "log10", "jarvelin", "reciprocal")],
-        "rbp": [{}, {"p": 0.5, "gain": "linear"}, {"p": 0.95, "max_gain": 3.0}],
-        "rbp_residual": [{}, {"p": 0.5, "unjudged": "unknown"}],
-        "err": [{"max_gain": 3.0}, {"max_gain": 4.0, "gain": "binary"}],
-        "nerr": [{"max_gain": 3.0}, {"max_gain": 4.0, "gain": "binary"}],
-    }.items()
-    for options in variants
-    for k in (None, 1, 3, 10, 40)
-]
+CUTOFFS = (None, 1, 3, 10, 40)
+
+
+def of(spec):
+    """Cutoffs and options of a metric: each value of each option with each of each other one."""
+    cutoffs = CUTOFFS if spec.cutoff else (None,)
+    return [(k, options) for options in variants(spec) for k in cutoffs]
+
+
+def metric(name, k, options):
+    """A metric with options and, maybe, a cutoff."""
+    return Metric(name)(**options) if k is None else Metric(name)(**options) @ k

@@ -18,7 +18,7 @@ def relevant(truth):
 
 
 def hit_at(ranking, truth, rank):
-    return ranking[rank - 1] in relevant(truth)
+    return truth.get(ranking[rank - 1], 0) > 0
 
 
 def depth(ranking, k):
@@ -71,8 +71,7 @@ def cg(ranking, truth, k):
     return sum(relevant(truth).get(item, 0.0) for item in ranking[: depth(ranking, k)])
 
 
-def ap(ranking, truth, k, denominator="min", tied="expected"):
-    # A ranking has no ties: `tied` changes nothing.
+def ap(ranking, truth, k, denominator="min"):
     n, length = len(relevant(truth)), depth(ranking, k)
     if denominator == "all":
         last = len(ranking) if k is None else k

@@ -8,6 +8,7 @@ to be judged and was not.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import reference
 from reference import NAN, hit_at, hits, relevant
@@ -84,9 +85,13 @@ def infap(ranking, truth, k, epsilon=1e-5):
     return total / len(relevant(truth))
 
 
-def iprec(ranking, truth, k, recall, rounding="up"):
+def iprec(ranking, truth, k, recall, rounding="trec9"):
     r = len(relevant(truth))
-    needed = math.floor(recall * r + (0.9 if rounding == "up" else 0.5))
+    needed = {
+        "trec9": math.floor(recall * r + 0.9),
+        "up": math.ceil(Fraction(str(recall)) * r),
+        "nearest": math.floor(recall * r + 0.5),
+    }[rounding]
     found = [0.0]
     for rank in range(1, len(ranking) + 1):
         if hits(ranking, truth, rank) >= needed:
@@ -94,7 +99,7 @@ def iprec(ranking, truth, k, recall, rounding="up"):
     return max(found)
 
 
-def eleven_point(ranking, truth, k, rounding="up"):
+def eleven_point(ranking, truth, k, rounding="trec9"):
     return sum(iprec(ranking, truth, k, i / 10, rounding) for i in range(11)) / 11
 
 

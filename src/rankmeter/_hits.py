@@ -1,22 +1,24 @@
-"""Where the true items stand in the rankings: all that a metric needs to know.
+"""Ranks and gains of the relevant items: what a metric of hits receives.
 
-A metric is a function from hits to one number per user. `Hits` holds, for a block of users, the
-ranks at which their relevant items stand and what these items are worth; it knows neither ids nor
-scores. Ties that a rule has resolved are ordinary ranks; ties left open (the rule ``expected``)
-are spans ``rank_low..rank_high``, over which the verbs below take exact expectations.
+`Hits` holds, for a block of users, the ranks of their relevant items and what these items are
+worth; it knows neither ids nor scores. A tie that a rule has resolved is an ordinary rank. A tie
+that is left open (the rule ``expected``) is a `Span` of ranks, over which `Hits.within` and
+`Hits.weigh` take exact expectations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FloatArray", "Groups", "Hits", "IntArray", "ratio"]
+__all__ = ["FloatArray", "Groups", "Hits", "IntArray", "Span", "ratio"]
+
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 """One float per user, per hit or per rank."""
@@ -34,12 +36,30 @@ def ratio(part: FloatArray, whole: npt.ArrayLike, *, nothing: float = 0.0) -> Fl
     whole : array_like
         Of the same shape, or one number; 0 or more.
     nothing : float
-        What nothing of nothing is.
+        Value of 0 / 0.
     """
     below = np.asarray(whole, dtype=np.float64)
     result: FloatArray = np.full(part.shape, nothing)
     np.divide(part, below, out=result, where=below > 0)
     return result
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """The ranks that a tie leaves possible, each of them equally likely.
+
+    Attributes
+    ----------
+    low, high : int64 arrays of shape (n_hits,)
+        First and last rank of the tied group of each hit; equal where the rank is certain.
+    """
+
+    low: IntArray
+    high: IntArray
+
+    def __getitem__(self, chosen: IntArray | BoolArray) -> Span:
+        """The spans of some of the hits."""
+        return Span(self.low[chosen], self.high[chosen])
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,19 +99,21 @@ class Hits:
     offsets : int64 array of shape (n_users + 1,)
         The hits of user ``i`` are ``offsets[i]:offsets[i + 1]``.
     rank : float64 array of shape (n_hits,)
-        1-based rank; half ranks occur under the tie rule ``realistic``.
+        1-based rank. In an open tie it is the mean of the span. Under the tie rule ``realistic``
+        that mean is the rank itself, which may be a half, and tied hits share it.
     gain : float64 array of shape (n_hits,)
         What each hit is worth.
     n_relevant : int64 array of shape (n_users,)
         Relevant items in the truth, found or not.
     n_ranked : int64 array of shape (n_users,)
         Items in the ranking.
-    rank_low, rank_high : int64 arrays of shape (n_hits,), optional
-        The span of ranks that an unresolved tie leaves open; without them every rank is certain.
+    span : Span, optional
+        The ranks that open ties leave possible; without it every rank is certain.
     ideal : Hits, optional
         The perfect ranking of the same truth, which is just another `Hits`.
-    judged : Hits, optional
-        The items judged as not relevant, aligned the same way; its `ideal` holds all of them.
+    together : bool
+        Whether hits of equal rank are found at once (tie rule ``together``): each of them is then
+        the last of them for `nth`, where it otherwise has the mean of their places.
     """
 
     offsets: IntArray
@@ -99,10 +121,9 @@ class Hits:
     gain: FloatArray
     n_relevant: IntArray
     n_ranked: IntArray
-    rank_low: IntArray | None = None
-    rank_high: IntArray | None = None
+    span: Span | None = None
     ideal: Hits | None = None
-    judged: Hits | None = None
+    together: bool = False
 
     @classmethod
     def perfect(cls, offsets: IntArray, gain: FloatArray) -> Hits:
@@ -131,21 +152,74 @@ class Hits:
         """Index of the user of each hit."""
         return np.repeat(np.arange(self.n_users), np.diff(self.offsets))
 
+    @property
+    def best(self) -> Hits:
+        """The perfect ranking: `ideal`, or these hits themselves if they have none."""
+        return self if self.ideal is None else self.ideal
+
     @cached_property
+    def open(self) -> Span | None:
+        """The spans, if any tie is open."""
+        span = self.span
+        return span if span is not None and np.any(span.low != span.high) else None
+
+    @property
     def tied(self) -> bool:
-        """Whether any rank is a span."""
-        low, high = self.rank_low, self.rank_high
-        return low is not None and high is not None and bool(np.any(low != high))
+        """Whether any tie is open."""
+        return self.open is not None
+
+    def depth(self, k: int | None) -> IntArray:
+        """Number of items in each user's top k: ``min(n_ranked, k)``."""
+        return self.n_ranked if k is None else np.minimum(self.n_ranked, k)
+
+    def only(self, users: slice | IntArray) -> Hits:
+        """The hits of some users, in the order given.
+
+        Parameters
+        ----------
+        users : slice or int64 array
+            Indices of users.
+        """
+        rows = np.arange(self.n_users)[users]
+        count = np.diff(self.offsets)[rows]
+        offsets = np.concatenate(([0], np.cumsum(count)))
+        place = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], count)
+        return replace(
+            self._pick(place, offsets),
+            n_relevant=self.n_relevant[rows],
+            n_ranked=self.n_ranked[rows],
+            ideal=None if self.ideal is None else self.ideal.only(rows),
+        )
+
+    def where(self, keep: BoolArray) -> Hits:
+        """Some of the hits of all users; what is known about the users stays as it is.
+
+        Parameters
+        ----------
+        keep : bool array of shape (n_hits,)
+        """
+        return self._pick(keep, np.concatenate(([0], np.cumsum(keep)))[self.offsets])
+
+    def _pick(self, chosen: IntArray | BoolArray, offsets: IntArray) -> Hits:
+        return replace(
+            self,
+            offsets=offsets,
+            rank=self.rank[chosen],
+            gain=self.gain[chosen],
+            span=None if self.span is None else self.span[chosen],
+        )
 
     @cached_property
     def nth(self) -> FloatArray:
-        """Which hit of its user each one is: 1, 2, …; hits of equal rank share their mean."""
+        """Number of each hit among those of its user: 1, 2, …; hits of equal rank share one."""
         place = np.arange(self.rank.size) - self.offsets[self.user] + 1
         nth = place.astype(np.float64)
         same = (self.rank[1:] == self.rank[:-1]) & (self.user[1:] == self.user[:-1])
         if same.any():
             run = np.concatenate(([0], np.cumsum(~same)))
-            nth = (np.bincount(run, nth) / np.bincount(run))[run].astype(np.float64)
+            size = np.bincount(run)
+            mean = np.bincount(run, nth) / size
+            nth = (mean + (size - 1) / 2 if self.together else mean)[run].astype(np.float64)
         return nth
 
     @cached_property
@@ -159,10 +233,9 @@ class Hits:
     @cached_property
     def groups(self) -> Groups:
         """The tied groups; a hit whose rank is certain is a group of one."""
-        if self.rank_low is None or self.rank_high is None:
-            low = high = self.rank.astype(np.int64)
-        else:
-            low, high = self.rank_low, self.rank_high
+        certain = self.rank.astype(np.int64)
+        span = Span(certain, certain) if self.span is None else self.span
+        low, high = span.low, span.high
         new = np.ones(low.size, dtype=bool)
         new[1:] = (low[1:] != low[:-1]) | (self.user[1:] != self.user[:-1]) | (high[1:] == low[1:])
         start = np.append(np.flatnonzero(new), low.size)
@@ -195,10 +268,10 @@ class Hits:
         if k is None:
             return np.ones(self.rank.size)
         limit = k[self.user] if isinstance(k, np.ndarray) else k
-        if not self.tied or self.rank_low is None or self.rank_high is None:
+        if self.open is None:
             return (self.rank <= limit).astype(np.float64)
-        span = self.rank_high - self.rank_low + 1
-        return np.clip((limit - self.rank_low + 1) / span, 0.0, 1.0)
+        low, high = self.open.low, self.open.high
+        return np.clip((limit - low + 1) / (high - low + 1), 0.0, 1.0)
 
     def weigh(self, weight: Callable[[FloatArray], FloatArray], k: int | None) -> FloatArray:
         """``weight(rank)`` of each hit in the top k, 0 below; in an open tie, the expectation.
@@ -209,9 +282,9 @@ class Hits:
         plain = weight(self.rank)
         if k is not None:
             plain = np.where(self.rank <= k, plain, 0.0)
-        if not self.tied or self.rank_low is None or self.rank_high is None:
+        if self.open is None:
             return plain
-        low, high = self.rank_low, self.rank_high
+        low, high = self.open.low, self.open.high
         table = weight(np.arange(1.0, high.max() + 1.0))
         if k is not None:
             table[k:] = 0.0

@@ -212,8 +212,8 @@ def _resolve_metric(
     if alignment.depth is not None and alignment.ties == "expected":
         raise UsageError("depth cuts rankings at one rank, which open ties (ties='expected') lack")
     averaging = _build(Averaging, switches)
-    if averaging.aggregate == "micro" and spec.whole is None:
-        shares = ", ".join(name for name, known in METRICS.items() if known.whole)
+    if averaging.aggregate == "micro" and not spec.pools:
+        shares = ", ".join(name for name, known in METRICS.items() if known.pools)
         raise UsageError(f"{wanted} cannot be pooled (aggregate='micro'): only {shares} can")
     resolved = Metric(wanted.name, wanted.k)(**options)
     return MetricPlan(wanted.label or str(wanted), resolved, alignment, averaging)

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from rankmeter._hits import Hits
-from rankmeter.metrics import METRICS
+from rankmeter._hits import FloatArray, Hits, IntArray, Span
+from rankmeter.errors import UsageError
+from rankmeter.metrics import METRICS, Spec
+from rankmeter.metrics._registry import describe
 
-__all__ = ["check_metric", "random_hits"]
+__all__ = ["check_metric", "random_hits", "variants"]
+
+Lists = list[tuple[FloatArray, FloatArray]]
+"""Of each user: the gains of the ranked items, NaN without a judgement; those of missed items."""
+
+ROUNDING = 1e-12
+CUTOFFS = (None, 1, 3, 5, 10)
 
 
 def random_hits(rng: np.random.Generator, n_users: int = 50, *, max_gain: int = 3) -> Hits:
@@ -26,7 +37,7 @@ def random_hits(rng: np.random.Generator, n_users: int = 50, *, max_gain: int = 
     Returns
     -------
     Hits
-        With its ideal, and with judged items that are not relevant.
+        With its ideal.
 
     Examples
     --------
@@ -34,96 +45,326 @@ def random_hits(rng: np.random.Generator, n_users: int = 50, *, max_gain: int = 
     >>> random_hits(np.random.default_rng(0), 10).n_users
     10
     """
-    n_ranked = rng.integers(0, 20, n_users)
-    n_relevant = rng.integers(0, 8, n_users)
-    found, rest, ideal = [], [], []
-    for length, relevant in zip(n_ranked.tolist(), n_relevant.tolist(), strict=True):
-        places = rng.permutation(length) + 1
-        n_found = min(relevant, int(rng.integers(0, length + 1)))
-        gains = rng.integers(1, max_gain + 1, relevant).astype(np.float64)
-        found.append((np.sort(places[:n_found]), gains[:n_found]))
-        rest.append((np.sort(places[n_found:][:3]), np.zeros(min(length - n_found, 3))))
-        ideal.append(gains)
-    offsets = np.concatenate(([0], np.cumsum(n_relevant)))
-    return _block(
-        found,
-        n_relevant,
-        n_ranked,
-        ideal=Hits.perfect(offsets, np.concatenate([*ideal, np.zeros(0)])),
-        judged=_block(rest, np.array([len(r) for r, _ in rest]), n_ranked),
-    )
+    return _evidence(_random_lists(rng, n_users, max_gain=max_gain))["hits"]
 
 
-def _block(parts: list[tuple[Any, Any]], n_relevant: Any, n_ranked: Any, **related: Any) -> Hits:
-    offsets = np.concatenate(([0], np.cumsum([len(rank) for rank, _ in parts])))
-    rank = np.concatenate([*(rank for rank, _ in parts), np.zeros(0)])
-    gain = np.concatenate([*(gain for _, gain in parts), np.zeros(0)])
-    return Hits(offsets, rank, gain, n_relevant, n_ranked, **related)
-
-
-def _users(hits: Hits, chosen: slice) -> Hits:
-    """Some neighbouring users of a block."""
-    offsets = hits.offsets[chosen.start : chosen.stop + 1]
-    span = slice(offsets[0], offsets[-1])
-    return Hits(
-        offsets - offsets[0],
-        hits.rank[span],
-        hits.gain[span],
-        hits.n_relevant[chosen],
-        hits.n_ranked[chosen],
-        ideal=None if hits.ideal is None else _users(hits.ideal, chosen),
-        judged=None if hits.judged is None else _users(hits.judged, chosen),
-    )
-
-
-def check_metric(
-    name: str, *, options: Mapping[str, Any] | None = None, k: int | None = None, seed: int = 0
-) -> None:
-    """Check one registered metric against the laws; raise AssertionError where it breaks one.
+def variants(spec: Spec) -> list[dict[str, Any]]:
+    """Options of a metric to try: every value of each option with each of each other one, and all.
 
     Parameters
     ----------
-    name : str
-        Canonical name of a metric in the registry.
+    spec : Spec
+
+    Returns
+    -------
+    list of dict
+        Options that are not at their default, and those that have none. The first entry holds
+        nothing but examples of the latter.
+
+    Examples
+    --------
+    >>> from rankmeter.metrics import METRICS
+    >>> variants(METRICS["recall"])
+    [{}, {'denominator': 'min'}]
+    """
+    found: dict[tuple[tuple[str, Any], ...], None] = {tuple(spec.example.items()): None}
+    names = list(spec.options)
+    tried = [
+        dict(zip(pair, chosen, strict=True))
+        for pair in [(name,) for name in names] + list(itertools.combinations(names, 2))
+        for chosen in itertools.product(*(spec.options[name].values for name in pair))
+    ]
+    tried.append({name: option.values[-1] for name, option in spec.options.items()})
+    for chosen in tried:
+        options = {**spec.example, **chosen}
+        given = {
+            name: value
+            for name, value in options.items()
+            if spec.options[name].required or value != spec.options[name].default
+        }
+        found.setdefault(tuple(sorted(given.items(), key=lambda item: item[0])))
+    return [dict(options) for options in found]
+
+
+def check_metric(
+    metric: str | Callable[..., Any],
+    *,
+    options: Mapping[str, Any] | None = None,
+    k: int | None = None,
+    seed: int = 0,
+) -> None:
+    """Check one metric against the laws; raise AssertionError where it breaks one.
+
+    Parameters
+    ----------
+    metric : str or callable
+        Canonical name of a registered metric, or a function that could be registered. The range
+        and the direction of a function that is not registered are not known, so not checked.
     options : mapping, optional
-        Its options, above all those without a default.
+        Its options; those without a default are otherwise at their first example.
     k : int, optional
-        Cutoff.
+        Cutoff, if it takes one.
     seed : int
-        Seed of the random hits.
+        Seed of the random users.
 
     Raises
     ------
     AssertionError
-        If the metric returns anything but one float64 per user, leaves the range it declares,
-        changes its input, gives other values for another cut of the users into blocks, or is
-        defined although nothing is relevant while others of its kind are not.
+        If the metric
+
+        * returns anything but one float64 per user, or a value outside the range it declares;
+        * changes its input;
+        * gives a user another value among other users;
+        * is not the mean over all orders where ties are open, or does not refuse them;
+        * gets worse where a relevant item goes up by one rank, or is not at its best for the ideal
+          ranking (see ``reached`` of `rankmeter.metrics.register`);
+        * depends on items without judgement below the cutoff;
+        * fails on negative gains, or on users without any evidence;
+        * has an option none of whose values changes anything.
 
     Examples
     --------
     >>> check_metric("ndcg", k=10)
     >>> check_metric("err", options={"max_gain": 3})
     """
-    spec = METRICS[name]
-    hits = random_hits(np.random.default_rng(seed))
-    before = hits.rank.copy(), hits.gain.copy()
-    arguments = (k,) if spec.cutoff else ()
+    known = _known(metric)
+    spec = describe(metric, "", low=-np.inf, high=np.inf) if known is None else known  # type: ignore[arg-type]
+    missing = {o.name for o in spec.options.values() if o.required} - {
+        *spec.example,
+        *(options or ()),
+    }
+    assert not missing, f"{spec.name} needs {', '.join(missing)}: pass options=, or mark an Example"
+    subject = _Subject(spec, {**spec.example, **(options or {})}, k if spec.cutoff else None)
+    rng = np.random.default_rng(seed)
+    lists = _random_lists(rng, 50)
+    _check_values(subject, lists)
+    _check_users(subject, lists)
+    _check_ties(subject, rng)
+    if known is not None:
+        _check_direction(subject, lists, rng)
+        if not options:
+            _check_best(subject, lists)
+    _check_misses(subject, lists)
+    _check_negative_gains(subject, lists)
+    if not options:
+        _check_options(spec, rng)
 
-    def values(block: Hits) -> Any:
-        return spec.function(block, *arguments, **(options or {}))
 
-    got = values(hits)
+@dataclasses.dataclass(frozen=True)
+class _Subject:
+    """A metric with its options and cutoff."""
+
+    spec: Spec
+    options: Mapping[str, Any]
+    k: int | None
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    def __call__(self, evidence: Mapping[str, Any]) -> FloatArray:
+        given = [evidence[need] for need in self.spec.needs]
+        return self.spec.function(*given, *([self.k] if self.spec.cutoff else []), **self.options)
+
+    def of(self, lists: Lists) -> FloatArray:
+        return self(_evidence(lists))
+
+
+def _known(metric: str | Callable[..., Any]) -> Spec | None:
+    if isinstance(metric, str):
+        return METRICS[metric]
+    spec = METRICS.get(metric.__name__)
+    same = spec is not None and metric in (spec.function, getattr(spec.function, "__wrapped__", 0))
+    return spec if same else None
+
+
+# ---------------------------------------------------------------------------------------------
+# Made-up users
+
+
+def _random_lists(rng: np.random.Generator, n_users: int, *, max_gain: int = 3) -> Lists:
+    lists = []
+    for length, relevant in zip(
+        rng.integers(0, 20, n_users).tolist(), rng.integers(0, 8, n_users).tolist(), strict=True
+    ):
+        found = min(relevant, int(rng.integers(0, length + 1)))
+        gains = rng.integers(1, max_gain + 1, relevant).astype(np.float64)
+        ranked = np.full(length, np.nan)
+        ranked[: found + 4] = np.concatenate([gains[:found], [0.0, 0.0, -1.0, 0.0]])[:length]
+        missed = np.concatenate([gains[found:], [0.0, -1.0]])
+        lists.append((rng.permutation(ranked), missed[: missed.size - int(rng.integers(0, 3))]))
+    return lists
+
+
+def _evidence(lists: Lists, groups: Sequence[IntArray] | None = None) -> dict[str, Hits]:
+    """What metrics receive: of rankings in order or, given the number of its tied group for each
+    item, with open ties.
+    """
+    length = np.array([ranked.size for ranked, _ in lists], dtype=np.int64)
+    user = np.repeat(np.arange(length.size), length)
+    gain = np.concatenate([*(ranked for ranked, _ in lists), np.zeros(0)])
+    place = np.arange(gain.size) - np.repeat(np.cumsum(length) - length, length) + 1
+    low = high = place
+    if groups is not None:
+        group = np.concatenate([*groups, np.zeros(0, dtype=np.int64)])
+        _, run = np.unique(np.stack([user, group]), axis=1, return_inverse=True)
+        first = np.full(run.max(initial=-1) + 1, gain.size)
+        np.minimum.at(first, run, place)
+        low, high = first[run], first[run] + np.bincount(run)[run] - 1
+    rank = (low + high) / 2.0
+    every = [np.concatenate(pair) for pair in lists]
+    found = {}
+    for name, wanted in (("hits", np.greater), ("nonrelevant", np.less_equal)):
+        ideal = [one[wanted(one, 0.0)] for one in every]
+        ends = np.concatenate(([0], np.cumsum([one.size for one in ideal])))
+        perfect = Hits.perfect(ends, np.concatenate([*ideal, np.zeros(0)]))
+        chosen = np.flatnonzero(wanted(gain, 0.0))
+        chosen = chosen[np.lexsort((-gain[chosen], rank[chosen], user[chosen]))]
+        offsets = np.searchsorted(user[chosen], np.arange(length.size + 1))
+        span = None if groups is None else Span(low[chosen], high[chosen])
+        found[name] = Hits(
+            offsets, rank[chosen], gain[chosen], perfect.n_relevant, length, span, perfect
+        )
+    return found
+
+
+def _arrays(evidence: Mapping[str, Hits]) -> Iterator[Any]:
+    for hits in evidence.values():
+        for one in (hits, hits.best):
+            yield from (one.offsets, one.rank, one.gain, one.n_relevant, one.n_ranked)
+
+
+def _same(a: npt.ArrayLike, b: npt.ArrayLike) -> bool:
+    return bool(np.allclose(a, b, rtol=1e-9, atol=ROUNDING, equal_nan=True))
+
+
+# ---------------------------------------------------------------------------------------------
+# The laws
+
+
+def _check_values(subject: _Subject, lists: Lists) -> None:
+    name, spec = subject.name, subject.spec
+    evidence = _evidence(lists)
+    before = [array.copy() for array in _arrays(evidence)]
+    got: Any = subject(evidence)
     assert isinstance(got, np.ndarray), f"{name} returned {type(got).__name__}, not an array"
     assert got.dtype == np.float64, f"{name} returned {got.dtype}, not float64"
-    assert got.shape == (hits.n_users,), (
-        f"{name} returned shape {got.shape} for {hits.n_users} users"
-    )
+    assert got.shape == (len(lists),), f"{name} returned shape {got.shape} for {len(lists)} users"
     defined = got[~np.isnan(got)]
-    assert (defined >= spec.low - 1e-12).all(), f"{name} fell below {spec.low}: {defined.min()}"
-    assert (defined <= spec.high + 1e-12).all(), f"{name} rose above {spec.high}: {defined.max()}"
-    assert np.array_equal(hits.rank, before[0]), f"{name} changed the ranks it was given"
-    assert np.array_equal(hits.gain, before[1]), f"{name} changed the gains it was given"
-    for cut in (1, 17, hits.n_users - 1):
-        halves = _users(hits, slice(0, cut)), _users(hits, slice(cut, hits.n_users))
-        parts = np.concatenate([values(half) for half in halves])
-        assert np.array_equal(got, parts, equal_nan=True), f"{name} depends on the other users"
+    assert (defined >= spec.low - ROUNDING).all(), f"{name} fell below {spec.low}: {defined.min()}"
+    assert (defined <= spec.high + ROUNDING).all(), (
+        f"{name} rose above {spec.high}: {defined.max()}"
+    )
+    pairs = zip(_arrays(evidence), before, strict=True)
+    assert all(np.array_equal(a, b) for a, b in pairs), f"{name} changed what it was given"
+
+
+def _check_users(subject: _Subject, lists: Lists) -> None:
+    evidence, n = _evidence(lists), len(lists)
+    got = subject(evidence)
+    for users in (np.arange(1), np.arange(17, n), np.arange(n)[::-1], np.arange(0)):
+        part = subject({name: hits.only(users) for name, hits in evidence.items()})
+        alike = np.array_equal(got[users], part, equal_nan=True)
+        assert alike, f"{subject.name} depends on the other users"
+
+
+def _check_ties(subject: _Subject, rng: np.random.Generator) -> None:
+    lists, groups = [], []
+    for ranked, missed in _random_lists(rng, 40):
+        few = ranked[:6]
+        lists.append((few, np.concatenate([missed, ranked[6:][~np.isnan(ranked[6:])]])))
+        groups.append(np.sort(rng.integers(0, 3, few.size)))
+    tied = _evidence(lists, groups)
+    if not subject.spec.open_ties:
+        try:
+            subject(tied)
+        except UsageError:
+            return
+        raise AssertionError(f"{subject.name} has a value for open ties, which it says it refuses")
+    got = subject(tied)
+    for user, ((ranked, missed), group) in enumerate(zip(lists, groups, strict=True)):
+        runs = [np.flatnonzero(group == number) for number in np.unique(group)]
+        orders = itertools.product(*(itertools.permutations(run.tolist()) for run in runs))
+        every = [(ranked[[i for run in order for i in run]], missed) for order in orders]
+        values = subject.of(every)
+        defined = values[~np.isnan(values)]
+        mean = defined.mean() if defined.size else np.nan
+        assert _same(got[user], mean), (
+            f"{subject.name} is {got[user]} for open ties, where the mean over all orders is {mean}"
+        )
+
+
+def _check_direction(subject: _Subject, lists: Lists, rng: np.random.Generator) -> None:
+    better = []
+    for ranked, missed in lists:
+        up = ranked.copy()
+        rises = np.flatnonzero(np.isnan(up[:-1]) & (up[1:] > 0))
+        if rises.size:
+            rank = rng.choice(rises)
+            up[[rank, rank + 1]] = up[[rank + 1, rank]]
+        better.append((up, missed))
+    change = subject.of(better) - subject.of(lists)
+    change = change[~np.isnan(change)] * (1 if subject.spec.increasing else -1)
+    assert (change >= -1e-9).all(), f"{subject.name} gets worse where a relevant item goes up"
+
+
+def _check_best(subject: _Subject, lists: Lists) -> None:
+    best = subject.spec.best
+    if best is None:
+        return
+    perfect = []
+    for pair in lists:
+        every = np.concatenate(pair)
+        perfect.append((-np.sort(-every[every > 0]), every[every <= 0]))
+    got = dataclasses.replace(subject, k=None).of(perfect)
+    got = got[[ranked.size > 0 for ranked, _ in perfect]]
+    assert _same(got, np.full(got.size, best)), (
+        f"{subject.name} of the ideal ranking is not {best}: if that is right, say reached=False"
+    )
+
+
+def _check_misses(subject: _Subject, lists: Lists) -> None:
+    if subject.k is None:
+        return
+    full = [
+        (np.pad(r, (0, 20), constant_values=np.nan)[: max(r.size, subject.k)], m) for r, m in lists
+    ]
+    longer = [(np.append(ranked, [np.nan, np.nan]), missed) for ranked, missed in full]
+    assert _same(subject.of(full), subject.of(longer)), (
+        f"{subject.name} depends on items below the cutoff that nobody has judged"
+    )
+
+
+def _check_negative_gains(subject: _Subject, lists: Lists) -> None:
+    evidence = _evidence(lists)
+    hits = evidence["hits"]
+    lower = dataclasses.replace(hits, gain=hits.gain - 2.0)
+    perfect = Hits.perfect(hits.best.offsets, hits.best.gain - 2.0)
+    got = subject({**evidence, "hits": dataclasses.replace(lower, ideal=perfect)})
+    assert got.shape == (len(lists),), f"{subject.name} returned shape {got.shape}"
+
+
+def _check_options(spec: Spec, rng: np.random.Generator) -> None:
+    lists = [list_ for _ in range(4) for list_ in _random_lists(rng, 50)]
+    evidence = _evidence(lists)
+
+    def outcome(options: Mapping[str, Any], k: int | None) -> FloatArray | None:
+        try:
+            return _Subject(spec, options, k)(evidence)
+        except UsageError:
+            return None
+
+    tried = variants(spec)
+    for option in spec.options.values():
+        assert len(option.values) > 1, f"option {option.name} of {spec.name} needs an Example"
+        rest = [{n: v for n, v in one.items() if n != option.name} for one in tried]
+        like = {repr(sorted(one.items())): one for one in rest}
+        changes = False
+        for others, k in itertools.product(like.values(), CUTOFFS if spec.cutoff else (None,)):
+            found = [outcome({**others, option.name: value}, k) for value in option.values]
+            given = [one for one in found if one is not None]
+            changes |= 0 < len(given) < len(found)
+            changes |= any(not _same(given[0], one) for one in given[1:])
+            if changes:
+                break
+        assert changes, f"no value of the option {option.name} of {spec.name} changes anything"

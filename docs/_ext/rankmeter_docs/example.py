@@ -18,30 +18,25 @@ JUDGED_ZERO = ("b", "d", "f")
 """Judged as not relevant, for the metrics that ask: ranks 2, 4 and 6."""
 
 LOST = tuple(gain for item, gain in TRUTH.items() if item not in RANKING)
-VALUES = {
-    "n_items": len(set(RANKING) | set(TRUTH)),
-    "max_gain": max(TRUTH.values()),
-    "recall": 0.5,
-    "multiple": 0.5,
-}
-"""What the options without a default are here: the size of the catalogue, the largest grade, …"""
+CATALOGUE = len(set(RANKING) | set(TRUTH))
 
 
 def truth_for(spec: Spec) -> dict[str, int]:
     """The judgements that a metric is shown."""
-    return {**TRUTH, **dict.fromkeys(JUDGED_ZERO, 0)} if spec.needs_judged else dict(TRUTH)
+    return {**TRUTH, **dict.fromkeys(JUDGED_ZERO, 0)} if asks(spec) else dict(TRUTH)
+
+
+def asks(spec: Spec) -> bool:
+    """Whether a metric looks at items judged as not relevant."""
+    return "nonrelevant" in spec.needs
 
 
 def given(spec: Spec) -> dict[str, Any]:
     """Values for the options that have no default."""
-    values = {}
+    values = {name: CATALOGUE if name == "n_items" else v for name, v in spec.example.items()}
     for name, option in spec.options.items():
-        if option.required and name not in VALUES and not option.choices:
-            raise LookupError(
-                f"{spec.name} needs {name}: say what it is on the list, in VALUES of {__file__}"
-            )
-        if option.required:
-            values[name] = VALUES.get(name) or option.choices[0]
+        if option.required and name not in values:
+            raise LookupError(f"{spec.name} needs {name}: annotate it with an Example")
     return values
 
 
@@ -76,7 +71,7 @@ def picture(spec: Spec | None = None) -> str:
 
 
 def _known(spec: Spec | None, item: str) -> bool:
-    return spec is None or not spec.needs_judged or item in truth_for(spec)
+    return spec is None or not asks(spec) or item in truth_for(spec)
 
 
 def _cell(gain: int, *, style: str = "", known: bool = True) -> str:

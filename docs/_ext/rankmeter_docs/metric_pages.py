@@ -23,7 +23,7 @@ from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS, Metric, Option, Spec
 from rankmeter.metrics._spelling import PRESETS
 from rankmeter_docs.conventions import choosers
-from rankmeter_docs.example import given, picture, shown, value
+from rankmeter_docs.example import asks, given, picture, shown, value
 from rankmeter_docs.public import ready_made
 from rankmeter_docs.rst import code, facts, heading, paragraphs, raw_html, table
 
@@ -57,14 +57,14 @@ def formulas() -> dict[str, dict[str, str]]:
 
 def pages() -> dict[str, str]:
     """The pages by their names: the overview and one for each metric."""
-    return {"index": _overview(), **{name: _page(spec) for name, spec in METRICS.items()}}
+    return {"index": _overview(), **{name: page(spec) for name, spec in METRICS.items()}}
 
 
 def families() -> dict[str, list[Spec]]:
     """The metrics by the module they stand in, those that are asked for most first."""
     found = defaultdict(list)
     for spec in METRICS.values():
-        found[spec.function.__module__].append(spec)
+        found[spec.family].append(spec)
     usual = {rm.metric(text).name for text in rm.DEFAULT_METRICS}
     return dict(sorted(found.items(), key=lambda f: -sum(spec.name in usual for spec in f[1])))
 
@@ -93,7 +93,8 @@ def _overview() -> str:
 # -- a page -----------------------------------------------------------------------------------
 
 
-def _page(spec: Spec) -> str:
+def page(spec: Spec) -> str:
+    """The page of one metric."""
     doc = FunctionDoc(spec.function)
     notes, source = _notes_and_source(doc)
     extra = formulas().get(spec.name, {})
@@ -121,7 +122,14 @@ def _facts(spec: Spec) -> list[tuple[str, str]]:
         ("Range", _range(spec)),
         ("Better", "larger values" if spec.increasing else "smaller values"),
         ("Cutoff", _cutoff(spec)),
+        ("Open ties", _OPEN_TIES[spec.open_ties]),
     ]
+
+
+_OPEN_TIES = {
+    True: f"the mean over all orders ({code('ties=expected')})",
+    False: f"refused: choose a rule that orders tied items, such as {code('ties=item')}",
+}
 
 
 def _cutoff(spec: Spec) -> str:
@@ -152,7 +160,7 @@ def _on_the_list(spec: Spec) -> str:
     else:
         said = f"The value of {code(_at(spec, None))} is {shown(value(_at(spec, None)))}."
     pool = ""
-    if spec.needs_judged:
+    if asks(spec):
         pool = "Items with the gain 0 were judged as not relevant; those with ? were not judged."
     return paragraphs(
         f"Six items are relevant, two of them are not in the list. {said} {pool}".strip(),
@@ -192,7 +200,9 @@ def _permitted(option: Option) -> str:
 def _choices(spec: Spec, option: Option) -> str:
     """What each choice gives on the list, and who makes it."""
     users = choosers(spec.name, option.name)
-    tried = list(option.choices) or sorted(v for v in users if isinstance(v, int | float))
+    flags = [False, True] if option.type is bool else []
+    numbers = sorted(v for v in users if isinstance(v, int | float))
+    tried = list(option.choices) or flags or numbers
     if not tried:
         return ""
     cutoffs = [K, 10] if spec.cutoff else [None]
@@ -276,4 +286,6 @@ def _range(spec: Spec) -> str:
 def _spell(value: Any) -> str:
     if value is None:
         return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)

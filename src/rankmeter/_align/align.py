@@ -13,7 +13,7 @@ from rankmeter._align.counts import Candidates, count
 from rankmeter._align.pairs import Refused, best_of, common, unique_items, unique_judgements
 from rankmeter._align.placing import Placed, place
 from rankmeter._choices import Alignment
-from rankmeter._hits import FloatArray, Hits, IntArray
+from rankmeter._hits import FloatArray, Hits, IntArray, Span
 from rankmeter._ingest import Table
 
 __all__ = ["Aligned", "Codes", "Facts", "Judged", "align", "prepare", "universe"]
@@ -64,16 +64,23 @@ class Aligned:
 
     Attributes
     ----------
-    hits : Hits
-        Of all users of the block, in its order.
+    hits, nonrelevant : Hits
+        The relevant items of all users of the block, in its order; and those judged as not
+        relevant.
     in_rankings : bool array of shape (n_users,)
         Whether the rankings name the user (an empty list names its user).
     facts : Facts
     """
 
     hits: Hits
+    nonrelevant: Hits
     in_rankings: BoolArray
     facts: Facts
+
+    @property
+    def evidence(self) -> dict[str, Hits]:
+        """What a metric may ask for, by name."""
+        return {"hits": self.hits, "nonrelevant": self.nonrelevant}
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,11 +183,12 @@ def align(rankings: Table, truth: Judged) -> Aligned:
     if choices.depth is not None:
         n_ranked = np.minimum(n_ranked, choices.depth)
     relevant = choices.is_relevant(placed.gain)
-    nonrelevant = _select(placed, ~relevant, others, n_ranked)
-    hits = _select(placed, relevant, perfect, n_ranked)
-    hits = replace(hits, gain=_worth(hits.gain, choices), judged=nonrelevant)
+    together = choices.ties == "together"
+    nonrelevant = _select(placed, ~relevant, others, n_ranked, together=together)
+    hits = _select(placed, relevant, perfect, n_ranked, together=together)
+    hits = replace(hits, gain=_worth(hits.gain, choices))
     facts = Facts(perfect.n_relevant, n_ranked, counts, n_found, repeated, truth.contradictions)
-    return Aligned(hits, in_rankings, facts)
+    return Aligned(hits, nonrelevant, in_rankings, facts)
 
 
 class Codes:
@@ -266,7 +274,9 @@ def _perfect(user: IntArray, gain: FloatArray, n_users: int) -> Hits:
     return Hits.perfect(offsets, gain[np.lexsort((-gain, user))])
 
 
-def _select(placed: Placed, keep: BoolArray, ideal: Hits, n_ranked: IntArray) -> Hits:
+def _select(
+    placed: Placed, keep: BoolArray, ideal: Hits, n_ranked: IntArray, *, together: bool
+) -> Hits:
     """Some of the placed items as hits, with the facts about their users."""
     counts = np.bincount(placed.user[keep], minlength=n_ranked.size)
     return Hits(
@@ -275,7 +285,7 @@ def _select(placed: Placed, keep: BoolArray, ideal: Hits, n_ranked: IntArray) ->
         placed.gain[keep],
         ideal.n_relevant,
         n_ranked,
-        placed.low[keep],
-        placed.high[keep],
-        ideal=ideal,
+        Span(placed.low[keep], placed.high[keep]),
+        ideal,
+        together,
     )

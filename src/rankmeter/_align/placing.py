@@ -71,6 +71,9 @@ def place(counts: RankCounts, ties: TieRule, depth: int | None = None) -> Placed
         elif ties in ("optimistic", "pessimistic"):
             low = high = _bounds(counts.user, counts.gain, low, high, best=ties == "optimistic")
             rank = low.astype(np.float64)
+        elif ties == "together":
+            low = high
+            rank = high.astype(np.float64)
         elif ties == "rounded":
             low = high = low + (high - low + 1) // 2
             rank = low.astype(np.float64)

@@ -74,7 +74,9 @@ def _spelling(spec: Spec) -> str:
 def _values(option: Option) -> str:
     words = list(option.choices)
     if option.type is not None:
-        words.append({"int": "INTEGER", "float": "NUMBER"}[option.type.__name__])
+        words.append(
+            {"int": "INTEGER", "float": "NUMBER", "bool": "true|false"}[option.type.__name__]
+        )
     if option.optional:
         words.append("none")
     return "|".join(words)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,10 +12,10 @@ import polars as pl
 from rankmeter._align import Aligned, Codes, Facts, Judged, align, prepare, universe
 from rankmeter._choices import Alignment
 from rankmeter._engine.scores import Scores
-from rankmeter._hits import FloatArray
 from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter.errors import UsageError
+from rankmeter.metrics import Ratio
 
 __all__ = ["Block"]
 
@@ -68,16 +67,15 @@ class Block:
     ) -> Scores:
         values = np.full((len(self.users), len(plan.metrics)), np.nan)
         facts: dict[Alignment, Facts] = {}
-        weights: dict[str, FloatArray] = {}
+        states: dict[str, Ratio] = {}
         errors: dict[str, UsageError] = {}
         for column, entry in enumerate(plan.metrics):
             aligned = self.aligned(name, entry.alignment)
             facts[entry.alignment] = aligned.facts
             try:
                 values[:, column] = _call(entry, aligned, entry.spec.function)
-                if entry.averaging.aggregate == "micro" and entry.spec.whole is not None:
-                    whole = _call(entry, aligned, entry.spec.whole)
-                    weights[entry.label] = whole.astype(np.float64)
+                if entry.averaging.aggregate == "micro" and entry.spec.state is not None:
+                    states[entry.label] = _call(entry, aligned, entry.spec.state)
             except UsageError as error:
                 errors[entry.label] = error
         return Scores(
@@ -88,18 +86,16 @@ class Block:
             aligned.in_rankings,
             has_truth,
             facts,
-            weights,
+            states,
             errors,
         )
 
 
-def _call(
-    entry: MetricPlan, aligned: Aligned, function: Callable[..., npt.NDArray[Any]]
-) -> npt.NDArray[Any]:
-    metric = entry.metric
-    what = functools.partial(function, aligned.hits, **dict(metric.options))
+def _call(entry: MetricPlan, aligned: Aligned, function: Callable[..., Any]) -> Any:
+    metric, spec = entry.metric, entry.spec
+    evidence = [aligned.evidence[name] for name in spec.needs]
     try:
-        return what(metric.k) if entry.spec.cutoff else what()
+        return function(*evidence, *([metric.k] if spec.cutoff else []), **dict(metric.options))
     except UsageError as error:
         text = str(error).removeprefix(f"{metric.name} ")
         raise UsageError(f"{entry.label}: {text}", option=error.option, got=error.got) from None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,6 +18,7 @@ from rankmeter._choices import Alignment
 from rankmeter._hits import FloatArray
 from rankmeter._plan import MetricPlan
 from rankmeter.errors import DataError, RankmeterError, UsageError
+from rankmeter.metrics import Ratio
 
 __all__ = ["Averaged", "Scores"]
 
@@ -36,15 +39,15 @@ class Averaged:
         Users for whom the metric was undefined, whatever they then counted as.
     missing : int
         Users with truth but without a ranking, whatever they counted as.
-    weights : float64 array of shape (n,), optional
-        How much each value counts; without it all count alike.
+    state : Ratio, optional
+        The shares of a metric that is pooled; without it all values count alike.
     """
 
     values: FloatArray
     users: npt.NDArray[np.int64]
     undefined: int
     missing: int
-    weights: FloatArray | None = None
+    state: Ratio | None = None
 
     def only(self, chosen: BoolArray) -> Averaged:
         """The part of some users, given as a mask over all rows of `Scores.users`."""
@@ -53,7 +56,7 @@ class Averaged:
             self,
             values=self.values[inside],
             users=self.users[inside],
-            weights=None if self.weights is None else self.weights[inside],
+            state=None if self.state is None else self.state.take(np.flatnonzero(inside)),
         )
 
 
@@ -75,8 +78,8 @@ class Scores:
         Whether the ground truth judges any item of the user.
     facts : mapping of Alignment to Facts
         What each alignment found out, once for all of its metrics.
-    weights : mapping of str to float64 array of shape (n_users,)
-        By label, of the metrics that are pooled: what each user's hits are divided by.
+    states : mapping of str to Ratio
+        By label, of the metrics that are pooled: the shares of all users.
     errors : mapping of str to RankmeterError
         By label, why a metric has no values on these data.
     """
@@ -88,7 +91,7 @@ class Scores:
     in_rankings: BoolArray
     has_truth: BoolArray
     facts: Mapping[Alignment, Facts]
-    weights: Mapping[str, FloatArray]
+    states: Mapping[str, Ratio]
     errors: Mapping[str, RankmeterError]
 
     @property
@@ -167,7 +170,10 @@ class Scores:
             join(lambda p: p.in_rankings),
             join(lambda p: p.has_truth),
             {one: Facts.merge([p.facts[one] for p in parts], order) for one in first.facts},
-            {label: join(lambda p, label=label: p.weights[label]) for label in first.weights},  # type: ignore[misc]
+            {
+                label: functools.reduce(operator.add, (p.states[label] for p in parts)).take(order)
+                for label in first.states
+            },
             _worst(parts),
         )
 
@@ -226,8 +232,8 @@ class Scores:
         elif undefined.any():
             values[undefined] = {"zero": 0.0, "one": 1.0, "nan": np.nan}[choices.undefined]
         rows = np.flatnonzero(chosen)
-        weights = self.weights[entry.label][rows] if entry.label in self.weights else None
-        return Averaged(values[rows], rows, int(undefined.sum()), int(missing.sum()), weights)
+        state = self.states[entry.label].take(rows) if entry.label in self.states else None
+        return Averaged(values[rows], rows, int(undefined.sum()), int(missing.sum()), state)
 
     def _refusal(self, entry: MetricPlan, name: str, mask: BoolArray, what: str) -> str:
         examples = ", ".join(repr(user) for user in self.users.filter(mask).head(3))

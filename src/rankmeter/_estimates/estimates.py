@@ -85,26 +85,14 @@ def estimate(
     Estimate
     """
     values = averaged.values
-    if averaged.weights is not None:
-        values = _linearised(values, averaged.weights)
+    if averaged.state is not None:
+        values = averaged.state.influence(values)
     own = None if clusters is None else clusters[averaged.users]
     mean, low, high = _aggregate(values, entry.averaging.aggregate, plan, own)
     std = float(values.std(ddof=1)) if values.size > 1 else math.nan
     return Estimate(
         entry.label, mean, low, high, std, values.size, averaged.undefined, averaged.missing
     )
-
-
-def _linearised(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Values whose plain mean is the weighted mean, and whose spread is its own to first order.
-
-    The usual linearisation of a ratio of two means: Cochran, Sampling Techniques, 3rd ed., ch. 6.
-    """
-    whole = float(weights.sum())
-    if whole == 0:
-        return np.full(values.size, np.nan)
-    mean = float(weights @ values) / whole
-    return mean + weights * (values - mean) * (values.size / whole)
 
 
 def _aggregate(

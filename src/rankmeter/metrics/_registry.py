@@ -1,27 +1,90 @@
 """What is known about each metric beside its formula; lookup, help, docs and tests read it here.
 
-The signature is the schema: the keyword-only parameters of a metric function are its options,
-their annotations the permitted values, their defaults the convention ``rankmeter``.
+The signature is the schema. The positional parameters of a metric function name the evidence that
+it needs (`EVIDENCE`), then comes ``k`` if it has a cutoff. The keyword-only parameters are its
+options: their annotations are the permitted values, their defaults the convention ``rankmeter``.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
+import math
+import re
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, ParamSpec
 
 import numpy as np
 
-from rankmeter._hits import FloatArray, Hits, IntArray
+from rankmeter._choices import CHOICES
+from rankmeter._hits import FloatArray, Hits
+from rankmeter.errors import UsageError
+from rankmeter.metrics.states import Ratio, State
 
-__all__ = ["METRICS", "SYNONYMS", "MetricFunction", "Option", "Spec", "register"]
+__all__ = [
+    "EVIDENCE",
+    "METRICS",
+    "RESERVED",
+    "SYNONYMS",
+    "Evidence",
+    "Example",
+    "MetricFunction",
+    "Option",
+    "Spec",
+    "describe",
+    "register",
+    "unregister",
+]
 
 MetricFunction = Callable[..., FloatArray]
-"""``(hits, k, **options) -> float64 array of shape (n_users,)``, or without ``k``."""
+"""``(*evidence, k, **options) -> float64 array of shape (n_users,)``, or without ``k``."""
+
+P = ParamSpec("P")
+
+
+class Evidence(NamedTuple):
+    """One kind of thing that a metric can ask for.
+
+    Attributes
+    ----------
+    type : type
+    about : str
+        One sentence for docstrings.
+    """
+
+    type: type
+    about: str
+
+
+EVIDENCE: dict[str, Evidence] = {
+    "hits": Evidence(Hits, "Relevant items of n_users users; ``hits.ideal`` holds all of them."),
+    "nonrelevant": Evidence(
+        Hits, "Ranked items judged as not relevant; ``nonrelevant.ideal`` holds all of them."
+    ),
+}
+"""What the positional parameters of a metric may be called, and what they then receive."""
+
+RESERVED = frozenset(CHOICES) - {"n_items"}
+"""Names that no option may have: those of the choices. `n_items` fills options of that name."""
+
+
+class Example:
+    """Values of an option to show and to test it with: ``recall: Annotated[float, Example(0.5)]``.
+
+    Parameters
+    ----------
+    value : object
+        Shown in the documentation. It has to fit lists of up to 20 items and gains of up to 3.
+    *more : object
+        Further values for the tests.
+    """
+
+    def __init__(self, value: Any, *more: Any) -> None:
+        self.values = (value, *more)
 
 
 @dataclass(frozen=True)
@@ -39,6 +102,8 @@ class Option:
         ``int``, ``float`` or ``bool`` where a number (or flag) is permitted.
     optional : bool
         Whether ``none`` is permitted.
+    examples : tuple
+        Values from `Example`.
     """
 
     name: str
@@ -46,11 +111,20 @@ class Option:
     choices: tuple[str, ...]
     type: type | None
     optional: bool
+    examples: tuple[Any, ...] = ()
 
     @property
     def required(self) -> bool:
         """Whether the option has no default."""
         return self.default is inspect.Parameter.empty
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """Values to try, each once: the default first, then examples, words, flags and none."""
+        default = () if self.required else (self.default,)
+        flags = (False, True) if self.type is bool else ()
+        none = (None,) if self.optional else ()
+        return tuple(dict.fromkeys((*default, *self.examples, *self.choices, *flags, *none)))
 
 
 @dataclass(frozen=True)
@@ -64,40 +138,69 @@ class Spec:
     title : str
         What a person calls it.
     function : callable
+        Called with the evidence that it needs, k if it has a cutoff, and options.
+    needs : tuple of str
+        Its evidence, in the order of its parameters: keys of `EVIDENCE`.
     low, high : float
         The range of its values (of nonnegative gains).
     increasing : bool
         Whether larger is better.
+    reached : bool
+        Whether the ideal ranking, uncut, has the best value of the range.
+    open_ties : bool
+        Whether the metric has a value where ties are open.
     synonyms : tuple of str
         Other names, in lower case without separators other than ``_``.
     cutoff : bool
         Whether it takes ``@k``.
-    needs_judged : bool
-        Whether it looks at items judged as not relevant.
     at : str
         The option that a number after ``@`` means, for a metric without cutoff.
-    whole : callable, optional
-        Of a metric that is a share: what its hits are divided by, called as `function` is.
+    state : callable, optional
+        Of a metric that can be pooled over users: the value that adds up, called as `function` is.
     options : mapping of str to Option
     """
 
     name: str
     title: str
     function: MetricFunction
+    needs: tuple[str, ...] = ("hits",)
     low: float = 0.0
     high: float = 1.0
     increasing: bool = True
+    reached: bool = True
+    open_ties: bool = True
     synonyms: tuple[str, ...] = ()
     cutoff: bool = True
-    needs_judged: bool = False
     at: str = ""
-    whole: Callable[..., IntArray] | None = None
+    state: Callable[..., State] | None = None
     options: Mapping[str, Option] = field(default_factory=dict)
+
+    @property
+    def pools(self) -> bool:
+        """Whether the metric can be pooled over users."""
+        return self.state is not None
+
+    @property
+    def family(self) -> str:
+        """The module that defines the metric."""
+        return self.function.__module__
+
+    @property
+    def best(self) -> float | None:
+        """Value of the ideal ranking, uncut and with default options; None if it depends."""
+        end = self.high if self.increasing else self.low
+        return end if self.reached and math.isfinite(end) else None
+
+    @property
+    def example(self) -> dict[str, Any]:
+        """Example values of the options that have no default, where they have any."""
+        required = (option for option in self.options.values() if option.required)
+        return {option.name: option.values[0] for option in required if option.values}
 
     @property
     def summary(self) -> str:
         """The first line of the docstring."""
-        return inspect.getdoc(self.function).split("\n", 1)[0]  # type: ignore[union-attr]
+        return (inspect.getdoc(self.function) or "").split("\n", 1)[0]
 
 
 METRICS: dict[str, Spec] = {}
@@ -113,13 +216,20 @@ def register(
     low: float = 0.0,
     high: float = 1.0,
     increasing: bool = True,
-    synonyms: tuple[str, ...] = (),
+    reached: bool = True,
+    open_ties: bool = True,
     needs_relevant: bool = True,
-    needs_judged: bool = False,
+    synonyms: tuple[str, ...] = (),
     at: str = "",
-    whole: Callable[..., IntArray] | None = None,
-) -> Callable[[MetricFunction], MetricFunction]:
-    """Make a function from hits to numbers a metric that can be asked for by name.
+) -> Callable[[Callable[P, FloatArray | Ratio]], Callable[P, FloatArray]]:
+    """Make a function from evidence to one number per user a metric, to be asked for by its name.
+
+    The positional parameters of the function name the evidence that it receives: ``hits``,
+    ``nonrelevant``; a parameter ``k`` after them makes ``@k`` legal. Its keyword-only parameters
+    are options: each is annotated with ``float``, ``int``, ``bool`` or ``Literal[...]``, with
+    ``| None`` if ``none`` is permitted. A function that is annotated to return `Ratio` can be
+    pooled over users (``aggregate="micro"``). What all metrics have in common is added to the
+    docstring: the parameters above, the range, and the error for open ties.
 
     Parameters
     ----------
@@ -128,56 +238,145 @@ def register(
         Range of the values.
     increasing : bool
         Whether larger is better.
-    synonyms : tuple of str
-        Other names under which people look for it.
+    reached : bool
+        Whether the ideal ranking, uncut, has the best value of the range.
+    open_ties : bool
+        Whether the metric has a value where ties are open: its expectation over all orders.
+        Otherwise open ties are refused.
     needs_relevant : bool
         Whether the metric is undefined (NaN) for a user whose truth holds nothing relevant.
-    needs_judged : bool
-        Whether it looks at ``hits.judged``.
+    synonyms : tuple of str
+        Other names under which people look for it.
     at : str
         The option that a number after ``@`` means, for a metric without cutoff.
-    whole : callable, optional
-        Of a metric that is a share: what its hits are divided by. Without it the metric cannot be
-        pooled over users (``aggregate="micro"``).
+
+    Raises
+    ------
+    ValueError
+        If a name is taken, or the function is not as described above. Nothing is registered then.
     """
 
-    def decorate(function: MetricFunction) -> MetricFunction:
-        @functools.wraps(function)
-        def metric(hits: Hits, *args: Any, **options: Any) -> FloatArray:
-            values = function(hits, *args, **options)
-            return np.where(hits.n_relevant > 0, values, np.nan) if needs_relevant else values
-
-        name = function.__name__
-        METRICS[name] = Spec(
-            name,
-            title,
-            metric,
-            low,
-            high,
-            increasing,
-            synonyms,
-            cutoff="k" in inspect.signature(function).parameters,
-            needs_judged=needs_judged,
-            at=at,
-            whole=whole,
-            options=_options(function),
-        )
-        for synonym in synonyms:
-            if SYNONYMS.setdefault(synonym, name) != name or synonym in METRICS:
-                raise ValueError(f"{synonym!r} already means {SYNONYMS[synonym]!r}")
-        return metric
+    def decorate(function: Callable[P, FloatArray | Ratio]) -> Callable[P, FloatArray]:
+        spec = describe(
+            function, title, low=low, high=high, increasing=increasing, reached=reached,
+            open_ties=open_ties, needs_relevant=needs_relevant, synonyms=synonyms, at=at,
+        )  # fmt: skip
+        _check_names(spec)
+        METRICS[spec.name] = spec
+        SYNONYMS.update(dict.fromkeys(spec.synonyms, spec.name))
+        return spec.function
 
     return decorate
 
 
-def _options(function: MetricFunction) -> dict[str, Option]:
+def unregister(name: str) -> None:
+    """Forget a metric and its synonyms.
+
+    Parameters
+    ----------
+    name : str
+        Canonical name.
+    """
+    for synonym in METRICS.pop(name).synonyms:
+        del SYNONYMS[synonym]
+
+
+def describe(
+    function: Callable[..., FloatArray | Ratio],
+    title: str,
+    *,
+    needs_relevant: bool = True,
+    open_ties: bool = True,
+    at: str = "",
+    **facts: Any,
+) -> Spec:
+    """What `register` finds out about a function, without registering it.
+
+    Parameters
+    ----------
+    function : callable
+    title : str
+    needs_relevant, open_ties, at, **facts
+        As in `register`.
+
+    Raises
+    ------
+    ValueError
+        If the function cannot be a metric.
+    """
+    name = function.__name__
+    needs, cutoff = _evidence(function)
+    if not inspect.getdoc(function) and sys.flags.optimize < 2:
+        raise ValueError(f"{name} has no docstring: help and documentation are made of it")
+    options = _options(function)
+    if at and at not in options:
+        raise ValueError(f"{name} has no option {at!r} that a number after @ could set")
+    masked = needs_relevant and "hits" in needs
+    place = needs.index("hits") if masked else 0
+
+    def checked(*args: Any, **options: Any) -> Any:
+        given = [*args, *options.values()]
+        if not open_ties and any(isinstance(one, Hits) and one.tied for one in given):
+            raise UsageError(
+                f"{name} has no closed form under open ties (ties='expected'): choose a rule that "
+                "orders tied items, such as ties='item'"
+            )
+        return function(*args, **options)
+
+    @functools.wraps(function)
+    def metric(*args: Any, **options: Any) -> FloatArray:
+        found = checked(*args, **options)
+        values: FloatArray = found.per_user() if isinstance(found, Ratio) else found
+        if masked:
+            hits = args[place] if place < len(args) else options["hits"]
+            values = np.where(hits.n_relevant > 0, values, np.nan)
+        return values
+
+    returned = typing.get_type_hints(function).get("return")
+    spec = Spec(
+        name, title, metric, needs, cutoff=cutoff, open_ties=open_ties, at=at,
+        state=checked if returned is Ratio else None, options=options, **facts,
+    )  # fmt: skip
+    metric.__doc__ = _documented(spec)
+    return spec
+
+
+def _evidence(function: Callable[..., Any]) -> tuple[tuple[str, ...], bool]:
+    """The names of the positional parameters, and whether the last of them is a cutoff."""
+    name = function.__name__
+    parameters = inspect.signature(function).parameters.values()
+    needs = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    cutoff = needs[-1:] == ["k"]
+    needs = needs[:-1] if cutoff else needs
+    for unknown in [need for need in needs if need not in EVIDENCE]:
+        raise ValueError(
+            f"{name} asks for {unknown!r}: a positional parameter names evidence "
+            f"({', '.join(EVIDENCE)}) or is k, the last; options are keyword-only, after *"
+        )
+    if not needs or any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
+        raise ValueError(f"{name} must name the evidence that it needs: {', '.join(EVIDENCE)}")
+    return tuple(needs), cutoff
+
+
+def _options(function: Callable[..., Any]) -> dict[str, Option]:
     """The keyword-only parameters of a metric, read from its signature."""
-    hints = typing.get_type_hints(function)
+    hints = typing.get_type_hints(function, include_extras=True)
     options = {}
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is not parameter.KEYWORD_ONLY:
             continue
-        hint = hints[parameter.name]
+        option = f"option {parameter.name} of {function.__name__}"
+        if parameter.name in RESERVED:
+            raise ValueError(f"{option} is named like a choice of the plan: give it another name")
+        if parameter.name not in hints:
+            raise ValueError(
+                f"{option} has no annotation: write the permitted values, as in "
+                f'`{parameter.name}: Literal["a", "b"] = "a"` or `{parameter.name}: float = 1.0`'
+            )
+        hint, examples = hints[parameter.name], ()
+        if typing.get_origin(hint) is typing.Annotated:
+            hint, *marks = typing.get_args(hint)
+            examples = sum((m.values for m in marks if isinstance(m, Example)), ())
         union = isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union
         parts = typing.get_args(hint) if union else (hint,)
         choices: tuple[str, ...] = ()
@@ -185,9 +384,49 @@ def _options(function: MetricFunction) -> dict[str, Option]:
         for part in parts:
             if typing.get_origin(part) is Literal:
                 choices += typing.get_args(part)
-            elif part is not types.NoneType:
+            elif part in (int, float, bool):
                 number = part
+            elif part is not types.NoneType:
+                raise ValueError(f"{option} must be int, float, bool, Literal or None, got {part}")
         options[parameter.name] = Option(
-            parameter.name, parameter.default, choices, number, types.NoneType in parts
+            parameter.name,
+            parameter.default,
+            choices,
+            number,
+            types.NoneType in parts,
+            examples,
         )
     return options
+
+
+def _check_names(spec: Spec) -> None:
+    """Refuse names that already mean a metric, however they are written."""
+    taken = {known.replace("_", ""): known for known in (*METRICS, *SYNONYMS)}
+    for name in (spec.name, *spec.synonyms):
+        key = name.replace("_", "")
+        if key in taken:
+            meant = SYNONYMS.get(taken[key], taken[key])
+            raise ValueError(f"{name!r} is taken: it means {meant!r}")
+        if name != name.lower():
+            raise ValueError(f"names of {spec.name} must be in lower case, got {name!r}")
+
+
+def _documented(spec: Spec) -> str | None:
+    """The docstring, with the sections and parameters that all metrics have in common."""
+    text = inspect.getdoc(spec.function)
+    if text is None:
+        return None
+    summary, *rest = re.split(r"^(\w+)\n-{3,}\n", text, flags=re.MULTILINE)
+    own = dict(zip(rest[::2], (body.strip() for body in rest[1::2]), strict=True))
+    said = [f"{n} : {EVIDENCE[n].type.__name__}\n    {EVIDENCE[n].about}" for n in spec.needs]
+    if spec.cutoff and not re.search(r"^k\b", own.get("Parameters", ""), re.MULTILINE):
+        said.append("k : int, optional\n    Cutoff; without it the whole ranking counts.")
+    said += [own.pop("Parameters")] if "Parameters" in own else []
+    sections = {
+        "Parameters": "\n".join(said),
+        "Returns": f"float64 array of shape (n_users,)\n    In [{spec.low:g}, {spec.high:g}].",
+        **({} if spec.open_ties else {"Raises": "UsageError\n    If ties are open."}),
+        **own,
+    }
+    parts = [f"{title}\n{'-' * len(title)}\n{body}" for title, body in sections.items()]
+    return "\n\n".join([summary.strip(), *parts])

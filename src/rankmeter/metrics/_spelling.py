@@ -271,7 +271,9 @@ def _checked(name: str, option: Option, value: Any) -> Any:
         return word
     if option.optional and (word is None or word == "none"):
         return None
-    if option.type is not None and not isinstance(word, bool):
+    if option.type is bool and str(word).lower() in ("true", "false"):
+        return str(word).lower() == "true"
+    if option.type in (int, float) and not isinstance(word, bool):
         try:
             number = option.type(word)
         except (TypeError, ValueError):
@@ -281,7 +283,9 @@ def _checked(name: str, option: Option, value: Any) -> Any:
                 return number
     expected = [repr(choice) for choice in option.choices]
     if option.type is not None:
-        expected.append({"int": "a whole number", "float": "a number"}[option.type.__name__])
+        expected.append(
+            {int: "a whole number", float: "a number", bool: "true or false"}[option.type]
+        )
     if option.optional:
         expected.append("none")
     raise UsageError(
@@ -290,8 +294,8 @@ def _checked(name: str, option: Option, value: Any) -> Any:
 
 
 def _spell(value: Any) -> str:
-    if value is None:
-        return "none"
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)

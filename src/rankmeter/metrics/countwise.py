@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
 
 from rankmeter._hits import FloatArray, Hits, ratio
 from rankmeter.errors import UsageError
-from rankmeter.metrics._registry import register
-
-__all__ = ["n_hits", "n_ranked", "n_relevant", "set_ap", "utility"]
+from rankmeter.metrics._registry import Example, register
 
 
 @register(
@@ -21,13 +20,6 @@ __all__ = ["n_hits", "n_ranked", "n_relevant", "set_ap", "utility"]
 )
 def n_ranked(hits: Hits, k: int | None = None) -> FloatArray:
     """Number of items in the ranking, or in its top k.
-
-    Parameters
-    ----------
-    hits : Hits
-        Hits of n_users users.
-    k : int, optional
-        Cutoff; without it the whole ranking counts.
 
     Returns
     -------
@@ -45,8 +37,7 @@ def n_ranked(hits: Hits, k: int | None = None) -> FloatArray:
     >>> [estimate.mean for estimate in result.values()]
     [1.0, 2.0, 3.0]
     """
-    length = hits.n_ranked if k is None else np.minimum(hits.n_ranked, k)
-    return length.astype(np.float64)
+    return hits.depth(k).astype(np.float64)
 
 
 @register(
@@ -57,11 +48,6 @@ def n_ranked(hits: Hits, k: int | None = None) -> FloatArray:
 )
 def n_relevant(hits: Hits) -> FloatArray:
     """Number of relevant items in the truth, found or not.
-
-    Parameters
-    ----------
-    hits : Hits
-        Hits of n_users users.
 
     Returns
     -------
@@ -91,13 +77,6 @@ def n_relevant(hits: Hits) -> FloatArray:
 def n_hits(hits: Hits, k: int | None = None) -> FloatArray:
     """Number of relevant items in the top k.
 
-    Parameters
-    ----------
-    hits : Hits
-        Hits of n_users users.
-    k : int, optional
-        Cutoff; without it the whole ranking counts.
-
     Returns
     -------
     float64 array of shape (n_users,)
@@ -120,16 +99,6 @@ def n_hits(hits: Hits, k: int | None = None) -> FloatArray:
 @register("Set average precision", synonyms=("set_map",))
 def set_ap(hits: Hits) -> FloatArray:
     """Precision times recall of the ranking as a set: every hit counts the precision of the whole.
-
-    Parameters
-    ----------
-    hits : Hits
-        Hits of n_users users.
-
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1].
 
     Notes
     -----
@@ -160,18 +129,16 @@ def utility(
     hits: Hits,
     k: int | None = None,
     *,
-    found: float = 1.0,
-    wrong: float = -1.0,
-    missed: float = 0.0,
-    spared: float = 0.0,
-    n_items: int | None = None,
+    found: Annotated[float, Example(2.0)] = 1.0,
+    wrong: Annotated[float, Example(-0.5)] = -1.0,
+    missed: Annotated[float, Example(-1.0)] = 0.0,
+    spared: Annotated[float, Example(0.1)] = 0.0,
+    n_items: Annotated[int | None, Example(30)] = None,
 ) -> FloatArray:
     """What the contingency table is worth: a price for each item of its four fields.
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users.
     k : int, optional
         Cutoff: the top k are "ranked"; without it the whole ranking is.
     found : float

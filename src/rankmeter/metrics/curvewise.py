@@ -8,39 +8,52 @@ of the hits, or the ranks at which the gains of the ideal ranking change.
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
 from rankmeter.errors import UsageError
-from rankmeter.metrics._registry import register
-from rankmeter.metrics.gainwise import DISCOUNTS, Discount, Gain, dcg
-from rankmeter.metrics.judgedwise import check_certain, number_above
+from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics.discounts import DISCOUNTS, Discount
+from rankmeter.metrics.gainwise import Gain, dcg
+from rankmeter.metrics.judgedwise import number_above
 from rankmeter.metrics.rankwise import ap
 
-__all__ = ["eleven_point", "g", "ideal_dcg", "iprec", "ndcg_rel", "rndcg", "rprec_mult", "yaap"]
+Rounding = Literal["trec9", "up", "nearest"]
 
-Rounding = Literal["up", "nearest"]
+
+def _rounded(number: npt.NDArray[Any], rounding: Rounding = "trec9") -> FloatArray:
+    """A number of items as a whole number."""
+    if rounding == "up":
+        whole = np.ceil(number * (1.0 - 1e-12))  # 0.1 · 30 is a little more than 3
+    else:
+        whole = np.floor(number + (0.9 if rounding == "trec9" else 0.5))
+    return whole.astype(np.float64)
 
 
 @register(
     "Interpolated precision",
     synonyms=("interpolated_precision", "iprec_at_recall"),
     at="recall",
+    open_ties=False,
 )
-def iprec(hits: Hits, *, recall: float, rounding: Rounding = "up") -> FloatArray:
+def iprec(
+    hits: Hits,
+    *,
+    recall: Annotated[float, Example(0.5, 0.0, 0.25, 0.3, 1.0)],
+    rounding: Rounding = "trec9",
+) -> FloatArray:
     """Highest precision at any rank from which on the recall is reached.
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users.
     recall : float
         Level of recall, from 0 to 1.
-    rounding : {"up", "nearest"}
-        How many hits the level needs, where ``recall * n_relevant`` is no whole number: the next
-        larger one, or the nearest.
+    rounding : {"trec9", "up", "nearest"}
+        How many hits the level needs, where ``recall * n_relevant`` is no whole number:
+        ``⌊recall * n_relevant + 0.9⌋``, the next larger number, or the nearest.
 
     Returns
     -------
@@ -54,10 +67,9 @@ def iprec(hits: Hits, *, recall: float, rounding: Rounding = "up") -> FloatArray
 
     Notes
     -----
-    A point of the classical precision-recall graph. ``up`` is the definition, and what trec_eval
-    up to version 9, pytrec_eval and ranx do: they compute ⌊recall · n_relevant + 0.9⌋, which
-    differs from the next larger number where the fraction is below 0.1. ``nearest`` is trec_eval
-    10. A user with nothing relevant is undefined (NaN).
+    A point of the classical precision-recall graph. ``up`` is the definition. ``trec9`` is what
+    trec_eval up to version 9, pytrec_eval and ranx do; it differs from ``up`` where the fraction
+    is below 0.1. ``nearest`` is trec_eval 10. A user with nothing relevant is undefined (NaN).
 
     Examples
     --------
@@ -71,34 +83,21 @@ def iprec(hits: Hits, *, recall: float, rounding: Rounding = "up") -> FloatArray
     """
     if not 0 <= recall <= 1:
         raise UsageError(f"the recall of iprec must lie between 0 and 1, got {recall}")
-    check_certain(hits, "iprec")
-    needed = np.floor(recall * hits.n_relevant + (0.9 if rounding == "up" else 0.5))
+    needed = _rounded(recall * hits.n_relevant, rounding)
     precision = np.where(hits.nth >= needed[hits.user], hits.nth / hits.rank, 0.0)
     best = np.zeros(hits.n_users)
     np.maximum.at(best, hits.user, precision)
     return best
 
 
-@register("Eleven-point average", synonyms=("11pt", "11pt_avg", "11_point"))
-def eleven_point(hits: Hits, *, rounding: Rounding = "up") -> FloatArray:
+@register("Eleven-point average", open_ties=False, synonyms=("11pt", "11pt_avg", "11_point"))
+def eleven_point(hits: Hits, *, rounding: Rounding = "trec9") -> FloatArray:
     """Interpolated precision averaged over the recall levels 0, 0.1, …, 1.
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users.
-    rounding : {"up", "nearest"}
+    rounding : {"trec9", "up", "nearest"}
         As in `iprec`.
-
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1].
-
-    Raises
-    ------
-    UsageError
-        If ties are open.
 
     Notes
     -----
@@ -113,26 +112,20 @@ def eleven_point(hits: Hits, *, rounding: Rounding = "up") -> FloatArray:
     >>> rm.evaluate({"u": ["x", "a"]}, {"u": {"a"}}, "eleven_point")["eleven_point"].mean
     0.5
     """
-    check_certain(hits, "eleven_point")
     levels = [iprec(hits, recall=i / 10, rounding=rounding) for i in range(10, -1, -1)]
     return sum(levels[1:], levels[0]) / 11
 
 
 @register("Precision at a multiple of R", synonyms=("r_precision_multiple",), at="multiple")
-def rprec_mult(hits: Hits, *, multiple: float) -> FloatArray:
+def rprec_mult(
+    hits: Hits, *, multiple: Annotated[float, Example(0.5, 0.0, 0.2, 1.0, 2.5)]
+) -> FloatArray:
     """Precision at a multiple of the user's number of relevant items.
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users.
     multiple : float
         How many times n_relevant the cutoff is; 1 is `r_precision`.
-
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1].
 
     Raises
     ------
@@ -156,28 +149,24 @@ def rprec_mult(hits: Hits, *, multiple: float) -> FloatArray:
     """
     if multiple < 0:
         raise UsageError(f"the multiple of rprec_mult must be 0 or more, got {multiple}")
-    cutoff = np.floor(multiple * hits.n_relevant + 0.9).astype(np.int64)
+    cutoff = _rounded(multiple * hits.n_relevant).astype(np.int64)
     return ratio(hits.sum(hits.within(cutoff)), cutoff)
 
 
-@register("Smoothed average precision", low=-math.inf, high=math.inf, needs_relevant=False)
+@register(
+    "Smoothed average precision",
+    low=-math.inf,
+    high=math.inf,
+    needs_relevant=False,
+    open_ties=False,
+)
 def yaap(hits: Hits) -> FloatArray:
     """Average precision on a scale that treats bad and good rankings alike: smoothed log odds.
-
-    Parameters
-    ----------
-    hits : Hits
-        Hits of n_users users.
 
     Returns
     -------
     float64 array of shape (n_users,)
         Any sign; 0 where nothing is relevant.
-
-    Raises
-    ------
-    UsageError
-        If ties are open.
 
     Notes
     -----
@@ -193,7 +182,6 @@ def yaap(hits: Hits) -> FloatArray:
     >>> round(rm.evaluate({"u": ["a"]}, {"u": {"a"}}, "yaap")["yaap"].mean, 4)
     0.6931
     """
-    check_certain(hits, "yaap")
     relevant = hits.n_relevant
     total = np.where(relevant > 0, ap(hits, denominator="relevant") * relevant, 0.0)
     return np.log((1.0 + total) / (1.0 + relevant - total))
@@ -235,7 +223,7 @@ class _Ideal:
     """The ideal ranking up to its last positive gain, and sums along it."""
 
     def __init__(self, hits: Hits) -> None:
-        self.ranking = hits if hits.ideal is None else hits.ideal
+        self.ranking = hits.best
         self.positive = self.ranking.gain > 0
         self.n: IntArray = self.ranking.sum(self.positive.astype(np.float64)).astype(np.int64)
 
@@ -260,10 +248,6 @@ def ideal_dcg(
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users.
-    k : int, optional
-        Cutoff; without it the whole ranking counts.
     gain, discount : str
         As in `dcg`.
 
@@ -286,27 +270,17 @@ def ideal_dcg(
     >>> round(result["ideal_dcg"].mean, 4)
     3.6309
     """
-    return dcg(hits if hits.ideal is None else hits.ideal, k, gain=gain, discount=discount)
+    return dcg(hits.best, k, gain=gain, discount=discount)
 
 
-@register("NDCG over hits")
+@register("NDCG over hits", open_ties=False)
 def ndcg_rel(hits: Hits) -> FloatArray:
     """NDCG at the rank of each relevant item, averaged over these.
-
-    Parameters
-    ----------
-    hits : Hits
-        Hits of n_users users.
 
     Returns
     -------
     float64 array of shape (n_users,)
         In [0, 1] for nonnegative gains.
-
-    Raises
-    ------
-    UsageError
-        If ties are open.
 
     Notes
     -----
@@ -324,7 +298,6 @@ def ndcg_rel(hits: Hits) -> FloatArray:
     >>> round(result["ndcg_rel"].mean, 4)
     0.9599
     """
-    check_certain(hits, "ndcg_rel")
     ideal, everyone = _Ideal(hits), np.arange(hits.n_users)
     gained = hits.gain * DISCOUNTS["log2"](hits.rank)
     running, counts = _running(gained, hits.offsets), hits.gain > 0
@@ -336,24 +309,14 @@ def ndcg_rel(hits: Hits) -> FloatArray:
     return ratio(np.maximum(total, 0.0), ideal.n)
 
 
-@register("NDCG over gain levels")
+@register("NDCG over gain levels", open_ties=False)
 def rndcg(hits: Hits) -> FloatArray:
     """NDCG at the ranks at which the ideal ranking goes from one gain to the next, averaged.
-
-    Parameters
-    ----------
-    hits : Hits
-        Hits of n_users users.
 
     Returns
     -------
     float64 array of shape (n_users,)
         In [0, 1] for nonnegative gains.
-
-    Raises
-    ------
-    UsageError
-        If ties are open.
 
     Notes
     -----
@@ -370,7 +333,6 @@ def rndcg(hits: Hits) -> FloatArray:
     >>> round(result["rndcg"].mean, 4)
     0.6799
     """
-    check_certain(hits, "rndcg")
     ideal = _Ideal(hits)
     best, offsets = ideal.ranking, ideal.ranking.offsets
     last = np.ones(best.gain.size, dtype=bool)
@@ -389,14 +351,12 @@ def rndcg(hits: Hits) -> FloatArray:
     return ratio(total, points + longer)
 
 
-@register("G")
+@register("G", open_ties=False)
 def g(hits: Hits, *, gain: Literal["linear", "binary"] = "linear") -> FloatArray:
     """Gain discounted by what better rankings would have gained above, instead of by rank.
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users.
     gain : {"linear", "binary"}
         The gains as they are, or 1 for each hit.
 
@@ -404,11 +364,6 @@ def g(hits: Hits, *, gain: Literal["linear", "binary"] = "linear") -> FloatArray
     -------
     float64 array of shape (n_users,)
         In [0, 1] for nonnegative gains.
-
-    Raises
-    ------
-    UsageError
-        If ties are open.
 
     Notes
     -----
@@ -427,7 +382,6 @@ def g(hits: Hits, *, gain: Literal["linear", "binary"] = "linear") -> FloatArray
     >>> round(rm.evaluate({"u": ["a", "x", "b"]}, {"u": set("ab")}, "g")["g"].mean, 4)
     0.8155
     """
-    check_certain(hits, "g")
     ideal = _Ideal(hits)
     worth, best = hits.gain, np.where(ideal.positive, ideal.ranking.gain, 0.0)
     if gain == "binary":

@@ -1,21 +1,19 @@
-"""Metrics of what the hits are worth, discounted by where they stand."""
+"""Metrics of the gains of the hits, discounted by rank."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from rankmeter._hits import FloatArray, Hits, ratio
 from rankmeter.errors import UsageError
-from rankmeter.metrics._registry import register
-
-__all__ = ["DISCOUNTS", "GAINS", "dcg", "err", "ndcg", "nerr", "rbp", "rbp_residual"]
+from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics.discounts import DISCOUNTS, Discount, Geometric
 
 Gain = Literal["linear", "exp2", "binary"]
-Discount = Literal["log2", "ln", "log10", "jarvelin", "reciprocal"]
 
 
 def _exponential(gain: FloatArray) -> FloatArray:
@@ -38,16 +36,6 @@ GAINS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "binary": np.ones_like,
 }
 
-DISCOUNTS: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "log2": lambda rank: 1.0 / np.log2(rank + 1.0),
-    "ln": lambda rank: 1.0 / np.log(rank + 1.0),
-    "log10": lambda rank: 1.0 / np.log10(rank + 1.0),
-    # Järvelin and Kekäläinen 2002 with b = 2: ranks below b are not discounted, which makes it
-    # the clipped logarithm log2(max(rank, 2)) of other tools.
-    "jarvelin": lambda rank: 1.0 / np.log2(np.maximum(rank, 2.0)),
-    "reciprocal": lambda rank: 1.0 / rank,
-}
-
 
 @register("Discounted cumulative gain", high=math.inf)
 def dcg(
@@ -57,10 +45,6 @@ def dcg(
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users.
-    k : int, optional
-        Cutoff; without it the whole ranking counts.
     gain : {"linear", "exp2", "binary"}
         The relevance g as it is, 2^g - 1, or 1.
     discount : {"log2", "ln", "log10", "jarvelin", "reciprocal"}
@@ -102,10 +86,6 @@ def ndcg(
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users.
-    k : int, optional
-        Cutoff; without it the whole ranking counts.
     gain : {"linear", "exp2", "binary"}
         The relevance g as it is, 2^g - 1, or 1.
     discount : {"log2", "ln", "log10", "jarvelin", "reciprocal"}
@@ -144,8 +124,7 @@ def ndcg(
         best = dcg(Hits.perfect(hits.offsets, hits.gain), k, gain=gain, discount=discount)
         best = np.where(np.isnan(best), 0.0, best)
     else:
-        perfect = hits if hits.ideal is None else hits.ideal
-        best = dcg(perfect, None if ideal == "uncut" else k, gain=gain, discount=discount)
+        best = dcg(hits.best, None if ideal == "uncut" else k, gain=gain, discount=discount)
     nothing = 0.0 if ideal in ("retrieved", "ones") else np.nan
     # Negative gains can make an ideal negative: only an ideal of nothing is undefined.
     result: FloatArray = np.full(hits.n_users, nothing)
@@ -165,28 +144,19 @@ def _share(gain: FloatArray, max_gain: float | None) -> FloatArray:
     return gain / max_gain
 
 
-def _check_persistence(p: float) -> None:
-    if not 0 < p < 1:
-        raise UsageError(f"the persistence p must lie between 0 and 1, got {p}")
-
-
-@register("Rank-biased precision", synonyms=("rank_biased_precision",))
+@register("Rank-biased precision", reached=False, synonyms=("rank_biased_precision",))
 def rbp(
     hits: Hits,
     k: int | None = None,
     *,
-    p: float = 0.8,
+    p: Annotated[float, Example(0.5, 0.95)] = 0.8,
     gain: Literal["binary", "linear"] = "binary",
-    max_gain: float | None = None,
+    max_gain: Annotated[float | None, Example(3.0)] = None,
 ) -> FloatArray:
     """Rank-biased precision: the gain per item of a reader who goes on with probability p.
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users.
-    k : int, optional
-        Cutoff; without it the whole ranking counts.
     p : float
         Persistence, between 0 and 1: the chance of going from one item to the next.
     gain : {"binary", "linear"}
@@ -219,38 +189,30 @@ def rbp(
     >>> result["rbp(p=0.5)"].mean
     0.625
     """
-    _check_persistence(p)
-    weight = hits.weigh(lambda rank: (1.0 - p) * p ** (rank - 1.0), k)
     plain = gain == "linear" and max_gain is None
-    return hits.sum(weight * (hits.gain if plain else _share(hits.gain, max_gain)))
+    return hits.sum(
+        hits.weigh(Geometric(p), k) * (hits.gain if plain else _share(hits.gain, max_gain))
+    )
 
 
-@register("Residual of rank-biased precision", increasing=False, needs_judged=True)
+@register("Residual of rank-biased precision", increasing=False, reached=False)
 def rbp_residual(
     hits: Hits,
+    nonrelevant: Hits,
     k: int | None = None,
     *,
-    p: float = 0.8,
+    p: Annotated[float, Example(0.5)] = 0.8,
     unjudged: Literal["nonrelevant", "unknown"] = "nonrelevant",
 ) -> FloatArray:
     """How much rank-biased precision could still grow through what has not been seen.
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users, with ``hits.judged`` if `unjudged` is ``unknown``.
-    k : int, optional
-        Cutoff; without it the whole ranking counts.
     p : float
         Persistence, between 0 and 1.
     unjudged : {"nonrelevant", "unknown"}
         Whether ranked items without a judgement are known to be worthless, or may be worth
         everything.
-
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1].
 
     Raises
     ------
@@ -271,36 +233,25 @@ def rbp_residual(
     >>> result["rbp_residual(p=0.5)"].mean
     0.125
     """
-    _check_persistence(p)
+    weight = Geometric(p)
     if unjudged == "nonrelevant":
-        depth = hits.n_ranked if k is None else np.minimum(hits.n_ranked, k)
-        return p ** depth.astype(np.float64)
-
-    def mass(found: Hits) -> FloatArray:
-        return found.sum(found.weigh(lambda rank: (1.0 - p) * p ** (rank - 1.0), k))
-
-    known = mass(hits)
-    if hits.judged is not None:
-        known = known + mass(hits.judged)
-    return 1.0 - known
+        return weight.below(hits.depth(k))
+    mass = (found.sum(found.weigh(weight, k)) for found in (hits, nonrelevant))
+    return 1.0 - sum(mass, np.zeros(hits.n_users))
 
 
-@register("Expected reciprocal rank", synonyms=("expected_reciprocal_rank",))
+@register("Expected reciprocal rank", reached=False, synonyms=("expected_reciprocal_rank",))
 def err(
     hits: Hits,
     k: int | None = None,
     *,
-    max_gain: float,
+    max_gain: Annotated[float, Example(3.0, 4.0)],
     gain: Literal["linear", "binary"] = "linear",
 ) -> FloatArray:
     """Expected reciprocal rank at which a reader who stops when satisfied will stop.
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users.
-    k : int, optional
-        Cutoff; without it the whole ranking counts.
     max_gain : float
         Largest grade of the judgements' scale (a constant of the collection: without it two
         collections, or two runs, cannot be compared).
@@ -385,26 +336,17 @@ def nerr(
     hits: Hits,
     k: int | None = None,
     *,
-    max_gain: float,
+    max_gain: Annotated[float, Example(3.0, 4.0)],
     gain: Literal["linear", "binary"] = "linear",
 ) -> FloatArray:
     """ERR divided by the ERR of the ideal ranking, cut at the same k.
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users.
-    k : int, optional
-        Cutoff; without it the whole ranking counts.
     max_gain : float
         Largest grade of the judgements' scale.
     gain : {"linear", "binary"}
         The grades as they are, or 1 for each hit.
-
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1].
 
     Raises
     ------
@@ -423,7 +365,6 @@ def nerr(
     >>> rm.evaluate({"u": ["x", "a"]}, {"u": {"a"}}, "nerr(max_gain=1)")["nerr(max_gain=1)"].mean
     0.5
     """
-    perfect = hits if hits.ideal is None else hits.ideal
     value = err(hits, k, max_gain=max_gain, gain=gain)
-    best = err(perfect, k, max_gain=max_gain, gain=gain)
+    best = err(hits.best, k, max_gain=max_gain, gain=gain)
     return ratio(value, best, nothing=np.nan)

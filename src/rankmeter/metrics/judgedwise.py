@@ -9,31 +9,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
 from rankmeter.errors import UsageError
-from rankmeter.metrics._registry import register
-
-__all__ = ["bpref", "infap", "judged", "n_nonrelevant", "unjudged"]
+from rankmeter.metrics._registry import Example, register
 
 Negative = Literal["unjudged", "nonrelevant"]
-
-
-def check_certain(hits: Hits, name: str) -> None:
-    """Refuse open ties, for a metric whose expectation over them has no closed form.
-
-    Raises
-    ------
-    UsageError
-    """
-    if hits.tied or (hits.judged is not None and hits.judged.tied):
-        raise UsageError(
-            f"{name} has no closed form under open ties (ties='expected'): choose a rule that "
-            "orders tied items, such as ties='item'"
-        )
 
 
 def number_above(hits: Hits, user: IntArray, rank: FloatArray) -> IntArray:
@@ -57,32 +41,13 @@ def number_above(hits: Hits, user: IntArray, rank: FloatArray) -> IntArray:
     return number
 
 
-def _nonrelevant(hits: Hits, negative: Negative) -> Hits:
-    """Ranked items judged as not relevant; `ideal` holds all that there are."""
-    found = hits.judged
-    if found is None:
-        found = Hits.perfect(np.zeros(hits.n_users + 1, dtype=np.int64), np.zeros(0))
-    every = found if found.ideal is None else found.ideal
-    if negative == "unjudged":
-        found, every = _unnegative(found), _unnegative(every)
-    return replace(found, ideal=every)
-
-
-def _unnegative(hits: Hits) -> Hits:
-    """The hits whose gain is not negative."""
-    keep = hits.gain >= 0
-    if keep.all():
-        return hits
-    offsets = np.concatenate(([0], np.cumsum(keep)))[hits.offsets]
-    low, high = hits.rank_low, hits.rank_high
-    return replace(
-        hits,
-        offsets=offsets,
-        rank=hits.rank[keep],
-        gain=hits.gain[keep],
-        rank_low=None if low is None else low[keep],
-        rank_high=None if high is None else high[keep],
-    )
+def _judged(nonrelevant: Hits, negative: Negative) -> Hits:
+    """The items judged as not relevant, by what a negative gain says."""
+    if negative == "nonrelevant":
+        return nonrelevant
+    every = nonrelevant.best
+    kept = nonrelevant.where(nonrelevant.gain >= 0)
+    return replace(kept, ideal=every.where(every.gain >= 0))
 
 
 @register(
@@ -91,19 +56,14 @@ def _unnegative(hits: Hits) -> Hits:
     increasing=False,
     synonyms=("num_nonrel_judged_ret",),
     needs_relevant=False,
-    needs_judged=True,
 )
 def n_nonrelevant(
-    hits: Hits, k: int | None = None, *, negative: Negative = "unjudged"
+    nonrelevant: Hits, k: int | None = None, *, negative: Negative = "unjudged"
 ) -> FloatArray:
     """Number of items in the top k that are judged as not relevant.
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users, with ``hits.judged``.
-    k : int, optional
-        Cutoff; without it the whole ranking counts.
     negative : {"unjudged", "nonrelevant"}
         What a negative gain says about an item that is not relevant.
 
@@ -125,13 +85,14 @@ def n_nonrelevant(
     >>> result["n_nonrelevant"].mean
     1.0
     """
-    found = _nonrelevant(hits, negative)
+    found = _judged(nonrelevant, negative)
     return found.sum(found.within(k))
 
 
-@register("Judged", needs_relevant=False, needs_judged=True)
+@register("Judged", needs_relevant=False)
 def judged(
     hits: Hits,
+    nonrelevant: Hits,
     k: int | None = None,
     *,
     denominator: Literal["ranked", "k"] = "ranked",
@@ -141,10 +102,6 @@ def judged(
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users, with ``hits.judged``.
-    k : int, optional
-        Cutoff; without it the whole ranking counts.
     denominator : {"ranked", "k"}
         The items that there are, ``min(k, n_ranked)``, or k.
     negative : {"unjudged", "nonrelevant"}
@@ -167,8 +124,8 @@ def judged(
     >>> [estimate.mean for estimate in result.values()]
     [1.0, 0.5, 0.5]
     """
-    known = hits.sum(hits.within(k)) + n_nonrelevant(hits, k, negative=negative)
-    return ratio(known, _length(hits, k) if denominator == "ranked" or k is None else float(k))
+    known = hits.sum(hits.within(k)) + n_nonrelevant(nonrelevant, k, negative=negative)
+    return ratio(known, hits.depth(k) if denominator == "ranked" or k is None else float(k))
 
 
 @register(
@@ -176,10 +133,10 @@ def judged(
     increasing=False,
     synonyms=("unj",),
     needs_relevant=False,
-    needs_judged=True,
 )
 def unjudged(
     hits: Hits,
+    nonrelevant: Hits,
     k: int | None = None,
     *,
     denominator: Literal["ranked", "k"] = "k",
@@ -189,10 +146,6 @@ def unjudged(
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users, with ``hits.judged``.
-    k : int, optional
-        Cutoff; without it the whole ranking counts.
     denominator : {"ranked", "k"}
         The items that there are, ``min(k, n_ranked)``, or k.
     negative : {"unjudged", "nonrelevant"}
@@ -215,37 +168,19 @@ def unjudged(
     >>> [estimate.mean for estimate in result.values()]
     [0.0, 0.5, 0.25]
     """
-    known = hits.sum(hits.within(k)) + n_nonrelevant(hits, k, negative=negative)
-    length = _length(hits, k)
+    known = hits.sum(hits.within(k)) + n_nonrelevant(nonrelevant, k, negative=negative)
+    length = hits.depth(k)
     return ratio(length - known, length if denominator == "ranked" or k is None else float(k))
 
 
-def _length(hits: Hits, k: int | None) -> FloatArray:
-    """Items in each user's top k."""
-    length = hits.n_ranked if k is None else np.minimum(hits.n_ranked, k)
-    return length.astype(np.float64)
-
-
-@register("Binary preference", synonyms=("binary_preference",), needs_judged=True)
-def bpref(hits: Hits, *, negative: Negative = "unjudged") -> FloatArray:
+@register("Binary preference", open_ties=False, synonyms=("binary_preference",))
+def bpref(hits: Hits, nonrelevant: Hits, *, negative: Negative = "unjudged") -> FloatArray:
     """How often a relevant item stands above the items judged as not relevant.
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users, with ``hits.judged``.
     negative : {"unjudged", "nonrelevant"}
         What a negative gain says about an item that is not relevant.
-
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1].
-
-    Raises
-    ------
-    UsageError
-        If ties are open.
 
     Notes
     -----
@@ -265,32 +200,24 @@ def bpref(hits: Hits, *, negative: Negative = "unjudged") -> FloatArray:
     >>> rm.evaluate({"u": ["a", "new", "x", "b"]}, truth, "bpref")["bpref"].mean
     0.75
     """
-    check_certain(hits, "bpref")
-    others = _nonrelevant(hits, negative)
+    others = _judged(nonrelevant, negative)
     above = number_above(others, hits.user, hits.rank)
     relevant = hits.n_relevant[hits.user]
-    assert others.ideal is not None
-    most = np.minimum(np.diff(others.ideal.offsets)[hits.user], relevant)
+    most = np.minimum(np.diff(others.best.offsets)[hits.user], relevant)
     kept = 1.0 - ratio(np.minimum(above, relevant).astype(np.float64), most)
     return ratio(hits.sum(kept), hits.n_relevant)
 
 
-@register("Inferred average precision", synonyms=("inferred_ap",), needs_judged=True)
-def infap(hits: Hits, *, epsilon: float = 1e-5) -> FloatArray:
+@register("Inferred average precision", reached=False, open_ties=False, synonyms=("inferred_ap",))
+def infap(
+    hits: Hits, nonrelevant: Hits, *, epsilon: Annotated[float, Example(0.1)] = 1e-5
+) -> FloatArray:
     """Average precision inferred from a pool of which only a random part was judged.
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users, with ``hits.judged``; among these, a negative gain says that an item
-        is in the pool but was not judged.
     epsilon : float
         Smooths the share of relevant items among few judged ones.
-
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1].
 
     Raises
     ------
@@ -316,12 +243,12 @@ def infap(hits: Hits, *, epsilon: float = 1e-5) -> FloatArray:
     >>> round(rm.evaluate({"u": ["a", "x", "y", "b"]}, truth, "infap")["infap"].mean, 4)
     0.8125
     """
-    check_certain(hits, "infap")
     if epsilon <= 0:
         raise UsageError(f"epsilon of infap must be positive, for example 0.00001, got {epsilon}")
     relevant = hits.nth - 1.0
-    judged_above = relevant + number_above(_nonrelevant(hits, "unjudged"), hits.user, hits.rank)
-    pooled = relevant + number_above(_nonrelevant(hits, "nonrelevant"), hits.user, hits.rank)
+    known = _judged(nonrelevant, "unjudged")
+    judged_above = relevant + number_above(known, hits.user, hits.rank)
+    pooled = relevant + number_above(nonrelevant, hits.user, hits.rank)
     share = (relevant + epsilon) / (judged_above + 2.0 * epsilon)
     above = hits.rank - 1.0
     expected = 1.0 / hits.rank + above / hits.rank * ratio(pooled, above) * share

@@ -1,17 +1,15 @@
-"""Metrics of where the hits stand, whatever each is worth."""
+"""Metrics of the ranks of the hits, whatever their gains."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from rankmeter._hits import FloatArray, Groups, Hits, IntArray, ratio
-from rankmeter.metrics._registry import register
-
-__all__ = ["ap", "mean_rank", "rr"]
+from rankmeter.metrics._registry import Example, register
 
 
 def _harmonic(n: int) -> FloatArray:
@@ -25,16 +23,11 @@ def ap(
     k: int | None = None,
     *,
     denominator: Literal["min", "relevant", "k", "hits", "ranked", "all"] = "min",
-    tied: Literal["expected", "threshold"] = "expected",
 ) -> FloatArray:
     """Average precision: the precision at the rank of each hit, summed and normalised.
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users.
-    k : int, optional
-        Cutoff; without it the whole ranking counts.
     denominator : {"min", "relevant", "k", "hits", "ranked", "all"}
         What the sum over the hits in the top k is divided by:
 
@@ -45,22 +38,13 @@ def ap(
         * ``ranked``: min(n_relevant, n_ranked, k);
         * ``all``: not a denominator alone: the mean of the precision at *every* rank 1..k, hit
           or miss, without the relevance factor.
-    tied : {"expected", "threshold"}
-        In open ties (``ties="expected"``): the expectation over all orders; or items of equal
-        score come together, as above a threshold on scores, and each hit among them counts the
-        precision behind the last of them; those that a cutoff parts from each other count none.
-
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1].
 
     Notes
     -----
     Its mean over users is MAP. Edge cases: no hit is 0; a user with nothing relevant is undefined
     (NaN); without a cutoff ``min`` equals ``relevant`` and ``k`` is the length of the ranking.
-    In open ties the expectation over all orders is exact: McSherry and Najork, ECIR 2008.
-    ``threshold`` is the average precision of scikit-learn, also for the ranking of labels.
+    In open ties the expectation over all orders is exact: McSherry and Najork, ECIR 2008. With
+    ``ties="together"`` it is the average precision of scikit-learn.
 
     Examples
     --------
@@ -73,8 +57,7 @@ def ap(
     """
     if denominator == "all":
         return _mean_precision(hits, k)
-    together = tied == "threshold" and hits.tied
-    if denominator == "hits" and not together:
+    if denominator == "hits":
         return _ap_per_hit(hits, k)
     whole = hits.n_relevant.astype(np.float64)
     if denominator == "k":
@@ -84,19 +67,7 @@ def ap(
             whole = np.minimum(whole, hits.n_ranked)
         if k is not None:
             whole = np.minimum(whole, k)
-    if together:
-        total, found = _precision_at_thresholds(hits, k)
-        return ratio(total, found if denominator == "hits" else whole)
     return ratio(_precision_at_hits(hits, k), whole)
-
-
-def _precision_at_thresholds(hits: Hits, k: int | None) -> tuple[FloatArray, FloatArray]:
-    """Σ of the precision behind each tied group that ends in the top k, and the hits of these."""
-    groups = hits.groups
-    end = groups.above + groups.size
-    counted = np.where(end <= (np.inf if k is None else k), groups.hits, 0).astype(np.float64)
-    behind = counted * (groups.before + groups.hits) / end
-    return hits.sum(behind, groups.user), hits.sum(counted, groups.user)
 
 
 def _precision_at_hits(hits: Hits, k: int | None) -> FloatArray:
@@ -173,16 +144,16 @@ def _mean_precision(hits: Hits, k: int | None) -> FloatArray:
     harmonic = _harmonic(int(max(last.max(initial=0), hits.rank.max(initial=0.0) + 1)))
     depth = last[hits.user]
     top = harmonic[depth]
-    if not hits.tied or hits.rank_low is None or hits.rank_high is None:
+    if hits.open is None:
         rank = np.ceil(hits.rank).astype(np.int64)
         share = np.where(rank <= depth, top - harmonic[rank - 1], 0.0)
     else:
         # Σ over the span of H(k) - H(r - 1), by the partial sums of H.
         total = np.concatenate(([0.0], np.cumsum(harmonic)))
-        low, high = hits.rank_low, np.minimum(hits.rank_high, depth)
+        low, high = hits.open.low, np.minimum(hits.open.high, depth)
         places = np.maximum(high - low + 1, 0)
         spread = places * top - (total[np.maximum(high, low - 1)] - total[low - 1])
-        share = spread / (hits.rank_high - low + 1)
+        share = spread / (hits.open.high - low + 1)
     value = hits.sum(share)
     return ratio(value, last)
 
@@ -192,18 +163,6 @@ def _mean_precision(hits: Hits, k: int | None) -> FloatArray:
 )
 def rr(hits: Hits, k: int | None = None) -> FloatArray:
     """One over the rank of the first hit; 0 if there is none in the top k.
-
-    Parameters
-    ----------
-    hits : Hits
-        Hits of n_users users.
-    k : int, optional
-        Cutoff; without it the whole ranking counts.
-
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1].
 
     Notes
     -----
@@ -259,14 +218,12 @@ def mean_rank(
     k: int | None = None,
     *,
     of: Literal["first", "all"] = "first",
-    absent: Literal["undefined", "next"] | float = "undefined",
+    absent: Annotated[Literal["undefined", "next"] | float, Example(100.0)] = "undefined",
 ) -> FloatArray:
     """Rank of the first relevant item, or the mean rank of all of them. Lower is better.
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users.
     k : int, optional
         Cutoff: an item below it counts as absent.
     of : {"first", "all"}
@@ -296,8 +253,7 @@ def mean_rank(
     >>> rm.evaluate([list("abcde")] * 5, [{"a"}, {"c"}, {"c"}, {"e"}, {"b"}], "mr")["mr"].mean
     2.8
     """
-    length = hits.n_ranked if k is None else np.minimum(hits.n_ranked, k)
-    worst = length + 1.0 if absent == "next" else None
+    worst = hits.depth(k) + 1.0 if absent == "next" else None
     if worst is None and absent != "undefined":
         worst = np.full(hits.n_users, float(absent))
     if of == "all":

@@ -1,24 +1,18 @@
-"""Metrics of the set of items in the top k: what stands there counts, in which order does not."""
+"""Metrics of the set of items in the top k, whatever their order."""
 
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
 from rankmeter.errors import UsageError
-from rankmeter.metrics._registry import register
-
-__all__ = ["accuracy", "cg", "f_beta", "hit_rate", "precision", "r_precision", "recall"]
+from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics.states import Ratio
 
 PrecisionDenominator = Literal["k", "ranked", "relevant"]
-
-
-def _length(hits: Hits, k: int | None) -> IntArray:
-    """Items in each user's top k."""
-    return hits.n_ranked if k is None else np.minimum(hits.n_ranked, k)
 
 
 def _found(hits: Hits, k: int | IntArray | None) -> FloatArray:
@@ -26,37 +20,26 @@ def _found(hits: Hits, k: int | IntArray | None) -> FloatArray:
     return hits.sum(hits.within(k))
 
 
-def _precision_denominator(
-    hits: Hits, k: int | None = None, *, denominator: PrecisionDenominator
-) -> IntArray:
-    if denominator == "relevant":
-        return np.minimum(hits.n_relevant, hits.n_ranked if k is None else k)
-    if denominator == "ranked" or k is None:
-        return _length(hits, k)
-    return np.full(hits.n_users, k)
+def _length(hits: Hits, k: int | None, denominator: PrecisionDenominator) -> IntArray:
+    """Length of each user's list, as the denominator of precision has it."""
+    if denominator == "ranked":
+        return hits.depth(k)
+    length = hits.n_ranked if k is None else np.full(hits.n_users, k)
+    return length if denominator == "k" else np.minimum(hits.n_relevant, length)
 
 
-@register("Precision", synonyms=("p", "prec"), whole=_precision_denominator)
+@register("Precision", synonyms=("p", "prec"))
 def precision(
     hits: Hits, k: int | None = None, *, denominator: PrecisionDenominator = "k"
-) -> FloatArray:
+) -> Ratio:
     """Share of the top k that is relevant.
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users.
-    k : int, optional
-        Cutoff; without it the whole ranking counts.
     denominator : {"k", "ranked", "relevant"}
         What the hits are divided by when a list is shorter than k: ``k``; the items that there
         are, ``min(k, n_ranked)``; or ``min(k, n_relevant)``, which some tools call R-precision
         and trec_eval ``relative_P``.
-
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1].
 
     Notes
     -----
@@ -72,38 +55,19 @@ def precision(
     >>> rm.evaluate(ranking, {"u": {1, 6, 9}}, "precision@5")["precision@5"].mean
     0.4
     """
-    return ratio(_found(hits, k), _precision_denominator(hits, k, denominator=denominator))
+    return Ratio(_found(hits, k), _length(hits, k, denominator))
 
 
-def _recall_denominator(
-    hits: Hits, k: int | None = None, *, denominator: Literal["relevant", "min"]
-) -> IntArray:
-    return (
-        hits.n_relevant
-        if denominator == "relevant" or k is None
-        else (np.minimum(hits.n_relevant, k))
-    )
-
-
-@register("Recall", synonyms=("r", "rec", "sensitivity"), whole=_recall_denominator)
+@register("Recall", synonyms=("r", "rec", "sensitivity"))
 def recall(
     hits: Hits, k: int | None = None, *, denominator: Literal["relevant", "min"] = "relevant"
-) -> FloatArray:
+) -> Ratio:
     """Share of the relevant items that the top k contains.
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users.
-    k : int, optional
-        Cutoff; without it the whole ranking counts.
     denominator : {"relevant", "min"}
         All relevant items, or no more than fit into the list: ``min(n_relevant, k)``.
-
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1].
 
     Notes
     -----
@@ -119,7 +83,10 @@ def recall(
     >>> round(rm.evaluate(ranking, {"u": {1, 6, 9}}, "recall@5")["recall@5"].mean, 4)
     0.6667
     """
-    return ratio(_found(hits, k), _recall_denominator(hits, k, denominator=denominator))
+    whole = hits.n_relevant
+    if denominator == "min" and k is not None:
+        whole = np.minimum(whole, k)
+    return Ratio(_found(hits, k), whole)
 
 
 @register("Hit rate", synonyms=("hr", "hits", "hit", "hit_ratio", "hitrate", "success"))
@@ -127,13 +94,6 @@ def hit_rate(hits: Hits, k: int | None = None) -> FloatArray:
     """Whether the top k contains anything relevant; averaged, the share of users served.
 
     Also known as hit ratio, success@k and, for link prediction, Hits@k.
-
-    Parameters
-    ----------
-    hits : Hits
-        Hits of n_users users.
-    k : int, optional
-        Cutoff; without it the whole ranking counts.
 
     Returns
     -------
@@ -182,26 +142,17 @@ def f_beta(
     hits: Hits,
     k: int | None = None,
     *,
-    beta: float = 1.0,
+    beta: Annotated[float, Example(2.0, 0.5)] = 1.0,
     denominator: PrecisionDenominator = "k",
 ) -> FloatArray:
     """Weighted harmonic mean of precision and recall: (1 + β²)PR / (β²P + R).
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users.
-    k : int, optional
-        Cutoff; without it the whole ranking counts.
     beta : float
         How many times as much recall counts as precision.
     denominator : {"k", "ranked", "relevant"}
         Denominator of the precision.
-
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1].
 
     Notes
     -----
@@ -219,7 +170,7 @@ def f_beta(
     """
     if beta < 0:
         raise UsageError(f"beta must be 0 or more, got {beta}")
-    whole = beta**2 * hits.n_relevant + _precision_denominator(hits, k, denominator=denominator)
+    whole = beta**2 * hits.n_relevant + _length(hits, k, denominator)
     return ratio((1 + beta**2) * _found(hits, k), whole)
 
 
@@ -229,8 +180,6 @@ def r_precision(hits: Hits, k: int | None = None) -> FloatArray:
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users.
     k : int, optional
         Cutoff that limits where hits are counted, not the denominator.
 
@@ -259,14 +208,16 @@ def r_precision(hits: Hits, k: int | None = None) -> FloatArray:
 
 @register("Accuracy", synonyms=("acc",), needs_relevant=False)
 def accuracy(
-    hits: Hits, k: int | None = None, *, n_items: int, chosen: Literal["ranked", "k"] = "ranked"
+    hits: Hits,
+    k: int | None = None,
+    *,
+    n_items: Annotated[int, Example(100, 50, 16)],
+    chosen: Literal["ranked", "k"] = "ranked",
 ) -> FloatArray:
     """Share of the catalogue that is rightly recommended or rightly left out.
 
     Parameters
     ----------
-    hits : Hits
-        Hits of n_users users.
     k : int, optional
         Cutoff: the top k are "recommended"; without it the whole ranking is.
     n_items : int
@@ -301,13 +252,13 @@ def accuracy(
     0.6
     """
     found = _found(hits, k)
-    most = int((_length(hits, k) + hits.n_relevant - found).max(initial=0.0))
+    most = int((hits.depth(k) + hits.n_relevant - found).max(initial=0.0))
     if n_items < most:
         raise UsageError(
             f"n_items must be the size of the catalogue: a user has {most} items, ranked or "
             f"relevant, found n_items={n_items}"
         )
-    length = _length(hits, k) if chosen == "ranked" or k is None else k
+    length = hits.depth(k) if chosen == "ranked" or k is None else k
     wrong = (length - found) + (hits.n_relevant - found)
     return 1.0 - wrong / n_items
 
@@ -315,13 +266,6 @@ def accuracy(
 @register("Cumulative gain", high=math.inf)
 def cg(hits: Hits, k: int | None = None) -> FloatArray:
     """Sum of the gains in the top k.
-
-    Parameters
-    ----------
-    hits : Hits
-        Hits of n_users users.
-    k : int, optional
-        Cutoff; without it the whole ranking counts.
 
     Returns
     -------

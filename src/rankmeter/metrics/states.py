@@ -1,0 +1,85 @@
+"""What a metric may return beside one number per user: a value that adds up over users."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+
+from rankmeter._hits import FloatArray, IntArray, ratio
+
+__all__ = ["Ratio", "State"]
+
+
+class State(Protocol):
+    """What is known about some users; states of disjoint users add up to that of all of them."""
+
+    def __add__(self, other: Self, /) -> Self: ...
+
+    def value(self) -> float:
+        """The number for all users together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ratio:
+    """A share of each user, which can be pooled: Σ part / Σ whole.
+
+    Parameters
+    ----------
+    part : float64 array of shape (n_users,)
+    whole : array of shape (n_users,)
+        0 or more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shares = Ratio(np.array([1.0]), np.array([2])) + Ratio(np.array([2.0]), np.array([8]))
+    >>> shares.per_user(), shares.value()
+    (array([0.5 , 0.25]), 0.3)
+    """
+
+    part: FloatArray
+    whole: FloatArray | IntArray
+
+    def __add__(self, other: Ratio) -> Ratio:
+        """The users of both, those of `self` first."""
+        part = np.concatenate([self.part, other.part])
+        return Ratio(part, np.concatenate([self.whole, other.whole]))
+
+    def take(self, rows: IntArray) -> Ratio:
+        """The shares of some users, in the order given."""
+        return Ratio(self.part[rows], self.whole[rows])
+
+    def per_user(self, nothing: float = 0.0) -> FloatArray:
+        """``part / whole`` of each user, and `nothing` where the whole is 0."""
+        return ratio(self.part, self.whole, nothing=nothing)
+
+    def value(self) -> float:
+        """Σ part / Σ whole; NaN if Σ whole is 0."""
+        whole = float(self.whole.sum())
+        return float(self.part.sum()) / whole if whole else np.nan
+
+    def influence(self, values: FloatArray | None = None) -> FloatArray:
+        """Values whose plain mean is the pooled share, and whose spread is its own to first order.
+
+        The usual linearisation of a ratio of two means: Cochran, Sampling Techniques, 3rd ed.,
+        ch. 6.
+
+        Parameters
+        ----------
+        values : float64 array of shape (n_users,), optional
+            What the users count as, where that is not `per_user`.
+
+        Returns
+        -------
+        float64 array of shape (n_users,)
+            NaN if Σ whole is 0.
+        """
+        values = self.per_user() if values is None else values
+        weights = self.whole.astype(np.float64)
+        whole = float(weights.sum())
+        if whole == 0:
+            return np.full(values.size, np.nan)
+        mean = float(weights @ values) / whole
+        return mean + weights * (values - mean) * (values.size / whole)
