@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import click
 
+from rankmeter._checks import unknown
 from rankmeter._cli import _complete
 from rankmeter._cli._command import Option, flag
 from rankmeter._cli._docstring import parameter_text, plain, read_docstring
@@ -132,9 +133,7 @@ def _by_side(columns: Mapping[str, str]) -> dict[str, Any]:
         side, dot, own = role.partition(".")
         if dot:
             if side not in sides:
-                raise UsageError(
-                    f"--columns {role}={name}: {side} is no side; there are rankings and truth"
-                )
+                raise unknown("side of --columns", side, sides)
             sides[side][own] = name
     return sides
 
