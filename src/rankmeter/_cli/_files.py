@@ -44,7 +44,7 @@ def _run(frame: pl.DataFrame, _: bool) -> str:
         if len(odd):
             raise DataError(
                 f"a TREC run separates its fields by white space, and the {role} {odd[0]!r} "
-                "contains some: choose .csv, .jsonl or .parquet"
+                "cannot be one of them: choose .csv, .jsonl or .parquet"
             )
     q0, tag = pl.lit("Q0").alias("q0"), pl.lit("rankmeter").alias("tag")
     lines = frame.select("user", q0, "item", "rank", "score", tag)

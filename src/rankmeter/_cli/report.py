@@ -9,7 +9,7 @@ import click
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import standard_input
 from rankmeter._cli._output import dumps, json_option
-from rankmeter._cli._terminal import print_table
+from rankmeter._cli._terminal import print_table, with_interval
 from rankmeter._report.page import read_page
 from rankmeter._report.table import Table, one_line
 
@@ -30,20 +30,17 @@ def _run(read: str, as_json: bool) -> None:
 
 def _means(result: dict[str, Any]) -> Table:
     """Systems × metrics, each mean with its interval."""
+    bounds = ("mean", "low", "high")
     rows = [
-        (name, *(_cell(found[name]) for found in result["metrics"].values()))
+        (
+            name,
+            *(with_interval(*map(found[name].get, bounds)) for found in result["metrics"].values()),
+        )
         for name in result["systems"]
     ]
     notes = [f"baseline {result['baseline']}"] if result["baseline"] else []
     notes.append(f"convention {result['plan']['convention']}")
     return Table(("system", *result["metrics"]), rows, notes)
-
-
-def _cell(found: dict[str, float | None]) -> str:
-    mean, low, high = (
-        "–" if found[name] is None else f"{found[name]:.4f}" for name in ("mean", "low", "high")
-    )
-    return f"{mean} [{low}, {high}]"
 
 
 command = Command(
