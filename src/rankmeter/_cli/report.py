@@ -30,17 +30,17 @@ def _run(read: str, as_json: bool) -> None:
 
 def _means(result: dict[str, Any]) -> Table:
     """Systems × metrics, each mean with its interval."""
-    bounds = ("mean", "low", "high")
     rows = [
-        (
-            name,
-            *(with_interval(*map(found[name].get, bounds)) for found in result["metrics"].values()),
-        )
+        (name, *(_cell(found[name]) for found in result["metrics"].values()))
         for name in result["systems"]
     ]
     notes = [f"baseline {result['baseline']}"] if result["baseline"] else []
     notes.append(f"convention {result['plan']['convention']}")
     return Table(("system", *result["metrics"]), rows, notes)
+
+
+def _cell(found: dict[str, float | None]) -> str:
+    return with_interval(found["mean"], found["low"], found["high"])
 
 
 command = Command(
