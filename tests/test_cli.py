@@ -291,7 +291,7 @@ def test_a_warning_of_ours_is_one_line_on_stderr(monkeypatch):
             "either `at` or `ratio`, got both: '2' and 0.3",
             "either --at or --ratio, got both: '2' and 0.3",
         ),
-        ("leave_k_out(at='time', ratio=0)", "leave_k_out(at='time', ratio=0)"),
+        ("leave_k_out(k=10, at='time', ratio=0)", "leave_k_out(k=10, at='time', ratio=0)"),
         ("use temporal(ratio=...), then", "use temporal(ratio=...), then"),
         ("open ties (at='expected')", "open ties (--at expected)"),
         ("choose form='csv' or `form`", "choose --format csv or --format"),

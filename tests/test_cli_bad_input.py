@@ -44,8 +44,8 @@ FILES = {
 # command line → exit code and what the message says
 CASES = {
     # usage
-    "evalute": (2, ["no command is called 'evalute'", "did you mean evaluate?"]),
-    "frobnicate": (2, ["no command is called", "there are evaluate, "]),
+    "evalute": (2, ["unknown command 'evalute'", "did you mean 'evaluate'?"]),
+    "frobnicate": (2, ["unknown command", "known: 'evaluate', "]),
     "evaluate": (2, ["RANKINGS", "try 'rankmeter evaluate --help'"]),
     "evaluate recs.csv": (2, ["truth is missing"]),
     "evaluate recs.csv truth.csv more.csv": (2, ["more.csv"]),
@@ -73,7 +73,10 @@ CASES = {
     "evaluate recs.csv truth.csv --columns user": (2, ["ROLE=NAME", "user=member"]),
     "evaluate recs.csv truth.csv --columns user=a,user=b": (2, ["user twice"]),
     "evaluate recs.csv truth.csv --columns usr=a": (2, ["usr"]),
-    "evaluate recs.csv truth.csv --columns ranking.user=a": (2, ["ranking is no side"]),
+    "evaluate recs.csv truth.csv --columns ranking.user=a": (
+        2,
+        ["unknown side of --columns 'ranking'", "did you mean 'rankings'?"],
+    ),
     "evaluate recs.csv truth.csv --columns user=nobody": (3, ["--columns user=nobody", "recs.csv"]),
     "evaluate recs.csv truth.csv --json --format csv": (2, ["contradict"]),
     "evaluate recs.csv truth.csv --format xml": (2, ["xml"]),

@@ -78,8 +78,8 @@ class Alignment:
         "Order of items with equal scores: by ``item`` (ascending), ``item-descending``, "
         "``input`` (row order), ``expected`` (exact expectation over all orders), ``optimistic`` "
         "and ``pessimistic`` (hits first, hits last), ``realistic`` (the mean of these two ranks), "
-        "``rounded`` (that mean, rounded up), ``together`` (tied items are all found at the last of "
-        "their ranks, as above a threshold on scores).",
+        "``rounded`` (that mean, rounded up), ``together`` (tied items are found together, at the "
+        "last of their ranks, as above a threshold on scores).",
     )
     duplicates: Literal["error", "best", "first", "each"] = choice(
         "error",

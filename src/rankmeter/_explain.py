@@ -123,7 +123,7 @@ def explain(
     'rankmeter'
     """
     if (between is None) == (target is None):
-        raise UsageError("pass between=(convention, convention) or target=number, one of them")
+        raise UsageError("pass `between` (two conventions) or `target` (a number), one of them")
     wanted = parse_metrics(metric)
     if len(wanted) != 1:
         raise UsageError(f"one metric at a time, got {len(wanted)}: {', '.join(map(str, wanted))}")

@@ -95,7 +95,7 @@ class InvalidValueError(DataError):
 
 
 class DuplicateError(DataError):
-    """An item stands twice in one ranking, or has contradicting judgements."""
+    """An item is twice in one ranking, or has contradicting judgements."""
 
 
 class NoOverlapError(DataError):

@@ -63,14 +63,12 @@ class CommandLine(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; offer the nearest one if there is none of that name."""
+        """Find the command; offer the nearest ones if no command has that name."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            import difflib
+            from rankmeter._checks import unknown
 
-            near = difflib.get_close_matches(name, COMMANDS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(COMMANDS)}"
-            raise click.UsageError(f"no command is called {name!r}: {hint}", ctx)
+            raise click.UsageError(str(unknown("command", name, COMMANDS)), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(

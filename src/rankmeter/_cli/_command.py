@@ -14,7 +14,7 @@ __all__ = ["Command", "Option", "as_typed", "flag", "reworded", "write_example"]
 
 
 class Option(click.Option):
-    """An option that stands under a heading in the help."""
+    """An option under a heading of the help."""
 
     def __init__(self, *args: Any, group: str = "Options", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -43,8 +43,8 @@ def _run(frame: pl.DataFrame, _: bool) -> str:
         odd = text.filter(text.str.contains(r"\s|^$"))
         if len(odd):
             raise DataError(
-                f"a TREC run separates its fields by white space, which the {role} {odd[0]!r} "
-                "does not stand: choose .csv, .jsonl or .parquet"
+                f"a TREC run separates its fields by white space, and the {role} {odd[0]!r} "
+                "cannot be one of them: choose .csv, .jsonl or .parquet"
             )
     q0, tag = pl.lit("Q0").alias("q0"), pl.lit("rankmeter").alias("tag")
     lines = frame.select("user", q0, "item", "rank", "score", tag)
@@ -149,7 +149,7 @@ def check_paths(outputs: Sequence[str | None], inputs: Sequence[str | None] = ()
 def replacing(path: str) -> Iterator[IO[bytes]]:
     """A file that takes the place of `path` once it is written without an error.
 
-    Until then it stands beside it under another name; if anything goes wrong it is removed, and
+    Until then it lies beside it under another name; if anything goes wrong it is removed, and
     what was at `path` is still there. Pipes and devices are written directly.
     """
     if _is_special(path):

@@ -29,25 +29,12 @@ _FORM = re.compile(
 
 @dataclass(frozen=True)
 class Gate:
-    """A condition under which an evaluation fails.
-
-    Attributes
-    ----------
-    text : str
-        As it was written.
-    metric : str
-        A metric that was evaluated, in any spelling.
-    figure : str
-        ``mean``, or a bound of its interval: ``low``, ``high``.
-    sign : str
-        ``<``, ``<=``, ``>``, ``>=`` or ``==``.
-    limit : float
-        What the figure is compared with.
-    """
+    """A condition under which an evaluation fails."""
 
     text: str
     metric: str
     figure: str
+    """``mean``, or a bound of its interval: ``low``, ``high``."""
     sign: str
     limit: float
 

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import click
 
+from rankmeter._checks import unknown
 from rankmeter._cli import _complete
 from rankmeter._cli._command import Option, flag
 from rankmeter._cli._docstring import parameter_text, plain, read_docstring
@@ -45,7 +46,6 @@ def options_of(
     *,
     group: str,
     without: Iterable[str] = (),
-    help_of: Mapping[str, str] | None = None,
 ) -> list[click.Option]:
     """Make the options for the keyword-only parameters of functions that a command calls.
 
@@ -57,8 +57,6 @@ def options_of(
         The heading in the help.
     without : iterable of str
         Parameters that the command provides in its own way.
-    help_of : mapping of str to str, optional
-        Help texts that replace those of the docstrings.
 
     Returns
     -------
@@ -74,11 +72,10 @@ def options_of(
                 use = _Use(hints.get(parameter.name, parameter.annotation), parameter.default, text)
                 uses.setdefault(parameter.name, {})[method] = use
     two_sided = all("truth" in inspect.signature(one).parameters for one in functions.values())
-    columns_help = f"{COLUMNS_HELP} {SIDES_HELP}" if two_sided else COLUMNS_HELP
-    replaced = {"columns": columns_help, **(help_of or {})}
-    read = _read_sided_columns if two_sided else _read_columns
     return [
-        _option(name, by_method, len(functions), group, replaced.get(name), read)
+        _columns_option(group, two_sided=two_sided)
+        if name == "columns"
+        else _option(name, by_method, len(functions), group)
         for name, by_method in uses.items()
     ]
 
@@ -122,23 +119,6 @@ def own_options(
     return chosen
 
 
-def _by_side(columns: Mapping[str, str]) -> dict[str, Any]:
-    """Roles with the name of a side before a dot hold for this side, the others for both."""
-    if not any("." in role for role in columns):
-        return dict(columns)
-    both = {role: name for role, name in columns.items() if "." not in role}
-    sides: dict[str, Any] = {"rankings": dict(both), "truth": dict(both)}
-    for role, name in columns.items():
-        side, dot, own = role.partition(".")
-        if dot:
-            if side not in sides:
-                raise UsageError(
-                    f"--columns {role}={name}: {side} is no side; there are rankings and truth"
-                )
-            sides[side][own] = name
-    return sides
-
-
 def summaries(functions: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
     """What each method does, in a line."""
     return {
@@ -151,27 +131,16 @@ def _keywords(function: Callable[..., Any]) -> list[inspect.Parameter]:
     return [one for one in parameters if one.kind is one.KEYWORD_ONLY]
 
 
-def _option(
-    name: str,
-    uses: Mapping[str, _Use],
-    n_functions: int,
-    group: str,
-    text: str | None,
-    read_columns: Callable[..., Any],
-) -> click.Option:
-    kind, multiple = _kind(name, [use.hint for use in uses.values()])
+def _option(name: str, uses: Mapping[str, _Use], n_functions: int, group: str) -> click.Option:
+    kind = _kind([use.hint for use in uses.values()])
     names = [name, flag(name)]
     if kind is click.BOOL:
         names[1] += f"/{flag('no_' + name)}"
-    told = _tell({method: text or _said(use) for method, use in uses.items()}, n_functions)
     return Option(
         names,
         type=kind,
         default=None,
-        multiple=multiple,
-        metavar="ROLE=NAME" if multiple else None,
-        help=told,
-        callback=read_columns if multiple else None,
+        help=_tell({method: _said(use) for method, use in uses.items()}, n_functions),
         shell_complete=_complete.conventions if name == "like" else None,
         group=group,
     )
@@ -197,10 +166,8 @@ def _tell(texts: Mapping[str, str], n_functions: int) -> str:
     return " ".join(f"{', '.join(who)}: {text}" for text, who in methods.items())
 
 
-def _kind(name: str, hints: list[Any]) -> tuple[click.ParamType[Any], bool]:
-    """The type of an option on the command line, and whether it may be repeated."""
-    if name == "columns":
-        return click.STRING, True
+def _kind(hints: list[Any]) -> click.ParamType[Any]:
+    """The type of an option on the command line."""
     choices: dict[str, None] = {}
     plain: set[Any] = set()
     for hint in hints:
@@ -211,21 +178,34 @@ def _kind(name: str, hints: list[Any]) -> tuple[click.ParamType[Any], bool]:
             elif part is not types.NoneType:
                 plain.add(part)
     if choices and not plain:
-        return click.Choice(list(choices), case_sensitive=False), False
+        return click.Choice(list(choices), case_sensitive=False)
     for kinds, kind in (({bool}, click.BOOL), ({int}, click.INT), ({int, float}, click.FLOAT)):
         if plain and plain <= kinds:
-            return kind, False
-    return click.STRING, False
+            return kind
+    return click.STRING
 
 
-def _read_columns(
-    ctx: click.Context, param: click.Parameter, given: tuple[str, ...]
+def _columns_option(group: str, *, two_sided: bool) -> click.Option:
+    return Option(
+        ["columns", "--columns"],
+        multiple=True,
+        metavar="ROLE=NAME",
+        help=f"{COLUMNS_HELP} {SIDES_HELP}" if two_sided else COLUMNS_HELP,
+        callback=_by_side if two_sided else _by_role,
+        group=group,
+    )
+
+
+def _by_role(
+    ctx: click.Context,
+    param: click.Parameter,
+    texts: tuple[str, ...],
 ) -> dict[str, str] | None:
     """``user=member,item=sku`` as a dictionary; a comma inside a name is part of it."""
     if ctx.resilient_parsing:  # a shell completes something that need not be right yet
         return None
     columns: dict[str, str] = {}
-    for text in (part for one in given for part in re.split(r",(?=[\w.]+=)", one)):
+    for text in (part for one in texts for part in re.split(r",(?=[\w.]+=)", one)):
         role, equals, name = (part.strip() for part in text.partition("="))
         if not (role and equals and name):
             raise UsageError(f"--columns {text!r} is not of the form ROLE=NAME, as user=member is")
@@ -234,8 +214,18 @@ def _read_columns(
     return columns or None
 
 
-def _read_sided_columns(
-    ctx: click.Context, param: click.Parameter, given: tuple[str, ...]
-) -> dict[str, Any] | None:
-    columns = _read_columns(ctx, param, given)
-    return None if columns is None else _by_side(columns)
+def _by_side(
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> Mapping[str, Any] | None:
+    """Roles with the name of a side before a dot hold for this side, the others for both."""
+    columns = _by_role(ctx, param, texts) or {}
+    both = {role: name for role, name in columns.items() if "." not in role}
+    if len(both) == len(columns):
+        return both or None
+    sides = {"rankings": dict(both), "truth": dict(both)}
+    for role in (role for role in columns if role not in both):
+        side, _, own = role.partition(".")
+        if side not in sides:
+            raise unknown("side of --columns", side, sides)
+        sides[side][own] = columns[role]
+    return sides

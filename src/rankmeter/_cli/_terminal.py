@@ -14,7 +14,7 @@ import click
 if TYPE_CHECKING:
     from rankmeter._report.table import Table
 
-__all__ = ["note", "page", "print_table", "working"]
+__all__ = ["note", "page", "print_table", "with_interval", "working"]
 
 _LEAD = 16  # characters to which the first column may be folded
 _GAP = 2  # characters between two columns
@@ -91,6 +91,13 @@ def _draw(cells: Sequence[Sequence[str]], lead: int, block: Sequence[int]) -> No
         drawn.add_row(*(Text(row[i]) for i in (0, *block)))
     # The widths are settled: one number may be wider than the terminal, and is whole all the same.
     Console(highlight=False, width=10_000).print(drawn)
+
+
+def with_interval(mean: float | None, low: float | None, high: float | None) -> str:
+    """A mean and its interval in one cell."""
+    from rankmeter._report.table import number
+
+    return f"{number(mean)} [{number(low)}, {number(high)}]"
 
 
 def page() -> click.HelpFormatter:

@@ -67,7 +67,7 @@ def _named(systems: tuple[str, ...]) -> dict[str, str]:
         if not (name and equals and path):
             raise UsageError(f"{text!r} is not of the form NAME=FILE, as BPR=bpr.csv is")
         if named.setdefault(name, path) != path:
-            raise UsageError(f"the name {name!r} stands for two files: {named[name]} and {path}")
+            raise UsageError(f"the name {name!r} is given to two files: {named[name]} and {path}")
     return named
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from rankmeter._api import compare, evaluate
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import check_paths, replacing, write_frames
 from rankmeter._cli._output import dumps
-from rankmeter._cli._terminal import note, print_table, working
+from rankmeter._cli._terminal import note, print_table, with_interval, working
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._interactions.describe import describe
 from rankmeter._report.table import Table
@@ -117,30 +116,26 @@ def _write_results(results: Results, path: str) -> None:
         file.write(dumps(found).encode())
 
 
+def _cell(found: Estimate) -> str:
+    return with_interval(found.mean, found.low, found.high)
+
+
 def _tables(results: Results) -> dict[str, Table]:
     """The metrics with their intervals, then each metric against the cutoff, by title."""
     confidence = next(iter(results.values())).confidence
     columns = ("baseline", *(f"{name}@{MAIN}" for name in METRICS))
     rows = [
-        (baseline, *(_with_interval(found[metric]) for metric in columns[1:]))
+        (baseline, *(_cell(found[metric]) for metric in columns[1:]))
         for baseline, found in results.items()
     ]
     tables = {f"Means with their {100 * confidence:g} % intervals": Table(columns, rows)}
     for metric in METRICS:
         rows = [
-            (baseline, *(_number(found[f"{metric}@{k}"].mean) for k in CUTOFFS))
+            (baseline, *(number(found[f"{metric}@{k}"].mean) for k in CUTOFFS))
             for baseline, found in results.items()
         ]
         tables[f"{metric} against k"] = Table(("baseline", *(f"@{k}" for k in CUTOFFS)), rows)
     return tables
-
-
-def _with_interval(found: Estimate) -> str:
-    return f"{_number(found.mean)} [{_number(found.low)}, {_number(found.high)}]"
-
-
-def _number(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.4f}"
 
 
 command = Command(

@@ -9,7 +9,7 @@ import click
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import standard_input
 from rankmeter._cli._output import dumps, json_option
-from rankmeter._cli._terminal import print_table
+from rankmeter._cli._terminal import print_table, with_interval
 from rankmeter._report.page import read_page
 from rankmeter._report.table import Table, one_line
 
@@ -40,10 +40,7 @@ def _means(result: dict[str, Any]) -> Table:
 
 
 def _cell(found: dict[str, float | None]) -> str:
-    mean, low, high = (
-        "–" if found[name] is None else f"{found[name]:.4f}" for name in ("mean", "low", "high")
-    )
-    return f"{mean} [{low}, {high}]"
+    return with_interval(found["mean"], found["low"], found["high"])
 
 
 command = Command(
