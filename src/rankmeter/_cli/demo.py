@@ -14,6 +14,7 @@ from rankmeter._cli._files import check_paths, replacing, write_frames
 from rankmeter._cli._output import dumps
 from rankmeter._cli._terminal import note, print_table, with_interval, working
 from rankmeter._estimates.estimates import Estimate
+from rankmeter._estimates.wording import number
 from rankmeter._interactions.describe import describe
 from rankmeter._report.table import Table
 from rankmeter._results.comparison import Comparison

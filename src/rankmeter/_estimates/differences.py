@@ -153,21 +153,14 @@ class PairedTests:
     Attributes
     ----------
     plan : Plan
-    names : sequence of str
-        The systems.
-    scores : mapping of str to Scores
-        Of each system, over the same users.
+    names, scores : sequence of str, mapping of str to Scores
+        The systems, all over the same users.
     pairs : sequence of (str, str)
         What is compared with what.
     clusters : int64 array of shape (n_users,) or None
         The cluster of each user.
-    common : str
-        Compare users that ``all`` systems are averaged for, or those of each ``pair``.
-    test : str
-    alpha : float
-        Level of the smallest detectable difference.
-    n_resamples : int
-        Of tests that draw.
+    common, test, alpha, n_resamples
+        As in `rankmeter.compare`.
     """
 
     plan: Plan

@@ -62,37 +62,27 @@ class Digest:
     ----------
     version : str
         Of the package.
-    systems : sequence of str
-    baseline : str
-        Empty if all pairs are compared.
-    confidence : float
+    systems, baseline, confidence, settings, dropped, plan
+        As the comparison has them; the plan in words.
     n_users : int
     headline : Headline
     cards : sequence of Card
         One per metric, in its order.
-    means : sequence of rows
-        A title of the system, and a `MeanCell` per metric.
-    notes : sequence of str
-        Below the means.
-    differences : Table
+    means, notes : sequences of rows and of str
+        A row is a title of the system and a `MeanCell` per metric.
+    differences, counts : Table
+        All differences; what was read, dropped and merged for each system.
     shown : sequence of str
         The systems in charts.
-    good_k : mapping of str to mapping of str to int
-        By metric that has a curve, and by system: the smallest k that is good enough.
-    extremes : mapping of str to mapping of str to sequence of (user, value of a, value of b)
-        By metric and system: the users that gain most from it; empty if all users are equal.
-    figures : mapping of str to mapping of str to sequence of charts
-        By kind and metric. A chart of several metrics is one object.
+    good_k : mapping of metric to mapping of system to int
+        The smallest k that is good enough, of metrics that have a curve.
+    extremes : mapping of metric to mapping of system to sequence of (user, value of a, value of b)
+        The users that gain most from the system; empty if all users are equal.
+    figures : mapping of kind to mapping of metric to sequence of charts
+        A chart of several metrics is one object.
     segmented : bool
         Whether there are segments.
-    settings : mapping
-        How it was compared.
-    dropped : mapping of str to int
-        By metric, the users left out.
-    plan : str
-    counts : Table
-        By system, what was read, dropped and merged.
-    result : dict
+    result : mapping
         The machine-readable result.
     """
 
