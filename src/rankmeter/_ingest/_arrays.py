@@ -65,10 +65,9 @@ def _columns(
 ) -> Columns:
     users = np.arange(len(lengths))
     whole: dict[str, Column] = {"user": pl.Series(np.repeat(users, lengths)), **columns}
-    return Columns.of(
+    return Columns.by_role(
         whole,
         source,
-        roles={name: name for name in whole},
         empty_users=pl.Series(users[lengths == 0]),
         counts=counts,
         shape="flat" if ndim == 1 else "rows" if len(lengths) > 1 else "",

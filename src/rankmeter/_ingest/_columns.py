@@ -78,10 +78,15 @@ class Columns:
 
     @classmethod
     def of(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:
-        """Columns that are there already; those of a form with roles are named after them."""
+        """Columns that are in memory already."""
         return cls(
             list(columns), lambda names: {name: columns[name] for name in names}, source, **facts
         )
+
+    @classmethod
+    def by_role(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:
+        """The same of a form that itself says what is what: columns are named after roles."""
+        return cls.of(columns, source, roles={name: name for name in columns}, **facts)
 
     def everyone(self, users: Column) -> Column:
         """The users of the rows, and then those that are named without any item."""

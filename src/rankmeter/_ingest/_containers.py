@@ -238,8 +238,7 @@ def _names_all(row: object, side: Side) -> bool:
 
 def _by_user(values: Iterable[Iterable[Any]], side: Side, source: str) -> Columns:
     """The users and, for a side that looks for them, their labels."""
-    columns: dict[str, Column] = dict(zip(ROLES[side], map(list, values), strict=False))
-    return Columns.of(columns, source, roles={name: name for name in columns})
+    return Columns.by_role(dict(zip(ROLES[side], map(list, values), strict=False)), source)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -288,8 +287,7 @@ def _flattened(users: Sequence[Any], values: Sequence[Any], side: Side, source: 
             )
         )
     empty = [user for user, n in zip(users, lengths, strict=True) if n == 0]
-    roles = {name: name for name in columns}
-    return Columns.of(columns, source, roles=roles, empty_users=empty)
+    return Columns.by_role(columns, source, empty_users=empty)
 
 
 def _refuse_twice(users: Sequence[Any], source: str) -> None:

@@ -125,9 +125,7 @@ def read_lines(file: Text, side: Side) -> Columns:
     """One user per line, perhaps below a title; blank lines are not looked at."""
     lines = [line for line in map(str.strip, file.text.split("\n")) if line]
     users = pl.Series(lines[1:] if named("user", lines[:1]) else lines, dtype=pl.String)
-    return Columns.of(
-        {"user": users}, file.name, roles={"user": "user"}, textual=True, untyped=True
-    )
+    return Columns.by_role({"user": users}, file.name, textual=True, untyped=True)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -210,8 +208,7 @@ def _read_trec(file: Text, fields: list[str], value: int) -> Columns:
             raise _bad_line(file.name, int(bad[0]) + 1, lines[int(bad[0])], fields, value)
         found, numbers = found.filter(numbers.is_not_null()), numbers.drop_nulls()  # blank lines
     columns = {"user": found["user"], "item": found["item"], "value": numbers}
-    roles = {name: name for name in columns}
-    return Columns.of(columns, file.name, roles=roles, textual=True)
+    return Columns.by_role(columns, file.name, textual=True)
 
 
 def _bad_line(name: str, number: int, line: str, fields: list[str], value: int) -> FileFormatError:
