@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from rankmeter.metrics import countwise, curvewise, gainwise, judgedwise, rankwise, setwise
 from rankmeter.metrics._registry import METRICS, SYNONYMS, Option, Spec, register
-from rankmeter.metrics._spelling import Metric, metric, parse_metrics
+from rankmeter.metrics._spelling import (
+    Metric,
+    metric,
+    parse_metrics,
+    read_metric,
+    take_cutoffs,
+)
 from rankmeter.metrics.countwise import n_hits, n_ranked, n_relevant, set_ap, utility
 from rankmeter.metrics.curvewise import (
     eleven_point,
@@ -68,6 +74,7 @@ __all__ = [
     "rankwise",
     "rbp",
     "rbp_residual",
+    "read_metric",
     "recall",
     "register",
     "rndcg",
@@ -75,6 +82,7 @@ __all__ = [
     "rr",
     "set_ap",
     "setwise",
+    "take_cutoffs",
     "unjudged",
     "utility",
     "yaap",
