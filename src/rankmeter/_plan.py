@@ -7,17 +7,20 @@ them differently per metric, so a plan is a list of metrics, each with all of it
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rankmeter._checks import unknown
 from rankmeter._choices import CHOICES, SETTINGS, Alignment, Averaging, Setting, checked, show
-from rankmeter.conventions import Convention, load_convention
+from rankmeter.conventions import Convention, load_convention, translate
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS, Metric, Spec, parse_metrics
 
 __all__ = ["MetricPlan", "Plan", "resolve"]
+
+_BUGGY = " with its bugs"
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,8 @@ class Plan(Setting):
         for entry in self.metrics:
             if label == entry.label:
                 return entry
-        (wanted,) = parse_metrics(label)
+        tool = self.convention.removesuffix(_BUGGY)
+        (wanted,) = parse_metrics(label, functools.partial(translate, tool=tool))
         matches = [e for e in self.metrics if _matches(wanted, e)]
         if not matches:
             shown = ", ".join(entry.label for entry in self.metrics)
@@ -177,9 +181,10 @@ def resolve(
     setting.setdefault("interval", "bca" if clusters else "t")
     convention = load_convention(like or "rankmeter")
     now = Setting(**setting)
-    entries = [_resolve_metric(one, convention, chosen, now) for one in parse_metrics(metrics)]
+    asked = parse_metrics(metrics, functools.partial(translate, tool=convention.name))
+    entries = [_resolve_metric(one, convention, chosen, now) for one in asked]
     followed = now.bugs and convention.bugs
-    name = f"{convention.name} with its bugs" if followed else convention.name
+    name = convention.name + _BUGGY if followed else convention.name
     return Plan(convention=name, metrics=tuple(entries), **setting)
 
 

@@ -1,9 +1,9 @@
 """Record the goldens: ``python tests/conformance/record.py [TOOL ...] [--check]``.
 
-Every tool of ``record/environments.toml`` gets its own virtual environment with its pinned
-packages, runs its recording script there on the shared inputs, and its answers become
-``goldens/TOOL.json``. With ``--check`` nothing is written: the answers are compared with the stored
-ones, and any difference beyond 1e-12 relative is printed and ends in exit code 1.
+Every tool of ``record/`` gets its own virtual environment with its pinned packages, runs its
+recording script there on the shared inputs, and its answers become ``goldens/TOOL.json``. With
+``--check`` nothing is written: the answers are compared with the stored ones, and any difference
+beyond 1e-12 relative is printed and ends in exit code 1.
 
 Environments live in ``$RANKMETER_CONFORMANCE_ENVS`` (default ``~/.cache/rankmeter-conformance``).
 Interpreters are found as ``python3.X`` on the path or in pyenv's folder. A tool that no registry
@@ -18,11 +18,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import tomllib
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-GOLDENS = HERE / "goldens"
+from recordings import GOLDENS, HERE, recordings
+
 RELATIVE = 1e-12
 
 
@@ -109,7 +108,7 @@ def check(tool: str, wanted: dict) -> bool:
 
 
 def main() -> int:
-    environments = tomllib.loads((HERE / "record" / "environments.toml").read_text())
+    environments = {tool: facts["environment"] for tool, facts in recordings().items()}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tools", nargs="*", metavar="TOOL", help="default: all")
     parser.add_argument("--check", action="store_true", help="compare, write nothing")

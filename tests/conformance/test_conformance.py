@@ -1,7 +1,7 @@
 """Each convention, held against what its tool really answered.
 
-For every tool with a recording in ``goldens/``: all shared cases × all metrics that the profile
-names, per user and in the mean. ``pytest -k conformance`` lists them tool by tool; `compare` is
+For every tool with a recording: all shared cases × all metrics that the profile names, per user and
+in the mean. ``pytest -k conformance`` lists them tool by tool; `compare` is
 also what the matrix in the docs is generated from.
 """
 
@@ -12,48 +12,20 @@ import json
 import math
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import inputs
 import polars as pl
 import pytest
 from agreement import MATRIX
+from recordings import answers, recordings
 
 import rankmeter as rm
-from rankmeter.conventions import convention_names, load_convention
-from rankmeter.metrics import metric as parse_metric
+from rankmeter.conventions import load_convention, translate
+from rankmeter.errors import UsageError
 
-GOLDENS = Path(__file__).parent / "goldens"
-SINGLE_PRECISION = {
-    "torchmetrics",
-    "recbole",
-    "merlin",
-    "tf_ranking",
-    "pykeen",
-    "libkge",
-    "ogb",
-    "transformers4rec",
-}
-# Their threshold is part of a metric's name: a name without it has none.
-NAMED_THRESHOLD = {"ir_measures", "ranx", "tf_ranking"}
-# Where a tool of graded labels was given labels 0 and 1, by the threshold of the case.
-BINARY_LABELS = {"tf_ranking": {"rated_at_least_4", "rated_above_4", "judged_and_unjudged"}}
-# They were given the items of integer_ids as numbers.
-NUMBERS = {
-    "lenskit",
-    "recommenders",
-    "rectools",
-    "replay",
-    "implicit",
-    "recbole",
-    "recpack",
-    "cornac",
-}
-NUMBERS |= {"merlin", "transformers4rec"}
-# Their threshold is a number that has to be reached: above 0 is 1 and more.
-REACHED = {"elliot"}
 CASES = {case["name"]: case for case in inputs.CASES}
-TOOLS = [name for name in convention_names() if load_convention(name).golden]
+RECORDINGS = {load_convention(tool).name: (tool, facts) for tool, facts in recordings().items()}
+TOOLS = sorted(RECORDINGS)
 
 
 @dataclass
@@ -91,57 +63,29 @@ def triples(case, *, filtered):
     return rankings, truth
 
 
-def threshold(case, tool):
+def threshold(case, facts):
+    """What makes an item relevant; None where the names of the metrics say so."""
     rule = case["relevant"]
-    if tool in REACHED:
+    if facts.get("threshold") == "named":
+        return None
+    if facts.get("threshold") == "reached":
         return f">={rule['at_least'] if 'at_least' in rule else rule['above'] + 1}"
     return f">{rule['above']}" if "above" in rule else f">={rule['at_least']}"
 
 
-def golden(tool):
-    return json.loads((GOLDENS / f"{load_convention(tool).golden}.json").read_text("utf-8"))
+def options(name):
+    """The words in the brackets of a name: some say how the tool was fed."""
+    return {word.strip() for part in re.findall(r"\[([^\]]*)\]", name) for word in part.split(",")}
 
 
-def spelled(name, convention):
-    """The metric here that a golden's metric is, and the choices that its options make, or None.
-
-    A name is a base, options in brackets and a cutoff, ``recall[-c, truncated]@10``. Of the
-    profile's names with this base the one with most of the options is meant; the others must stand
-    under its options.
-    """
-    base, options = parts(name)
-    _, at, k = name.rpartition("@") if re.search(r"@[\d.]+$", name) else (name, "", "")
-    fits = []
-    for theirs, ours in convention.names.items():
-        known, wanted = parts(theirs)
-        left = options - wanted
-        if known == base and wanted <= options and left <= convention.options.keys():
-            fits.append((len(wanted), ours, left))
-    if not fits:
-        return None
-    _, ours, left = max(fits, key=lambda fit: fit[0])
-    ours, _, chosen = ours.partition(" with ")
-    choices = dict(choice.split("=", 1) for choice in chosen.split(", ") if chosen)
-    if choices.get("depth") == "k":
-        choices["depth"], at = int(k), ""
-    for option in sorted(left):
-        choices |= convention.options[option]
-    return (f"{ours}@{k}" if at else ours), choices
-
-
-def parts(name):
-    """``recall[-c, truncated]`` as ``recall`` and its options; ``-l2`` is an option of ranx."""
-    name = re.sub(r"@[\d.]+$", "", name)
-    base, *options = re.split(r"[\[\](){},]\s*|\s+(?=[\[({])|(?=-l\d)", name)
-    return base, frozenset(filter(None, options))
-
-
-def deviations(convention, name, case):
-    """What the profile says of its distance to the tool here."""
-    for deviation in convention.deviations:
-        cases = deviation.get("cases", ["*"])
+def excuses(tool, name, case):
+    """What the profile and the recording say of their distance here."""
+    excused = RECORDINGS[tool][1].get("excused", {})
+    for deviation in load_convention(tool).deviations:
+        facts = excused[deviation["why"]]
+        cases = facts.get("cases", ["*"])
         if matches(deviation, name) and any(fnmatch.fnmatchcase(case, c) for c in cases):
-            yield deviation
+            yield facts
 
 
 def matches(deviation, name):
@@ -165,76 +109,84 @@ def close(got, want, tolerance):
     return math.isclose(got, want, rel_tol=tolerance, abs_tol=tolerance)
 
 
-def compare(tool):
-    """Agreement by the tool's own metric name (without cutoff)."""
-    convention = load_convention(tool)
-    found: dict[str, Agreement] = {}
-    for name, recorded in golden(tool)["cases"].items():
-        case = inputs.with_typed_items(CASES[name]) if tool in NUMBERS else CASES[name]
-        # What is asked under the same choices is evaluated together.
-        together = {}
-        for metric, recording in recorded.get("metrics", {}).items():
-            answer, tolerance = expected(convention, case, metric, recording)
-            meant = spelled(metric, convention)
-            if meant is None or not answer or "refused" in answer:
-                continue
-            ours, choices = meant
-            key = (parts(metric)[1] & {"filtered", "score", "scores"}, *sorted(choices.items()))
-            together.setdefault(key, []).append((metric, ours, answer, tolerance))
-        for (options, *choices), asked in together.items():
-            wanted = [parse_metric(ours) for _, ours, _, _ in asked]
-            fed = given(case, convention, options)
-            result = evaluate(case, convention, fed, wanted, dict(choices))
-            for (metric, _, answer, tolerance), one in zip(asked, wanted, strict=True):
-                base = metric.rpartition("@")[0] or metric
-                ours = str(one).rpartition("@")[0] or str(one)
-                agreement = found.setdefault(base, Agreement(ours))
-                label = one.label or str(one)
-                one_metric(result, label, answer, tolerance, agreement, f"{name} {metric}")
+def spelled(name, tool):
+    """The metric here that a name of the tool means, or None."""
+    try:
+        (found,) = translate(name, tool, ours=False)
+    except UsageError:
+        return None
     return found
 
 
-def expected(convention, case, metric, answer):
+def compare(tool):
+    """Agreement by the tool's own metric name (without cutoff)."""
+    golden, facts = RECORDINGS[tool]
+    found: dict[str, Agreement] = {}
+    for name, recorded in answers(golden)["cases"].items():
+        case = inputs.with_typed_items(CASES[name]) if facts.get("numbers") else CASES[name]
+        # What is fed alike is evaluated together.
+        together = {}
+        for metric, recording in recorded.get("metrics", {}).items():
+            answer, tolerance = expected(tool, case, metric, recording)
+            meant = spelled(metric, tool)
+            if meant is None or not answer or "refused" in answer:
+                continue
+            key = frozenset(options(metric) & {"filtered", "score", "scores"})
+            together.setdefault(key, []).append((metric, meant, answer, tolerance))
+        for fed, asked in together.items():
+            labels = {}  # two names may mean the same metric, which is evaluated once
+            for _, one, _, _ in asked:
+                labels.setdefault(one, one.label)
+            result = evaluate(case, tool, given(case, tool, fed), labels)
+            for metric, one, answer, tolerance in asked:
+                base = metric.rpartition("@")[0] or metric
+                ours = str(one).rpartition("@")[0] or str(one)
+                agreement = found.setdefault(base, Agreement(ours))
+                one_metric(result, labels[one], answer, tolerance, agreement, f"{name} {metric}")
+    return found
+
+
+def expected(tool, case, metric, answer):
     """The values of the tool that the profile follows, and how closely."""
-    tolerance = 1e-6 if convention.name in SINGLE_PRECISION else 1e-9
-    for deviation in deviations(convention, metric, case["name"]):
-        if "decimals" in deviation:
+    tolerance = 1e-6 if RECORDINGS[tool][1].get("single_precision") else 1e-9
+    for excuse in excuses(tool, metric, case["name"]):
+        if "decimals" in excuse:
             # The tool rounds; the last digit may fall either way.
-            tolerance = 0.500001 * 10 ** -deviation["decimals"]
-        elif "absent" in deviation and "per_user" in answer:
+            tolerance = 0.500001 * 10 ** -excuse["decimals"]
+        elif "absent" in excuse and "per_user" in answer:
             known = {u: v for u, v in answer["per_user"].items() if v != "nan"}
-            everybody = {u: deviation["absent"] for u, at in case["rankings"].items() if at}
+            everybody = {u: excuse["absent"] for u, at in case["rankings"].items() if at}
             answer = answer | {"per_user": everybody | known}
-        elif "absent" not in deviation:
-            left_out = deviation.get("values", ["mean", "per_user"])
+        elif "absent" not in excuse:
+            left_out = excuse.get("values", ["mean", "per_user"])
             answer = {kind: v for kind, v in answer.items() if kind not in left_out}
     return answer, tolerance
 
 
-def given(case, convention, options):
+def given(case, tool, fed):
     """Rankings and truth as the tool was given them under these options."""
-    if convention.takes == "triples":
-        return triples(case, filtered="filtered" in options)
+    facts = RECORDINGS[tool][1]
+    if facts["takes"] == "triples":
+        return triples(case, filtered="filtered" in fed)
     # An option of this name says that a tool of lists was given scores.
-    takes = "mappings" if "scores" in options else convention.takes
-    takes = "scores" if "score" in options else takes
+    takes = "mappings" if "scores" in fed else facts["takes"]
+    takes = "scores" if "score" in fed else takes
     truth = case["truth"]
-    if case["name"] in BINARY_LABELS.get(convention.name, ()):
+    if case["name"] in facts.get("binary_labels", ()):
         truth = {u: dict.fromkeys(inputs.relevant_items(case, u), 1) for u in truth}
     return rankings_of(case, takes), truth
 
 
-def evaluate(case, convention, fed, metrics, choices):
+def evaluate(case, tool, data, metrics):
     """The case as the tool's convention has it, the case's own threshold included."""
-    relevant = None if convention.name in NAMED_THRESHOLD else threshold(case, convention.name)
     return rm.evaluate(
-        *fed,
+        *data,
         metrics,
-        like=convention.name,
+        like=tool,
         bugs=True,
         no_overlap="allow",
         n_items=len(inputs.item_numbers(case)),
-        **{"relevant": relevant, **choices},
+        relevant=threshold(case, RECORDINGS[tool][1]),
     )
 
 

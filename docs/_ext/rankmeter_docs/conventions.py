@@ -18,7 +18,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rankmeter.conventions import Convention, convention_names, load_convention
+from rankmeter.conventions import (
+    Convention,
+    convention_names,
+    load_convention,
+    translate,
+)
 from rankmeter.metrics import METRICS, Metric, metric
 from rankmeter_docs.rst import code, escape, facts, heading, paragraphs, plain, raw_html, table
 
@@ -85,10 +90,12 @@ def _names(one: Convention) -> list[str]:
         return []
     rows = []
     for name, target in one.names.items():
-        spelled, _, chosen = target.partition(" with ")
-        shown = f":doc:`{spelled} </metrics/{metric(spelled).name}>`"
-        rows.append((code(name), f"{shown} with {code(chosen)}" if chosen else shown))
-    lead = "What the tool calls its metrics, without the cutoff, and what it is called here."
+        (meant,) = translate(name, one.name)
+        rows.append((code(name), f":doc:`{target} </metrics/{meant.name}>`"))
+    lead = (
+        f'What the tool calls its metrics, and what they are here. Under ``like="{one.name}"`` '
+        "they are understood, with their cutoffs and with the options below."
+    )
     parts = [heading("Names", "-"), lead, table([one.title, "rankmeter"], rows, widths=[45, 55])]
     options = [(code(name), _said(choices) or "nothing") for name, choices in one.options.items()]
     if options:
@@ -103,13 +110,7 @@ def _reasons(title: str, entries: tuple[Mapping[str, Any], ...], lead: str) -> l
     said = []
     for entry in entries:
         about = ", ".join(map(code, entry.get("metrics", entry.get("names", ()))))
-        where = ", ".join(map(code, entry.get("cases", ())))
-        shown = f" (seen on the inputs {where})" if where else ""
-        said.append(
-            f"* {about}: {plain(entry['why'])}{shown}"
-            if about
-            else f"* {plain(entry['why'])}{shown}"
-        )
+        said.append(f"* {about}: {plain(entry['why'])}" if about else f"* {plain(entry['why'])}")
     return [heading(title, "-"), lead, "\n".join(said)]
 
 
@@ -137,7 +138,7 @@ def _spellings(one: Convention, name: str) -> dict[str, Metric]:
     """The metrics of a tool that are the metric here, by the tool's spelling."""
     if one.name == "rankmeter":
         return {name: Metric(name)}
-    read = {spelled: metric(target.partition(" with ")[0]) for spelled, target in one.names.items()}
+    read = {spelled: translate(spelled, one.name)[0] for spelled in one.names}
     return {spelled: wanted for spelled, wanted in read.items() if wanted.name == name}
 
 
@@ -173,13 +174,12 @@ def _title(one: Convention) -> str:
 
 def recorded_tools() -> str:
     """The tools that were run on the shared inputs, with their versions."""
-    followed = {one.golden: one.name for one in all_conventions() if one.golden}
     rows = []
     for file in sorted((CONFORMANCE / "goldens").glob("*.json")):
         golden = json.loads(file.read_text("utf-8"))
         answers = sum(len(case.get("metrics", ())) for case in golden["cases"].values())
-        name = followed.get(file.stem)
-        shown = f":doc:`{golden['tool']} </conventions/{name}>`" if name else golden["tool"]
+        name = load_convention(file.stem).name
+        shown = f":doc:`{golden['tool']} </conventions/{name}>`"
         rows.append((shown, golden["version"], f"{answers:,}"))
     return table(["tool", "version", "answers"], rows, widths=[40, 35, 25])
 

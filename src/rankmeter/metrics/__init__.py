@@ -20,7 +20,7 @@ from rankmeter.metrics._registry import (
     register,
     unregister,
 )
-from rankmeter.metrics._spelling import Metric, metric, parse_metrics
+from rankmeter.metrics._spelling import Metric, metric, parse_metrics, read_metric, take_cutoffs
 from rankmeter.metrics.states import Ratio, State
 
 # As a reader looks for them: what everybody uses first, counts last.
@@ -45,7 +45,9 @@ __all__ = [
     "metric",
     "parse_metrics",
     "ratio",
+    "read_metric",
     "register",
+    "take_cutoffs",
     "unregister",
 ]
 __all__ += list(METRICS)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rankmeter._checks import shown
 from rankmeter._choices import CHOICES, SETTINGS, checked
 from rankmeter.errors import UnknownMetricError, UsageError
 from rankmeter.metrics._registry import METRICS, SYNONYMS, Option, Spec
 
-__all__ = ["Metric", "metric", "parse_metrics"]
+__all__ = ["Metric", "metric", "parse_metrics", "read_metric", "take_cutoffs"]
 
 PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
     "f2": ("f_beta", {"beta": 2.0}),
@@ -23,14 +24,8 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Names that stand for a metric with options."""
 
-_SPELLING = re.compile(
-    r"(?P<name>(?:11_?)?[A-Za-z][\w.\- ]*?)\s*"
-    r"(?P<options>\(.*\))?\s*"
-    r"(?:(?:@|_cut_|_at_|_|(?<!\d)\.)\s*(?P<k>{number}(?:\s*,\s*{number})*))?".replace(
-        "{number}", r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
-    ),
-    re.DOTALL,
-)
+_NUMBER = re.compile(r"-?(?:\d{1,18}(?:\.\d{1,40})?|\.\d{1,40})(?:e-?\d{1,2})?")
+"""A cutoff, or a point such as a level of recall."""
 
 
 @dataclass(frozen=True)
@@ -147,13 +142,18 @@ def metric(text: str) -> Metric:
     return found[0]
 
 
-def parse_metrics(metrics: str | Metric | Iterable[str | Metric]) -> tuple[Metric, ...]:
+def parse_metrics(
+    metrics: str | Metric | Iterable[str | Metric],
+    read: Callable[[str], Iterable[Metric]] | None = None,
+) -> tuple[Metric, ...]:
     """Read metrics in any form; problems are collected and reported together.
 
     Parameters
     ----------
     metrics : str, Metric or iterable of them
         A text may name several: ``"ndcg@5,10 map@10"``.
+    read : callable, optional
+        What reads one name with its cutoffs; default `read_metric`.
 
     Returns
     -------
@@ -166,6 +166,7 @@ def parse_metrics(metrics: str | Metric | Iterable[str | Metric]) -> tuple[Metri
     """
     if metrics is None or isinstance(metrics, int | float):
         raise UsageError(f"metrics are texts such as 'ndcg@10', got {metrics!r}")
+    read = read or read_metric
     entries = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
     found: dict[Metric, None] = {}
     problems: list[UsageError] = []
@@ -177,18 +178,17 @@ def parse_metrics(metrics: str | Metric | Iterable[str | Metric]) -> tuple[Metri
             problems.append(UsageError(f"a metric is a text such as 'ndcg@10', got {entry!r}"))
             continue
         try:
-            read = _read(entry)
+            found.update(dict.fromkeys(read(entry)))
         except UsageError as error:
-            read, parts = [], _split(entry)
+            parts = _split(entry)
             if len(parts) < 2:
                 problems.append(error)
-                parts = []
+                continue
             for text in parts:
                 try:
-                    read += _read(text)
+                    found.update(dict.fromkeys(read(text)))
                 except UsageError as inner:
                     problems.append(inner)
-        found.update(dict.fromkeys(read))
     if problems:
         kind = type(problems[0]) if len({type(p) for p in problems}) == 1 else UsageError
         raise kind("; ".join(str(problem) for problem in problems))
@@ -198,43 +198,97 @@ def parse_metrics(metrics: str | Metric | Iterable[str | Metric]) -> tuple[Metri
 
 
 def _split(text: str) -> list[str]:
-    """Cut ``ndcg@5,10, map(denominator=k)@3`` where a new name begins outside parentheses."""
-    parts, depth, start = [], 0, 0
-    for match in re.finditer(r"[()]|[\s,;]+(?=(?:11_?)?[A-Za-z])", text):
-        if match[0] == "(":
-            depth += 1
-        elif match[0] == ")":
-            depth -= 1
-        elif depth == 0 and text[start : match.start()].strip():
-            parts.append(text[start : match.start()])
-            start = match.end()
-    parts.append(text[start:])
-    return [part.strip(" \t\n,;") for part in parts if part.strip(" \t\n,;")]
+    """Cut ``ndcg@5,10, map(denominator=k)@3`` where a new name begins outside brackets."""
+    parts: list[list[str]] = [[]]
+    depth, apart = 0, False
+    for piece in filter(None, re.split(r"([\s,;]+|[()\[\]{}])", text)):
+        if apart and not depth and piece[0].isalnum() and not _NUMBER.fullmatch(piece):
+            parts.append([])
+        depth += (piece in "([{") - (piece in ")]}")
+        apart = piece[0] in ",;" or piece[0].isspace()
+        parts[-1].append(piece)
+    joined = ("".join(part).strip(" \t\n,;") for part in parts)
+    return [part for part in joined if part]
 
 
-def _read(text: str) -> list[Metric]:
-    match = _SPELLING.fullmatch(text.strip())
-    if match is None:
+def read_metric(text: str) -> list[Metric]:
+    """Read one name with options and cutoffs, in the spelling of rankmeter.
+
+    Parameters
+    ----------
+    text : str
+        As `metric` takes it, perhaps with several cutoffs: ``ndcg@5,10``.
+
+    Raises
+    ------
+    UnknownMetricError, UsageError
+    """
+    head, mark, points = take_cutoffs(text.strip())
+    if mark == "_":
+        head = head.removesuffix("_at").removesuffix("_cut")
+    name, opened, inner = head.partition("(")
+    name, inner = name.strip(), inner.rstrip()
+    if (
+        points is None
+        or not re.fullmatch(r"[\w.\- ]+", name)
+        or bool(opened) != inner.endswith(")")
+    ):
         raise UsageError(
-            f"cannot read the metric {text!r}: expected name, name@k or name(option=value)@k, "
-            "with k a whole number from 1 up"
+            f"cannot read the metric {shown(text)}: expected name, name@k or "
+            "name(option=value)@k, with k a whole number from 1 up"
         )
-    name = match["name"]
     base, label = _lookup(name)
     options = {}
-    for pair in (match["options"] or "()")[1:-1].split(","):
+    for pair in inner[:-1].split(","):
         if not pair.strip():
             continue
         key, equals, value = (part.strip() for part in pair.partition("="))
         if not equals:
             raise UsageError(
-                f"cannot read the option {pair.strip()!r} of {text!r}: write name=value"
+                f"cannot read the option {pair.strip()!r} of {shown(text)}: write name=value"
             )
         options[key] = value
     base = base(**options)
-    cutoffs = match["k"].split(",") if match["k"] else []
-    found = [base @ (int(k) if k.lstrip("-").isdigit() else float(k)) for k in cutoffs] or [base]
-    return [_labelled(one, label) for one in found]
+    return [_labelled(one, label) for one in ([base @ k for k in points] or [base])]
+
+
+def take_cutoffs(text: str, marks: str = "@_") -> tuple[str, str, list[float] | None]:
+    """Take the cutoffs off the end of a name.
+
+    Parameters
+    ----------
+    text : str
+    marks : str
+        What may be between a name and its cutoffs.
+
+    Returns
+    -------
+    head : str
+    mark : str
+        What stood between head and cutoffs; empty if there are none.
+    cutoffs : list of int or float
+        None if what follows ``@`` is no number.
+
+    Examples
+    --------
+    >>> take_cutoffs("P@5,10"), take_cutoffs("iprec_at_recall.0.2", marks="@_.")
+    (('P', '@', [5, 10]), ('iprec_at_recall', '.', [0.2]))
+    """
+    head, mark, tail = text.rpartition("@")
+    if not mark:
+        head = text.rstrip("0123456789.,- ")
+        tail = text[len(head) :]
+        if "." in marks and tail.startswith("."):
+            mark, tail = ".", tail[1:]
+        elif tail and head.endswith("_"):
+            mark, head = "_", head[:-1]
+        else:
+            return text, "", []
+    parts = [part.strip() for part in tail.split(",")]
+    if not all(map(_NUMBER.fullmatch, parts)):
+        return (text, "", []) if mark != "@" else (head, mark, None)
+    points = [int(part) if part.lstrip("-").isdigit() else float(part) for part in parts]
+    return head.rstrip(), mark, points
 
 
 def _labelled(one: Metric, label: str) -> Metric:
@@ -261,7 +315,7 @@ def _lookup(name: str) -> tuple[Metric, str]:
     names = [*METRICS, *SYNONYMS, *PRESETS]
     near = difflib.get_close_matches(lower, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else f"known metrics: {', '.join(METRICS)}"
-    raise UnknownMetricError(f"unknown metric {name!r}: {hint}")
+    raise UnknownMetricError(f"unknown metric {shown(name)}: {hint}")
 
 
 def _checked(name: str, option: Option, value: Any) -> Any:

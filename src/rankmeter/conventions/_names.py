@@ -1,0 +1,185 @@
+"""The languages of the tools: a metric as its tool spells it, as a metric here.
+
+A tool's name means what the profile of the tool says, ``hits`` of ranx a count and not a share.
+Whatever a tool has no name for is read as everywhere in rankmeter.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+from dataclasses import replace
+
+from rankmeter._checks import shown
+from rankmeter.conventions._profiles import Convention, convention_names, load_convention
+from rankmeter.errors import UnknownMetricError, UsageError
+from rankmeter.metrics import Metric, read_metric, take_cutoffs
+
+__all__ = ["translate"]
+
+_GROUP = re.compile(r"[\[({]([^\[\](){}]*)[\])}]")
+_CUTOFF = re.compile(r"(?:(?:k|n|top_?[kn])\s*=\s*)?(\d{1,18})", re.IGNORECASE)
+"""A cutoff among the options: ``Recall(k=10)``, ``RetrievalMAP(top_k=10)``, ``ndcgAt(10)``."""
+
+
+def translate(name: str, tool: str, *, ours: bool = True) -> tuple[Metric, ...]:
+    """The metrics that a tool means by a name.
+
+    The name is spelled as the tool spells it, case included. Its cutoffs follow ``@`` or ``_`` (in
+    TREC also ``.``), take the place of ``k`` in ``precision_at_k``, or are an option, ``k=10``. The
+    options of the tool are in brackets: ``RetrievalMAP[empty_target_action=skip]@10``. Parentheses
+    may also hold options and choices of rankmeter. What the tool means by name and options is
+    inside the metrics, where it wins over all other choices.
+
+    Parameters
+    ----------
+    name : str
+    tool : str
+        A convention.
+    ours : bool
+        Whether a name that the tool does not have may be one of rankmeter.
+
+    Returns
+    -------
+    tuple of Metric
+        One for each cutoff, labelled with the name as it was given.
+
+    Raises
+    ------
+    UnknownMetricError
+        If nobody has such a metric, or only other tools do; the message says which.
+    UsageError
+        If an option or a cutoff is wrong.
+
+    Examples
+    --------
+    >>> from rankmeter.conventions import translate
+    >>> translate("ndcg_cut.5,10", "trec_eval"), translate("gm_map", "trec_eval")
+    ((ndcg@5, ndcg@10), (ap(aggregate=geometric),))
+    >>> translate("hits@10", "ranx"), translate("get_bpref@10", "trectools")
+    ((n_hits@10,), (bpref(depth=10,pool=judged),))
+    """
+    profile = load_convention(tool)
+    found = _read(name, profile)
+    if found:
+        return found
+    if not ours:
+        raise UnknownMetricError(_unknown(name, profile) or f"unknown metric {shown(name)}")
+    try:
+        return tuple(read_metric(name))
+    except UsageError as error:
+        better = _unknown(name, profile)
+        if better is None:
+            raise
+        raise UnknownMetricError(better) from error
+
+
+def _read(text: str, profile: Convention) -> tuple[Metric, ...]:
+    """The metrics of a name of the tool; empty if it is not the tool's."""
+    text = text.strip()
+    bare, options, inside = _bare(text)
+    bare, options = _suffixed(bare, options, profile)
+    means = _meaning(bare, options, inside, profile)
+    labels, points = [text], []
+    if means is None:
+        head, mark, points = take_cutoffs(bare, profile.marks)
+        if not points:
+            return ()
+        written = bare[len(head) :].strip()
+        before, _, after = text.rpartition(written)
+        if len(points) > 1:
+            labels = [f"{before}{mark}{k.strip()}{after}" for k in written[1:].split(",")]
+        head, options = _suffixed(head, options, profile)
+        for base in (head, f"{head}_k"):
+            means = means or _meaning(base, options, inside, profile)
+    if means is None:
+        return ()
+    ours, left = means
+    for option in left & inside:
+        if cutoff := _CUTOFF.fullmatch(option):
+            points, left = [*points, int(cutoff[1])], left - {option}
+    if len(points) > len(labels):
+        raise UsageError(f"{shown(text)} has two cutoffs: name one")
+    return tuple(
+        replace(_metric(ours, left, k, profile), label=label)
+        for k, label in zip(points or [None], labels, strict=True)
+    )
+
+
+def _bare(text: str) -> tuple[str, frozenset[str], frozenset[str]]:
+    """A name without its brackets, all options in them, and those in round ones."""
+    options, inside = set(), set()
+    for group in _GROUP.finditer(text):
+        found = {part.strip() for part in group[1].split(",")} - {""}
+        options |= found
+        inside |= found if group[0][0] == "(" else set()
+    return _GROUP.sub("", text).strip(), frozenset(options), frozenset(inside)
+
+
+def _suffixed(
+    bare: str, options: frozenset[str], profile: Convention
+) -> tuple[str, frozenset[str]]:
+    """The same with an option that is a suffix, ``ndcg-l2`` of ranx, among the options."""
+    head, dash, tail = bare.rpartition("-")
+    if dash and dash + tail in profile.options:
+        return head, options | {dash + tail}
+    return bare, options
+
+
+def _meaning(
+    base: str, options: frozenset[str], inside: frozenset[str], profile: Convention
+) -> tuple[str, frozenset[str]] | None:
+    """What a name means here, and the options that are left; None if the tool has no such name.
+
+    Of the names with this base, the one with most of the options is meant.
+    """
+    others = profile.options.keys() | inside
+    fits = [
+        (len(wanted), ours, options - wanted)
+        for known, wanted, ours in _spellings(profile.name)
+        if known == base and wanted <= options and options - wanted <= others
+    ]
+    return max(fits, key=lambda fit: fit[0])[1:] if fits else None
+
+
+@functools.cache
+def _spellings(tool: str) -> tuple[tuple[str, frozenset[str], str], ...]:
+    names = load_convention(tool).names.items()
+    return tuple((*_bare(theirs)[:2], ours) for theirs, ours in names)
+
+
+def _metric(ours: str, options: frozenset[str], k: float | None, profile: Convention) -> Metric:
+    cut = "{k}" in ours
+    (found,) = read_metric(ours.replace("{k}", "none" if k is None else str(k)))
+    if k is not None and not cut:
+        found = found @ k
+    for option in sorted(options):
+        if option in profile.options:
+            found = found(**profile.options[option])
+        else:
+            name, _, value = option.partition("=")
+            found = found(**{name.strip(): value.strip()})
+    return found
+
+
+def _unknown(text: str, profile: Convention) -> str | None:
+    """What to say of a name that cannot be read; None if there is nothing better to say."""
+    tools = [tool for tool in convention_names() if _has(text, load_convention(tool))]
+    if tools:
+        follow = f"like={tools[0]!r} follows it"
+        return f"unknown metric {shown(text)}: it is a name of {', '.join(tools)}; {follow}"
+    bare = take_cutoffs(_bare(text)[0], profile.marks)[0]
+    names = {_bare(name)[0].lower(): _bare(name)[0] for name in profile.names}
+    near = difflib.get_close_matches(bare.lower(), names, n=3, cutoff=0.5)
+    if not near:
+        return None
+    hint = " or ".join(names[one] for one in near)
+    return f"unknown metric {shown(bare)} of {profile.title}: did you mean {hint}?"
+
+
+def _has(text: str, profile: Convention) -> bool:
+    try:
+        return bool(_read(text, profile))
+    except UsageError:
+        return True

@@ -1,0 +1,186 @@
+"""The profiles: one TOML file per tool, which states what the tool means by its metrics.
+
+A file states, with its sources, only what differs from the convention ``rankmeter``:
+
+.. code-block:: toml
+
+    name = "lenskit"
+    title = "LensKit"
+    version = "2025.8.1"
+    aliases = ["lkpy"]            # other names of the tool
+    marks = "@_"                  # what may be between a name and its cutoff
+    sources = ["…"]
+    notes = ["…"]
+
+    [all]                         # choices that hold for every metric
+    missing = "skip"
+
+    [metrics.ndcg]                # options and choices of one metric
+    discount = "jarvelin"
+    [metrics."rr@"]               # … of the metric with a cutoff, where that is another
+    ties = "item"
+
+    [names]                       # the spelling of the tool → the same metric here
+    "NDCG" = "ndcg"
+    "NDCG[gain=rating]" = "ndcg(gain=linear)"
+    "gm_map" = "ap(aggregate=geometric)"
+    "get_bpref" = "bpref(depth={k})"           # its cutoff cuts the ranking
+
+    [options]                     # an option of the tool → choices here, whatever the metric
+    "missing=skip" = { missing = "skip" }
+
+    [[bugs]]                      # outright bugs, followed only on demand
+    why = "divides by one too many"
+    metrics = ["auc"]
+    choices = { denominator = "k" }
+
+    [[deviations]]                # where the profile stays with the documented meaning
+    why = "…"
+    names = ["NDCG*"]             # patterns of the tool's spelling
+
+To add a convention costs two places: this profile, and a recording of the tool's answers, which
+``tests/conformance/recordings.py`` describes. A test holds that each has the other.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from rankmeter.errors import UsageError
+
+__all__ = ["Convention", "convention_names", "load_convention"]
+
+
+@dataclass(frozen=True)
+class Convention:
+    """The choices of one tool.
+
+    Attributes
+    ----------
+    name, title, version : str
+    aliases : tuple of str
+        Other names under which people know the tool.
+    sources : tuple of str
+        Where the facts come from.
+    notes : tuple of str
+        What a reader of the tool's numbers should know.
+    switches : mapping
+        Choices of alignment and averaging for every metric.
+    metrics : mapping of str to mapping
+        Options and choices by canonical metric name; ``name@`` holds those of the metric with a
+        cutoff.
+    marks : str
+        What may be between a name of the tool and its cutoffs.
+    names : mapping of str to str
+        Metric by the tool's own spelling of it; ``{k}`` is the cutoff, where it belongs elsewhere
+        than behind ``@``.
+    options : mapping of str to mapping
+        Choices of alignment and averaging by the option of the tool that makes them.
+    bugs : tuple of mapping
+        Outright bugs of the tool: ``why``, ``metrics``, ``choices``.
+    deviations : tuple of mapping
+        Where the profile does not follow the tool: ``why``, ``names``.
+    """
+
+    name: str
+    title: str
+    version: str = ""
+    aliases: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    switches: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    marks: str = "@_"
+    names: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    bugs: tuple[Mapping[str, Any], ...] = ()
+    deviations: tuple[Mapping[str, Any], ...] = ()
+
+    def choices(self, metric: str, k: int | None, *, bugs: bool = False) -> dict[str, Any]:
+        """Options and choices of one metric, the more special ones winning.
+
+        Parameters
+        ----------
+        metric : str
+            Canonical name.
+        k : int or None
+            Its cutoff.
+        bugs : bool
+            Whether to follow the tool's bugs too.
+        """
+        chosen = {**self.switches, **self.metrics.get(metric, {})}
+        if k is not None:
+            chosen |= self.metrics.get(f"{metric}@", {})
+        for bug in self.bugs if bugs else ():
+            if metric in bug["metrics"]:
+                chosen |= bug["choices"]
+        return chosen
+
+
+def convention_names() -> tuple[str, ...]:
+    """Names of all conventions, sorted."""
+    return tuple(sorted(_files()))
+
+
+def load_convention(name: str) -> Convention:
+    """Read one convention.
+
+    Parameters
+    ----------
+    name : str
+        As in `convention_names`, or an alias; case, ``-`` and ``_`` do not matter.
+
+    Raises
+    ------
+    UsageError
+        If there is none of that name; the message offers the nearest ones.
+    """
+    if not isinstance(name, str):
+        raise UsageError(f"a convention goes by its name, such as 'trec_eval', got {name!r}")
+    wanted = name.strip().lower().replace("-", "_")
+    if wanted not in _files():
+        wanted = _aliases().get(wanted, wanted)
+    if wanted not in _files():
+        near = difflib.get_close_matches(wanted, convention_names(), n=3, cutoff=0.5)
+        known = ", ".join(convention_names())
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {known}"
+        raise UsageError(f"unknown convention {name!r}: {hint}")
+    return _read(wanted)
+
+
+@functools.cache
+def _files() -> Mapping[str, Traversable]:
+    files = resources.files(__package__).iterdir()
+    return {f.name.removesuffix(".toml"): f for f in files if f.name.endswith(".toml")}
+
+
+@functools.cache
+def _aliases() -> Mapping[str, str]:
+    return {alias: name for name in _files() for alias in _read(name).aliases}
+
+
+@functools.cache
+def _read(name: str) -> Convention:
+    data = tomllib.loads(_files()[name].read_text("utf-8"))
+    return Convention(
+        name=data["name"],
+        title=data["title"],
+        version=data.get("version", ""),
+        aliases=tuple(data.get("aliases", ())),
+        sources=tuple(data.get("sources", ())),
+        notes=tuple(data.get("notes", ())),
+        switches=data.get("all", {}),
+        metrics=data.get("metrics", {}),
+        marks=data.get("marks", "@_"),
+        names=data.get("names", {}),
+        options=data.get("options", {}),
+        bugs=tuple(data.get("bugs", ())),
+        deviations=tuple(data.get("deviations", ())),
+    )
