@@ -95,7 +95,7 @@ def _draw(cells: Sequence[Sequence[str]], lead: int, block: Sequence[int]) -> No
 
 def with_interval(mean: float | None, low: float | None, high: float | None) -> str:
     """A mean and its interval in one cell."""
-    from rankmeter._report.table import number
+    from rankmeter._estimates.wording import number
 
     return f"{number(mean)} [{number(low)}, {number(high)}]"
 

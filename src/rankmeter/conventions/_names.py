@@ -81,7 +81,8 @@ def _read(text: str, profile: Convention) -> tuple[Metric, ...]:
     bare, options, inside = _bare(text)
     bare, options = _suffixed(bare, options, profile)
     means = _meaning(bare, options, inside, profile)
-    labels, points = [text], []
+    labels: list[str] = [text]
+    points: list[float] = []
     if means is None:
         head, mark, points = take_cutoffs(bare, profile.marks)
         if not points:
