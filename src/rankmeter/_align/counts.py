@@ -131,12 +131,13 @@ def count(candidates: Candidates, targets: Targets, ties: TieRule) -> RankCounts
     """
     c, t = candidates, targets
     n_ranked = np.diff(c.offsets)
+    ordered = ties in ORDERED
     if c.whole and c.order == "list":
         place = np.empty(c.row.size, dtype=np.int64)
         place[c.grouped] = np.arange(c.row.size)
         above = place[t.row] - c.offsets[t.user]
         equal = np.zeros_like(above)
-        return RankCounts(t.user, t.gain, above, equal, equal, n_ranked)
+        return RankCounts(t.user, t.gain, above, equal, equal if ordered else None, n_ranked)
     # A target is not counted as equal to itself.
     own = np.ones(t.row.size, dtype=bool) if c.whole else np.isin(t.row, c.row)
     above, upto = _spans(c, t)
@@ -144,7 +145,7 @@ def count(candidates: Candidates, targets: Targets, ties: TieRule) -> RankCounts
     if c.order == "rank":  # counted by whoever wrote the rank
         above = np.where(own, t.value.astype(np.int64) - 1, 0)
     before: IntArray | None = None
-    if ties in ORDERED:
+    if ordered:
         before = np.zeros_like(equal)
         tied = equal > 0
         if tied.any():

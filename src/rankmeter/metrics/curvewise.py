@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from rankmeter._checks import number
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
-from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import DISCOUNTS, Discount
 from rankmeter.metrics.gainwise import Gain, dcg
@@ -81,8 +81,7 @@ def iprec(
     >>> round(result["iprec@0.5"].mean, 4)
     0.6667
     """
-    if not 0 <= recall <= 1:
-        raise UsageError(f"the recall of iprec must lie between 0 and 1, got {recall}")
+    number("recall", recall, least=0, most=1)
     needed = _rounded(recall * hits.n_relevant, rounding)
     precision = np.where(hits.nth >= needed[hits.user], hits.nth / hits.rank, 0.0)
     best = np.zeros(hits.n_users)
@@ -147,8 +146,7 @@ def rprec_mult(
     >>> [estimate.mean for estimate in result.values()]
     [0.5, 0.5]
     """
-    if multiple < 0:
-        raise UsageError(f"the multiple of rprec_mult must be 0 or more, got {multiple}")
+    number("multiple", multiple, least=0)
     cutoff = _rounded(multiple * hits.n_relevant).astype(np.int64)
     return ratio(hits.sum(hits.within(cutoff)), cutoff)
 

@@ -22,7 +22,8 @@ def _exponential(gain: FloatArray) -> FloatArray:
     if largest > LARGEST_GRADE:
         raise UsageError(
             f"gain='exp2' is for grades on a small scale, and {largest:g} overflows: choose "
-            "gain='linear', or grade the gains first"
+            "gain='linear', or grade the gains first",
+            got=float(largest),
         )
     return np.exp2(gain) - 1.0
 
@@ -139,7 +140,9 @@ def _share(gain: FloatArray, max_gain: float | None) -> FloatArray:
     if max_gain <= 0 or gain.max(initial=0.0) > max_gain:
         found = gain.max(initial=0.0)
         raise UsageError(
-            f"max_gain must be positive and the largest gain; {max_gain}, found {found}"
+            f"`max_gain` must be positive and no less than any gain ({found:g}), got {max_gain:g}",
+            option="max_gain",
+            got=float(found),
         )
     return gain / max_gain
 
@@ -310,6 +313,11 @@ def _expected_err(hits: Hits, stop: FloatArray, k: int | None) -> FloatArray:
     total, left = np.zeros(hits.n_users), np.ones(hits.n_users)
     for index, user in enumerate(groups.user.tolist()):
         n, m, above = int(groups.size[index]), int(groups.hits[index]), int(groups.above[index])
+        if n == 1:  # the same bits as without any open tie in the block
+            one = float(stop[groups.start[index]])
+            total[user] += left[user] * (one / (above + 1.0) if k is None or above < k else 0.0)
+            left[user] *= 1.0 - one
+            continue
         stay = 1.0 - stop[groups.start[index] : groups.start[index + 1]]
         symmetric = np.zeros(m + 2)
         symmetric[0] = 1.0

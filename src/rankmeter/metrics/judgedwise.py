@@ -13,8 +13,8 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankmeter._checks import number
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
-from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import Example, register
 
 Negative = Literal["unjudged", "nonrelevant"]
@@ -243,8 +243,7 @@ def infap(
     >>> round(rm.evaluate({"u": ["a", "x", "y", "b"]}, truth, "infap")["infap"].mean, 4)
     0.8125
     """
-    if epsilon <= 0:
-        raise UsageError(f"epsilon of infap must be positive, for example 0.00001, got {epsilon}")
+    number("epsilon", epsilon, above=0)
     relevant = hits.nth - 1.0
     known = _judged(nonrelevant, "unjudged")
     judged_above = relevant + number_above(known, hits.user, hits.rank)

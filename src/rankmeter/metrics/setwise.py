@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankmeter._checks import number
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
 from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import Example, register
@@ -168,8 +169,7 @@ def f_beta(
     >>> rm.evaluate(ranking, {"u": {1, 6, 9}}, "f1@5")["f1@5"].mean
     0.5
     """
-    if beta < 0:
-        raise UsageError(f"beta must be 0 or more, got {beta}")
+    number("beta", beta, least=0)
     whole = beta**2 * hits.n_relevant + _length(hits, k, denominator)
     return ratio((1 + beta**2) * _found(hits, k), whole)
 
@@ -255,8 +255,10 @@ def accuracy(
     most = int((hits.depth(k) + hits.n_relevant - found).max(initial=0.0))
     if n_items < most:
         raise UsageError(
-            f"n_items must be the size of the catalogue: a user has {most} items, ranked or "
-            f"relevant, found n_items={n_items}"
+            f"`n_items` must be the size of the catalogue: a user has {most} items, ranked or "
+            f"relevant, got {n_items}",
+            option="n_items",
+            got=most,
         )
     length = hits.depth(k) if chosen == "ranked" or k is None else k
     wrong = (length - found) + (hits.n_relevant - found)

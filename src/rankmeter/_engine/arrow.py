@@ -1,0 +1,132 @@
+"""Scores as an Arrow record batch: how an engine of other processes sends them back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankmeter import errors as known_errors
+from rankmeter._align import Facts
+from rankmeter._align.pairs import Refused
+from rankmeter._choices import Alignment
+from rankmeter._engine.scores import Scores
+from rankmeter.errors import MissingDependencyError, RankmeterError, UsageError
+from rankmeter.metrics import Ratio
+
+__all__ = ["from_arrow", "to_arrow"]
+
+_KEY = b"rankmeter"
+_FLAGS = ("in_truth", "in_rankings", "has_truth")
+
+
+def to_arrow(scores: Scores) -> Any:
+    """Scores as a ``pyarrow.RecordBatch``: a row per user, what is known of all in its metadata.
+
+    Columns: ``user`` where users have names; three flags; a value per metric; relevant and ranked
+    items per alignment; part and whole per pooled metric.
+
+    Raises
+    ------
+    MissingDependencyError
+        If pyarrow is not installed.
+    """
+    pa = _pyarrow()
+    columns: dict[str, Any] = {} if scores.ids is None else {"user": scores.ids.to_arrow()}
+    columns |= {name: getattr(scores, name) for name in _FLAGS}
+    columns |= {f"value {i}": column for i, column in enumerate(scores.matrix.T)}
+    about = []
+    for i, (alignment, facts) in enumerate(scores.facts.items()):
+        columns |= {f"relevant {i}": facts.n_relevant, f"ranked {i}": facts.n_ranked}
+        about.append(
+            {
+                "alignment": asdict(alignment),
+                "counts": dict(facts.counts),
+                "n_found": facts.n_found,
+                "repeated_items": asdict(facts.repeated_items),
+                "contradictions": asdict(facts.contradictions),
+            }
+        )
+    for i, state in enumerate(scores.states.values()):
+        columns |= {f"part {i}": state.part, f"whole {i}": state.whole}
+    errors = {
+        label: [type(error).__name__, str(error), getattr(error, "got", None)]
+        for label, error in scores.errors.items()
+    }
+    told = {
+        "labels": scores.labels,
+        "facts": about,
+        "states": list(scores.states),
+        "errors": errors,
+    }
+    batch = pa.RecordBatch.from_arrays([pa.array(c) for c in columns.values()], list(columns))
+    return batch.replace_schema_metadata({_KEY: json.dumps(told).encode()})
+
+
+def from_arrow(batch: Any) -> Scores:
+    """The scores that `to_arrow` wrote.
+
+    Parameters
+    ----------
+    batch : pyarrow.RecordBatch
+
+    Raises
+    ------
+    UsageError
+        If the batch holds no scores.
+    """
+    told = json.loads((batch.schema.metadata or {}).get(_KEY, "null"))
+    if told is None:
+        raise UsageError("expected a record batch of scores, got one without their metadata")
+
+    def array(name: str) -> Any:
+        return batch.column(name).to_numpy(zero_copy_only=False)
+
+    facts = {
+        Alignment(**one["alignment"]): Facts(
+            array(f"relevant {i}"),
+            array(f"ranked {i}"),
+            one["counts"],
+            one["n_found"],
+            _refused(one["repeated_items"]),
+            _refused(one["contradictions"]),
+        )
+        for i, one in enumerate(told["facts"])
+    }
+    values = [array(f"value {i}") for i in range(len(told["labels"]))]
+    n = batch.num_rows
+    named = "user" in batch.schema.names
+    return Scores(
+        pl.Series("user", batch.column("user")) if named else None,
+        tuple(told["labels"]),
+        np.column_stack(values) if values else np.empty((n, 0)),
+        *(array(name) for name in _FLAGS),
+        facts,
+        {
+            label: Ratio(array(f"part {i}"), array(f"whole {i}"))
+            for i, label in enumerate(told["states"])
+        },
+        {label: _error(*told_error) for label, told_error in told["errors"].items()},
+    )
+
+
+def _refused(told: dict[str, Any]) -> Refused:
+    return Refused(told["n"], tuple((user, item) for user, item in told["examples"]))
+
+
+def _error(name: str, message: str, got: Any) -> RankmeterError:
+    kind: type[RankmeterError] = getattr(known_errors, name)
+    return kind(message, got=got) if issubclass(kind, UsageError) else kind(message)
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise MissingDependencyError(
+            "scores in Arrow form need pyarrow: pip install 'rankmeter[pandas]'"
+        ) from None
+    return pa

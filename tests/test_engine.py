@@ -1,0 +1,312 @@
+"""Engines: a block decides nothing about the whole, counts add up, scores travel."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+import warnings
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cases
+import rankmeter as rm
+from rankmeter._align import Codes, universe
+from rankmeter._align.counts import Candidates, count
+from rankmeter._align.placing import place
+from rankmeter._choices import CHOICES, SETTINGS
+from rankmeter._counts import RankCounts
+from rankmeter._engine import Memory, Scores
+from rankmeter._engine.arrow import from_arrow, to_arrow
+from rankmeter._engine.block import Block
+from rankmeter._ingest import meet_all, read_rankings, read_truth
+from rankmeter._plan import resolve
+from rankmeter.errors import RankmeterError, UsageError
+from rankmeter.metrics import METRICS
+
+CUTS = [2, 7, 10_000]  # the last gives one block per user
+METRICS_OF_ALL = [
+    name if not spec.example else f"{name}({','.join(f'{k}={v}' for k, v in spec.example.items())})"
+    for name, spec in METRICS.items()
+    if spec.open_ties
+]
+
+
+@pytest.fixture
+def engine(monkeypatch):
+    """Make all functions use an engine of so many blocks."""
+
+    def use(blocks):
+        for module in ("_api", "_compare", "_explain"):
+            monkeypatch.setattr(f"rankmeter.{module}.ENGINE", Memory(blocks))
+
+    return use
+
+
+def outcome(call):
+    """Everything that a reader can tell two calls apart by: result, warnings, error."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            result = call()
+        except RankmeterError as error:
+            return type(error).__name__, str(error)
+    told = sorted(str(one.message) for one in said)
+    return result.to_json(), result.per_user.rows(), repr(result), told
+
+
+SYSTEMS = {
+    "a": {"u1": {"x": 3.0, "y": 2.0, "z": 2.0}, "u2": {"y": 1.0}, "u4": {"z": 1.0}},
+    "b": {"u1": {"z": 3.0, "x": 3.0}, "u3": {"y": 2.0, "x": 1.0}, "u5": {"x": 1.0}},
+}
+TRUTH = {"u1": {"x": 1, "z": 2}, "u2": {"z": 1}, "u3": {"x": 3, "y": 0}, "u6": {"y": 1}}
+TWICE = pl.DataFrame(
+    {"user": ["u3", "u3", "u1", "u1", "u2"], "item": list("xxyyz"), "score": [5.0, 4, 3, 2, 1]}
+)
+CLASH = pl.DataFrame(
+    {"user": ["u3", "u3", "u1", "u1", "u2"], "item": list("xxyyz"), "gain": [1.0, 2, 1, 3, 1]}
+)
+STRANGERS = {"v1": {"q": 1.0}, "v2": {"r": 1.0}}
+SAME_USERS = {"u1": {"q": 1.0}, "u2": {"r": 1.0}}
+SITUATIONS = {
+    "plain": (SYSTEMS["a"], TRUTH, {}),
+    "tied": (SYSTEMS["b"], TRUTH, {"ties": "expected"}),
+    "all counted": (SYSTEMS["a"], TRUTH, {"extra": "zero", "undefined": "zero"}),
+    "geometric": (SYSTEMS["a"], TRUTH, {"aggregate": "geometric"}),
+    "bootstrap": (SYSTEMS["a"], TRUTH, {"interval": "bca", "resamples": 60}),
+    "no missing user": (SYSTEMS["a"], TRUTH, {"missing": "raise"}),
+    "no extra user": (SYSTEMS["a"], TRUTH, {"extra": "raise"}),
+    "no undefined user": (SYSTEMS["a"], TRUTH, {"undefined": "raise", "relevant": 3}),
+    "repeated items": (TWICE, TRUTH, {}),
+    "repeated items, merged": (TWICE, TRUTH, {"duplicates": "best"}),
+    "contradictions": (SYSTEMS["a"], CLASH, {}),
+    "contradictions, merged": (SYSTEMS["a"], CLASH, {"judgements": "max"}),
+    "both wrong": (TWICE, CLASH, {}),
+    "no common user": (STRANGERS, TRUTH, {}),
+    "no common item": (SAME_USERS, TRUTH, {}),
+    "no common item, allowed": (SAME_USERS, TRUTH, {"no_overlap": "allow"}),
+    "appended": (SYSTEMS["a"], TRUTH, {"scope": "appended"}),
+    "judged only": (SYSTEMS["b"], TRUTH, {"pool": "judged"}),
+}
+
+
+@pytest.mark.parametrize("blocks", CUTS)
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_any_number_of_blocks_gives_the_same_result(situation, blocks, engine):
+    rankings, truth, choices = SITUATIONS[situation]
+    metrics = ["ndcg@2", "rr", "recall@2", "ndcg(relevant=2)@2"]
+
+    def call():
+        return rm.evaluate(rankings, truth, metrics, **choices)
+
+    whole = outcome(call)
+    engine(blocks)
+    assert outcome(call) == whole
+
+
+@pytest.mark.parametrize("blocks", CUTS)
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_any_number_of_blocks_gives_the_same_comparison(situation, blocks, engine):
+    rankings, truth, choices = SITUATIONS[situation]
+    systems = {"other": SYSTEMS["b"], "one": rankings}
+    choices = {name: value for name, value in choices.items() if name != "aggregate"}
+
+    def call():
+        return rm.compare(systems, truth, ["ndcg@2", "rr"], segments={"u1": "s"}, **choices)
+
+    whole = outcome(call)
+    engine(blocks)
+    assert outcome(call) == whole
+
+
+@pytest.mark.parametrize("blocks", CUTS)
+def test_any_number_of_blocks_gives_the_same_curve_and_explanation(blocks, engine):
+    def calls():
+        curve = rm.curve(SYSTEMS["a"], TRUTH, "ndcg", 3)
+        walk = rm.explain(SYSTEMS["a"], TRUTH, "ndcg@2", between=("rectools", "sklearn"))
+        search = rm.explain(SYSTEMS["a"], TRUTH, "ndcg@2", target="0.21")
+        return curve.frame.rows(), repr(walk), repr(search), search.tried
+
+    whole = calls()
+    engine(blocks)
+    assert calls() == whole
+
+
+@pytest.mark.parametrize(("metric", "data"), [("err(max_gain=2)", 9), ("accuracy(n_items=2)", 3)])
+def test_what_a_metric_refuses_is_told_alike_for_every_cut(metric, data, engine):
+    truth = {f"u{n}": {f"i{j}": n + j + 1 for j in range(n + 1)} for n in range(data)}
+    rankings = {user: list(items) for user, items in truth.items()}
+
+    def call():
+        return rm.evaluate(rankings, truth, metric)
+
+    whole = outcome(call)
+    assert whole[0] == "UsageError"
+    for blocks in CUTS:
+        engine(blocks)
+        assert outcome(call) == whole
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("ties", CHOICES["ties"].words)
+def test_merged_blocks_have_the_same_bits_for_every_metric(seed, ties):
+    rankings, truth = cases.batch(seed, n_users=60, ties=True)
+    plan = resolve([*METRICS_OF_ALL, "precision(aggregate=micro)@3"], choices={"ties": ties})
+    judged, tables = meet_all(read_truth(truth), {"r": read_rankings(rankings)})
+    whole = Memory().open(judged, tables).run(plan)["r"]
+    for blocks in CUTS:
+        merged = Memory(blocks).open(judged, tables).run(plan)["r"]
+        assert merged.users.to_list() == whole.users.to_list()
+        assert merged.counts == whole.counts
+        for label, values in whole.values.items():
+            np.testing.assert_array_equal(merged.values[label], values, err_msg=label)
+        for entry in plan.metrics:
+            a, b = whole.averaged(entry), merged.averaged(entry)
+            np.testing.assert_array_equal(a.values, b.values)
+            assert (a.undefined, a.missing) == (b.undefined, b.missing)
+
+
+# -- counts ------------------------------------------------------------------------------------
+
+rows = st.lists(
+    st.tuples(st.integers(0, 2), st.sampled_from("abcdef"), st.integers(0, 2)),
+    unique_by=lambda row: row[:2],
+    min_size=1,
+    max_size=14,
+)
+
+
+def counting(found, order):
+    """All rows as candidates, and every other one as a target."""
+    frame = pl.DataFrame(found, schema=["user", "item", "score"], orient="row")
+    frame = frame.with_columns(pl.col("score").cast(pl.Float64))
+    if order == "rank":
+        frame = frame.with_columns(rank=pl.col("score").rank("min", descending=True).over("user"))
+        frame = frame.with_columns(pl.col("rank").cast(pl.Float64))
+    user = frame["user"].to_numpy()
+    candidates = Candidates.of(frame, user, 3, order, "float64")
+    row = np.arange(0, frame.height, 2)
+    return candidates, candidates.targets(row, np.ones(row.size))
+
+
+@given(rows, st.sampled_from(["score", "rank", "list"]), st.sampled_from(CHOICES["ties"].words),
+       st.randoms(use_true_random=False))  # fmt: skip
+def test_counts_add_up_over_disjoint_candidates(found, order, ties, random):
+    candidates, targets = counting(found, order)
+    whole = count(candidates, targets, ties)
+    part_of = np.array([random.randrange(3) for _ in found])
+    parts = [
+        count(candidates.only(np.flatnonzero(part_of == part)), targets, ties) for part in range(3)
+    ]
+    total = parts[0] + parts[1] + parts[2]
+    for field in dataclasses.fields(RankCounts):
+        a, b = getattr(whole, field.name), getattr(total, field.name)
+        assert (a is None) == (b is None), field.name
+        if a is not None:
+            np.testing.assert_array_equal(a, b, err_msg=field.name)
+
+
+@given(rows)
+def test_counts_are_what_a_slow_count_says(found):
+    candidates, targets = counting(found, "score")
+    counts = count(candidates, targets, "item")
+    for i, at in enumerate(targets.row.tolist()):
+        user, item, score = found[at]
+        mine = [(i, s) for u, i, s in found if u == user]
+        assert counts.above[i] == sum(s > score for _, s in mine)
+        assert counts.equal[i] == sum(s == score for _, s in mine) - 1
+        assert counts.before[i] == sum(s == score and i < item for i, s in mine)
+
+
+def test_counts_of_other_items_do_not_add_up():
+    a = RankCounts(*(np.zeros(1, int), np.ones(1)), *[np.zeros(1, int)] * 3, np.ones(1, int))
+    b = dataclasses.replace(a, gain=np.array([2.0]))
+    with pytest.raises(ValueError, match="same judged items"):
+        a + b
+    assert (a + dataclasses.replace(a, before=None)).before is None
+
+
+def test_a_rule_that_needs_the_order_of_ties_says_so_where_none_is_known():
+    counts = RankCounts(
+        np.array([0]), np.array([1.0]), np.array([2]), np.array([3]), None, np.array([9])
+    )
+    with pytest.raises(UsageError, match="choose 'realistic' or 'expected'"):
+        place(counts, "item")
+    assert place(counts, "realistic").rank.tolist() == [4.5]
+    assert place(counts, "optimistic").rank.tolist() == [3.0]
+
+
+# -- scores ------------------------------------------------------------------------------------
+
+
+def scores_of(metrics=("ndcg@2", "precision(aggregate=micro)@2", "err(max_gain=1)"), ids=True):
+    plan = resolve(metrics)
+    judged, tables = meet_all(read_truth(CLASH), {"r": read_rankings(TWICE)})
+    found = Block(judged, tables).score(plan)["r"]
+    return found if ids else dataclasses.replace(found, ids=None)
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_scores_travel_as_arrow(ids):
+    scores = scores_of(ids=ids)
+    assert scores.errors  # err refuses gains above 1
+    back = from_arrow(to_arrow(scores))
+    assert (back.ids is None) == (scores.ids is None)
+    assert back.users.to_list() == scores.users.to_list()
+    assert back.labels == scores.labels
+    np.testing.assert_array_equal(back.matrix, scores.matrix)
+    for name in ("in_truth", "in_rankings", "has_truth"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(scores, name))
+    assert back.counts == scores.counts
+    for alignment, facts in scores.facts.items():
+        assert back.facts[alignment].repeated_items == facts.repeated_items
+        assert back.facts[alignment].contradictions == facts.contradictions
+    (a,), (b,) = scores.states.values(), back.states.values()
+    np.testing.assert_array_equal(a.whole, b.whole)
+    assert {k: (type(e), str(e), e.got) for k, e in scores.errors.items()} == {
+        k: (type(e), str(e), e.got) for k, e in back.errors.items()
+    }
+    with pytest.raises(UsageError, match="record batch of scores"):
+        from_arrow(to_arrow(scores).replace_schema_metadata(None))
+
+
+def test_rows_without_names_merge_in_their_order():
+    a, b = scores_of(["rr"], ids=False), scores_of(["rr"], ids=False)
+    merged = Scores.merge([a, b])
+    assert merged.ids is None
+    assert merged.users.to_list() == list(range(2 * a.n_users))
+    np.testing.assert_array_equal(merged.values["rr"], np.tile(a.values["rr"], 2))
+
+
+def test_what_does_not_belong_together_is_not_merged():
+    a, b = scores_of(["rr"]), scores_of(["ap"])
+    for parts, complaint in (
+        ([], "no scores to merge"),
+        ([a, b], "one plan"),
+        ([a, a], "in two blocks"),
+        ([a, scores_of(["rr"], ids=False)], "without names"),
+    ):
+        with pytest.raises((UsageError, rm.errors.DataError), match=complaint):
+            Scores.merge(parts)
+
+
+def test_a_block_and_its_scores_can_be_sent_to_another_process():
+    judged, tables = meet_all(read_truth(TRUTH), {"r": read_rankings(SYSTEMS["a"])})
+    plan = resolve(["ndcg@2", "rr(relevant=2)"], like="trec_eval")
+    block, plan = pickle.loads(pickle.dumps((Block(judged, tables), plan)))
+    scores = pickle.loads(pickle.dumps(block.score(plan)["r"]))
+    np.testing.assert_array_equal(scores.matrix, Block(judged, tables).score(plan)["r"].matrix)
+
+
+def test_users_are_coded_in_the_order_of_their_ids():
+    judged, tables = meet_all(read_truth(TRUTH), {"r": read_rankings(SYSTEMS["a"])})
+    users = universe(judged, *tables.values())
+    assert Codes(users).of(users).tolist() == list(range(len(users)))
+
+
+def test_every_choice_of_alignment_and_averaging_is_in_a_plan():
+    entry = resolve("ndcg@10").metrics[0]
+    assert (CHOICES.keys() - SETTINGS.keys()) <= entry.switches().keys()
