@@ -102,10 +102,6 @@ def flagged():
         *,
         twice: bool = False,
         p: Annotated[float, Example(0.5, 1.0)],
-        k: int | None = None,
-        *,
-        twice: bool = False,
-        p: Annotated[float, Example(0.5, 1.0)],
     ) -> Ratio:
         """Half of recall, or recall.
 
