@@ -6,6 +6,7 @@ tables below, with the reason.
 
 from __future__ import annotations
 
+import doctest
 import inspect
 import re
 import textwrap
@@ -351,6 +352,10 @@ def test_the_template_runs_and_obeys_the_laws():
         (name,) = METRICS.keys() - before
         obeys_the_laws(name)
         is_found_by_its_names(name)
+        shown = doctest.DocTestParser().get_doctest(
+            METRICS[name].function.__doc__, {}, name, None, lineno=0
+        )
+        assert doctest.DocTestRunner().run(shown) == (0, 2)
         assert list(rm.evaluate([["a", "b"]], [{"a"}], f"{name}@1")) == [f"{name}@1"]
         with pytest.raises(AssertionError, match="no slow definition"):
             equals_its_definition(name)

@@ -194,40 +194,6 @@ def test_the_version_is_said_once():
     assert re.search(r'^version = "(.+)"', project, re.MULTILINE)[1] == rm.__version__
 
 
-@pytest.mark.parametrize("name", METRICS)
-@pytest.mark.parametrize("k", [None, 1, 5])
-def test_every_metric_obeys_the_laws(name, k):
-    check_metric(name, k=k)
-
-
-def test_check_metric_finds_what_is_wrong():
-    """A metric that looks at its neighbours, one that leaves its range, one of the wrong type."""
-
-    def neighbours(hits, k=None):
-        """The mean of others."""
-        return np.full(hits.n_users, hits.n_relevant.mean() / 10)
-
-    def too_large(hits, k=None):
-        """Beyond 1."""
-        return hits.n_relevant * 10.0
-
-    def whole_numbers(hits, k=None):
-        """Integers."""
-        return hits.n_relevant
-
-    for function, complaint in (
-        (neighbours, "depends on the other users"),
-        (too_large, "rose above"),
-        (whole_numbers, "not float64"),
-    ):
-        register("Wrong on purpose", needs_relevant=False)(function)
-        try:
-            with pytest.raises(AssertionError, match=complaint):
-                check_metric(function.__name__)
-        finally:
-            unregister(function.__name__)
-
-
 def test_a_metric_of_your_own_is_a_metric():
     def half_recall(hits, k=None):
         """Half of recall."""

@@ -356,7 +356,9 @@ def _check_options(spec: Spec, rng: np.random.Generator) -> None:
 
     tried = variants(spec)
     for option in spec.options.values():
-        assert len(option.values) > 1, f"option {option.name} of {spec.name} needs an Example"
+        assert len(option.values) > 1, (
+            f"option {option.name} of {spec.name} has one value to try: give it another Example"
+        )
         rest = [{n: v for n, v in one.items() if n != option.name} for one in tried]
         like = {repr(sorted(one.items())): one for one in rest}
         changes = False

@@ -1,0 +1,168 @@
+"""What can become a metric, and what is refused before anything changes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+import pytest
+
+import rankmeter as rm
+from rankmeter import metrics
+from rankmeter._plan import Alignment
+from rankmeter.errors import UsageError
+from rankmeter.metrics import (
+    METRICS,
+    RESERVED,
+    SYNONYMS,
+    Example,
+    Hits,
+    Ratio,
+    register,
+    unregister,
+)
+from rankmeter.testing import check_metric, variants
+
+
+def some(hits, k=None):
+    """Something."""
+    return np.zeros(hits.n_users)
+
+
+def undocumented(hits):
+    return np.zeros(hits.n_users)
+
+
+def unannotated(hits, *, option="a"):
+    """Says nothing about its option."""
+
+
+def depth_of_its_own(hits, *, depth: int = 3):
+    """Has an option named like a choice of alignment."""
+
+
+def of_texts(hits, *, names: list[str] = ()):
+    """Has an option of a type that cannot be written."""
+
+
+def asks_for_more(hits, catalogue, k=None):
+    """Asks for what nobody has."""
+
+
+def asks_for_anything(*evidence):
+    """Does not say what it needs."""
+
+
+def recall(hits):
+    """Has a name that is taken."""
+
+
+def n_d_c_g(hits):
+    """Is read as ndcg."""
+
+
+@pytest.mark.parametrize(
+    ("function", "facts", "message"),
+    [
+        (recall, {}, "'recall' is taken: it means 'recall'"),
+        (n_d_c_g, {}, "'n_d_c_g' is taken: it means 'ndcg'"),
+        (some, {"synonyms": ("quite_new", "hits")}, "'hits' is taken: it means 'hit_rate'"),
+        (some, {"synonyms": ("quite_new", "MAP2")}, "must be in lower case, got 'MAP2'"),
+        (some, {"at": "level"}, "no option 'level'"),
+        (undocumented, {}, "has no docstring"),
+        (unannotated, {}, r'has no annotation.*`option: Literal\["a", "b"\] = "a"`'),
+        (of_texts, {}, "option names of of_texts must be int, float, bool, Literal or None"),
+        (depth_of_its_own, {}, "is named like a choice of the plan"),
+        (asks_for_more, {}, r"asks for 'catalogue'.*\(hits, nonrelevant\)"),
+        (asks_for_anything, {}, "must name the evidence that it needs: hits, nonrelevant"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_what_cannot_be_a_metric_is_refused_before_anything_changes(
+    function, facts, message, monkeypatch
+):
+    monkeypatch.setattr("rankmeter.metrics._registry.RESERVED", {"depth"})
+    before = dict(METRICS), dict(SYNONYMS)
+    with pytest.raises(ValueError, match=message):
+        register("Refused", **facts)(function)
+    assert (dict(METRICS), dict(SYNONYMS)) == before
+
+
+def test_no_option_is_named_like_a_choice_of_alignment():
+    choices = RESERVED | Alignment.__dataclass_fields__.keys()
+    assert not {name for spec in METRICS.values() for name in spec.options} & choices
+
+
+@pytest.fixture
+def flagged():
+    @register("Flagged", reached=False, synonyms=("flg",))
+    def flagged(
+        hits: Hits,
+        k: int | None = None,
+        *,
+        twice: bool = False,
+        p: Annotated[float, Example(0.5, 1.0)],
+    ) -> Ratio:
+        """Half of recall, or recall.
+
+        Parameters
+        ----------
+        twice : bool
+            Whether it is recall.
+        p : float
+            A factor.
+        """
+        return Ratio(hits.sum(hits.within(k)) * p * (1 + twice), hits.n_relevant)
+
+    yield flagged
+    unregister("flagged")
+
+
+def test_flags_are_options(flagged):
+    one = rm.metric("flg(twice=TRUE, p=0.5)@1")
+    assert one == rm.metric("flagged")(twice=True, p=0.5) @ 1
+    assert str(rm.metric(str(one))) == "flagged(p=0.5,twice=true)@1"
+    found = rm.evaluate([["a"]], [{"a"}], ["flagged(twice=true,p=0.5)", "flagged(p=0.5)"])
+    assert [estimate.mean for estimate in found.values()] == [1.0, 0.5]
+    with pytest.raises(UsageError, match="option twice of flagged must be true or false, got 1"):
+        rm.metric("flagged")(twice=1)
+    check_metric("flagged", k=2)
+    assert {"p": 1.0, "twice": True} in variants(METRICS["flagged"])
+
+
+def test_a_metric_that_returns_a_share_can_be_pooled(flagged):
+    assert METRICS["flagged"].pools
+    assert not METRICS["ndcg"].pools
+    pooled = rm.evaluate([["a"], ["x"]], [{"a"}, {"b", "c"}], "flagged(p=1)", aggregate="micro")
+    assert pooled["flagged(p=1)"].mean == pytest.approx(1 / 3)
+
+
+def test_the_function_gives_numbers_and_the_state_adds_up():
+    offsets = np.array([0, 1, 1])
+    hits = Hits(offsets, np.array([1.0]), np.array([1.0]), np.array([1, 3]), np.array([2, 2]))
+    assert metrics.precision(hits, 2).tolist() == [0.5, 0.0]
+    state = METRICS["precision"].state(hits, 2)
+    assert (state + state).value() == state.value() == 1 / 4
+    one = METRICS["precision"].state(hits.only(slice(1, 2)), 2)
+    assert (state.part.tolist(), one.part.tolist()) == ([1.0, 0.0], [0.0])
+    assert state.take(np.array([1])).per_user(nothing=np.nan).tolist() == [0.0]
+    assert state.influence().mean() == pytest.approx(state.value())
+
+
+def test_a_function_can_be_checked_without_being_registered():
+    check_metric(some, k=3)
+    assert "some" not in METRICS
+
+
+@pytest.mark.parametrize("hits", [67, 30, 7])
+@pytest.mark.parametrize("level", [0.1, 0.15, 0.5])
+def test_a_level_of_recall_is_rounded_up_where_it_says_so(hits, level):
+    """Recall 0.15 of 67 items needs 11 of them; ⌊10.05 + 0.9⌋ is 10."""
+    needed = {"up": -(-hits * round(level * 100) // 100), "trec9": int(hits * level + 0.9)}
+    truth = [{f"i{i}" for i in range(hits)}]
+    for rounding, least in needed.items():
+        one = f"iprec(rounding={rounding})@{level}"
+        for found, value in ((least, 1), (least - 1, 0)):
+            ranked = [f"i{i}" for i in range(found)] + ["x", "y"]
+            result = rm.evaluate([ranked], truth, one, no_overlap="allow")
+            assert result[one].mean == value
