@@ -25,6 +25,7 @@ from rankmeter.errors import UsageError
 
 __all__ = [
     "CHOICES",
+    "GEOMETRIC_FLOOR",
     "SETTINGS",
     "Alignment",
     "Averaging",
@@ -127,6 +128,10 @@ class Alignment:
             return ">=", float("-inf")
         operator = ">=" if self.relevant.startswith(">=") else ">"
         return operator, float(self.relevant.removeprefix(operator))
+
+
+GEOMETRIC_FLOOR = 1e-5
+"""What a smaller value counts as in a geometric mean (``aggregate="geometric"``): trec_eval's."""
 
 
 @dataclass(frozen=True)

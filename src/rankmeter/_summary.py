@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
+from rankmeter._choices import GEOMETRIC_FLOOR
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._report.table import Table, number, to_frame
@@ -24,7 +25,7 @@ from rankmeter._track import flat, numbers_of, send
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["GEOMETRIC_FLOOR", "Estimate", "Summary", "estimate", "mean_interval", "summarise"]
+__all__ = ["Estimate", "Summary", "estimate", "mean_interval", "summarise"]
 
 MERGED = (
     "dropped_scores",
@@ -33,9 +34,6 @@ MERGED = (
     "duplicate_judgements_merged",
 )
 """What was dropped or merged on the way, as the notes below a table say it."""
-
-GEOMETRIC_FLOOR = 1e-5
-"""What a smaller value counts as in a geometric mean."""
 
 
 @dataclass(frozen=True)
