@@ -1,6 +1,7 @@
 """The conventions: data that can be trusted to mean what it says, and the choices they need."""
 
 import dataclasses
+import time
 
 import numpy as np
 import polars as pl
@@ -9,8 +10,8 @@ import pytest
 import rankmeter as rm
 from rankmeter._choices import Alignment, Averaging
 from rankmeter._plan import resolve
-from rankmeter.conventions import convention_names, load_convention
-from rankmeter.metrics import METRICS, parse_metrics
+from rankmeter.conventions import convention_names, load_convention, translate, translate_all
+from rankmeter.metrics import METRICS
 
 CHOICES = {f.name for part in (Alignment, Averaging) for f in dataclasses.fields(part)}
 
@@ -25,7 +26,6 @@ class TestProfiles:
         assert convention.title
         assert convention.sources
         assert convention.notes
-        assert convention.takes in {"scores", "mappings", "lists", "triples"}
         assert name == "rankmeter" or convention.version
 
     def test_choices_exist_and_have_permitted_values(self, name):
@@ -43,15 +43,32 @@ class TestProfiles:
             assert {n: switches[n] for n in chosen} == chosen, key
 
     def test_spellings_are_metrics(self, name):
-        for theirs, ours in load_convention(name).names.items():
-            spelling, _, chosen = ours.partition(" with ")
-            choices = dict(choice.split("=", 1) for choice in chosen.split(", ") if chosen)
-            if choices.get("depth") == "k":
-                choices["depth"] = 10
-            (metric,) = parse_metrics(spelling)
+        for theirs in load_convention(name).names:
+            (metric,) = translate(theirs, name)
             missing = {n: 1 for n, o in metric.spec.options.items() if o.required}
             asked = metric(**missing | dict(metric.options))
-            assert resolve(asked, like=name, choices=choices).metrics, theirs
+            assert resolve(asked, like=name).metrics, theirs
+
+    def test_every_name_can_be_asked_for_and_labels_the_result(self, name):
+        rankings, truth = {"ann": ["a", "b", "x"], "bob": ["y", "c"]}, {"ann": {"b"}, "bob": {"c"}}
+        for theirs in load_convention(name).names:
+            (metric,) = translate(theirs, name)
+            if metric.spec.at:
+                theirs += "@0.5"  # noqa: PLW2901
+            elif metric.spec.cutoff and metric.k is None:
+                theirs += "@2"  # noqa: PLW2901
+            result = rm.evaluate(rankings, truth, [theirs], like=name, n_items=9)
+            assert list(result) == [theirs]
+            assert np.isfinite(result[theirs].mean)
+            (expected,) = rm.evaluate(
+                rankings, truth, translate(theirs, name), like=name, n_items=9
+            ).values()
+            assert result[theirs].mean == expected.mean
+
+    def test_the_names_of_rankmeter_are_understood_too(self, name):
+        for ours in ("ndcg@10", "ap(denominator=k)@3", "hit_rate@1", "r_precision", "P@5", "rr"):
+            (metric,) = translate(ours, name)
+            assert (metric.name, metric.k) == (rm.metric(ours).name, rm.metric(ours).k)
 
     def test_options_are_choices(self, name):
         for chosen in load_convention(name).options.values():
@@ -63,12 +80,148 @@ class TestProfiles:
             assert bug.keys() == {"why", "metrics", "choices"}
             for metric in bug["metrics"]:
                 assert set(bug["choices"]) <= CHOICES | set(METRICS[metric].options)
-                (followed,) = resolve(metric, like=name, bugs=True).metrics
+                (followed,) = resolve(metric, like=name, choices={"bugs": True}).metrics
                 assert followed.switches().items() >= bug["choices"].items()
         for deviation in convention.deviations:
             assert deviation["why"]
-            assert deviation.keys() <= {"why", "names", "cases", "values", "decimals", "absent"}
-            assert set(deviation.get("values", ())) <= {"mean", "per_user"}
+            assert deviation.keys() <= {"why", "names"}
+
+    def test_aliases_are_names_of_no_other(self, name):
+        for alias in load_convention(name).aliases:
+            assert alias not in convention_names()
+            assert load_convention(alias.upper().replace("_", "-")).name == name
+
+
+class TestNames:
+    """The languages of the tools."""
+
+    RANKINGS = {"ann": {"a": 3.0, "b": 2.0, "x": 1.0}, "bob": {"y": 2.0, "c": 1.0}}
+    TRUTH = {"ann": {"b": 1, "z": 2}, "bob": {"c": 3}}
+
+    @pytest.mark.parametrize(
+        ("tool", "name", "metrics"),
+        [
+            ("torchmetrics", "RetrievalMAP@10", "ap@10"),
+            ("torchmetrics", "RetrievalMAP(top_k=10)", "ap@10"),
+            ("torchmetrics", "RetrievalMRR[empty_target_action=skip]", "rr(undefined=skip)"),
+            ("torchmetrics", "RetrievalPrecision[adaptive_k]@2", "precision(denominator=ranked)@2"),
+            ("trec_eval", "ndcg_cut.5,10", "ndcg@5 ndcg@10"),
+            ("trec_eval", "ndcg_cut_10", "ndcg@10"),
+            ("trec_eval", "P_5", "precision@5"),
+            ("trec_eval", "gm_map", "ap(aggregate=geometric)"),
+            ("trec_eval", "gm_map[-l 2]", "ap(aggregate=geometric,relevant=2)"),
+            ("trec_eval", "iprec_at_recall.0.20", "iprec@0.2"),
+            ("trec_eval", "iprec_at_recall..2", "iprec@0.2"),
+            ("trec_eval", "num_nonrel_judged_ret", "n_nonrelevant"),
+            ("lenskit", "NDCG@10", "ndcg@10"),
+            ("lenskit", "NDCG[gain=rating]@10", "ndcg(gain=linear,gains=all)@10"),
+            ("lenskit", "RBP(n=10)", "rbp@10"),
+            ("rectools", "Recall(k=10)", "recall@10"),
+            ("spark", "precisionAt(10)", "precision@10"),
+            ("merlin", "recall_at_10", "recall@10"),
+            ("recpack", "NDCGK_10", "ndcg@10"),
+            ("recommenders", "precision_at_10", "precision@10"),
+            ("rexmex", "hits_at_10", "precision@10"),
+            ("ranx", "hits@10", "n_hits@10"),
+            ("ranx", "ndcg@10-l2", "ndcg(relevant=2)@10"),
+            ("ranx", "ndcg-l2@10", "ndcg(relevant=2)@10"),
+            ("ranx", "rbp.80@5", "rbp(p=0.8)@5"),
+            ("ranx", "dcg_burges(ties=expected)@3", "dcg(gain=exp2,ties=expected)@3"),
+            ("ir_measures", "P(rel=2)@1,3", "precision(relevant=2)@1 precision(relevant=2)@3"),
+            ("ir_measures", "SetP(relative=True)", "precision(denominator=relevant)"),
+            ("trectools", "get_bpref@10", "bpref(depth=10,pool=judged)"),
+            ("trectools", "get_bpref", "bpref(depth=none,pool=judged)"),
+            ("ogb", "hits@3_list", "hit_rate@3"),
+        ],
+    )
+    def test_a_name_means_what_the_profile_says(self, tool, name, metrics):
+        assert translate(name, tool) == translate_all(metrics, "rankmeter")
+
+    def test_a_name_wins_over_ours_only_under_its_tool(self):
+        """hits of ranx counts; anywhere else it is the hit rate, a synonym."""
+        assert translate("hits@3", "ranx") == (rm.metric("n_hits@3"),)
+        assert translate("hits@3", "lenskit") == (rm.metric("hit_rate@3"),)
+        assert rm.metric("hits@3") == rm.metric("hit_rate@3")
+
+    def test_several_names_in_one_text_each_label_their_result(self):
+        text = "ndcg_cut.1,2 P_5, num_rel_ret ndcg(gain=exp2)@3"
+        result = rm.evaluate(self.RANKINGS, self.TRUTH, text, like="trec_eval")
+        assert list(result) == [
+            "ndcg_cut.1",
+            "ndcg_cut.2",
+            "P_5",
+            "num_rel_ret",
+            "ndcg(gain=exp2)@3",
+        ]
+        for other in ("precision@5", "P@5", "P.5", "prec@5"):
+            assert result[other] == result["P_5"]
+        assert result.per_user.columns[1:] == list(result)
+
+    def test_what_the_name_says_wins_over_the_call(self):
+        result = rm.evaluate(
+            self.RANKINGS, self.TRUTH, "map[-l 2] map", like="trec_eval", relevant=3
+        )
+        relevant = [entry.alignment.relevant for entry in result.plan.metrics]
+        assert relevant == [">=2", ">=3"]
+
+    def test_all_functions_understand_them(self):
+        both = {"a": self.RANKINGS, "b": self.RANKINGS}
+        name, like = "RetrievalMAP@2", "torchmetrics"
+        mean = rm.evaluate(self.RANKINGS, self.TRUTH, name, like=like)[name].mean
+        compared = rm.compare(both, self.TRUTH, [name], like=like)
+        assert compared.summaries["a"][name].mean == mean
+        curve = rm.curve(self.RANKINGS, self.TRUTH, "RetrievalMAP", max_k=2, like=like)
+        assert curve.frame["mean"].to_list()[1] == mean
+        for pair in ((like, "lenskit"), ("lenskit", like)):
+            walk = rm.explain(self.RANKINGS, self.TRUTH, name, between=pair)
+            assert walk.metric == name
+            assert mean in (walk.start.mean, walk.end.mean)
+        search = rm.explain(self.RANKINGS, self.TRUTH, name, like=like, target=mean)
+        assert search.matches[0].convention == like
+
+    def test_a_walk_takes_a_name_as_each_tool_means_it(self):
+        walk = rm.explain(self.RANKINGS, self.TRUTH, "map@2", between=("recommenders", "lenskit"))
+        for tool, end in (("recommenders", walk.start), ("lenskit", walk.end)):
+            one = rm.evaluate(self.RANKINGS, self.TRUTH, "map@2", like=tool)["map@2"]
+            assert one.mean == end.mean
+
+    @pytest.mark.parametrize(
+        ("name", "tool", "parts"),
+        [
+            ("RetrievalFallOut@10", "torchmetrics", ["of torchmetrics", "RetrievalRecall"]),
+            ("num_q", "trec_eval", ["of trec_eval", "num_ret or num_rel"]),
+            ("retrievalmap", "torchmetrics", ["did you mean RetrievalMAP"]),
+            ("RetrievalMAP@10", "lenskit", ["name of torchmetrics", "like='torchmetrics'"]),
+            ("RetrievalMAP@10", "rankmeter", ["name of torchmetrics", "like='torchmetrics'"]),
+            ("P.5", "rankmeter", ["pytrec_eval, trec_eval, trec_eval_9"]),
+            ("zzzzzzzz", "lenskit", ["unknown metric 'zzzzzzzz'"]),
+            ("Recall(k=10)@5", "rectools", ["two cutoffs"]),
+            ("Recall@0", "rectools", ["from 1 up"]),
+            ("Recall(colour=red)@5", "rectools", ["no option 'colour'"]),
+        ],
+    )
+    def test_what_nobody_can_read_is_refused_with_a_way_on(self, name, tool, parts):
+        with pytest.raises(rm.errors.UsageError) as caught:
+            rm.evaluate(self.RANKINGS, self.TRUTH, name, like=tool)
+        for part in parts:
+            assert part in str(caught.value)
+
+    def test_a_name_of_ours_alone_is_none_of_the_tool(self):
+        with pytest.raises(rm.errors.UnknownMetricError, match="rprec_mult"):
+            translate("rprec_mult@0.5", "lenskit", ours=False)
+
+    @pytest.mark.parametrize("like", ["rankmeter", "trec_eval", "ir_measures"])
+    @pytest.mark.parametrize(
+        "piece", ["a", "1", "_1", ".1,1", " ", "(", "()", "a b ", "11pt ", "@1,", "[", "-", "_at_"]
+    )
+    def test_reading_takes_time_in_proportion_to_the_length(self, like, piece):
+        """100,000 characters of anything are refused at once."""
+        for start in ("ndcg", ""):
+            text = start + piece * (100_000 // len(piece)) + "!"
+            began = time.perf_counter()
+            with pytest.raises(rm.errors.UsageError):
+                translate_all(text, like)
+            assert time.perf_counter() - began < 2
 
 
 class TestChoices:

@@ -25,6 +25,7 @@ from rankmeter.errors import UsageError
 
 __all__ = [
     "CHOICES",
+    "GEOMETRIC_FLOOR",
     "SETTINGS",
     "Alignment",
     "Averaging",
@@ -134,6 +135,10 @@ class Alignment:
         """Whether a judged item of this gain, or each of an array of gains, is relevant."""
         operator, threshold = self.threshold
         return gain >= threshold if operator == ">=" else gain > threshold
+
+
+GEOMETRIC_FLOOR = 1e-5
+"""What a smaller value counts as in a geometric mean (``aggregate="geometric"``): trec_eval's."""
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan, resolve
 from rankmeter._results.explanation import Explanation, Match, Step, UserChange
 from rankmeter._results.summary import Summary, summarise
-from rankmeter.conventions import convention_names
-from rankmeter.errors import RankmeterError, UsageError
-from rankmeter.metrics import Metric, parse_metrics
+from rankmeter.conventions import convention_names, translate_all
+from rankmeter.errors import RankmeterError, UnknownMetricError, UsageError
+from rankmeter.metrics import Metric
 from rankmeter.metrics import metric as metric_of
 
 __all__ = ["explain"]
@@ -124,24 +124,49 @@ def explain(
     """
     if (between is None) == (target is None):
         raise UsageError("pass `between` (two conventions) or `target` (a number), one of them")
-    wanted = parse_metrics(metric)
-    if len(wanted) != 1:
-        raise UsageError(f"one metric at a time, got {len(wanted)}: {', '.join(map(str, wanted))}")
-
-    def entry(convention: str | None) -> MetricPlan:
-        return resolve(wanted, like=convention, choices=choices).metrics[0]
-
     if between is not None and like is not None:
         raise UsageError("`between` names both conventions: leave out `like`")
     if between is not None and (isinstance(between, str) or len(between) != 2):
         raise UsageError(f"between takes two conventions, got {between!r}")
-    plan = resolve(wanted, like=like, choices=choices)
+    names = between or (like or "rankmeter",)
+    wanted = _understood(metric, names)
+
+    def entry(convention: str) -> MetricPlan:
+        asked = wanted.get(convention, wanted[names[0]])
+        (plan,) = resolve(asked, like=convention, choices=choices).metrics
+        return dataclasses.replace(plan, label=wanted[names[0]].label or plan.label)
+
+    plan = resolve(wanted[names[0]], like=names[0], choices=choices)
     judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns)
     bench = _Settings(judged, systems, plan)
     if between is not None:
         return _walk(bench, entry(between[0]), entry(between[1]), between)
     assert target is not None
-    return _search(bench, entry, target, like or "rankmeter", set(choices))
+    return _search(bench, entry, target, names[0], set(choices))
+
+
+def _understood(metric: str | Metric, names: Iterable[str]) -> dict[str, Metric]:
+    """The metric as each convention understands its name.
+
+    A convention that lacks the name, or means another metric by it, is asked for the metric of the
+    first one that has it.
+    """
+    found: dict[str, Metric] = {}
+    unknown: list[UnknownMetricError] = []
+    for name in names:
+        try:
+            read = translate_all(metric, name)
+        except UnknownMetricError as error:
+            unknown.append(error)
+            continue
+        if len(read) != 1:
+            raise UsageError(f"one metric at a time, got {len(read)}: {', '.join(map(str, read))}")
+        found[name] = read[0]
+    if not found:
+        raise unknown[0]
+    first = next(iter(found.values()))
+    same = {name: one for name, one in found.items() if (one.name, one.k) == (first.name, first.k)}
+    return {name: same.get(name, first) for name in names}
 
 
 def _walk(
@@ -231,7 +256,7 @@ def _in_order(
 
 def _search(
     bench: _Settings,
-    entry: Callable[[str | None], MetricPlan],
+    entry: Callable[[str], MetricPlan],
     target: float | str,
     like: str,
     fixed: set[str],

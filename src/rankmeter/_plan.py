@@ -7,16 +7,15 @@ them differently per metric, so a plan is a list of metrics, each with all of it
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rankmeter._checks import unknown
 from rankmeter._choices import CHOICES, SETTINGS, Alignment, Averaging, Setting, checked, show
-from rankmeter.conventions import Convention, load_convention, translate
+from rankmeter.conventions import Convention, load_convention, translate_all
 from rankmeter.errors import UsageError
-from rankmeter.metrics import METRICS, Metric, Spec, parse_metrics
+from rankmeter.metrics import METRICS, Metric, Spec
 
 __all__ = ["MetricPlan", "Plan", "resolve"]
 
@@ -77,7 +76,7 @@ class Plan(Setting):
             if label == entry.label:
                 return entry
         tool = self.convention.removesuffix(_BUGGY)
-        (wanted,) = parse_metrics(label, functools.partial(translate, tool=tool))
+        (wanted,) = translate_all(label, tool)
         matches = [e for e in self.metrics if _matches(wanted, e)]
         if not matches:
             shown = ", ".join(entry.label for entry in self.metrics)
@@ -150,7 +149,8 @@ def resolve(
     Parameters
     ----------
     metrics : str, Metric or iterable of them
-        A choice inside a metric's parentheses wins over all others.
+        Names of rankmeter or of the tool of `like`. A choice inside a metric's parentheses wins
+        over all others.
     like : str, optional
         The convention to start from; default ``rankmeter``.
     choices : mapping of str to value
@@ -181,7 +181,7 @@ def resolve(
     setting.setdefault("interval", "bca" if clusters else "t")
     convention = load_convention(like or "rankmeter")
     now = Setting(**setting)
-    asked = parse_metrics(metrics, functools.partial(translate, tool=convention.name))
+    asked = translate_all(metrics, convention.name)
     entries = [_resolve_metric(one, convention, chosen, now) for one in asked]
     followed = now.bugs and convention.bugs
     name = convention.name + _BUGGY if followed else convention.name

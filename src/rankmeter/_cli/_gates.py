@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from rankmeter._cli._command import reworded
 from rankmeter._results.summary import Summary
+from rankmeter.conventions import translate_all
 from rankmeter.errors import UsageError
-from rankmeter.metrics import metric
 
 __all__ = ["Gate", "read_gate"]
 
@@ -56,13 +56,15 @@ class Gate:
         return math.isnan(value) or bool(_COMPARE[self.sign](value, self.limit))
 
 
-def read_gate(text: str) -> Gate:
+def read_gate(text: str, like: str | None = None) -> Gate:
     """Take a condition apart.
 
     Parameters
     ----------
     text : str
         Metric, perhaps ``.low`` or ``.high``, comparison, number.
+    like : str, optional
+        The convention whose names are understood, too.
 
     Raises
     ------
@@ -83,8 +85,10 @@ def read_gate(text: str) -> Gate:
             "'ndcg@10.low<0.2'"
         )
     try:
-        metric(found["metric"])
+        named = translate_all(found["metric"], like or "rankmeter")
     except UsageError as error:
         raise reworded(error, f"--fail-if {text!r}: {error}") from None
+    if len(named) != 1:
+        raise UsageError(f"--fail-if {text!r}: expected one metric, found {len(named)}")
     limit = float(found["limit"])
     return Gate(text, found["metric"], found["figure"] or "mean", found["sign"], limit)

@@ -49,7 +49,7 @@ def _run(
     **choices: Any,
 ) -> None:
     form = FORMATS.choose(form, as_json=as_json)
-    gates = [read_gate(condition) for condition in conditions]
+    gates = [read_gate(condition, choices.get("like")) for condition in conditions]
     if per_user == STDIN and form != "trec":
         raise UsageError("per user on standard output goes with --format trec: name a file")
     if per_user is not None:

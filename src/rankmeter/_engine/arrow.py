@@ -103,7 +103,9 @@ def from_arrow(batch: Any) -> Scores:
         pl.Series("user", batch.column("user")) if named else None,
         tuple(told["labels"]),
         np.column_stack(values) if values else np.empty((n, 0)),
-        *(array(name) for name in _FLAGS),
+        array("in_truth"),
+        array("in_rankings"),
+        array("has_truth"),
         facts,
         {
             label: Ratio(array(f"part {i}"), array(f"whole {i}"))

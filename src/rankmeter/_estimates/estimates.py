@@ -7,16 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rankmeter._choices import GEOMETRIC_FLOOR
 from rankmeter._engine import Averaged
 from rankmeter._estimates.wording import number
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._statistics import bootstrap_interval, moments, t_interval_of
 
-__all__ = ["GEOMETRIC_FLOOR", "Estimate", "estimate", "mean_interval"]
-
-GEOMETRIC_FLOOR = 1e-5
-"""What a smaller value counts as in a geometric mean."""
+__all__ = ["Estimate", "estimate", "mean_interval"]
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,26 @@
-"""The measures of trec_eval: which metric on which reading of the judgements each of them is."""
+"""The measures of trec_eval: on which reading of the judgements each of them is computed.
+
+Which metric a measure is, its options and how it is averaged is what ``conventions/trec_eval.toml``
+says.
+"""
 
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
-from rankmeter._trec_eval._topics import Topics
+from rankmeter._trec_eval._topics import Reading, Topics
+from rankmeter.conventions import load_convention, translate
 from rankmeter.errors import RankmeterWarning, UsageError
+from rankmeter.metrics import Metric
 
 __all__ = ["MEASURES", "NICKNAMES", "Measure", "choose"]
 
@@ -79,44 +86,83 @@ def _gains(values: dict[str, float]) -> dict[int, float]:
 
 def _persistence(values: dict[str, float]) -> tuple[float, dict[int, float]]:
     rest = dict(values)
-    p = rest.pop("p", 0.9)
+    p = rest.pop("p", None)
+    p = dict(_metric("rbp")[0].options)["p"] if p is None else p
     return p, _gains(rest)
 
 
 # ---------------------------------------------------------------------------------------------
-# What the tables of measures cannot say in a line
+# Which metric a measure is
 
 
-def _iprec(topics: Topics, level: float) -> FloatArray:
-    value = topics.binary("iprec", recall=level, rounding="nearest")
+@functools.cache
+def _metric(name: str) -> tuple[Metric, str]:
+    """The metric of a measure with the options of the profile, and how its values are combined."""
+    (metric,) = translate(name, "trec_eval")
+    chosen = load_convention("trec_eval").choices(metric.name, metric.k)
+    options = {o: value for o, value in chosen.items() if o in metric.spec.options}
+    how = {**chosen, **dict(metric.choices)}.get("aggregate", "mean")
+    return metric(**{**options, **dict(metric.options)}), how
+
+
+def _value(reading: Reading, name: str, point: float | None = None) -> FloatArray:
+    """The metric of a measure, at a cutoff or level."""
+    metric, _ = _metric(name)
+    metric = metric if point is None else metric @ point
+    return reading(metric.name, metric.k, **dict(metric.options))
+
+
+def _binary(topics: Topics, name: str, point: float | None = None) -> FloatArray:
+    return _value(topics.binary, name, point)
+
+
+def _pooled(topics: Topics, name: str) -> FloatArray:
+    return _value(topics.pooled, name)
+
+
+def _graded(topics: Topics, name: str, values: dict[str, float]) -> FloatArray:
+    return _value(topics.graded(_gains(values)), name)
+
+
+def _graded_at(topics: Topics, name: str, k: int) -> FloatArray:
+    return _value(topics.graded({}), name, k)
+
+
+# ---------------------------------------------------------------------------------------------
+# Formulas of its own, each for the reason that it says: what trec_eval prints depends on them
+
+
+def _iprec(topics: Topics, name: str, level: float) -> FloatArray:
+    value = _binary(topics, name, level)
     # Without any result it divides 0 by 0, where the level needs no hit.
     nothing = topics.binary("n_ranked") == 0
     needed = np.floor(level * topics.binary("n_relevant") + 0.5)
     return np.where(nothing & (needed == 0), np.nan, value)
 
 
-def _average_iprec(topics: Topics, levels: Sequence[float]) -> FloatArray:
+def _average_iprec(topics: Topics, _: str, levels: Sequence[float]) -> FloatArray:
+    # The levels are a parameter, and its last digit is that of adding them from the highest down.
     total = np.zeros(len(topics.names))
     for level in reversed(levels):
-        total += _iprec(topics, level)
+        total += _iprec(topics, "iprec_at_recall", level)
     return total / len(levels)
 
 
-def _utility(topics: Topics, prices: Sequence[float]) -> FloatArray:
+def _utility(topics: Topics, name: str, prices: Sequence[float]) -> FloatArray:
     if len(prices) != 4:
         raise UsageError(f"utility needs four numbers, such as utility.1,-1,0,0; got {len(prices)}")
     options: dict[str, Any] = dict(zip(("found", "wrong", "missed", "spared"), prices, strict=True))
-    return topics.binary("utility", n_items=topics.n_items, **options)
+    return topics.binary(_metric(name)[0].name, n_items=topics.n_items, **options)
 
 
-def _set_f(topics: Topics, parameters: Sequence[float]) -> FloatArray:
+def _set_f(topics: Topics, _: str, parameters: Sequence[float]) -> FloatArray:
     # Its parameter is the square of the usual beta; and its last digit is that of this formula.
     x = parameters[0]
-    p, r = topics.binary("precision"), topics.binary("recall")
+    p, r = _binary(topics, "set_P"), _binary(topics, "set_recall")
     return ratio((x + 1.0) * p * r, x * p + r)
 
 
-def _relstring(topics: Topics, parameters: Sequence[float]) -> list[str]:
+def _relstring(topics: Topics, _: str, parameters: Sequence[float]) -> list[str]:
     """The first grades of a ranking, ``-`` without judgement, ``.`` if one was to be made."""
     hits = topics.named.hits
     wanted = np.minimum(hits.n_ranked, max(int(parameters[0]), 0))
@@ -130,23 +176,20 @@ def _relstring(topics: Topics, parameters: Sequence[float]) -> list[str]:
     return ["".join(string) for string in strings]
 
 
-def _dcg(topics: Topics, values: dict[str, float]) -> FloatArray:
-    return topics.graded(_gains(values))("dcg")
+def _ideal_dcg(topics: Topics, name: str, values: dict[str, float]) -> FloatArray:
+    # Gains below 0 count in a ranking and never in the ideal one.
+    return _value(topics.graded(_gains(values), ideal=True), name)
 
 
-def _ideal_dcg(topics: Topics, values: dict[str, float]) -> FloatArray:
-    return topics.graded(_gains(values), ideal=True)("ideal_dcg")
+def _ndcg(topics: Topics, _: str, values: dict[str, float]) -> FloatArray:
+    return ratio(_graded(topics, "dcg", values), _ideal_dcg(topics, "ideal_dcg", values))
 
 
-def _ndcg(topics: Topics, values: dict[str, float]) -> FloatArray:
-    return ratio(_dcg(topics, values), _ideal_dcg(topics, values))
-
-
-def _rndcg(topics: Topics, values: dict[str, float]) -> FloatArray:
-    value = topics.graded(_gains(values))("rndcg")
+def _rndcg(topics: Topics, name: str, values: dict[str, float]) -> FloatArray:
+    value = _graded(topics, name, values)
     # It asks the level, which it otherwise ignores, whether there is anything to do, and divides
     # 0 by 0 where nothing has a gain.
-    value[_ideal_dcg(topics, values) == 0] = np.nan
+    value[_ideal_dcg(topics, "ideal_dcg", values) == 0] = np.nan
     value[topics.binary("n_relevant") == 0] = 0.0
     return value
 
@@ -155,14 +198,14 @@ def _rndcg(topics: Topics, values: dict[str, float]) -> FloatArray:
 # decimals, the last digit that it prints depends on it.
 
 
-def _rbp(topics: Topics, values: dict[str, float]) -> FloatArray:
+def _rbp(topics: Topics, _: str, values: dict[str, float]) -> FloatArray:
     p, gains = _persistence(values)
     hits = topics.scaled(gains).hits
     return (1.0 - p) * hits.sum(hits.gain * _powers(p, hits.rank.max(initial=0.0))[_place(hits)])
 
 
-def _rbp_resid(topics: Topics, values: dict[str, float]) -> FloatArray:
-    p, _ = _persistence(values)
+def _rbp_resid(topics: Topics, _: str, values: dict[str, float]) -> FloatArray:
+    p = _persistence(values)[0]
     hits = topics.judged.hits
     length = hits.n_ranked
     powers = _powers(p, length.max(initial=0))
@@ -193,94 +236,81 @@ class Measure:
     Attributes
     ----------
     compute : callable
-        ``(topics)`` or ``(topics, parameter)`` → one value per topic; relstring: one text.
+        ``(topics, name)`` or ``(topics, name, parameter)`` → one value per topic; relstring: one
+        text.
     read : callable, optional
         Reads the parameters, if it takes any.
     default : str
         Parameters if none are given.
-    aggregate : {"mean", "sum", "geometric", "none"}
-        What becomes of the values of all topics. Sums are printed as whole numbers, geometric
-        means for all topics only.
     """
 
-    compute: Callable[..., FloatArray | list[str]]
+    compute: Callable[..., FloatArray | list[str]] = _binary
     read: Callable[[str], Parameters] | None = None
     default: str = ""
-    aggregate: Literal["mean", "sum", "geometric", "none"] = "mean"
+
+    def aggregate(self, name: str) -> str:
+        """What becomes of the values of all topics: ``mean``, ``sum``, ``geometric``, ``none``.
+
+        Sums are printed as whole numbers, geometric means for all topics only.
+        """
+        return "none" if self.compute is _relstring else _metric(name)[1]
 
     def values(
         self, name: str, given: str | None, topics: Topics
     ) -> Iterable[tuple[str, FloatArray | list[str]]]:
         """Every line to print: its name, and the values of all topics."""
         if self.read is None:
-            yield name, self.compute(topics)
+            yield name, self.compute(topics, name)
             return
         for suffix, value in self.read(self.default if given is None else given):
             shown = given is not None or self.read in (_cutoffs, _levels)
-            yield name + suffix * shown, self.compute(topics, value)
+            yield name + suffix * shown, self.compute(topics, name, value)
 
 
 _RANKS = "5,10,15,20,30,100,200,500,1000"
 _RECALLS = "0,.1,.2,.3,.4,.5,.6,.7,.8,.9,1"
 
-
-def _ap(topics: Topics, k: int | None = None) -> FloatArray:
-    return topics.binary("ap", k, denominator="relevant")
-
-
-def _relative_precision(topics: Topics, k: int | None = None) -> FloatArray:
-    return topics.binary("precision", k, denominator="relevant")
-
-
-def _unjudged(topics: Topics, k: int) -> FloatArray:
-    return topics.binary("unjudged", k)
-
-
 MEASURES: dict[str, Measure | None] = {
     "runid": None,
     "num_q": None,
-    "num_ret": Measure(lambda t: t.binary("n_ranked"), aggregate="sum"),
-    "num_rel": Measure(lambda t: t.binary("n_relevant"), aggregate="sum"),
-    "num_rel_ret": Measure(lambda t: t.binary("n_hits"), aggregate="sum"),
-    "map": Measure(_ap),
-    "gm_map": Measure(_ap, aggregate="geometric"),
-    "Rprec": Measure(lambda t: t.binary("r_precision")),
-    "bpref": Measure(lambda t: t.pooled("bpref")),
-    "recip_rank": Measure(lambda t: t.binary("rr")),
+    "num_ret": Measure(),
+    "num_rel": Measure(),
+    "num_rel_ret": Measure(),
+    "map": Measure(),
+    "gm_map": Measure(),
+    "Rprec": Measure(),
+    "bpref": Measure(_pooled),
+    "recip_rank": Measure(),
     "iprec_at_recall": Measure(_iprec, _levels, _RECALLS),
-    "P": Measure(lambda t, k: t.binary("precision", k), _cutoffs, _RANKS),
-    "relstring": Measure(_relstring, _numbers, "10", aggregate="none"),
-    "recall": Measure(lambda t, k: t.binary("recall", k), _cutoffs, _RANKS),
-    "infAP": Measure(lambda t: t.pooled("infap")),
-    "gm_bpref": Measure(lambda t: t.pooled("bpref"), aggregate="geometric"),
-    "Rprec_mult": Measure(
-        lambda t, level: t.binary("rprec_mult", multiple=level),
-        _levels,
-        ".2,.4,.6,.8,1,1.2,1.4,1.6,1.8,2",
-    ),
+    "P": Measure(_binary, _cutoffs, _RANKS),
+    "relstring": Measure(_relstring, _numbers, "10"),
+    "recall": Measure(_binary, _cutoffs, _RANKS),
+    "infAP": Measure(_pooled),
+    "gm_bpref": Measure(_pooled),
+    "Rprec_mult": Measure(_binary, _levels, ".2,.4,.6,.8,1,1.2,1.4,1.6,1.8,2"),
     "utility": Measure(_utility, _numbers, "1,-1,0,0"),
     "11pt_avg": Measure(_average_iprec, _numbers, _RECALLS),
-    "binG": Measure(lambda t: t.binary("g", gain="binary")),
-    "G": Measure(lambda t, values: t.graded(_gains(values))("g"), _pairs),
-    "dcg": Measure(_dcg, _pairs),
+    "binG": Measure(),
+    "G": Measure(_graded, _pairs),
+    "dcg": Measure(_graded, _pairs),
     "ideal_dcg": Measure(_ideal_dcg, _pairs),
     "ndcg": Measure(_ndcg, _pairs),
-    "ndcg_rel": Measure(lambda t, values: t.graded(_gains(values))("ndcg_rel"), _pairs),
+    "ndcg_rel": Measure(_graded, _pairs),
     "Rndcg": Measure(_rndcg, _pairs),
-    "ndcg_cut": Measure(lambda t, k: t.graded({})("ndcg", k), _cutoffs, _RANKS),
-    "map_cut": Measure(_ap, _cutoffs, _RANKS),
-    "relative_P": Measure(_relative_precision, _cutoffs, _RANKS),
-    "success": Measure(lambda t, k: t.binary("hit_rate", k), _cutoffs, "1,5,10"),
-    "set_P": Measure(lambda t: t.binary("precision")),
-    "set_relative_P": Measure(_relative_precision),
-    "set_recall": Measure(lambda t: t.binary("recall")),
-    "set_map": Measure(lambda t: t.binary("set_ap")),
+    "ndcg_cut": Measure(_graded_at, _cutoffs, _RANKS),
+    "map_cut": Measure(_binary, _cutoffs, _RANKS),
+    "relative_P": Measure(_binary, _cutoffs, _RANKS),
+    "success": Measure(_binary, _cutoffs, "1,5,10"),
+    "set_P": Measure(),
+    "set_relative_P": Measure(),
+    "set_recall": Measure(),
+    "set_map": Measure(),
     "set_F": Measure(_set_f, _numbers, "1"),
-    "num_nonrel_judged_ret": Measure(lambda t: t.binary("n_nonrelevant"), aggregate="sum"),
-    "yaap": Measure(lambda t: t.binary("yaap")),
+    "num_nonrel_judged_ret": Measure(),
+    "yaap": Measure(),
     "rbp": Measure(_rbp, _pairs),
     "rbp_resid": Measure(_rbp_resid, _pairs),
-    "unj": Measure(_unjudged, _cutoffs, "5,10,20"),
+    "unj": Measure(_binary, _cutoffs, "5,10,20"),
 }
 """Every measure by its name, in the order in which they are printed; None for facts of the run."""
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from rankmeter._estimates.estimates import GEOMETRIC_FLOOR
+from rankmeter._choices import GEOMETRIC_FLOOR
 from rankmeter._hits import FloatArray
 from rankmeter._trec_eval._files import read_judgements, read_results
-from rankmeter._trec_eval._measures import MEASURES, Measure, choose
+from rankmeter._trec_eval._measures import MEASURES, choose
 from rankmeter._trec_eval._topics import Topics
 from rankmeter.errors import DataError, UsageError
 
@@ -111,17 +111,18 @@ def _table(
         if measure is None:
             totals.append(_line(name, "all", run_id if name == "runid" else str(len(topics.names))))
             continue
-        show = _formatter(measure)
+        how = measure.aggregate(name)
+        show = _formatter(how)
         for label, values in measure.values(name, given, topics):
             if complete:
                 _clear(label, values, topics)
-            if measure.aggregate != "geometric":
+            if how != "geometric":
                 pairs = zip(topics.names, map(show, values), strict=True)
                 columns.append([_line(label, topic, value) for topic, value in pairs])
             if isinstance(values, np.ndarray):
                 # With -c it forgets the level of relevance where it adds up relevant documents.
                 forgets = label == "num_rel" and complete
-                total = topics.n_above_zero if forgets else _aggregate(values, measure.aggregate)
+                total = topics.n_above_zero if forgets else _aggregate(values, how)
                 totals.append(_line(label, "all", show(total)))
     return columns, totals
 
@@ -130,10 +131,10 @@ def _line(name: str, topic: str, value: str) -> str:
     return f"{name:<22}\t{topic}\t{value}\n"
 
 
-def _formatter(measure: Measure) -> Callable[[Any], str]:
-    if measure.aggregate == "none":
+def _formatter(how: str) -> Callable[[Any], str]:
+    if how == "none":
         return _quoted
-    return _whole if measure.aggregate == "sum" else _real
+    return _whole if how == "sum" else _real
 
 
 def _real(value: float) -> str:

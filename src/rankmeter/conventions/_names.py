@@ -9,14 +9,15 @@ from __future__ import annotations
 import difflib
 import functools
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from rankmeter._checks import shown
 from rankmeter.conventions._profiles import Convention, convention_names, load_convention
 from rankmeter.errors import UnknownMetricError, UsageError
-from rankmeter.metrics import Metric, read_metric, take_cutoffs
+from rankmeter.metrics import Metric, parse_metrics, read_metric, take_cutoffs
 
-__all__ = ["translate"]
+__all__ = ["translate", "translate_all"]
 
 _GROUP = re.compile(r"[\[({]([^\[\](){}]*)[\])}]")
 _CUTOFF = re.compile(r"(?:(?:k|n|top_?[kn])\s*=\s*)?(\d{1,18})", re.IGNORECASE)
@@ -75,6 +76,23 @@ def translate(name: str, tool: str, *, ours: bool = True) -> tuple[Metric, ...]:
         raise UnknownMetricError(better) from error
 
 
+def translate_all(metrics: str | Metric | Iterable[str | Metric], tool: str) -> tuple[Metric, ...]:
+    """The metrics that are asked for under a convention, each once.
+
+    Parameters
+    ----------
+    metrics : str, Metric or iterable of them
+        Names as `translate` reads them; a text may hold several.
+    tool : str
+        A convention.
+
+    Raises
+    ------
+    UnknownMetricError, UsageError
+    """
+    return parse_metrics(metrics, functools.partial(translate, tool=tool))
+
+
 def _read(text: str, profile: Convention) -> tuple[Metric, ...]:
     """The metrics of a name of the tool; empty if it is not the tool's."""
     text = text.strip()
@@ -84,7 +102,8 @@ def _read(text: str, profile: Convention) -> tuple[Metric, ...]:
     labels: list[str] = [text]
     points: list[float] = []
     if means is None:
-        head, mark, points = take_cutoffs(bare, profile.marks)
+        head, mark, found = take_cutoffs(bare, profile.marks)
+        points = found or []
         if not points:
             return ()
         written = bare[len(head) :].strip()
@@ -102,9 +121,10 @@ def _read(text: str, profile: Convention) -> tuple[Metric, ...]:
             points, left = [*points, int(cutoff[1])], left - {option}
     if len(points) > len(labels):
         raise UsageError(f"{shown(text)} has two cutoffs: name one")
+    cutoffs: list[float | None] = [*points] or [None]
     return tuple(
         replace(_metric(ours, left, k, profile), label=label)
-        for k, label in zip(points or [None], labels, strict=True)
+        for k, label in zip(cutoffs, labels, strict=True)
     )
 
 
@@ -166,6 +186,8 @@ def _metric(ours: str, options: frozenset[str], k: float | None, profile: Conven
 
 def _unknown(text: str, profile: Convention) -> str | None:
     """What to say of a name that cannot be read; None if there is nothing better to say."""
+    if len(text) > 200:
+        return None
     tools = [tool for tool in convention_names() if _has(text, load_convention(tool))]
     if tools:
         follow = f"like={tools[0]!r} follows it"

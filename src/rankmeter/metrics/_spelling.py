@@ -184,7 +184,7 @@ def parse_metrics(
             if len(parts) < 2:
                 problems.append(error)
                 continue
-            for text in parts:
+            for text in dict.fromkeys(parts):
                 try:
                     found.update(dict.fromkeys(read(text)))
                 except UsageError as inner:
