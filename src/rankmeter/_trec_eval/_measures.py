@@ -205,7 +205,7 @@ def _rbp(topics: Topics, _: str, values: dict[str, float]) -> FloatArray:
 
 
 def _rbp_resid(topics: Topics, _: str, values: dict[str, float]) -> FloatArray:
-    p, _ = _persistence(values)
+    p = _persistence(values)[0]
     hits = topics.judged.aligned.hits
     length = hits.n_ranked
     powers = _powers(p, length.max(initial=0))

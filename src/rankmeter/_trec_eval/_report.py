@@ -132,7 +132,8 @@ def _line(name: str, topic: str, value: str) -> str:
 
 
 def _formatter(how: str) -> Callable[[Any], str]:
-    return {"none": _quoted, "sum": _whole}.get(how, _real)
+    formatters: dict[str, Callable[[Any], str]] = {"none": _quoted, "sum": _whole}
+    return formatters.get(how, _real)
 
 
 def _real(value: float) -> str:

@@ -99,11 +99,13 @@ def _read(text: str, profile: Convention) -> tuple[Metric, ...]:
     bare, options, inside = _bare(text)
     bare, options = _suffixed(bare, options, profile)
     means = _meaning(bare, options, inside, profile)
-    labels, points = [text], []
+    labels: list[str] = [text]
+    points: list[float | None] = []
     if means is None:
-        head, mark, points = take_cutoffs(bare, profile.marks)
-        if not points:
+        head, mark, cutoffs = take_cutoffs(bare, profile.marks)
+        if not cutoffs:
             return ()
+        points = [*cutoffs]
         written = bare[len(head) :].strip()
         before, _, after = text.rpartition(written)
         if len(points) > 1:
