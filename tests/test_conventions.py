@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import rankmeter as rm
+from command_line import rankmeter
 from rankmeter._choices import Alignment, Averaging
 from rankmeter._plan import resolve
 from rankmeter.conventions import convention_names, load_convention, translate, translate_all
@@ -178,6 +179,15 @@ class TestNames:
             assert mean in (walk.start.mean, walk.end.mean)
         search = rm.explain(self.RANKINGS, self.TRUTH, name, like=like, target=mean)
         assert search.matches[0].convention == like
+
+    def test_the_command_line_understands_them(self, tmp_path):
+        run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"
+        run.write_text("".join(f"1 Q0 d{i} {i} {9 - i} me\n" for i in (1, 2, 3)), "utf-8")
+        qrels.write_text("1 0 d2 1\n", "utf-8")
+        typed = ["-m", "ndcg_cut.2", "-m", "P_2", "--like", "trec_eval", "--json"]
+        done = rankmeter("evaluate", run, qrels, *typed, "--fail-if", "P.2<0.5")
+        assert list(done.json["metrics"]) == ["ndcg_cut.2", "P_2"]
+        assert done.json["metrics"]["P_2"]["mean"] == 0.5
 
     def test_a_walk_takes_a_name_as_each_tool_means_it(self):
         walk = rm.explain(self.RANKINGS, self.TRUTH, "map@2", between=("recommenders", "lenskit"))

@@ -132,9 +132,8 @@ def _line(name: str, topic: str, value: str) -> str:
 
 
 def _formatter(how: str) -> Callable[[Any], str]:
-    if how == "none":
-        return _quoted
-    return _whole if how == "sum" else _real
+    formatters: dict[str, Callable[[Any], str]] = {"none": _quoted, "sum": _whole}
+    return formatters.get(how, _real)
 
 
 def _real(value: float) -> str:

@@ -100,12 +100,12 @@ def _read(text: str, profile: Convention) -> tuple[Metric, ...]:
     bare, options = _suffixed(bare, options, profile)
     means = _meaning(bare, options, inside, profile)
     labels: list[str] = [text]
-    points: list[float] = []
+    points: list[float | None] = []
     if means is None:
-        head, mark, found = take_cutoffs(bare, profile.marks)
-        points = found or []
-        if not points:
+        head, mark, cutoffs = take_cutoffs(bare, profile.marks)
+        if not cutoffs:
             return ()
+        points = [*cutoffs]
         written = bare[len(head) :].strip()
         before, _, after = text.rpartition(written)
         if len(points) > 1:
@@ -121,10 +121,9 @@ def _read(text: str, profile: Convention) -> tuple[Metric, ...]:
             points, left = [*points, int(cutoff[1])], left - {option}
     if len(points) > len(labels):
         raise UsageError(f"{shown(text)} has two cutoffs: name one")
-    cutoffs: list[float | None] = [*points] or [None]
     return tuple(
         replace(_metric(ours, left, k, profile), label=label)
-        for k, label in zip(cutoffs, labels, strict=True)
+        for k, label in zip(points or [None], labels, strict=True)
     )
 
 

@@ -24,7 +24,7 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Names that stand for a metric with options."""
 
-_NUMBER = re.compile(r"-?(?:\d{1,18}(?:\.\d{1,40})?|\.\d{1,40})(?:e-?\d{1,2})?")
+_NUMBER = re.compile(r"-?(?:\d{1,18}(?:\.\d{1,40})?|\.\d{1,40})(?:e-?\d{1,3})?")
 """A cutoff, or a point such as a level of recall."""
 
 
@@ -212,67 +212,35 @@ def _split(text: str) -> list[str]:
 
 
 def read_metric(text: str) -> list[Metric]:
-    """Read one name with options and cutoffs, in the spelling of rankmeter.
-
-    Parameters
-    ----------
-    text : str
-        As `metric` takes it, perhaps with several cutoffs: ``ndcg@5,10``.
-
-    Raises
-    ------
-    UnknownMetricError, UsageError
-    """
+    """Read one name with its options and cutoffs, ``ndcg(gain=exp2)@5,10``."""
     head, mark, points = take_cutoffs(text.strip())
     if mark == "_":
         head = head.removesuffix("_at").removesuffix("_cut")
-    name, opened, inner = head.partition("(")
-    name, inner = name.strip(), inner.rstrip()
-    if (
-        points is None
-        or not re.fullmatch(r"[\w.\- ]+", name)
-        or bool(opened) != inner.endswith(")")
-    ):
+    written = re.fullmatch(r"([\w.\- ]+)(?:\((.*)\))?", head, re.DOTALL)
+    if points is None or written is None:
         raise UsageError(
             f"cannot read the metric {shown(text)}: expected name, name@k or "
             "name(option=value)@k, with k a whole number from 1 up"
         )
-    base, label = _lookup(name)
+    base, label = _lookup(written[1].strip())
     options = {}
-    for pair in inner[:-1].split(","):
-        if not pair.strip():
-            continue
+    for pair in filter(None, map(str.strip, (written[2] or "").split(","))):
         key, equals, value = (part.strip() for part in pair.partition("="))
         if not equals:
-            raise UsageError(
-                f"cannot read the option {pair.strip()!r} of {shown(text)}: write name=value"
-            )
+            raise UsageError(f"cannot read the option {pair!r} of {shown(text)}: write name=value")
         options[key] = value
     base = base(**options)
-    return [_labelled(one, label) for one in ([base @ k for k in points] or [base])]
+    found = [base @ k for k in points] or [base]
+    if label == base.name:
+        return found
+    # A word of its own is the name under which the metric is shown.
+    return [replace(one, label=label + str(one)[len(one.name) :]) for one in found]
 
 
 def take_cutoffs(text: str, marks: str = "@_") -> tuple[str, str, list[float] | None]:
-    """Take the cutoffs off the end of a name.
+    """Take the cutoffs off a name: ``P@5,10`` → ``("P", "@", [5, 10])``.
 
-    Parameters
-    ----------
-    text : str
-    marks : str
-        What may be between a name and its cutoffs.
-
-    Returns
-    -------
-    head : str
-    mark : str
-        What stood between head and cutoffs; empty if there are none.
-    cutoffs : list of int or float
-        None if what follows ``@`` is no number.
-
-    Examples
-    --------
-    >>> take_cutoffs("P@5,10"), take_cutoffs("iprec_at_recall.0.2", marks="@_.")
-    (('P', '@', [5, 10]), ('iprec_at_recall', '.', [0.2]))
+    `marks` may be between them. No cutoffs are ``[]``; None says that ``@`` precedes no number.
     """
     head, mark, tail = text.rpartition("@")
     if not mark:
@@ -285,17 +253,11 @@ def take_cutoffs(text: str, marks: str = "@_") -> tuple[str, str, list[float] | 
         else:
             return text, "", []
     parts = [part.strip() for part in tail.split(",")]
-    if not all(map(_NUMBER.fullmatch, parts)):
-        return (text, "", []) if mark != "@" else (head, mark, None)
-    points = [int(part) if part.lstrip("-").isdigit() else float(part) for part in parts]
-    return head.rstrip(), mark, points
-
-
-def _labelled(one: Metric, label: str) -> Metric:
-    """The metric under the name that was used for it, where that is a word of its own."""
-    if label == one.name:
-        return one
-    return replace(one, label=label + str(one)[len(one.name) :])
+    if all(map(_NUMBER.fullmatch, parts)):
+        points = [int(part) if part.lstrip("-").isdigit() else float(part) for part in parts]
+        if all(map(math.isfinite, points)):
+            return head.rstrip(), mark, points
+    return (head, mark, None) if mark == "@" else (text, "", [])
 
 
 def _lookup(name: str) -> tuple[Metric, str]:
