@@ -79,7 +79,7 @@ IN_MEMORY = {
     "unknown convention": (GOOD, TRUTH, {"like": "trec-evil"}, e.UsageError, "trec_eval"),
     "unknown tie rule": (GOOD, TRUTH, {"ties": "coin"}, e.UsageError, "'expected'"),
     "relevance that is no rule": (GOOD, TRUTH, {"relevant": "good"}, e.UsageError, ">=4"),
-    "confidence of 95": (GOOD, TRUTH, {"confidence": 95}, e.UsageError, "0.95"),
+    "confidence of 95": (GOOD, TRUTH, {"confidence": 95}, e.UsageError, "between 0 and 1"),
     "depth of 0": (GOOD, TRUTH, {"depth": 0}, e.UsageError, "depth"),
     "open ties cut at a depth": (
         GOOD, TRUTH, {"depth": 2, "ties": "expected"}, e.UsageError, "depth",

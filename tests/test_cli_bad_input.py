@@ -67,7 +67,7 @@ CASES = {
     "evaluate recs.csv truth.csv --like lenkit": (2, ["lenkit", "did you mean lenskit"]),
     "evaluate recs.csv truth.csv --ties random": (2, ["--ties", "'item-descending'"]),
     "evaluate recs.csv truth.csv --depth many": (2, ["--depth", "many"]),
-    "evaluate recs.csv truth.csv --depth 0": (2, ["depth", "from 1 up"]),
+    "evaluate recs.csv truth.csv --depth 0": (2, ["--depth must be an integer ≥ 1, got 0"]),
     "evaluate recs.csv truth.csv --confidence 95": (2, ["between 0 and 1"]),
     "evaluate recs.csv truth.csv --relevant 4+": (2, ["relevant must be like '>0'", "4+"]),
     "evaluate recs.csv truth.csv --columns user": (2, ["ROLE=NAME", "user=member"]),

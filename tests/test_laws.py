@@ -136,7 +136,7 @@ def test_any_cut_of_the_users_into_blocks_gives_the_same_values(world, k, ties, 
     for label in whole.values:
         # The same bits: a user's value never depends on the users beside it.
         np.testing.assert_array_equal(merged.values[label], whole.values[label])
-    plan = resolve(metrics)
+    plan = resolve(metrics, choices={"ties": ties})
     for entry in plan.metrics:
         np.testing.assert_array_equal(whole.averaged(entry).values, merged.averaged(entry).values)
 

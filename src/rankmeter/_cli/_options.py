@@ -188,6 +188,7 @@ def _kind(hints: list[Any]) -> click.ParamType[Any]:
 def _columns_option(group: str, *, two_sided: bool) -> click.Option:
     return Option(
         ["columns", "--columns"],
+        default=None,
         multiple=True,
         metavar="ROLE=NAME",
         help=f"{COLUMNS_HELP} {SIDES_HELP}" if two_sided else COLUMNS_HELP,

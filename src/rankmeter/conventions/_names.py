@@ -69,7 +69,7 @@ def translate(name: str, tool: str, *, ours: bool = True) -> tuple[Metric, ...]:
         raise UnknownMetricError(_unknown(name, profile) or f"unknown metric {shown(name)}")
     try:
         return tuple(read_metric(name))
-    except UsageError as error:
+    except UnknownMetricError as error:
         better = _unknown(name, profile)
         if better is None:
             raise
