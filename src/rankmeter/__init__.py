@@ -35,114 +35,58 @@ _HOMES = {
     "metric": "metrics",
 }
 _MODULES = ("baselines", "datasets", "errors", "metrics", "splits", "testing")
-_METRICS = {
-    "AP": "ap",
-    "CG": "cg",
-    "DCG": "dcg",
-    "ERR": "err",
-    "MAP": "map",
-    "MRR": "mrr",
-    "NDCG": "ndcg",
-    "NERR": "nerr",
-    "RBP": "rbp",
-    "RR": "rr",
-    "Accuracy": "accuracy",
-    "FBeta": "f_beta",
-    "HitRate": "hit_rate",
-    "MeanRank": "mean_rank",
-    "Precision": "precision",
-    "RBPResidual": "rbp_residual",
-    "RPrecision": "r_precision",
-    "Recall": "recall",
-}
-
-__all__ = [
-    "AP",
-    "CG",
-    "DCG",
-    "DEFAULT_METRICS",
-    "ERR",
-    "MAP",
-    "MRR",
-    "NDCG",
-    "NERR",
-    "RBP",
-    "RR",
-    "Accuracy",
-    "Comparison",
-    "Curve",
-    "Description",
-    "Estimate",
-    "Explanation",
-    "FBeta",
-    "HitRate",
-    "MeanRank",
-    "Metric",
-    "Plan",
-    "Precision",
-    "RBPResidual",
-    "RPrecision",
-    "Recall",
-    "Split",
-    "Summary",
-    "baselines",
-    "by_activity",
-    "by_popularity",
-    "compare",
-    "curve",
-    "datasets",
-    "describe",
-    "errors",
-    "evaluate",
-    "explain",
-    "metric",
-    "metrics",
-    "splits",
-    "testing",
-]
-
 if TYPE_CHECKING:
-    from rankmeter import baselines, datasets, errors, metrics, splits, testing
-    from rankmeter._api import DEFAULT_METRICS, compare, curve, evaluate
-    from rankmeter._estimates.curves import Curve
-    from rankmeter._estimates.estimates import Estimate
-    from rankmeter._estimates.segments import by_activity, by_popularity
-    from rankmeter._explain import explain
-    from rankmeter._interactions.describe import Description, describe
-    from rankmeter._plan import Plan
-    from rankmeter._results.comparison import Comparison
-    from rankmeter._results.explanation import Explanation
-    from rankmeter._results.summary import Summary
-    from rankmeter.metrics import Metric, metric
-    from rankmeter.splits import Split
+    from rankmeter import baselines as baselines
+    from rankmeter import datasets as datasets
+    from rankmeter import errors as errors
+    from rankmeter import metrics as metrics
+    from rankmeter import splits as splits
+    from rankmeter import testing as testing
+    from rankmeter._api import DEFAULT_METRICS as DEFAULT_METRICS
+    from rankmeter._api import compare as compare
+    from rankmeter._api import curve as curve
+    from rankmeter._api import evaluate as evaluate
+    from rankmeter._estimates.curves import Curve as Curve
+    from rankmeter._estimates.estimates import Estimate as Estimate
+    from rankmeter._estimates.segments import by_activity as by_activity
+    from rankmeter._estimates.segments import by_popularity as by_popularity
+    from rankmeter._explain import explain as explain
+    from rankmeter._interactions.describe import Description as Description
+    from rankmeter._interactions.describe import describe as describe
+    from rankmeter._plan import Plan as Plan
+    from rankmeter._results.comparison import Comparison as Comparison
+    from rankmeter._results.explanation import Explanation as Explanation
+    from rankmeter._results.summary import Summary as Summary
+    from rankmeter.metrics import Metric as Metric
+    from rankmeter.metrics import metric as metric
+    from rankmeter.splits import Split as Split
 
-    AP: Metric
-    CG: Metric
-    DCG: Metric
-    ERR: Metric
-    MAP: Metric
-    MRR: Metric
-    NDCG: Metric
-    NERR: Metric
-    RBP: Metric
-    RR: Metric
-    Accuracy: Metric
-    FBeta: Metric
-    HitRate: Metric
-    MeanRank: Metric
-    Precision: Metric
-    RBPResidual: Metric
-    RPrecision: Metric
-    Recall: Metric
+
+def _class_name(metric: str) -> str:
+    """``ndcg`` → NDCG, ``hit_rate`` → HitRate: a part without a vowel is an acronym."""
+    acronyms = {"ap", "err", "map", "nerr"}
+    return "".join(
+        part.upper() if part in acronyms or not set(part) & set("aeiou") else part.capitalize()
+        for part in metric.split("_")
+    )
+
+
+def _metric_names() -> dict[str, str]:
+    known = import_module("rankmeter.metrics").METRICS
+    return {_class_name(name): name for name in (*known, "map", "mrr")}
 
 
 def __getattr__(name: str) -> Any:
+    """Import what is public when it is first used; every metric has a name: NDCG, HitRate."""
+    if name == "__all__":
+        public = [*_HOMES, *_MODULES, *_metric_names()]
+        return sorted(public, key=lambda n: (not n.isupper(), not n[0].isupper(), n))
+    if name[0].isupper() and name not in _HOMES and name in (names := _metric_names()):
+        return import_module("rankmeter.metrics").metric(names[name])
     if name in _HOMES:
         value = getattr(import_module(f"rankmeter.{_HOMES[name]}"), name)
     elif name in _MODULES:
         value = import_module(f"rankmeter.{name}")
-    elif name in _METRICS:
-        value = import_module("rankmeter.metrics").metric(_METRICS[name])
     else:
         raise AttributeError(f"module 'rankmeter' has no attribute {name!r}")
     globals()[name] = value
@@ -150,4 +94,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__getattr__("__all__"), "__version__"]
