@@ -245,30 +245,15 @@ class Choices(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Choice:
-    """A declared choice.
-
-    Attributes
-    ----------
-    name : str
-    default : object
-    meaning : str
-        One or two sentences, in reStructuredText.
-    rare : bool
-    words : tuple of str
-        The permitted words; empty where the value is a number, a flag or a threshold.
-    hint : type
-        As in the declaration.
-    part : type
-        `Alignment`, `Averaging` or `Setting`.
-    """
+    """A declared choice."""
 
     name: str
     default: Any
-    meaning: str
+    meaning: str  # one or two sentences, in reStructuredText
     rare: bool
-    words: tuple[str, ...]
-    hint: Any
-    part: type[Any]
+    words: tuple[str, ...]  # the permitted words; empty for a number, a flag or a threshold
+    hint: Any  # its type
+    part: type[Any]  # Alignment, Averaging or Setting
 
 
 def _declared(part: type[Any]) -> dict[str, Choice]:
@@ -295,13 +280,7 @@ CHOICES: Mapping[str, Choice] = {**_declared(Alignment), **_declared(Averaging),
 
 
 def checked(name: str, value: Any) -> Any:
-    """The value of a choice in its canonical form.
-
-    Raises
-    ------
-    UsageError
-        If the value is not permitted.
-    """
+    """The value of a choice in its canonical form; a UsageError if it is not permitted."""
     known = CHOICES[name]
     if name == "relevant":
         return _threshold(value)

@@ -23,25 +23,13 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What an alignment found out about some users, beside their hits. Disjoint users add up.
+    """What an alignment found out about some users. Facts of disjoint users merge."""
 
-    Attributes
-    ----------
-    n_relevant, n_ranked : int64 arrays of shape (n_users,)
-        Relevant items in the ground truth; items in the ranking.
-    counts : mapping of str to int
-        What was merged or resolved.
-    n_found : int
-        Judged items that the rankings hold, relevant or not.
-    repeated_items, contradictions : Refused
-        What the choices refuse.
-    """
-
-    n_relevant: IntArray
-    n_ranked: IntArray
-    counts: Mapping[str, int]
-    n_found: int
-    repeated_items: Refused
+    n_relevant: IntArray  # (n_users,) relevant items in the ground truth
+    n_ranked: IntArray  # (n_users,) items in the ranking
+    counts: Mapping[str, int]  # what was merged or resolved
+    n_found: int  # judged items that the rankings hold, relevant or not
+    repeated_items: Refused  # what the choices refuse
     contradictions: Refused
 
     @classmethod
@@ -60,21 +48,11 @@ class Facts:
 
 @dataclass(frozen=True, eq=False)
 class Aligned:
-    """Hits of one ranking in one alignment, with what was found on the way.
-
-    Attributes
-    ----------
-    hits, nonrelevant : Hits
-        The relevant items of all users of the block, in its order; and those judged as not
-        relevant.
-    in_rankings : bool array of shape (n_users,)
-        Whether the rankings name the user (an empty list names its user).
-    facts : Facts
-    """
+    """Hits of one ranking in one alignment, for all users of a block in its order."""
 
     hits: Hits
-    nonrelevant: Hits
-    in_rankings: BoolArray
+    nonrelevant: Hits  # the ranked items judged as not relevant
+    in_rankings: BoolArray  # whether the rankings name the user; an empty list names its user
     facts: Facts
 
     @property
@@ -85,40 +63,19 @@ class Aligned:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """The ground truth of a block in one alignment, prepared once for any number of rankings.
-
-    Attributes
-    ----------
-    choices : Alignment
-    codes : Codes
-        The users of the block.
-    frame : polars.DataFrame
-        One judgment per user and item: ``user``, ``item``, ``gain``, ``code``.
-    relevant, others : Hits
-        The perfect rankings of the relevant items and of the other judged ones.
-    counts : dict of str to int
-    contradictions : Refused
-    """
+    """The ground truth of a block in one alignment, prepared once for any number of rankings."""
 
     choices: Alignment
-    codes: Codes
-    frame: pl.DataFrame
-    relevant: Hits
-    others: Hits
+    codes: Codes  # the users of the block
+    frame: pl.DataFrame  # one judgment per user and item: user, item, gain, code
+    relevant: Hits  # the perfect rankings of the relevant items
+    others: Hits  # and of the other judged ones
     counts: dict[str, int]
     contradictions: Refused
 
 
 def prepare(truth: Table, codes: Codes, choices: Alignment) -> Judged:
-    """Prepare the ground truth of a block for `align`.
-
-    Parameters
-    ----------
-    truth : Table
-    codes : Codes
-        All users that the ground truth or any of the rankings names.
-    choices : Alignment
-    """
+    """Prepare the ground truth of a block for `align`."""
     counts: dict[str, int] = {}
     frame, contradictions = unique_judgements(truth, choices, counts)
     code, gain = codes.of(frame["user"]), frame["gain"].to_numpy()
@@ -135,16 +92,8 @@ def prepare(truth: Table, codes: Codes, choices: Alignment) -> Judged:
 
 
 def align(rankings: Table, truth: Judged) -> Aligned:
-    """Find the hits.
+    """Find the hits. Both sides have ids of the same types.
 
-    Parameters
-    ----------
-    rankings : Table
-        With ids of the same types as those of the ground truth.
-    truth : Judged
-
-    Notes
-    -----
     A block decides nothing about the whole: what the choices refuse is counted, and whoever has
     seen all blocks raises.
     """

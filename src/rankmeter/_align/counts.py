@@ -22,78 +22,33 @@ __all__ = ["Candidates", "Targets", "count"]
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """The judged items that a ranking holds, with all that any part of its rows needs to count.
+    """The judged items that a ranking holds, with all that any part of its rows needs to count."""
 
-    Attributes
-    ----------
-    user : int64 array of shape (n_found,)
-        Row of evaluation.
-    gain : float64 array of shape (n_found,)
-        As judged.
-    row : int64 array of shape (n_found,)
-        Number of the ranking row that holds the item.
-    value : float64 array of shape (n_found,)
-        What orders that row; smaller is better.
-    item : polars.Series
-        Ids of the items.
-    """
-
-    user: IntArray
-    gain: FloatArray
-    row: IntArray
-    value: FloatArray
+    user: IntArray  # (n_found,) row of evaluation
+    gain: FloatArray  # as judged
+    row: IntArray  # number of the ranking row that holds the item
+    value: FloatArray  # what orders that row; smaller is better
     item: pl.Series
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Ranking rows, or some of them, grouped by user without being moved.
+    """Ranking rows, or some of them, grouped by user without being moved."""
 
-    Attributes
-    ----------
-    user : int64 array of shape (n_rows,)
-        Row of evaluation of each ranking row.
-    row : int64 array of shape (n_rows,)
-        Its number among all ranking rows, ascending.
-    value : float64 array of shape (n_rows,)
-        What orders the rows of a user; smaller is better.
-    order : {"score", "rank", "list"}
-        Whether `value` is a negated score, a rank that was given, or the number of the row.
-    item : polars.Series
-        Ids of the items.
-    grouped : int64 array of shape (n_rows,)
-        Positions of the rows grouped by user, in order of the rows within a user.
-    offsets : int64 array of shape (n_users + 1,)
-        Where each user's rows begin in `grouped`.
-    whole : bool
-        Whether these are all rows.
-    """
-
-    user: IntArray
-    row: IntArray
-    value: FloatArray
-    order: str
+    user: IntArray  # (n_rows,) row of evaluation of each ranking row
+    row: IntArray  # its number among all ranking rows, ascending
+    value: FloatArray  # what orders the rows of a user; smaller is better
+    order: str  # "score": value is a negated score; "rank": a given rank; "list": the row number
     item: pl.Series
-    grouped: IntArray
-    offsets: IntArray
-    whole: bool = True
+    grouped: IntArray  # positions of the rows by user, in order of the rows within a user
+    offsets: IntArray  # (n_users + 1,) where each user's rows begin in `grouped`
+    whole: bool = True  # whether these are all rows
 
     @classmethod
     def of(
         cls, frame: pl.DataFrame, user: IntArray, n_users: int, order: str, score_type: str
     ) -> Candidates:
-        """Group all rows of a ranking by user.
-
-        Parameters
-        ----------
-        frame : polars.DataFrame
-            Columns ``item`` and, by `order`, ``score`` or ``rank``.
-        user : int64 array of shape (n_rows,)
-            Row of evaluation of each ranking row.
-        n_users : int
-        order : {"score", "rank", "list"}
-        score_type : {"float64", "float32"}
-        """
+        """Group all rows of a ranking by `user`, the row of evaluation of each ranking row."""
         row = np.arange(user.size)
         value: FloatArray
         if order == "score":
@@ -120,14 +75,8 @@ class Candidates:
 def count(candidates: Candidates, targets: Targets, ties: TieRule) -> RankCounts:
     """Count the candidates above, equal to and before each target.
 
-    The counts of disjoint candidates add up to those of all of them.
-
-    Parameters
-    ----------
-    candidates : Candidates
-    targets : Targets
-    ties : str
-        The order within tied groups is counted only for a rule that needs it.
+    The counts of disjoint candidates add up to those of all of them. The order within tied groups
+    is counted only for a rule that needs it.
     """
     c, t = candidates, targets
     n_ranked = np.diff(c.offsets)

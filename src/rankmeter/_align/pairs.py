@@ -22,18 +22,10 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class Refused:
-    """Pairs that the choices refuse. Those of disjoint users add up; the whole decides.
-
-    Attributes
-    ----------
-    n : int
-        How many rows or pairs.
-    examples : tuple of (user, item)
-        The smallest three.
-    """
+    """Pairs that the choices refuse. Those of disjoint users add up; the whole decides."""
 
     n: int = 0
-    examples: tuple[tuple[Any, Any], ...] = ()
+    examples: tuple[tuple[Any, Any], ...] = ()  # the smallest three
 
     def __add__(self, other: Refused) -> Refused:
         return Refused(self.n + other.n, tuple(sorted(self.examples + other.examples)[:SHOWN]))
@@ -61,19 +53,9 @@ def _has_duplicates(frame: pl.DataFrame) -> bool:
 
 
 def common(frame: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
-    """The ranking rows whose item is judged for their user.
+    """The ranking rows whose item is judged for their user: the columns of both sides, and ``row``.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        Ranking rows.
-    judged : polars.DataFrame
-        One judgement per user and item: ``user``, ``item`` and more.
-
-    Returns
-    -------
-    polars.DataFrame
-        The columns of both sides, and ``row``, the number of the ranking row.
+    Each pair of user and item is judged at most once.
     """
     left = _hashes(frame).alias("key").to_frame().with_row_index("row")
     right = judged.rename({"user": "judged user", "item": "judged item"})

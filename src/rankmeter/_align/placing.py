@@ -19,36 +19,17 @@ ORDERED = ("item", "item-descending", "input")
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """Judged items with their ranks, ordered by user and rank.
+    """Judged items with their ranks, ordered by user and rank."""
 
-    Attributes
-    ----------
-    user : int64 array of shape (n_found,)
-    gain : float64 array of shape (n_found,)
-        As judged.
-    rank : float64 array of shape (n_found,)
-        1-based.
-    low, high : int64 arrays of shape (n_found,)
-        First and last rank that an unresolved tie leaves open; equal where the rank is certain.
-    """
-
-    user: IntArray
-    gain: FloatArray
-    rank: FloatArray
-    low: IntArray
-    high: IntArray
+    user: IntArray  # (n_found,)
+    gain: FloatArray  # as judged
+    rank: FloatArray  # 1-based
+    low: IntArray  # first and last rank that an unresolved tie leaves open;
+    high: IntArray  # equal where the rank is certain
 
 
 def place(counts: RankCounts, ties: TieRule, depth: int | None = None) -> Placed:
-    """Turn counts into ranks.
-
-    Parameters
-    ----------
-    counts : RankCounts
-    ties : str
-        What decides among items of equal score.
-    depth : int, optional
-        Leave out what ranks below.
+    """Turn counts into ranks, and leave out what ranks below `depth`.
 
     Raises
     ------

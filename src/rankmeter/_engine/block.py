@@ -23,13 +23,7 @@ __all__ = ["Block"]
 class Block:
     """The data of some users; every other user is in another block.
 
-    Parameters
-    ----------
-    truth : Table
-    systems : mapping of str to Table
-        Rankings by name, with ids of the same types as those of the ground truth.
-    keep : bool
-        Keep the hits of every alignment for the next plan.
+    With `keep`, the hits of every alignment are kept for the next plan.
     """
 
     def __init__(self, truth: Table, systems: Mapping[str, Table], *, keep: bool = False) -> None:

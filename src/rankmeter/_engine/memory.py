@@ -34,30 +34,18 @@ class Engine(Protocol):
     """A way of cutting users into blocks."""
 
     def open(self, truth: Table, systems: Mapping[str, Table], *, keep: bool = False) -> Data:
-        """Prepare data for plans.
+        """Prepare rankings, by name of the system, and ground truth with ids of the same types.
 
-        Parameters
-        ----------
-        truth : Table
-        systems : mapping of str to Table
-            Rankings by name, with ids of the same types as those of the ground truth.
-        keep : bool
-            Whether several plans with the same alignments follow, so that hits are worth keeping.
+        With `keep`, several plans with the same alignments follow, so that hits are worth keeping.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Memory:
-    """The engine for tables that fit into memory.
+    """The engine for tables that fit into memory."""
 
-    Parameters
-    ----------
-    blocks : int
-        How many blocks the users are cut into; the results are the same for any number.
-    """
-
-    blocks: int = 1
+    blocks: int = 1  # how many the users are cut into; the results are the same for any number
 
     def open(self, truth: Table, systems: Mapping[str, Table], *, keep: bool = False) -> _Tables:
         """See `Engine.open`."""

@@ -27,27 +27,13 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Averaged:
-    """What one metric contributes to its mean.
+    """What one metric contributes to its mean."""
 
-    Attributes
-    ----------
-    values : float64 array of shape (n,)
-        The values that are averaged, in order of the users.
-    users : int64 array of shape (n,)
-        Whose values they are: rows of `Scores.users`.
-    undefined : int
-        Users for whom the metric was undefined, whatever they then counted as.
-    missing : int
-        Users with truth but without a ranking, whatever they counted as.
-    state : Ratio, optional
-        The shares of a metric that is pooled; without it all values count alike.
-    """
-
-    values: FloatArray
-    users: npt.NDArray[np.int64]
-    undefined: int
-    missing: int
-    state: Ratio | None = None
+    values: FloatArray  # (n,) the values that are averaged, in order of the users
+    users: npt.NDArray[np.int64]  # (n,) whose values they are: rows of `Scores.users`
+    undefined: int  # users for whom the metric was undefined, whatever they then counted as
+    missing: int  # users with ground truth but no ranking, whatever they counted as
+    state: Ratio | None = None  # the shares of a metric that is pooled
 
     def only(self, chosen: BoolArray) -> Averaged:
         """The part of some users, given as a mask over all rows of `Scores.users`."""
@@ -62,37 +48,17 @@ class Averaged:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """One value per user and metric, before any averaging. Scores of disjoint users merge.
+    """One value per user and metric, before any averaging. Scores of disjoint users merge."""
 
-    Attributes
-    ----------
-    ids : polars.Series or None
-        Ids of the users, ascending; None where the rows have no names.
-    labels : tuple of str
-        The metrics, one for each column.
-    matrix : float64 array of shape (n_users, n_metrics)
-        NaN where a metric is undefined.
-    in_truth, in_rankings : bool arrays of shape (n_users,)
-        Whether ground truth and rankings name the user.
-    has_truth : bool array of shape (n_users,)
-        Whether the ground truth judges any item of the user.
-    facts : mapping of Alignment to Facts
-        What each alignment found out, once for all of its metrics.
-    states : mapping of str to Ratio
-        By label, of the metrics that are pooled: the shares of all users.
-    errors : mapping of str to RankmeterError
-        By label, why a metric has no values on these data.
-    """
-
-    ids: pl.Series | None
-    labels: tuple[str, ...]
-    matrix: FloatArray
-    in_truth: BoolArray
-    in_rankings: BoolArray
-    has_truth: BoolArray
-    facts: Mapping[Alignment, Facts]
-    states: Mapping[str, Ratio]
-    errors: Mapping[str, RankmeterError]
+    ids: pl.Series | None  # of the users, ascending; None where the rows have no names
+    labels: tuple[str, ...]  # of the metrics, one for each column
+    matrix: FloatArray  # (n_users, n_metrics), NaN where a metric is undefined
+    in_truth: BoolArray  # (n_users,) whether the ground truth names the user
+    in_rankings: BoolArray  # whether the rankings do
+    has_truth: BoolArray  # whether the ground truth judges any item of the user
+    facts: Mapping[Alignment, Facts]  # once for all metrics of an alignment
+    states: Mapping[str, Ratio]  # by label, the shares of metrics that are pooled
+    errors: Mapping[str, RankmeterError]  # by label, why a metric has no values on these data
 
     @property
     def n_users(self) -> int:
@@ -124,13 +90,9 @@ class Scores:
 
     @classmethod
     def merge(cls, blocks: Iterable[Scores]) -> Scores:
-        """Put blocks of users together.
+        """Put blocks of one plan together, each user in one of them.
 
-        Parameters
-        ----------
-        blocks : iterable of Scores
-            Of one plan, with no user in two of them; at least one. Users without names are put
-            one block after the other.
+        Users without names are put one block after the other.
 
         Raises
         ------
@@ -178,16 +140,7 @@ class Scores:
         )
 
     def averaged(self, entry: MetricPlan) -> Averaged:
-        """Apply the averaging choices of one metric.
-
-        Parameters
-        ----------
-        entry : MetricPlan
-            One of the plan's metrics.
-
-        Returns
-        -------
-        Averaged
+        """Apply the averaging choices of one metric of the plan.
 
         Raises
         ------

@@ -17,15 +17,9 @@ __all__ = ["check"]
 
 
 def check(plan: Plan, scores: Scores, truth: Table, rankings: Table) -> Scores:
-    """Add to the scores what makes their metrics wrong.
+    """Add to the scores of all users what makes their metrics wrong.
 
-    Parameters
-    ----------
-    plan : Plan
-    scores : Scores
-        Of all users.
-    truth, rankings : Table
-        What they come from: named, and looked at once more only if nothing matches at all.
+    The tables are named, and looked at once more only if nothing matches at all.
     """
     errors: dict[str, RankmeterError] = {}
     for entry in plan.metrics:
