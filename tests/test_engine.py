@@ -40,8 +40,7 @@ def engine(monkeypatch):
     """Make all functions use an engine of so many blocks."""
 
     def use(blocks):
-        for module in ("_api", "_compare", "_explain"):
-            monkeypatch.setattr(f"rankmeter.{module}.ENGINE", Memory(blocks))
+        monkeypatch.setattr("rankmeter._engine.ENGINE", Memory(blocks))
 
     return use
 

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from rankmeter._choices import Choices, takes_choices
 from rankmeter._compare import Common, Correction, Family, Test, compare_tables
-from rankmeter._engine import ENGINE
+from rankmeter._engine import open_data
 from rankmeter._estimates.curves import Curve, curves_of
 from rankmeter._estimates.segments import clusters_of
 from rankmeter._ingest import Table, is_records, meet_all, read_rankings, read_truth
@@ -94,7 +94,7 @@ def evaluate(
     """
     plan = resolve(metrics, like=like, choices=choices, clusters=clusters is not None)
     judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns)
-    scores = ENGINE.open(judged, systems).run(plan)[ONE]
+    scores = open_data(judged, systems).run(plan)[ONE]
     drawn = clusters_of(clusters, scores.users)
     return summarise(plan, scores, {**judged.counts, **systems[ONE].counts}, drawn)
 
@@ -251,7 +251,7 @@ def curve(
     if len(plan.metrics) != 1:
         raise UsageError(f"a curve is of one metric, got {len(plan.metrics)}")
     entry = plan.metrics[0]
-    scored = ENGINE.open(*read_all({ONE: rankings}, truth, plan, columns=columns)).run
+    scored = open_data(*read_all({ONE: rankings}, truth, plan, columns=columns)).run
     return curves_of(plan, [entry], scored, max_k, clusters)[entry.label]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankmeter import _statistics as st
 from rankmeter._checks import choice, fraction
-from rankmeter._engine import ENGINE
+from rankmeter._engine import open_data
 from rankmeter._estimates.differences import PairedTests, adjusted, pairs_of
 from rankmeter._estimates.segments import EVERYONE, clusters_of, segment_frame, segments_of
 from rankmeter._ingest import Table as Ingested
@@ -50,7 +50,7 @@ def compare_tables(
     """Compare systems that have been read; see `rankmeter.compare` for the parameters."""
     names = tuple(systems)
     _check(names, baseline, test, correction, family, common, alpha, plan)
-    scored = ENGINE.open(truth, systems).run
+    scored = open_data(truth, systems).run
     scores = scored(plan)
     users = scores[names[0]].users
     drawn = clusters_of(clusters, users)

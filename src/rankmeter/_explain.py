@@ -15,7 +15,7 @@ import polars as pl
 
 from rankmeter._api import ONE, read_all
 from rankmeter._choices import CHOICES, Alignment, Averaging, Choices, takes_choices
-from rankmeter._engine import ENGINE
+from rankmeter._engine import open_data
 from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan, resolve
 from rankmeter._results.explanation import Explanation, Match, Step, UserChange
@@ -40,7 +40,7 @@ class _Settings:
 
     def __init__(self, truth: Table, systems: Mapping[str, Table], plan: Plan) -> None:
         self.rankings, self.truth, self.plan = systems[ONE], truth, plan
-        self.data = ENGINE.open(truth, systems, keep=True)
+        self.data = open_data(truth, systems, keep=True)
         self.tried = 0
         self.fingerprint = functools.cache(self._fingerprint)
 

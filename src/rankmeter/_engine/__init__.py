@@ -1,20 +1,28 @@
 """Engines: ways of cutting users into blocks. An engine counts; the formulas exist once.
 
-An engine is opened on data and answers plans:
+An engine is opened on data and answers plans, for all public functions alike:
 
-    data = ENGINE.open(truth, systems)
+    data = open_data(truth, systems)
     scores = data.run(plan)          # by name of the system
 
-All public functions run through `ENGINE`. A block is some users, whole, and decides nothing about
-the whole: checks over all data run after the blocks are merged.
+A block is some users, whole, and decides nothing about the whole: checks over all data run after
+the blocks are merged. A new engine is one class with the method `open` of `Engine`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rankmeter._engine.memory import Data, Engine, Memory
 from rankmeter._engine.scores import Averaged, Scores
+from rankmeter._ingest import Table
 
-__all__ = ["ENGINE", "Averaged", "Data", "Engine", "Memory", "Scores"]
+__all__ = ["Averaged", "Data", "Engine", "Memory", "Scores", "open_data"]
 
 ENGINE: Engine = Memory()
-"""The engine that all functions use."""
+"""The engine of all functions."""
+
+
+def open_data(truth: Table, systems: Mapping[str, Table], *, keep: bool = False) -> Data:
+    """Prepare ground truth and rankings for plans; see `Engine.open`."""
+    return ENGINE.open(truth, systems, keep=keep)

@@ -1,0 +1,141 @@
+"""What adding something costs: the exercise of CONTRIBUTING, done here in memory."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import rankmeter as rm
+from command_line import rankmeter
+from rankmeter import _choices, _cli
+from rankmeter._cli import COMMANDS
+from rankmeter._engine import Data, Engine, Scores
+from rankmeter._engine.block import Block
+from rankmeter._engine.whole import check
+from rankmeter._ingest import Table
+from rankmeter._ingest._forms import FORMS, Form
+from rankmeter._ingest._frames import from_polars
+
+ROOT = Path(__file__).parents[1]
+SRC = ROOT / "src" / "rankmeter"
+RANKINGS = {"ann": {"a": 2.0, "b": 1.0}, "bob": {"b": 3.0, "a": 1.0}}
+TRUTH = {"ann": {"b"}, "bob": {"b"}}
+
+
+def test_contributing_names_every_cost():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    table = re.findall(r"^\| \*\*(a|an) (.+?)\*\* \| (\d) \|", text, re.MULTILINE)
+    costs = {what: int(n) for _, what, n in table}
+    assert costs == {
+        "choice": 3,
+        "metric": 2,
+        "convention": 2,
+        "input form": 2,
+        "command": 1,
+        "engine": 1,
+    }
+
+
+@pytest.mark.parametrize("name", _choices.CHOICES)
+def test_a_choice_is_named_where_it_takes_effect_and_in_no_other_list(name):
+    """Its declaration, its behaviour and its row in the test of the command line."""
+    declared = (SRC / "_choices.py").read_text("utf-8")
+    assert len(re.findall(rf"^    {name}: ", declared, re.MULTILINE)) == 2  # value, type checkers
+    for path in ("_api.py", "_plan.py", "_cli/evaluate.py", "_cli/_options.py"):
+        listed = re.findall(rf'"{name}"', (SRC / path).read_text("utf-8"))
+        known = {"interval", "n_items", "bugs", "resamples", "seed", "users"}
+        assert not listed or name in known, (name, path)
+
+
+class Pairs:
+    """A container of its own that an input form may accept."""
+
+    def __init__(self, frame):
+        self.frame = frame
+
+
+def test_an_input_form_is_a_reader_and_a_row(monkeypatch):
+    form = Form(
+        "pairs", lambda data: isinstance(data, Pairs), lambda data, side: from_polars(
+            data.frame, side, "pairs"
+        )
+    )  # fmt: skip
+    monkeypatch.setattr("rankmeter._ingest._forms.FORMS", (form, *FORMS))
+
+    def pairs(**columns):
+        return Pairs(pl.DataFrame(columns))
+
+    rankings = pairs(user=["ann", "ann"], item=["a", "b"], score=[2.0, 1.0])
+    truth = pairs(user=["ann"], item=["b"])
+    groups = pairs(user=["ann"], segment=["old"])
+    found = rm.evaluate(rankings, truth, "rr", clusters=pairs(user=["ann"], cluster=["c"]))
+    assert found["rr"].mean == 0.5
+    assert found.by_segment(groups)["segment"].to_list() == ["old"]
+    compared = rm.compare({"x": rankings, "y": rankings}, truth, "rr", segments=groups)
+    assert compared["rr"][0].difference == 0
+    listed = rm.baselines.popularity(truth, users=pairs(user=["ann"]), exclude_seen=False)
+    assert listed["item"].to_list() == ["b"]
+    assert rm.describe(truth)
+
+
+def test_a_command_is_one_file():
+    files = {path.stem for path in Path(_cli.__file__).parent.glob("*.py") if path.stem[0] != "_"}
+    assert set(COMMANDS) == files
+    told = rankmeter("--help").out
+    for name, summary in COMMANDS.items():
+        assert re.search(rf"^\s+{name}\s+{re.escape(summary[:30])}", told, re.MULTILINE), name
+
+
+@dataclasses.dataclass(frozen=True)
+class OneUserAtATime:
+    """An engine: it cuts users into blocks, runs them, merges, and checks the whole."""
+
+    def open(self, truth: Table, systems: Mapping[str, Table], *, keep: bool = False) -> Data:  # noqa: ARG002
+        users = Block(truth, systems).users
+
+        class Blocks:
+            def run(self, plan):
+                parts = [
+                    Block(only(truth, user), {n: only(t, user) for n, t in systems.items()}).score(
+                        plan
+                    )
+                    for user in users
+                ]
+                return {
+                    name: check(plan, Scores.merge(p[name] for p in parts), truth, table)
+                    for name, table in systems.items()
+                }
+
+        return Blocks()
+
+
+def only(table, user):
+    frame = table.frame.filter(pl.col("user") == user)
+    return dataclasses.replace(
+        table, frame=frame, empty_users=table.empty_users.filter(table.empty_users == user)
+    )
+
+
+def test_an_engine_is_one_class_and_serves_every_function(monkeypatch):
+    def answers():
+        compared = rm.compare({"x": RANKINGS, "y": {"ann": ["b"]}}, TRUTH, ["rr", "ndcg@1"])
+        return [
+            rm.evaluate(RANKINGS, TRUTH, ["rr", "ap@1"]).to_json(),
+            compared.to_json(),
+            compared.curve("ndcg@1", 2).frame.rows(),
+            rm.curve(RANKINGS, TRUTH, "rr", 2).frame.rows(),
+            repr(rm.explain(RANKINGS, TRUTH, "ndcg@2", between=("sklearn", "lenskit"))),
+            repr(rm.explain(RANKINGS, TRUTH, "ndcg@2", target="0.82")),
+        ]
+
+    whole = answers()
+    engine: Engine = OneUserAtATime()
+    monkeypatch.setattr("rankmeter._engine.ENGINE", engine)
+    assert answers() == whole
+    assert set(inspect.signature(Engine.open).parameters) == {"self", "truth", "systems", "keep"}
