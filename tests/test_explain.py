@@ -152,3 +152,16 @@ def test_wrong_calls(arguments, message):
 def test_one_metric_at_a_time():
     with pytest.raises(UsageError, match="one metric at a time"):
         rm.explain(RANKINGS, TRUTH, "rr ndcg@5", target=0.1)
+
+
+@pytest.mark.parametrize(
+    ("tool", "shown"),
+    [("trec_eval", ("c (1)", "b", "a")), ("rankmeter", ("a", "b", "c (1)"))],
+)
+def test_a_list_is_shown_in_the_order_in_which_it_was_measured(tool, shown):
+    """Under equal scores trec_eval takes the last id first, so the relevant item is at rank 1."""
+    tied, truth = {"u": {"a": 1.0, "b": 1.0, "c": 1.0}}, {"u": {"c": 1}}
+    other = {"trec_eval": "rankmeter", "rankmeter": "trec_eval"}[tool]
+    found = rm.explain(tied, truth, "rr", between=(tool, other))
+    assert found.start.mean == pytest.approx(1.0 if tool == "trec_eval" else 1 / 3)
+    assert found.users[0].items == shown

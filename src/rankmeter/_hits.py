@@ -64,30 +64,14 @@ class Span:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Hits that are tied with each other, a row for each tied group that holds a hit.
+    """Hits that are tied with each other, a row for each tied group that holds a hit."""
 
-    Attributes
-    ----------
-    user : int64 array of shape (n_groups,)
-        Index of the user.
-    above : int64 array of shape (n_groups,)
-        Items ranked strictly above the group.
-    size : int64 array of shape (n_groups,)
-        Items in the group, hits and misses.
-    hits : int64 array of shape (n_groups,)
-        Hits in the group.
-    before : int64 array of shape (n_groups,)
-        Hits of the same user above the group.
-    start : int64 array of shape (n_groups + 1,)
-        Where each group begins among the hits.
-    """
-
-    user: IntArray
-    above: IntArray
-    size: IntArray
-    hits: IntArray
-    before: IntArray
-    start: IntArray
+    user: IntArray  # (n_groups,) index of the user
+    above: IntArray  # items ranked strictly above the group
+    size: IntArray  # items in the group, hits and misses
+    hits: IntArray  # hits in the group
+    before: IntArray  # hits of the same user above the group
+    start: IntArray  # (n_groups + 1,) where each group begins among the hits
 
 
 @dataclass(frozen=True, eq=False)

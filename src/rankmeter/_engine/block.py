@@ -59,7 +59,7 @@ class Block:
         in_truth: npt.NDArray[np.bool_],
         has_truth: npt.NDArray[np.bool_],
     ) -> Scores:
-        values = np.full((len(self.users), len(plan.metrics)), np.nan)
+        values = np.full((len(self.users), len(plan.metrics)), np.nan, order="F")
         facts: dict[Alignment, Facts] = {}
         states: dict[str, Ratio] = {}
         errors: dict[str, UsageError] = {}
