@@ -65,10 +65,11 @@ class Memory:
 
 def _only(table: Table, users: pl.Series) -> Table:
     """The part of a table that some users own."""
-    mine = {"user": users.implode()}
-    frame = table.frame.filter(pl.col("user").is_in(pl.lit(mine["user"])))
-    empty = table.empty_users.filter(table.empty_users.is_in(mine["user"]))
-    return replace(table, frame=frame, empty_users=empty)
+    mine = users.implode()
+    frame = table.frame.filter(pl.col("user").is_in(mine))
+    return replace(
+        table, frame=frame, empty_users=table.empty_users.filter(table.empty_users.is_in(mine))
+    )
 
 
 @dataclass(frozen=True, eq=False)
