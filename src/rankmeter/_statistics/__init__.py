@@ -13,7 +13,9 @@
 `randomness`        random numbers that depend on the seed only
 ==================  ===========================================================================
 
-SciPy is imported by the functions that need it, when they are called.
+Values are vectors of shape (n_users,), paired ones in the same order of users, and finite: other
+shapes and options are a UsageError, other values an InvalidValueError. Functions import SciPy when
+they are called.
 """
 
 from rankmeter._statistics.corrections import adjust
@@ -32,10 +34,7 @@ from rankmeter._statistics.paired import AUTO_LIMIT, bootstrap_test, paired_t_te
 from rankmeter._statistics.power import minimum_detectable_effect
 from rankmeter._statistics.randomization import randomization_test, randomization_tests
 from rankmeter._statistics.results import TestResult
-from rankmeter._statistics.several import (
-    randomized_tukey_hsd,
-    tukey_hsd,
-)
+from rankmeter._statistics.several import randomized_tukey_hsd, tukey_hsd
 from rankmeter._statistics.student import t_quantile, t_tail
 from rankmeter._statistics.vectors import moments
 

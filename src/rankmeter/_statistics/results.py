@@ -46,7 +46,7 @@ def too_few_users(method: str, n: int) -> TestResult:
 def positive_p(p: float) -> float:
     """``p`` from the smallest normal float to 1.
 
-    A p-value of 0 would call a difference impossible; it only ever stands for a probability that
-    float64 cannot hold, or for the rounding of one minus another.
+    A p-value of 0 would call a difference impossible; it is only ever a probability that
+    float64 cannot hold, or the rounding of one minus another.
     """
     return min(max(float(p), sys.float_info.min), 1.0)
