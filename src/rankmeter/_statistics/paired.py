@@ -71,7 +71,7 @@ def paired_t_test(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.9
     if sd == 0.0:
         note = "all users differ by the same amount: t has no variation to compare it with"
         return TestResult(method, n, mean, math.nan, math.nan, same, note, detail)
-    t = mean / values.standard_error
+    t = mean / (sd / math.sqrt(n))
     p = positive_p(2.0 * t_tail(abs(t), n - 1))
     return TestResult(method, n, mean, t, p, t_interval_of(values, confidence), detail=detail)
 

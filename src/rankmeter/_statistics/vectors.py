@@ -28,11 +28,6 @@ class Moments(NamedTuple):
     mean: float
     sd: float
 
-    @property
-    def standard_error(self) -> float:
-        """Standard error of the mean."""
-        return self.sd / math.sqrt(self.n) if self.n else math.nan
-
 
 def vector(x: npt.ArrayLike, name: str = "x") -> Floats:
     """``x`` as a finite vector of float64."""
