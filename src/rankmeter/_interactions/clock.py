@@ -30,14 +30,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Clock:
     """The times of a table as numbers.
 
-    Attributes
-    ----------
-    ticks : ndarray of shape (n_interactions,)
-        Times as they were, if they were numbers; else what dates and datetimes count since 1970.
-    per_second : int
-        Ticks in a second.
-    zone : str or None
-        Time zone of datetimes, ``""`` if they have none; None if times were numbers.
+    ``ticks``, of shape (n_interactions,), are the times if they were numbers, else what dates and
+    datetimes count since 1970. ``zone`` is the time zone of datetimes, ``""`` if they have none;
+    None if times were numbers.
     """
 
     ticks: NDArray[Any]

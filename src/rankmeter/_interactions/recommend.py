@@ -106,24 +106,10 @@ def _seen(
 def _unseen(
     user: NDArray[np.int64], place: NDArray[np.int64], *, shape: tuple[int, int]
 ) -> NDArray[np.int64]:
-    """Find the first places that a user has not seen.
+    """The first k places that each user has not seen, ascending, in the `shape` (n_users, k).
 
-    Parameters
-    ----------
-    user, place : int64 of shape (n_seen,)
-        Places seen, sorted by user and place.
-    shape : tuple of int
-        Users, and places wanted.
-
-    Returns
-    -------
-    int64 of shape `shape`
-        Ascending in each row.
-
-    Notes
-    -----
-    If b unseen places come before a seen one, it moves the unseen places from the b-th on (the
-    first is the 0th) up by one.
+    ``user`` and ``place``, of shape (n_seen,), are sorted by user and place. If b unseen places
+    come before a seen one, it moves up by one all unseen places but the first b.
     """
     n_users, k = shape
     nth = np.arange(len(user)) - np.searchsorted(user, user)
