@@ -233,10 +233,8 @@ def mean_rating(
 
     Raises
     ------
-    ColumnError
-        There is no rating.
-    InvalidValueError
-        A rating is missing or infinite.
+    ColumnError, InvalidValueError
+        There is no rating column; a rating is missing or infinite.
 
     Notes
     -----

@@ -24,7 +24,7 @@ class TestResult:
     n: int
     """Users compared."""
     difference: float
-    """Mean of A minus mean of B; NaN for a test of all systems at once."""
+    """Mean of A minus mean of B."""
     statistic: float
     """Statistic of the test: t, W, wins, q, …"""
     p: float
