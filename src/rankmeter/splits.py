@@ -190,7 +190,7 @@ def holdout(
     Returns
     -------
     Split
-        With ``short_users``, of whom nothing could be held out, and, by time, ``tied_users``.
+        With ``short_users`` (nothing could be held out) and, by time, ``tied_users``.
 
     Raises
     ------

@@ -88,7 +88,7 @@ class Clock:
         return np.partition(self.ticks, first)[first].item() if n else 0
 
     def dates(self, tick: float) -> bool:
-        """Tell whether a tick is a date: a number from 1973 to 9999 is taken for one."""
+        """Whether a tick is a date: a number from 1973 to 9999 is taken for one."""
         return self.zone is not None or 10**8 <= tick / self.per_second <= _YEAR_9999
 
     def say(self, tick: float) -> str:

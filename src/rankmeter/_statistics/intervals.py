@@ -126,7 +126,7 @@ def _bca_tails(tails: Floats, means: Floats, sums: Floats, sizes: Floats) -> Flo
         return tails
     acceleration = float((influence**3).sum()) / (6.0 * squares**1.5)
     normal = NormalDist()
-    # Half of the ties count as below, and means that only rounding tells apart are ties.
+    # Half of the ties count as below, and means that differ by rounding alone are ties.
     tie = 1e-12 * np.abs(means).max()
     below = 0.5 * np.mean(means < mean - tie) + 0.5 * np.mean(means <= mean + tie)
     bias = normal.inv_cdf(min(max(below, 0.5 / means.size), 1.0 - 0.5 / means.size))

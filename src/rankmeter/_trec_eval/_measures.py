@@ -79,7 +79,7 @@ def _pairs(text: str) -> Parameters:
 def _gains(values: dict[str, float]) -> dict[int, float]:
     odd = [name for name in values if not name.isdigit()]
     if odd:
-        raise UsageError(f"{odd[0]!r} is no grade: write grade=gain with grades from 0 up")
+        raise UsageError(f"{odd[0]!r} is no grade: write grade=gain with grades ≥ 0")
     return {int(name): gain for name, gain in values.items()}
 
 
