@@ -36,6 +36,15 @@ def test_effect_sizes_of_the_fixture():
     assert relative_gain(A, B).gain == pytest.approx(4.95 / 4.36 - 1, rel=1e-12)
 
 
+def test_effect_sizes_worked_by_hand():
+    assert wins_ties_losses([1.0, 2.0, 3.0], [0.0, 2.0, 1.0]) == (2, 1, 0)
+    assert probability_of_superiority([1.0, 2.0, 3.0], [0.0, 2.0, 1.0]) == 2.5 / 3
+    # The differences are 1, 2, 3, with the mean 2 and the standard deviation 1.
+    assert cohens_dz([2.0, 4.0, 6.0], [1.0, 2.0, 3.0]) == 2.0
+    assert hedges_g([2.0, 4.0, 6.0], [1.0, 2.0, 3.0]) == pytest.approx(2 * (1 - 3 / 7), rel=1e-15)
+    assert relative_gain([4.0, 6.0, 8.0], [2.0, 3.0, 4.0]) == (1.0, (1.0, 1.0))
+
+
 @pytest.mark.parametrize("effect", [cohens_dz, hedges_g])
 def test_standardized_effects_at_their_edges(effect):
     assert effect(A, A) == 0.0
@@ -160,6 +169,10 @@ def test_corrections_of_the_fixture(method, expected):
     p = [paired_t_test(A, B).p, paired_t_test(A, c).p, paired_t_test(B, c).p]
     assert p == pytest.approx([0.00431568, 0.000235249, 0.0684923], rel=3e-6)
     assert adjust(p, method) == pytest.approx(expected, abs=5e-9)
+
+
+def test_holm_multiplies_the_smallest_of_three_by_3_and_the_next_by_2():
+    assert adjust([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06], rel=1e-15)
 
 
 @pytest.fixture(scope="module")

@@ -34,6 +34,13 @@ def test_t_interval_of_the_fixture():
     assert (low, high) == pytest.approx((0.0189423050, 0.0793910283), abs=5e-11)
 
 
+def test_intervals_worked_by_hand():
+    # The mean is 2, its standard error 1/√3, and the quantile of t with 2 degrees 4.3027.
+    assert t_interval([1.0, 2.0, 3.0]) == pytest.approx((-0.4841, 4.4841), abs=5e-5)
+    # Resamples of two users can only have the means 0, 1/2 and 1.
+    assert bootstrap_interval([0.0, 1.0], method="percentile") == (0.0, 1.0)
+
+
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
 def test_t_interval_agrees_with_scipy(confidence):
     own = stats.t.interval(

@@ -62,6 +62,24 @@ def test_t_of_the_fixture():
     assert result.n == 12
 
 
+def test_t_of_three_differences():
+    """Differences 1, 2, 3: t = 2 / (1 / √3)."""
+    result = paired_t_test([2.0, 4.0, 6.0], [1.0, 2.0, 3.0])
+    assert (result.statistic, result.p) == pytest.approx((3.464102, 0.07418), abs=5e-7)
+
+
+@quiet
+@pytest.mark.parametrize("method", ["auto", "randomization", "wilcoxon", "sign"])
+def test_two_of_eight_choices_of_signs(method):
+    """The differences 1, 2, 3 have the ranks 1, 2, 3, and the sum 6 with all signs alike."""
+    assert paired_test([2.0, 4.0, 6.0], [1.0, 2.0, 3.0], method).p == 0.25
+
+
+def test_tests_of_many_pairs():
+    tests = randomization_tests([[2, 1, 1], [4, 2, 2], [6, 3, 3]], [(0, 1), (1, 2)])
+    assert [test.p for test in tests] == [0.25, 1.0]
+
+
 def test_randomization_of_the_fixture_is_exact():
     result = randomization_test(A, B)
     assert result.p == 36 / 4096

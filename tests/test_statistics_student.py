@@ -51,6 +51,10 @@ def test_tails_have_thirteen_digits(t, df, tail):
     assert t_tail(-t, df) == pytest.approx(1 - tail, rel=1e-15)
 
 
+def test_a_quarter_of_a_cauchy_distribution_lies_above_1():
+    assert t_tail(1.0, 1) == pytest.approx(0.25, rel=1e-14)
+
+
 @pytest.mark.parametrize("df", DEGREES)
 def test_tails_agree_with_scipy(df):
     values = [0.0, 0.1, 0.5, 0.9, 1.3, 1.96, 3.0, 6.0, 12.0]

@@ -99,7 +99,7 @@ def test_ids_are_texts(tmp_path):
 
 
 def test_comments_blank_lines_and_gzip(tmp_path):
-    qrels = gzip.compress(("# judgements\n" + QRELS).encode())
+    qrels = gzip.compress(("# judgments\n" + QRELS).encode())
     ranked = "# tag\n\n" + RUN.replace("2 Q0 b", "  # more\n2 Q0 b") + "# the end\n"
     assert lines(tmp_path, qrels, ranked, ["runid", "map"]) == ["all\tmine", "all\t0.7500"]
 
@@ -163,9 +163,9 @@ def test_a_topic_that_was_never_judged_counts_0(tmp_path):
 @pytest.mark.parametrize(
     ("measure", "message"),
     [
-        ("mapp", "no measure 'mapp': did you mean map"),
-        ("prefs_simp", "judgements of other formats"),
-        ("map_avgjg", "judgements of other formats"),
+        ("mapp", "unknown measure of trec_eval 'mapp'; did you mean 'map'"),
+        ("prefs_simp", "judgments of other formats"),
+        ("map_avgjg", "judgments of other formats"),
         ("map.3", "map takes no parameters"),
         ("all_trec.3", "all_trec takes no parameters"),
         ("P.", "ends before its parameters"),

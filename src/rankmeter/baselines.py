@@ -51,7 +51,7 @@ def popularity(
     k : int
         Items to recommend to each user.
     users : sequence of ids, optional
-        Whom to recommend to; everyone in `train` if not given. Repetitions do not count, and
+        The audience; everyone in `train` if not given. Repetitions do not count, and
         users that `train` does not contain are welcome: they have seen nothing.
     exclude_seen : bool
         Leave out the items that the user has in `train`.
@@ -67,7 +67,7 @@ def popularity(
     Raises
     ------
     UsageError
-        `k` is no whole number of at least 1.
+        `k` is not an integer ≥ 1.
     IdTypeError
         The type of `users` does not match that of the users in `train`.
 
@@ -125,10 +125,8 @@ def recent_popularity(
 
     Raises
     ------
-    UsageError
-        Both `days` and `fraction`, or one that has no meaning.
-    ColumnError
-        There is no time.
+    UsageError, ColumnError
+        `days` and `fraction` are both given, or one is out of range; there is no time.
 
     Notes
     -----
@@ -178,10 +176,8 @@ def decayed_popularity(
     half_life : float, optional
         Days after which an interaction counts half; a tenth of the time from the first to the
         last interaction if not given.
-    unit : {"s", "ms", "us", "ns"}, optional
+    unit, k, users, exclude_seen, columns
         As in `recent_popularity`.
-    k, users, exclude_seen, columns
-        As in `popularity`.
 
     Returns
     -------
@@ -191,10 +187,8 @@ def decayed_popularity(
 
     Raises
     ------
-    UsageError
-        `half_life` is not positive.
-    ColumnError
-        There is no time.
+    UsageError, ColumnError
+        `half_life` is not positive; there is no time.
 
     Examples
     --------
@@ -206,15 +200,13 @@ def decayed_popularity(
     """
     frame = _read(train, columns)
     age = _age(frame, needed_by="decayed_popularity", unit=unit)
-    life = (
-        age.max(initial=0) / 10
-        if half_life is None
-        else _checks.number("half_life", half_life, above=0)
-    )
-    weight = np.exp2(-age / life) if life else np.ones_like(age)
-    return recommend(
-        frame, _sums(frame["item"], weight), k=k, users=users, exclude_seen=exclude_seen
-    )
+    if half_life is None:
+        half_life = age.max(initial=0) / 10
+    else:
+        _checks.number("half_life", half_life, above=0)
+    weight = np.exp2(-age / half_life) if half_life else np.ones_like(age)
+    scores = _sums(frame["item"], weight)
+    return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
 def mean_rating(
@@ -241,10 +233,8 @@ def mean_rating(
 
     Raises
     ------
-    ColumnError
-        There is no rating.
-    InvalidValueError
-        A rating is missing or infinite.
+    ColumnError, InvalidValueError
+        There is no rating column; a rating is missing or infinite.
 
     Notes
     -----
@@ -256,8 +246,9 @@ def mean_rating(
     >>> mean_rating(train, k=2, users=[4]).rows()
     [(4, 20, 4.0, 1), (4, 10, 3.5, 2)]
     """
-    frame = _rated(_read(train, columns), needed_by="mean_rating")
-    return recommend(frame, _mean_ratings(frame, 0), k=k, users=users, exclude_seen=exclude_seen)
+    frame = _read(train, columns)
+    scores = _mean_ratings(frame, 0, needed_by="mean_rating")
+    return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
 def damped_mean_rating(
@@ -290,10 +281,8 @@ def damped_mean_rating(
     ------
     UsageError
         `damping` is negative.
-    ColumnError
-        There is no rating.
-    InvalidValueError
-        A rating is missing or infinite.
+    ColumnError, InvalidValueError
+        As from `mean_rating`.
 
     Notes
     -----
@@ -307,8 +296,8 @@ def damped_mean_rating(
     [(4, 10, 3.6666666666666665, 1), (4, 20, 2.0, 2)]
     """
     damping = _checks.number("damping", damping, least=0)
-    frame = _rated(_read(train, columns), needed_by="damped_mean_rating")
-    scores = _mean_ratings(frame, damping)
+    frame = _read(train, columns)
+    scores = _mean_ratings(frame, damping, needed_by="damped_mean_rating")
     return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
@@ -342,7 +331,7 @@ def random(
     Raises
     ------
     UsageError
-        `seed` is no whole number.
+        `seed` is not an integer.
 
     Notes
     -----
@@ -385,9 +374,8 @@ def _read(train: Any, columns: dict[str, str] | None) -> pl.DataFrame:
 def _age(frame: pl.DataFrame, *, needed_by: str, unit: Unit | None) -> NDArray[np.float64]:
     """Days from each interaction to the last one."""
     clock = Clock.of(frame, needed_by=needed_by, unit=unit)
-    return np.asarray(
-        (clock.ticks.max() - clock.ticks) / (clock.per_second * _DAY), dtype=np.float64
-    )
+    ticks = clock.ticks.max() - clock.ticks
+    return np.asarray(ticks / (clock.per_second * _DAY), dtype=np.float64)
 
 
 def _sums(items: pl.Series, weights: NDArray[np.float64]) -> pl.DataFrame:
@@ -397,17 +385,8 @@ def _sums(items: pl.Series, weights: NDArray[np.float64]) -> pl.DataFrame:
     return pl.DataFrame({"item": rows["item"].unique(maintain_order=True), "score": total})
 
 
-def _mean_ratings(frame: pl.DataFrame, damping: float) -> pl.DataFrame:
+def _mean_ratings(frame: pl.DataFrame, damping: float, *, needed_by: str) -> pl.DataFrame:
     """(Σ ratings + damping · overall mean) / (number of ratings + damping), per item."""
-    ratings = frame["rating"].to_numpy()
-    mean = math.fsum(ratings) / len(ratings)
-    total = _sums(frame["item"], ratings)
-    n = frame.group_by("item").agg(n=pl.len())
-    score = (pl.col("score") + damping * mean) / (pl.col("n") + damping)
-    return total.join(n, on="item").select("item", score=score)
-
-
-def _rated(frame: pl.DataFrame, *, needed_by: str) -> pl.DataFrame:
     if "rating" not in frame.columns:
         raise ColumnError(
             f"{needed_by} needs a rating column; found only {', '.join(frame.columns)}: "
@@ -418,4 +397,9 @@ def _rated(frame: pl.DataFrame, *, needed_by: str) -> pl.DataFrame:
             f"{needed_by} needs a rating for each of {frame.height} interactions; found {bad} "
             "missing or infinite: drop or fill these first"
         )
-    return frame
+    ratings = frame["rating"].to_numpy()
+    mean = math.fsum(ratings) / len(ratings)
+    total = _sums(frame["item"], ratings)
+    n = frame.group_by("item").agg(n=pl.len())
+    score = (pl.col("score") + damping * mean) / (pl.col("n") + damping)
+    return total.join(n, on="item").select("item", score=score)

@@ -27,7 +27,7 @@ def movielens(path: str | Path | None = None) -> pl.DataFrame:
 
     610 users gave 9,724 movies 100,836 ratings from half a star to five, from 1996 to 2018. Cite
     F. Maxwell Harper and Joseph A. Konstan (2015), "The MovieLens datasets: history and context",
-    ACM TiiS 5, 4: 19; ``README.txt`` beside the data holds the licence.
+    ACM TiiS 5, 4: 19; ``README.txt`` in the same folder holds the licence.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def movielens(path: str | Path | None = None) -> pl.DataFrame:
         f"found no MovieLens ratings at {' or '.join(map(str, files))}. The package does not carry "
         "them: download the data set ml-latest-small from GroupLens, "
         "https://grouplens.org/datasets/movielens/, and keep its README.txt, which is its licence, "
-        "beside it; or run `rankmeter demo --ratings FILE` on any other ratings"
+        "with it; or run `rankmeter demo --ratings FILE` on any other ratings"
     )
 
 
@@ -76,12 +76,12 @@ def synthetic(
     Parameters
     ----------
     n_users, n_items : int
-        Users and items, with the ids 1, 2, …; an item that nobody drew does not occur.
+        Users and items, with the ids 1, 2, …; an item that is never drawn does not occur.
     n_per_user : int
         Ratings of each user, all of different items.
     exponent : float
         Of Zipf's law: the r-th most popular item is drawn with a probability proportional to
-        1 / r^exponent. At 0 all items are alike. The ids do not tell which items are popular.
+        1 / r^exponent. At 0 all items are alike. The ids do not reveal which items are popular.
     seed : int
         The same seed makes the same ratings, also in other versions of NumPy and Polars.
 
@@ -122,14 +122,10 @@ def synthetic(
     user = np.repeat(np.arange(1, n_users + 1), n_per_user)
     chance = draws(seed, pl.Series(np.arange(1, n_users + 1)))
     step = max(_CELLS // n_items, 1)
-    item = by_popularity[
-        np.concatenate(
-            [
-                _race(chance[start : start + step], popularity, n_per_user).ravel()
-                for start in range(0, n_users, step)
-            ]
-        )
+    drawn = [
+        _race(chance[at : at + step], popularity, n_per_user) for at in range(0, n_users, step)
     ]
+    item = by_popularity[np.concatenate(drawn).ravel()]
     pair = draws(seed, pl.Series(user), pl.Series(item))
     liking = 3.5 + _bell(draws(seed, pl.Series(item))) + _bell(pair)
     start = _NEW_YEAR_2020 + (mix(~chance) % np.uint64(366 * _DAY)).astype(np.int64)
@@ -145,7 +141,7 @@ def synthetic(
 
 
 def _race(chance: NDArray[np.uint64], popularity: NDArray[np.float64], n: int) -> NDArray[np.int64]:
-    """Tell which items arrive first, for each user: (users, n) places in `popularity`."""
+    """Find the items that arrive first for each user: (users, n) places in `popularity`."""
     lane = np.arange(len(popularity), dtype=np.uint64)
     arrival = -np.log(_uniform(mix(chance[:, None] ^ lane))) / popularity
     first = np.argpartition(arrival, n - 1, axis=1)[:, :n]

@@ -2,11 +2,9 @@
 
 A method chooses rows for the test part; everything else is train. What it chooses depends on the
 values in the table and on the seed, never on the place of a row: shuffle the table and the split
-is the same. Both parts have every column of the input (the roles under the names user, item, rating
-and time, and first) and keep the order of its rows.
-
-Chance comes from `draws`: integer arithmetic on the seed and the ids, the same in every version of
-NumPy and Polars. What is drawn for one user does not change when other users come or go.
+is the same. What is drawn for one user does not change when other users come or go. Both parts have
+every column of the input (the roles under the names user, item, rating and time, and first) and
+keep the order of its rows.
 """
 
 from __future__ import annotations
@@ -55,15 +53,13 @@ def leave_one_out(
 
     Parameters
     ----------
-    data : table or path
-        Interactions: user, item, and time if `by` is ``"time"``.
-    by, ties, seed, min_history, cold_items, columns
+    data, by, ties, seed, min_history, cold_items, columns
         As in `leave_k_out`.
 
     Returns
     -------
     Split
-        As from `leave_k_out`, which also tells the edge cases.
+        As from `leave_k_out`, where the edge cases are described.
 
     Raises
     ------
@@ -133,7 +129,7 @@ def leave_k_out(
     Raises
     ------
     UsageError
-        An option has no meaning.
+        An option is out of range.
     ColumnError
         `by` is ``"time"`` and there is no time.
     DataError
@@ -159,15 +155,11 @@ def leave_k_out(
     method = _spell("leave_k_out", locals())
     integer("k", k, least=1)
     _check_choices(by, ties, min_history, cold_items)
-    return _hold_out_per_user(
-        read_interactions(data, columns=columns),
-        lambda history: np.where(history >= k + min_history, k, 0),
-        method=method,
-        by=by,
-        ties=ties,
-        seed=seed,
-        cold_items=cold_items,
+    frame = read_interactions(data, columns=columns)
+    test, counts = _test_per_user(
+        frame, lambda history: np.where(history >= k + min_history, k, 0), by, ties, seed
     )
+    return part(frame, test, method=method, cold_items=cold_items, counts=counts)
 
 
 def holdout(
@@ -186,32 +178,24 @@ def holdout(
 
     Parameters
     ----------
-    data : table or path
-        Interactions: user, item, and time if `by` is ``"time"``.
+    data, ties, seed, min_history, cold_items, columns
+        As in `leave_k_out`.
     ratio : float
         Share to hold out, between 0 and 1.
     per_user : bool
         Hold out this share of each user's interactions, or (False) of all interactions together.
     by : {"random", "time"}
         Hold out random interactions, or each user's latest.
-    ties, seed, cold_items, columns
-        As in `leave_k_out`.
-    min_history : int
-        Interactions that a user must have left in train.
 
     Returns
     -------
     Split
-        With ``short_users``, of which nothing could be held out, and, by time, ``tied_users``.
+        With ``short_users`` (nothing could be held out) and, by time, ``tied_users``.
 
     Raises
     ------
-    UsageError
-        An option has no meaning; `by` is ``"time"`` without `per_user` (that is `temporal`).
-    ColumnError
-        `by` is ``"time"`` and there is no time.
-    DataError
-        Nothing is held out, or nothing is left in train.
+    UsageError, ColumnError, DataError
+        As from `leave_k_out`; `by` is ``"time"`` without `per_user` (that is `temporal`).
 
     Notes
     -----
@@ -240,24 +224,17 @@ def holdout(
             "temporal(ratio=...), which keeps interactions of the same time together"
         )
     frame = read_interactions(data, columns=columns)
-    if not per_user:
-        return _hold_out_overall(
+    if per_user:
+        test, counts = _test_per_user(
             frame,
-            ratio,
-            method=method,
-            seed=seed,
-            min_history=min_history,
-            cold_items=cold_items,
+            lambda history: np.minimum(share_of(ratio, history), history - min_history),
+            by,
+            ties,
+            seed,
         )
-    return _hold_out_per_user(
-        frame,
-        lambda history: np.minimum(share_of(ratio, history), history - min_history),
-        method=method,
-        by=by,
-        ties=ties,
-        seed=seed,
-        cold_items=cold_items,
-    )
+    else:
+        test, counts = _test_overall(frame, ratio, min_history, seed)
+    return part(frame, test, method=method, cold_items=cold_items, counts=counts)
 
 
 def temporal(
@@ -293,16 +270,13 @@ def temporal(
     Returns
     -------
     Split
-        Its ``method`` tells the moment of the cut.
+        Its ``method`` names the moment of the cut.
 
     Raises
     ------
-    UsageError
-        Both `at` and `ratio`, or one that has no meaning.
-    ColumnError
-        There is no time.
-    DataError
-        Everything would be on one side.
+    UsageError, ColumnError, DataError
+        `at` and `ratio` are both given, or one is out of range; there is no time; everything would
+        be on one side.
 
     Notes
     -----
@@ -363,10 +337,8 @@ def k_fold(
         user's numbers of interactions in any two folds differ by at most one.
     seed : int
         Of the random order in which users or interactions are dealt.
-    cold_items : {"keep", "drop"}
-        Keep or drop test interactions with an item that train does not contain.
-    columns : dict of str to str, optional
-        Names of the columns.
+    cold_items, columns
+        As in `leave_k_out`.
 
     Returns
     -------
@@ -375,10 +347,8 @@ def k_fold(
 
     Raises
     ------
-    UsageError
-        An option has no meaning.
-    DataError
-        There are fewer users (or interactions) than folds.
+    UsageError, DataError
+        An option is out of range; there are fewer users (or interactions) than folds.
 
     Notes
     -----
@@ -404,10 +374,8 @@ def k_fold(
         place = user.join(dealt, on="user", how="left", maintain_order="left")["place"].to_numpy()
         n = dealt.height
     else:
-        order = _sorted_rows(
-            frame, user["draw"], user["user"], draws(seed, frame["user"], frame["item"])
-        )
-        place = np.argsort(order)
+        chance = draws(seed, frame["user"], frame["item"])
+        place = np.argsort(_sorted_rows(frame, user["draw"], user["user"], chance))
         n = frame.height
     if n < k:
         raise DataError(f"{k} folds need at least {k} {over}; found {n}: choose a smaller `k`")
@@ -430,17 +398,14 @@ SPLITS: dict[str, Callable[..., Split | tuple[Split, ...]]] = {
 # -- choosing rows ----------------------------------------------------------------------------
 
 
-def _hold_out_per_user(
+def _test_per_user(
     frame: pl.DataFrame,
     how_many: Callable[[NDArray[np.int64]], NDArray[np.int64]],
-    *,
-    method: str,
     by: str,
     ties: str,
     seed: int,
-    cold_items: str,
-) -> Split:
-    """Hold out the last rows of each user, as many as `how_many` tells for its interactions."""
+) -> tuple[NDArray[np.bool_], dict[str, int]]:
+    """The last rows of each user, as many as `how_many` makes of the numbers of interactions."""
     keys, when = [], None
     if by == "time":
         when = Clock.of(frame, needed_by="by='time'").ticks
@@ -457,21 +422,20 @@ def _hold_out_per_user(
     if when is not None:
         first = cut[(n_test > 0) & (n_test < history)]
         counts["tied_users"] = int((when[order[first]] == when[order[first - 1]]).sum())
-    return part(frame, test, method=method, cold_items=cold_items, counts=counts)
+    return test, counts
 
 
-def _hold_out_overall(
-    frame: pl.DataFrame, ratio: float, *, method: str, seed: int, min_history: int, cold_items: str
-) -> Split:
-    """Hold out random rows, except those of users who would keep too few."""
+def _test_overall(
+    frame: pl.DataFrame, ratio: float, min_history: int, seed: int
+) -> tuple[NDArray[np.bool_], dict[str, int]]:
+    """Random rows, except those of users who would keep too few."""
     order = _sorted_rows(frame, draws(seed, frame["user"], frame["item"]), frame["user"])
     test = np.zeros(frame.height, dtype=np.bool_)
     test[order[frame.height - int(share_of(ratio, frame.height)) :]] = True
     rows = frame.select("user", test=pl.Series(test))
     kept = rows.select((~pl.col("test")).sum().over("user")).to_series().to_numpy()
     back = test & (kept < min_history)
-    counts = {"short_users": rows["user"].filter(pl.Series(back)).n_unique()}
-    return part(frame, test & ~back, method=method, cold_items=cold_items, counts=counts)
+    return test & ~back, {"short_users": rows["user"].filter(pl.Series(back)).n_unique()}
 
 
 def _sorted_rows(frame: pl.DataFrame, *keys: pl.Series | NDArray[Any]) -> NDArray[np.int64]:

@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 
 from rankmeter._checks import integer
 
-__all__ = ["Shuffle", "draws", "mix"]
+__all__ = ["Numbers", "Shuffle", "draws", "mix"]
 
-_Step = Callable[[NDArray[np.uint64], NDArray[np.uint64]], NDArray[np.uint64]]
+Words = NDArray[np.uint64]
+Numbers = NDArray[np.int64]
+_Step = Callable[[Words, Words], Words]
 
 
-def mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mix(words: Words) -> Words:
     """Scramble 64-bit words one to one: a step of SplitMix64.
 
     Steele, Lea and Flood (2014), "Fast splittable pseudorandom number generators", OOPSLA.
@@ -34,7 +36,7 @@ def mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return words ^ (words >> np.uint64(31))
 
 
-def draws(seed: int, *columns: pl.Series) -> NDArray[np.uint64]:
+def draws(seed: int, *columns: pl.Series) -> Words:
     """Draw one 64-bit number per row, made from the seed and the ids in that row alone."""
     state = mix(np.full(len(columns[0]), integer("seed", seed) % 2**64, dtype=np.uint64))
     for column in columns:
@@ -42,7 +44,7 @@ def draws(seed: int, *columns: pl.Series) -> NDArray[np.uint64]:
     return state
 
 
-def _words(ids: pl.Series) -> NDArray[np.uint64]:
+def _words(ids: pl.Series) -> Words:
     """Ids as 64-bit words: integers as they are, others by the BLAKE2b hash of their text."""
     if ids.dtype.is_integer():
         return ids.to_numpy().astype(np.uint64)
@@ -65,20 +67,18 @@ class Shuffle:
     """
 
     n: int
-    keys: NDArray[np.uint64]
+    keys: Words
     rounds: ClassVar[int] = 8
 
-    def item_at(self, place: NDArray[np.int64], key: NDArray[np.int64]) -> NDArray[np.int64]:
+    def item_at(self, place: Numbers, key: Numbers) -> Numbers:
         """Which item (by its number) is at a place of the order of a key."""
         return self._walk(self._forward, place, key)
 
-    def place_of(self, item: NDArray[np.int64], key: NDArray[np.int64]) -> NDArray[np.int64]:
+    def place_of(self, item: Numbers, key: Numbers) -> Numbers:
         """At which place an item is: the inverse of `item_at`."""
         return self._walk(self._backward, item, key)
 
-    def _walk(
-        self, step: _Step, numbers: NDArray[np.int64], key: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def _walk(self, step: _Step, numbers: Numbers, key: Numbers) -> Numbers:
         keys = self.keys[key]
         value = step(numbers.astype(np.uint64), keys)
         while len(outside := np.flatnonzero(value >= self.n)):
@@ -89,19 +89,17 @@ class Shuffle:
     def _base(self) -> np.uint64:
         return np.uint64(math.isqrt(self.n - 1) + 1)
 
-    def _forward(self, value: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    def _forward(self, value: Words, keys: Words) -> Words:
         high, low = np.divmod(value, self._base)
         for number in range(self.rounds):
             high, low = low, (high + self._digit(low, keys, number)) % self._base
         return high * self._base + low
 
-    def _backward(self, value: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    def _backward(self, value: Words, keys: Words) -> Words:
         high, low = np.divmod(value, self._base)
         for number in reversed(range(self.rounds)):
             high, low = (low + self._base - self._digit(high, keys, number)) % self._base, high
         return high * self._base + low
 
-    def _digit(
-        self, digit: NDArray[np.uint64], keys: NDArray[np.uint64], number: int
-    ) -> NDArray[np.uint64]:
+    def _digit(self, digit: Words, keys: Words, number: int) -> Words:
         return mix(keys + digit * np.uint64(self.rounds) + np.uint64(number)) % self._base

@@ -30,14 +30,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Clock:
     """The times of a table as numbers.
 
-    Attributes
-    ----------
-    ticks : ndarray of shape (n_interactions,)
-        Times as they were, if they were numbers; else what dates and datetimes count since 1970.
-    per_second : int
-        Ticks in a second.
-    zone : str or None
-        Time zone of datetimes, ``""`` if they have none; None if times were numbers.
+    ``ticks``, of shape (n_interactions,), are the times if they were numbers, else what dates and
+    datetimes count since 1970. ``zone`` is the time zone of datetimes, ``""`` if they have none;
+    None if times were numbers.
     """
 
     ticks: NDArray[Any]
@@ -93,7 +88,7 @@ class Clock:
         return np.partition(self.ticks, first)[first].item() if n else 0
 
     def dates(self, tick: float) -> bool:
-        """Tell whether a tick is a date: a number from 1973 to 9999 is taken for one."""
+        """Whether a tick is a date: a number from 1973 to 9999 is taken for one."""
         return self.zone is not None or 10**8 <= tick / self.per_second <= _YEAR_9999
 
     def say(self, tick: float) -> str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass
-from html import escape
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +13,7 @@ from numpy.typing import NDArray
 
 from rankmeter._ingest import read_interactions
 from rankmeter._interactions.clock import Clock
+from rankmeter._interactions.page import html_table, html_title
 from rankmeter.errors import DataError
 
 __all__ = ["Description", "Spread", "Times", "describe"]
@@ -27,8 +26,7 @@ _CLASSES = 10
 class Spread:
     """How a quantity is distributed.
 
-    Quantiles interpolate linearly between the two values around them: the p-quantile of n sorted
-    values is at place 1 + p · (n − 1).
+    Quantiles interpolate linearly: the p-quantile of n sorted values is at place 1 + p · (n − 1).
     """
 
     mean: float
@@ -49,14 +47,9 @@ class Spread:
 
 @dataclass(frozen=True)
 class Times:
-    """When things happened.
+    """When things happened; a number that may count from 1970 is written as a date and as it is.
 
-    Attributes
-    ----------
-    first, last : str
-        As a person reads them; a number that may count from 1970 as a date and as it is.
-    days : float or None
-        From the first to the last; None if times are numbers that may not count from 1970.
+    ``days`` from the first to the last are None if times are numbers that may not count from 1970.
     """
 
     first: str
@@ -133,17 +126,10 @@ class Description:
         return "\n".join([self._headline(), "", *table, "", *facts, *bars])
 
     def _repr_html_(self) -> str:
-        def row(cells: Sequence[str], tag: str = "td") -> str:
-            return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
         counts = [(rating, f"{n:,}") for rating, n in (self.rating_counts or {}).items()]
-        return (
-            f"<p><strong>{escape(self._headline())}</strong></p>"
-            f"<table>{row(('', *_COLUMNS), 'th')}{''.join(map(row, self._spreads()))}</table>"
-            f"<table>{''.join(map(row, self._facts()))}</table>"
-            + (f"<table>{row(('rating', 'count'), 'th')}{''.join(map(row, counts))}</table>")
-            * bool(counts)
-        )
+        spreads = html_table(self._spreads(), ("", *_COLUMNS))
+        facts, bars = html_table(self._facts()), html_table(counts, ("rating", "count"))
+        return html_title(self._headline()) + spreads + facts + bars
 
     def _headline(self) -> str:
         return (
@@ -202,12 +188,12 @@ def describe(data: Any, *, columns: dict[str, str] | None = None) -> Description
     Raises
     ------
     DataError
-        There are no interactions, or times that are none.
+        There are no interactions, or the times cannot be read.
 
     Notes
     -----
     Users and items without any interaction are unknown here, so the smallest number per user and
-    per item is 1, and the Gini coefficient tells about the items that occur.
+    per item is 1, and the Gini coefficient is that of the items that occur.
 
     Examples
     --------

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from rankmeter._checks import flag, integer, shown
 from rankmeter._ingest import read_users
-from rankmeter._interactions.chance import Shuffle, draws
+from rankmeter._interactions.chance import Numbers, Shuffle, draws
 from rankmeter.errors import UsageError
 
 __all__ = ["recommend"]
@@ -52,16 +51,8 @@ def recommend(
         row, column = np.nonzero(unseen < len(items))
         at = unseen[row, column]
         item = shuffle.item_at(at, row + start) if shuffle else at
-        lists.append(
-            pl.DataFrame(
-                {
-                    "user": audience.gather(row + start),
-                    "item": items.gather(item),
-                    "score": score.gather(at),
-                    "rank": column + 1,
-                }
-            )
-        )
+        pairs = {"user": audience.gather(row + start), "item": items.gather(item)}
+        lists.append(pl.DataFrame({**pairs, "score": score.gather(at), "rank": column + 1}))
     return pl.concat(lists)
 
 
@@ -91,9 +82,7 @@ def _audience(known: pl.Series, users: Any) -> pl.Series:
     return read_users(listed, known, source="users=").unique().sort()
 
 
-def _seen(
-    frame: pl.DataFrame, audience: pl.Series, items: pl.Series
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _seen(frame: pl.DataFrame, audience: pl.Series, items: pl.Series) -> tuple[Numbers, Numbers]:
     """Number the pairs of user and item in train by their places in `audience` and `items`."""
     pairs = frame.select("user", "item").unique()
     for name, column in (("user", audience), ("item", items)):
@@ -103,27 +92,11 @@ def _seen(
     return user, item
 
 
-def _unseen(
-    user: NDArray[np.int64], place: NDArray[np.int64], *, shape: tuple[int, int]
-) -> NDArray[np.int64]:
-    """Find the first places that a user has not seen.
+def _unseen(user: Numbers, place: Numbers, *, shape: tuple[int, int]) -> Numbers:
+    """The first k places that each user has not seen, ascending, in the `shape` (n_users, k).
 
-    Parameters
-    ----------
-    user, place : int64 of shape (n_seen,)
-        Places seen, sorted by user and place.
-    shape : tuple of int
-        Users, and places wanted.
-
-    Returns
-    -------
-    int64 of shape `shape`
-        Ascending in each row.
-
-    Notes
-    -----
-    If b unseen places come before a seen one, it moves the unseen places from the b-th on (the
-    first is the 0th) up by one.
+    ``user`` and ``place``, of shape (n_seen,), are sorted by user and place. If b unseen places
+    come before a seen one, it moves up by one all unseen places but the first b.
     """
     n_users, k = shape
     nth = np.arange(len(user)) - np.searchsorted(user, user)
@@ -131,5 +104,5 @@ def _unseen(
     matters = before < k
     cell = user[matters] * k + before[matters]
     moved = np.bincount(cell, minlength=n_users * k).reshape(shape)
-    places: NDArray[np.int64] = np.arange(k) + moved.cumsum(axis=1)
+    places: Numbers = np.arange(k) + moved.cumsum(axis=1)
     return places

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from html import escape
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from rankmeter._interactions.page import html_table, html_title
 from rankmeter.errors import DataError
 
 __all__ = ["Split", "part"]
@@ -67,25 +66,17 @@ class Split:
         return "\n".join([f"Split by {self.method}", *table, *remarks])
 
     def _repr_html_(self) -> str:
-        def row(cells: Iterable[str], tag: str = "td") -> str:
-            return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
         head, *sizes = self._sizes()
-        remarks = "".join(map(row, self._remarks()))
-        return (
-            f"<p><strong>Split by {escape(self.method)}</strong></p>"
-            f"<table>{row(head, 'th')}{''.join(map(row, sizes))}</table>"
-            + f"<table>{remarks}</table>"
-            * bool(remarks)
-        )
+        title = html_title(f"Split by {self.method}")
+        return title + html_table(sizes, head) + html_table(self._remarks())
 
     def _sizes(self) -> list[tuple[str, ...]]:
         what = ("interactions", "users", "items")
-        parts = ("train", "test")
-        return [
-            ("", *what),
-            *((part, *(f"{self.counts[f'{part}_{one}']:,}" for one in what)) for part in parts),
-        ]
+        sizes = (
+            (part, *(f"{self.counts[f'{part}_{one}']:,}" for one in what))
+            for part in ("train", "test")
+        )
+        return [("", *what), *sizes]
 
     def _remarks(self) -> list[tuple[str, ...]]:
         return [(text, f"{n:,}") for key, text in _REMARKS.items() if (n := self.counts.get(key))]

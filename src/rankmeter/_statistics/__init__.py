@@ -1,19 +1,8 @@
 """Statistics of per-user values: pure functions of NumPy arrays, no frames and no metrics.
 
-==================  ===========================================================================
-`intervals`         how sure is a mean: t, bootstrap (percentile, BCa), bootstrap of clusters
-`paired`            is A better than B, by a test of choice: t, bootstrap, and the next two
-`randomization`     the test of choice: flip the signs of the differences, all ways or many
-`ordinal`           tests with a warning: Wilcoxon, sign
-`several`           which of several systems differ: Tukey HSD, blocked and randomized
-`corrections`       p-values of a family: Holm, Bonferroni, Benjamini-Hochberg
-`effects`           how large is a difference: d_z, Hedges g, superiority, relative gain, …
-`power`             what difference the present number of users can see
-`student`           t quantile and tail, without the import of SciPy
-`randomness`        random numbers that depend on the seed only
-==================  ===========================================================================
-
-SciPy is imported by the functions that need it, when they are called.
+The first line of each module says what it answers. Values are vectors of shape (n_users,), paired
+ones in the same order of users, and finite: other shapes and options are a UsageError, other values
+an InvalidValueError. SciPy is imported by the functions that need it, when they are called.
 """
 
 from rankmeter._statistics.corrections import adjust
@@ -32,10 +21,7 @@ from rankmeter._statistics.paired import AUTO_LIMIT, bootstrap_test, paired_t_te
 from rankmeter._statistics.power import minimum_detectable_effect
 from rankmeter._statistics.randomization import randomization_test, randomization_tests
 from rankmeter._statistics.results import TestResult
-from rankmeter._statistics.several import (
-    randomized_tukey_hsd,
-    tukey_hsd,
-)
+from rankmeter._statistics.several import randomized_tukey_hsd, tukey_hsd
 from rankmeter._statistics.student import t_quantile, t_tail
 from rankmeter._statistics.vectors import moments
 

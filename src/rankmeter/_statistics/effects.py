@@ -42,30 +42,7 @@ class RelativeGain(NamedTuple):
 def wins_ties_losses(
     a: npt.ArrayLike, b: npt.ArrayLike, *, min_difference: float = 0.0
 ) -> WinsTiesLosses:
-    """Count the users for whom A is better, equal and worse.
-
-    Parameters
-    ----------
-    a, b : array-like of float, shape (n_users,)
-        Values of the same users under the two systems.
-    min_difference : float, default 0.0
-        Smaller differences than this one count as ties.
-
-    Returns
-    -------
-    WinsTiesLosses
-        The three counts.
-
-    Raises
-    ------
-    UsageError, InvalidValueError
-        If the vectors are not paired, or a value is not finite.
-
-    Examples
-    --------
-    >>> wins_ties_losses([1.0, 2.0, 3.0], [0.0, 2.0, 1.0])
-    WinsTiesLosses(wins=2, ties=1, losses=0)
-    """
+    """Count the users for whom A is better, equal and worse; below ``min_difference`` is a tie."""
     number("min_difference", min_difference, least=0)
     a, b = pair(a, b)
     differences = a - b
@@ -76,127 +53,40 @@ def wins_ties_losses(
 
 
 def cohens_dz(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
-    """Mean difference in standard deviations of the differences.
+    """Mean difference in standard deviations of the differences: t / √n.
 
-    Parameters
-    ----------
-    a, b : array-like of float, shape (n_users,)
-        Values of the same users under the two systems.
-
-    Returns
-    -------
-    float
-        d_z, which is t / √n: 0 for identical systems, infinite if all users differ by the same
-        amount, NaN for fewer than two users.
-
-    Raises
-    ------
-    UsageError, InvalidValueError
-        If the vectors are not paired, or a value is not finite.
-
-    Examples
-    --------
-    The differences are 1, 2, 3, with the mean 2 and the standard deviation 1:
-
-    >>> cohens_dz([2.0, 4.0, 6.0], [1.0, 2.0, 3.0])
-    2.0
+    0 for identical systems, infinite if all users differ by the same amount, NaN for fewer than
+    two users.
     """
     _, mean, sd = paired_moments(*pair(a, b))
-    return _ratio(mean, sd)
+    if mean == 0.0 and not math.isnan(sd):
+        return 0.0  # no difference is no effect, even if nothing varies
+    return mean / sd if sd else math.copysign(math.inf, mean)
 
 
 def hedges_g(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
-    """Cohen's d_z without its bias for few users.
-
-    Parameters
-    ----------
-    a, b : array-like of float, shape (n_users,)
-        Values of the same users under the two systems.
-
-    Returns
-    -------
-    float
-        ``d_z · (1 - 3 / (4 df - 1))`` with ``df = n_users - 1`` (Hedges, 1981).
-
-    Raises
-    ------
-    UsageError, InvalidValueError
-        If the vectors are not paired, or a value is not finite.
-
-    Examples
-    --------
-    Three users, hence 2 (1 - 3 / 7):
-
-    >>> round(hedges_g([2.0, 4.0, 6.0], [1.0, 2.0, 3.0]), 6)
-    1.142857
-    """
+    """Cohen's d_z without its bias for few users: d_z (1 - 3 / (4 df - 1)) (Hedges, 1981)."""
     a, b = pair(a, b)
     return cohens_dz(a, b) * (1.0 - 3.0 / (4.0 * (a.size - 1) - 1.0))
 
 
 def probability_of_superiority(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
-    """Share of users for whom A is better, ties counting half.
-
-    Parameters
-    ----------
-    a, b : array-like of float, shape (n_users,)
-        Values of the same users under the two systems.
-
-    Returns
-    -------
-    float
-        From 0 to 1; 0.5 for identical systems, NaN without users.
-
-    Raises
-    ------
-    UsageError, InvalidValueError
-        If the vectors are not paired, or a value is not finite.
-
-    Examples
-    --------
-    Two wins and a tie:
-
-    >>> round(probability_of_superiority([1.0, 2.0, 3.0], [0.0, 2.0, 1.0]), 6)
-    0.833333
-    """
+    """Share of users for whom A is better, ties counting half; NaN without users."""
     wins, ties, losses = wins_ties_losses(a, b)
     n = wins + ties + losses
     return (wins + 0.5 * ties) / n if n else math.nan
 
 
 def relative_gain(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.95) -> RelativeGain:
-    """By what share the mean of A exceeds the mean of B.
+    """By what share the mean of A exceeds the mean of B: 0.1 for ten per cent.
 
-    Parameters
-    ----------
-    a, b : array-like of float, shape (n_users,)
-        Values of the same users under the two systems.
-    confidence : float, default 0.95
-        Confidence of the interval.
-
-    Returns
-    -------
-    RelativeGain
-        The gain, 0.1 for ten per cent, and its interval. The gain is NaN if the mean of B is 0 (or
-        if there are no users); the interval is NaN for fewer than two users and infinite where the
-        data do not tell the mean of B from 0.
-
-    Raises
-    ------
-    UsageError, InvalidValueError
-        If the vectors are not paired, or a value is not finite.
-
-    Notes
-    -----
     A ratio of means, not the mean of the users' ratios, which would not exist where B has 0. The
     interval is Fieller's (JRSS B 16, 1954): the ratios r for which the paired t test does not
     reject that ``a - r b`` has the mean 0. It therefore excludes a gain of 0 exactly where the
     paired t test is significant, which the delta method does not promise.
 
-    Examples
-    --------
-    >>> relative_gain([4.0, 6.0, 8.0], [2.0, 3.0, 4.0])
-    RelativeGain(gain=1.0, interval=Interval(low=1.0, high=1.0))
+    The gain is NaN if the mean of B is 0 or there are no users. The interval is NaN for fewer than
+    two users and infinite where the data cannot distinguish the mean of B from 0.
     """
     fraction("confidence", confidence)
     a, b = pair(a, b)
@@ -217,10 +107,3 @@ def relative_gain(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.9
     root = math.sqrt(cov * cov + (1.0 - var_b) * var_e)
     low, high = (-cov - root) / (1.0 - var_b), (-cov + root) / (1.0 - var_b)
     return RelativeGain(gain, Interval(gain + float(low), gain + float(high)))
-
-
-def _ratio(mean: float, sd: float) -> float:
-    """``mean / sd``, where no difference is no effect even if nothing varies."""
-    if mean == 0.0 and not math.isnan(sd):
-        return 0.0
-    return mean / sd if sd else math.copysign(math.inf, mean)

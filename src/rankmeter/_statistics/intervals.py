@@ -29,35 +29,7 @@ UNKNOWN = Interval(math.nan, math.nan)
 
 
 def t_interval(x: npt.ArrayLike, confidence: float = 0.95) -> Interval:
-    """Student's t interval of a mean.
-
-    Parameters
-    ----------
-    x : array-like of float, shape (n_users,)
-        One finite value per user.
-    confidence : float, default 0.95
-        Probability with which such intervals cover the mean.
-
-    Returns
-    -------
-    Interval
-        Ends of the interval; NaN for fewer than two users, the mean twice if all values are equal.
-
-    Raises
-    ------
-    UsageError
-        If ``x`` is no vector, or ``confidence`` no fraction.
-    InvalidValueError
-        If ``x`` holds a value that is not finite.
-
-    Examples
-    --------
-    The mean is 2, its standard error 1/√3, and the quantile of t with 2 degrees of freedom 4.3027:
-
-    >>> low, high = t_interval([1.0, 2.0, 3.0])
-    >>> round(low, 4), round(high, 4)
-    (-0.4841, 4.4841)
-    """
+    """Student's t interval of a mean; NaN for fewer than two values."""
     fraction("confidence", confidence)
     return t_interval_of(moments(vector(x)), confidence)
 
@@ -80,50 +52,15 @@ def bootstrap_interval(
     n_resamples: int = 2_000,
     seed: int = 0,
 ) -> Interval:
-    """Bootstrap interval of a mean.
+    """Bootstrap interval of a mean: quantiles of the resampled means, corrected by "bca".
 
-    Parameters
-    ----------
-    x : array-like of float, shape (n_users,)
-        One finite value per user (or per row, if several rows share a cluster).
-    clusters : array-like, shape (n_users,), optional
-        Label of the cluster of each row. Whole clusters are drawn, so that rows which resemble each
-        other (sessions of one user, head and tail of one triple, repeated seeds) do not count as so
-        many independent ones.
-    confidence : float, default 0.95
-        Probability with which such intervals cover the mean.
-    method : {"bca", "percentile"}
-        The quantiles of the resampled means, as they are or corrected for bias and acceleration.
-    n_resamples : int, default 2000
-        Resamples to draw.
-    seed : int, default 0
-        Seed; the same one gives the same interval on any machine and any number of threads.
+    With ``clusters``, a label for each value, whole clusters are drawn, so that values which
+    resemble each other (sessions of one user, head and tail of one triple, repeated seeds) do not
+    count as so many independent ones. NaN for fewer than two values or clusters. The same seed
+    gives the same interval on any machine; memory is bounded by a few vectors of the length of x.
 
-    Returns
-    -------
-    Interval
-        Ends of the interval; NaN for fewer than two users or clusters, the mean twice if all means
-        are equal.
-
-    Raises
-    ------
-    UsageError
-        If a shape or an option is not as described.
-    InvalidValueError
-        If ``x`` holds a value that is not finite.
-
-    Notes
-    -----
     Bias correction and acceleration follow Efron and Tibshirani, An Introduction to the Bootstrap
-    (1993), chapter 14, the acceleration from the jackknife in closed form. Memory is bounded by a
-    few vectors of the length of ``x``.
-
-    Examples
-    --------
-    Three resamples of two users can only have the means 0, 1/2 and 1:
-
-    >>> bootstrap_interval([0.0, 1.0], method="percentile")
-    Interval(low=0.0, high=1.0)
+    (1993), chapter 14, the acceleration from the jackknife in closed form.
     """
     fraction("confidence", confidence)
     choice("method", method, ("bca", "percentile"))
@@ -142,21 +79,10 @@ def bootstrap_interval(
 def resampled_means(
     sums: Floats, sizes: Floats | None = None, *, n_resamples: int, seed: int
 ) -> Floats:
-    """Means of resamples drawn with replacement.
+    """Means ``Σ sums / Σ sizes`` of resamples of n draws with replacement.
 
-    Parameters
-    ----------
-    sums : ndarray of float64, shape (n,)
-        What each draw adds to the sum.
-    sizes : ndarray of float64, shape (n,), optional
-        What each draw adds to the count; 1 if not given.
-    n_resamples, seed : int
-        As in `bootstrap_interval`.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_resamples,)
-        ``Σ sums / Σ sizes`` of each resample of n draws.
+    Each draw adds an entry of ``sums`` to the sum and the same entry of ``sizes`` (1 if not given)
+    to the count; both have the shape (n,).
     """
     n = sums.size
     means = np.empty(integer("n_resamples", n_resamples, least=1))
@@ -200,7 +126,7 @@ def _bca_tails(tails: Floats, means: Floats, sums: Floats, sizes: Floats) -> Flo
         return tails
     acceleration = float((influence**3).sum()) / (6.0 * squares**1.5)
     normal = NormalDist()
-    # Half of the ties count as below, and means that only rounding tells apart are ties.
+    # Half of the ties count as below, and means that differ by rounding alone are ties.
     tie = 1e-12 * np.abs(means).max()
     below = 0.5 * np.mean(means < mean - tie) + 0.5 * np.mean(means <= mean + tie)
     bias = normal.inv_cdf(min(max(below, 0.5 / means.size), 1.0 - 0.5 / means.size))

@@ -18,36 +18,11 @@ def minimum_detectable_effect(
 ) -> float:
     """Smallest true mean difference that the paired t test finds with the given power.
 
-    Parameters
-    ----------
-    n : int
-        Users.
-    sd : float, default 1.0
-        Standard deviation of the users' differences; with 1, the effect is a d_z.
-    power : float, default 0.8
-        Probability of finding the effect, above ``alpha``.
-    alpha : float, default 0.05
-        Level of the two-sided test. Divide it by the size of the family for a corrected one.
-
-    Returns
-    -------
-    float
-        The effect, in the unit of ``sd``; NaN for fewer than two users.
-
-    Raises
-    ------
-    UsageError
-        If an option is out of range.
-
-    Notes
-    -----
-    Both tails count. The noncentral t distribution is integrated here, as a normal distribution
-    over the distribution of the standard deviation, because SciPy's has NaN in the far tail.
-
-    Examples
-    --------
-    >>> round(minimum_detectable_effect(100), 5)
-    0.28291
+    In the unit of ``sd``, the standard deviation of the differences (1 makes it a d_z); NaN for
+    fewer than two users. The test is two-sided and both tails count; divide ``alpha`` by the size
+    of the family for a corrected one. The noncentral t distribution is integrated here, as a normal
+    distribution over the distribution of the standard deviation, because SciPy's has NaN in the far
+    tail.
     """
     fraction("alpha", alpha)
     number("power", power, above=alpha, below=1)

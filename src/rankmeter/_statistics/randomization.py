@@ -34,37 +34,7 @@ _FLIPS, _USERS = 2048, 1024
 def randomization_test(
     a: npt.ArrayLike, b: npt.ArrayLike, *, n_resamples: int = 9_999, seed: int = 0
 ) -> TestResult:
-    """Fisher's randomization test: flip the sign of each user's difference.
-
-    Parameters
-    ----------
-    a, b : array-like of float, shape (n_users,)
-        Values of the same users under the two systems.
-    n_resamples : int, default 9999
-        Flips to draw if there are too many to enumerate.
-    seed : int, default 0
-        Seed; the same one gives the same p on any machine and any number of threads.
-
-    Returns
-    -------
-    TestResult
-        ``statistic`` is the mean difference; ``detail`` holds ``exact`` (1.0 or 0.0) and, for a
-        drawn p, ``n_resamples`` and ``seed``.
-
-    Raises
-    ------
-    UsageError, InvalidValueError
-        If the vectors are not paired, or a value is not finite.
-
-    Notes
-    -----
-    See `randomization_tests`, which this calls for one pair.
-
-    Examples
-    --------
-    >>> randomization_test([2.0, 4.0, 6.0], [1.0, 2.0, 3.0]).p
-    0.25
-    """
+    """Fisher's randomization test of one pair: `randomization_tests` for two vectors."""
     scores = np.column_stack(pair(a, b))
     return randomization_tests(scores, [(0, 1)], n_resamples=n_resamples, seed=seed)[0]
 
@@ -78,30 +48,9 @@ def randomization_tests(
 ) -> list[TestResult]:
     """Fisher's randomization test of many pairs of columns, on the same flips.
 
-    Parameters
-    ----------
-    scores : array-like of float, shape (n_users, n_columns)
-        Values of each user: a column per system, or per system and metric.
-    pairs : sequence of (int, int)
-        Columns to compare, A and B.
-    n_resamples, seed : int
-        As for `randomization_test`.
+    ``scores`` has a row per user and a column per system (and metric). The p of a pair does not
+    depend on the other pairs and columns, the machine or the number of threads.
 
-    Returns
-    -------
-    list of TestResult
-        One per pair, as `randomization_test` describes them. The p of a pair does not depend on the
-        other pairs and columns.
-
-    Raises
-    ------
-    UsageError
-        If ``scores`` is no table, or a pair names no two columns of it.
-    InvalidValueError
-        If a value is not finite.
-
-    Notes
-    -----
     1. Two-sided on the absolute mean. With up to 30 differences other than zero, all choices of
        signs are counted; with more, p is (1 + flips that reach the observed difference) /
        (1 + n_resamples), as in Phipson and Smyth, SAGMB 9 (2010).
@@ -110,11 +59,6 @@ def randomization_tests(
     4. Beyond one copy of ``scores``, memory stays below 100 MB at any number of users and flips.
     5. User number i meets the i-th coin, so reordering the users moves a drawn p within its Monte
        Carlo error.
-
-    Examples
-    --------
-    >>> [r.p for r in randomization_tests([[2, 1, 1], [4, 2, 2], [6, 3, 3]], [(0, 1), (1, 2)])]
-    [0.25, 1.0]
     """
     values = table(scores)
     n, columns = values.shape
@@ -163,28 +107,12 @@ def exact_p(a: Floats, b: Floats) -> float:
 def _sampled_p(
     scores: Floats, pairs: Sequence[tuple[int, int]], *, n_resamples: int, seed: int
 ) -> Floats:
-    """Monte Carlo p of the sign flips, for many pairs of columns on the same flips.
+    """Monte Carlo p of the sign flips for many pairs of columns, on the same flips.
 
     Two ideas make it fast. A flip of a difference is the difference of two flips, so forty-five
     pairs of ten systems cost ten columns. And eight coins are a byte: each group of eight users has
     a table of the 256 sums that a byte can choose (Arlazarov and others, 1970), and a flip looks
     one number up per group instead of adding eight.
-
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (n_users, n_columns)
-        Values of each user, a column per system (and metric).
-    pairs : sequence of (int, int)
-        Columns to compare.
-    n_resamples : int
-        Flips to draw.
-    seed : int
-        Seed.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_pairs,)
-        ``(1 + flips that reach the observed difference) / (1 + n_resamples)``.
     """
     n = len(scores)
     grid, unit = _grid(scores)

@@ -29,27 +29,12 @@ def key(seed: int) -> int:
 def generators(
     n_resamples: int, cells: int, seed: int
 ) -> Iterator[tuple[slice, int, np.random.Generator]]:
-    """Cut the resamples into blocks, each with a generator of its own.
-
-    Parameters
-    ----------
-    n_resamples : int
-        Resamples to draw, at least 1.
-    cells : int
-        Numbers that one resample holds.
-    seed : int
-        Seed, an integer ≥ 0.
-
-    Yields
-    ------
-    slice, int, numpy.random.Generator
-        Which resamples to draw, how many those are, and what to draw them with.
-    """
+    """Cut the resamples, of ``cells`` numbers each, into blocks with generators of their own."""
     word = key(seed)
     size = max(1, _CELLS // max(1, cells))
     for start in range(0, n_resamples, size):
         stop = min(start + size, n_resamples)
-        yield slice(start, stop), stop - start, _philox_generator(word, start)
+        yield slice(start, stop), stop - start, np.random.Generator(_philox(word, start))
 
 
 def coins(word: int, block: int, rows: slice, n_bytes: int) -> npt.NDArray[np.uint8]:
@@ -59,16 +44,12 @@ def coins(word: int, block: int, rows: slice, n_bytes: int) -> npt.NDArray[np.ui
     counter put through a cipher, so a generator can begin at any row. ``n_bytes`` is a multiple of
     32, the bytes of one count.
     """
-    philox = np.random.Philox(key=_words(word, block), counter=rows.start * (n_bytes // 32))
+    philox = _philox(word, block, rows.start * (n_bytes // 32))
     words = philox.random_raw((rows.stop - rows.start) * (n_bytes // 8))
     # The bytes come in one order on every machine, whichever its processor prefers.
     octets: npt.NDArray[np.uint8] = words.astype("<u8", copy=False).view(np.uint8)
     return octets.reshape(-1, n_bytes)
 
 
-def _philox_generator(word: int, block: int) -> np.random.Generator:
-    return np.random.Generator(np.random.Philox(key=_words(word, block)))
-
-
-def _words(word: int, block: int) -> npt.NDArray[np.uint64]:
-    return np.array([word, block], dtype=np.uint64)
+def _philox(word: int, block: int, counter: int = 0) -> np.random.Philox:
+    return np.random.Philox(key=np.array([word, block], dtype=np.uint64), counter=counter)

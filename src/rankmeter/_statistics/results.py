@@ -24,7 +24,7 @@ class TestResult:
     n: int
     """Users compared."""
     difference: float
-    """Mean of A minus mean of B; NaN for a test of all systems at once."""
+    """Mean of A minus mean of B."""
     statistic: float
     """Statistic of the test: t, W, wins, q, …"""
     p: float
@@ -46,7 +46,7 @@ def too_few_users(method: str, n: int) -> TestResult:
 def positive_p(p: float) -> float:
     """``p`` from the smallest normal float to 1.
 
-    A p-value of 0 would call a difference impossible; it only ever stands for a probability that
-    float64 cannot hold, or for the rounding of one minus another.
+    A p-value of 0 would call a difference impossible; it is only ever a probability that
+    float64 cannot hold, or the rounding of one minus another.
     """
     return min(max(float(p), sys.float_info.min), 1.0)

@@ -28,40 +28,15 @@ __all__ = ["randomized_tukey_hsd", "tukey_hsd"]
 def tukey_hsd(scores: npt.ArrayLike, *, confidence: float = 0.95) -> list[TestResult]:
     """Tukey's honestly significant differences of all pairs, with users as blocks.
 
-    Parameters
-    ----------
-    scores : array-like of float, shape (n_users, n_systems)
-        Values of each user under each of at least two systems.
-    confidence : float, default 0.95
-        Probability with which all the intervals cover their differences at once.
+    ``scores`` has the shape (n_users, n_systems). One result per pair, in the order of
+    ``combinations(range(n_systems), 2)``: p is corrected for the family of all pairs, the interval
+    is simultaneous, the statistic is the studentized range ``q = |difference| / √(mse / n)``. Here
+    ``mse`` is the mean square of what neither system nor user explains, with its degrees of freedom
+    from the two-way analysis of variance (Carterette, TOIS 30, 2012).
 
-    Returns
-    -------
-    list of TestResult
-        One per pair, in the order of ``itertools.combinations(range(n_systems), 2)``. ``p`` is
-        corrected for the family of all pairs and ``interval`` is simultaneous; ``statistic`` is the
-        studentized range q; ``detail`` holds ``mse``, ``df`` and ``confidence``.
-
-    Raises
-    ------
-    UsageError, InvalidValueError
-        If ``scores`` is no such table, or a value is not finite.
-
-    Notes
-    -----
-    ``q = |difference| / √(mse / n)``, with ``mse``, the mean square of what neither system nor user
-    explains, and its degrees of freedom from the two-way analysis of variance of systems and users
-    (Carterette, TOIS 30, 2012). Where p is so small that SciPy's numerical integration returns its
-    own rounding, p is the sum over the pairs of the t tests' p on the same ``mse``, which bounds it
-    from above and, that far out, equals it.
-
-    Examples
-    --------
-    For two systems it is the paired t test:
-
-    >>> result = tukey_hsd([[2.0, 1.0], [4.0, 2.0], [6.0, 3.0]])[0]
-    >>> round(result.p, 5)
-    0.07418
+    Where p is so small that SciPy's numerical integration returns its own rounding, p is the sum
+    over the pairs of the t tests' p on the same ``mse``, which bounds it from above and, that far
+    out, equals it.
     """
     from scipy.stats import studentized_range
 
@@ -101,39 +76,10 @@ def randomized_tukey_hsd(
 ) -> list[TestResult]:
     """Tukey's honestly significant differences by permuting the systems within each user.
 
-    Parameters
-    ----------
-    scores : array-like of float, shape (n_users, n_systems)
-        Values of each user under each of at least two systems.
-    confidence : float, default 0.95
-        Probability with which all the intervals cover their differences at once.
-    n_resamples, seed : int
-        Permutations to draw, and the seed to draw them with.
-
-    Returns
-    -------
-    list of TestResult
-        One per pair, in the order of ``itertools.combinations(range(n_systems), 2)``. ``p`` is
-        corrected for the family of all pairs and ``interval`` is simultaneous; ``statistic`` is the
-        difference; ``detail`` holds ``confidence``, ``n_resamples`` and ``seed``.
-
-    Raises
-    ------
-    UsageError, InvalidValueError
-        If ``scores`` is no such table, or a value is not finite.
-
-    Notes
-    -----
-    Carterette (TOIS 30, 2012); Sakai, Laboratory Experiments in Information Retrieval (2018). Every
-    difference is compared with the range, largest mean minus smallest, of each permutation. One
-    permutation costs as much as shuffling the table: ten thousand of a million values take minutes.
-
-    Examples
-    --------
-    Identical systems have a range of 0 however they are permuted:
-
-    >>> randomized_tukey_hsd([[1.0, 1.0], [2.0, 2.0]], n_resamples=99)[0].p
-    1.0
+    Input and results as for `tukey_hsd`, but the statistic is the difference. Every difference is
+    compared with the range, largest mean minus smallest, of each permutation (Carterette, TOIS 30,
+    2012; Sakai, Laboratory Experiments in Information Retrieval, 2018). One permutation costs as
+    much as shuffling the table: ten thousand of a million values take minutes.
     """
     fraction("confidence", confidence)
     values = table(scores, columns=2)

@@ -15,15 +15,7 @@ import numpy.typing as npt
 
 from rankmeter.errors import InvalidValueError, UsageError
 
-__all__ = [
-    "Floats",
-    "Moments",
-    "moments",
-    "pair",
-    "paired_moments",
-    "table",
-    "vector",
-]
+__all__ = ["Floats", "Moments", "moments", "pair", "paired_moments", "table", "vector"]
 
 Floats = npt.NDArray[np.float64]
 """An array of float64."""
@@ -35,11 +27,6 @@ class Moments(NamedTuple):
     n: int
     mean: float
     sd: float
-
-    @property
-    def standard_error(self) -> float:
-        """Standard error of the mean."""
-        return self.sd / math.sqrt(self.n) if self.n else math.nan
 
 
 def vector(x: npt.ArrayLike, name: str = "x") -> Floats:

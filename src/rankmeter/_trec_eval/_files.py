@@ -1,4 +1,4 @@
-"""Runs and judgements as trec_eval reads them: the format is known, whatever the file is called."""
+"""Runs and judgments as trec_eval reads them: the format is known, whatever the file is called."""
 
 from __future__ import annotations
 
@@ -15,27 +15,13 @@ from rankmeter._ingest._columns import Columns, Side
 from rankmeter._ingest._text import Text, read_qrels, read_run
 from rankmeter.errors import DuplicateError, FileFormatError, InvalidValueError
 
-__all__ = ["read_judgements", "read_results"]
+__all__ = ["read_judgments", "read_results"]
 
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 
 
-def read_judgements(path: str) -> Table:
-    """Read ``topic iteration document grade``.
-
-    Parameters
-    ----------
-    path : str
-
-    Returns
-    -------
-    Table
-        With ``gain`` the grade, a whole number.
-
-    Raises
-    ------
-    FileFormatError, InvalidValueError, DuplicateError
-    """
+def read_judgments(path: str) -> Table:
+    """Read ``topic iteration document grade``: ``gain`` is the grade, a whole number."""
     frame = _frame(_text(path), read_qrels, "truth", "gain")
     odd = frame.filter(pl.col("gain") != pl.col("gain").round())
     if odd.height:
@@ -52,22 +38,7 @@ def read_judgements(path: str) -> Table:
 
 
 def read_results(path: str) -> tuple[Table, str]:
-    """Read ``topic Q0 document rank score run``.
-
-    Parameters
-    ----------
-    path : str
-
-    Returns
-    -------
-    Table
-    str
-        Id of the run, that of the last line.
-
-    Raises
-    ------
-    FileFormatError, InvalidValueError
-    """
+    """Read ``topic Q0 document rank score run``, and the id of the run on the last line."""
     text = _text(path)
     frame = _frame(text, read_run, "rankings", "score")
     bad = frame.filter(pl.col("score").is_nan())
@@ -92,7 +63,7 @@ def _text(path: str) -> Text:
     except (EOFError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError) as error:
         raise FileFormatError(f"{path} is not text in UTF-8, gzipped or not: {error}") from error
     if "#" in text:
-        # An empty line is none, and keeps the numbers of the lines below.
+        # The empty line that is left keeps the numbers of the lines below.
         text = _COMMENT.sub("", text)
     if not text.strip():
         raise FileFormatError(f"{path} is empty")
@@ -102,10 +73,4 @@ def _text(path: str) -> Text:
 def _frame(
     text: Text, read: Callable[[Text, Side], Columns], side: Side, value: str
 ) -> pl.DataFrame:
-    columns = read(text, side).fetch(("user", "item", "value"))
-    return pl.DataFrame(
-        [
-            pl.Series(name, columns[role])
-            for name, role in (("user", "user"), ("item", "item"), (value, "value"))
-        ]
-    )
+    return pl.DataFrame(read(text, side).fetch(("user", "item", "value"))).rename({"value": value})

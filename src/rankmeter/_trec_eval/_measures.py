@@ -1,12 +1,10 @@
-"""The measures of trec_eval: on which reading of the judgements each of them is computed.
+"""The measures of trec_eval: on which reading of the judgments each of them is computed.
 
-Which metric a measure is, its options and how it is averaged is what ``conventions/trec_eval.toml``
-says.
+Which metric a measure is, its options and how it is averaged is in ``conventions/trec_eval.toml``.
 """
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 import warnings
@@ -16,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from rankmeter._checks import unknown
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
 from rankmeter._trec_eval._topics import Reading, Topics
 from rankmeter.conventions import load_convention, translate
@@ -80,14 +79,13 @@ def _pairs(text: str) -> Parameters:
 def _gains(values: dict[str, float]) -> dict[int, float]:
     odd = [name for name in values if not name.isdigit()]
     if odd:
-        raise UsageError(f"{odd[0]!r} is no grade: write grade=gain with grades from 0 up")
+        raise UsageError(f"{odd[0]!r} is no grade: write grade=gain with grades ≥ 0")
     return {int(name): gain for name, gain in values.items()}
 
 
 def _persistence(values: dict[str, float]) -> tuple[float, dict[int, float]]:
     rest = dict(values)
-    p = rest.pop("p", None)
-    p = dict(_metric("rbp")[0].options)["p"] if p is None else p
+    p = rest.pop("p", dict(_metric("rbp")[0].options)["p"])
     return p, _gains(rest)
 
 
@@ -163,7 +161,7 @@ def _set_f(topics: Topics, _: str, parameters: Sequence[float]) -> FloatArray:
 
 
 def _relstring(topics: Topics, _: str, parameters: Sequence[float]) -> list[str]:
-    """The first grades of a ranking, ``-`` without judgement, ``.`` if one was to be made."""
+    """The first grades of a ranking: ``-`` not judged, ``.`` chosen to be judged and was not."""
     hits = topics.named.hits
     wanted = np.minimum(hits.n_ranked, max(int(parameters[0]), 0))
     strings = [["-"] * n for n in wanted.tolist()]
@@ -233,15 +231,8 @@ def _place(hits: Hits) -> IntArray:
 class Measure:
     """A measure, with all its cutoffs or levels.
 
-    Attributes
-    ----------
-    compute : callable
-        ``(topics, name)`` or ``(topics, name, parameter)`` → one value per topic; relstring: one
-        text.
-    read : callable, optional
-        Reads the parameters, if it takes any.
-    default : str
-        Parameters if none are given.
+    ``compute`` takes topics, the name of the measure and a parameter if ``read`` parses any, and
+    returns one value per topic (one text for relstring). ``default`` is parsed if none is given.
     """
 
     compute: Callable[..., FloatArray | list[str]] = _binary
@@ -329,27 +320,20 @@ _OTHER_FORMATS = re.compile(r"(all_)?prefs|prefs_\w+|qrels_jg|\w+_avgjg")
 def choose(wanted: Iterable[str]) -> dict[str, str | None]:
     """The measures that are asked for, in order of printing, with their parameters.
 
-    Parameters
-    ----------
-    wanted : iterable of str
-        ``map``, ``P.5,10``, ``all_trec``.
-
-    Returns
-    -------
-    dict of str to str or None
-        Parameters by name of the measure; None for the default ones.
-
-    Raises
-    ------
-    UsageError
-        If there is no such measure, or it takes no parameters.
+    ``wanted`` holds texts such as ``map``, ``P.5,10``, ``all_trec``; None means the default
+    parameters.
     """
     names: set[str] = set()
     given: dict[str, str] = {}
     for text in wanted:
         name, dot, parameters = text.partition(".")
         if name not in MEASURES and name not in NICKNAMES:
-            raise _unknown(name)
+            if _OTHER_FORMATS.fullmatch(name):
+                raise UsageError(
+                    f"{name} measures judgments of other formats (preferences, several judges), "
+                    "which rankmeter does not read: it has the measures of standard judgments"
+                )
+            raise unknown("measure of trec_eval", name, [*MEASURES, *NICKNAMES])
         measure = MEASURES.get(name)
         if dot and (measure is None or measure.read is None):
             raise UsageError(f"{name} takes no parameters, got {text!r}")
@@ -364,14 +348,3 @@ def choose(wanted: Iterable[str]) -> dict[str, str | None]:
                 stacklevel=2,
             )
     return {name: given.get(name) for name in MEASURES if name in names}
-
-
-def _unknown(name: str) -> UsageError:
-    if _OTHER_FORMATS.fullmatch(name):
-        return UsageError(
-            f"{name} measures judgements of other formats (preferences, several judges), which "
-            "rankmeter does not read: it has the measures of standard judgements"
-        )
-    near = difflib.get_close_matches(name, [*MEASURES, *NICKNAMES], n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(MEASURES)}"
-    return UsageError(f"trec_eval has no measure {name!r}: {hint}")

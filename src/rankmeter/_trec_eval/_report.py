@@ -10,20 +10,18 @@ import numpy as np
 
 from rankmeter._choices import GEOMETRIC_FLOOR
 from rankmeter._hits import FloatArray
-from rankmeter._trec_eval._files import read_judgements, read_results
+from rankmeter._trec_eval._files import read_judgments, read_results
 from rankmeter._trec_eval._measures import MEASURES, choose
 from rankmeter._trec_eval._topics import Topics
 from rankmeter.errors import DataError, UsageError
 
 __all__ = ["report"]
 
-DEFAULT = ("official",)
-
 
 def report(
     qrels: str,
     run: str,
-    measures: Iterable[str] = DEFAULT,
+    measures: Iterable[str] = ("official",),
     *,
     per_topic: bool = False,
     summary: bool = True,
@@ -35,46 +33,17 @@ def report(
 ) -> Iterator[str]:
     """Evaluate a run and yield what trec_eval prints, line by line.
 
-    Parameters
-    ----------
-    qrels : str
-        Path of the judgements, ``topic iteration document grade``.
-    run : str
-        Path of the results, ``topic Q0 document rank score run``; the rank is not looked at.
-    measures : iterable of str
-        Names and nicknames of measures, with parameters after a dot: ``P.5,10``.
-    per_topic : bool
-        Print the values of each topic too (``-q``).
-    summary : bool
-        Print the values of all topics together (not ``-n``).
-    complete : bool
-        Count judged topics without results, mostly as 0 (``-c``).
-    level : int
-        Smallest grade that is relevant (``-l``); gains do not care.
-    depth : int, optional
-        Use this many results per topic (``-M``).
-    judged_only : bool
-        Remove documents without judgement from the results (``-J``).
-    n_items : int
-        Documents in the collection, for ``utility`` (``-N``).
-
-    Yields
-    ------
-    str
-        With its line break.
-
-    Raises
-    ------
-    UsageError
-        If there is no such measure, or its parameters make no sense.
-    DataError
-        If a file cannot be used, or a judged topic has no results and `complete` is not chosen;
-        then the topics before it have been yielded.
+    A measure may have parameters: ``P.5,10``. The options of trec_eval are ``-q`` (`per_topic`),
+    not ``-n`` (`summary`), ``-c`` (`complete`: judged topics without results count, mostly as 0),
+    ``-l`` (`level`: the smallest grade that is relevant; gains do not depend on it), ``-M``
+    (`depth`: results per topic), ``-J`` (`judged_only`: remove unjudged documents) and ``-N``
+    (`n_items`: documents in the collection, for ``utility``). Unless complete, a judged topic
+    without results is a DataError, raised after the lines of the topics before it.
     """
     if level < 0:
         raise UsageError(f"the level of relevance must be 0 or more, got {level}")
     chosen = choose(measures)
-    judged = read_judgements(qrels)
+    judged = read_judgments(qrels)
     results, run_id = read_results(run)
     topics = Topics(
         judged,
@@ -94,7 +63,7 @@ def report(
         raise DataError(
             f"topic {topics.names[stop]} is judged in {qrels} and has no results in {run}, where "
             f"trec_eval 10 stops, too ({int(topics.missing.sum())} topics in all). Count them as 0 "
-            "with -c, or remove their judgements"
+            "with -c, or remove their judgments"
         )
     if summary:
         yield from totals
@@ -112,7 +81,7 @@ def _table(
             totals.append(_line(name, "all", run_id if name == "runid" else str(len(topics.names))))
             continue
         how = measure.aggregate(name)
-        show = _formatter(how)
+        show = _FORMATS.get(how, _real)
         for label, values in measure.values(name, given, topics):
             if complete:
                 _clear(label, values, topics)
@@ -131,22 +100,13 @@ def _line(name: str, topic: str, value: str) -> str:
     return f"{name:<22}\t{topic}\t{value}\n"
 
 
-def _formatter(how: str) -> Callable[[Any], str]:
-    formatters: dict[str, Callable[[Any], str]] = {"none": _quoted, "sum": _whole}
-    return formatters.get(how, _real)
-
-
 def _real(value: float) -> str:
     # 0/0 has a sign, and it shows.
     return "  -nan" if math.isnan(value) else f"{value:6.4f}"
 
 
-def _whole(value: float) -> str:
-    return f"{value:.0f}"
-
-
-def _quoted(text: str) -> str:
-    return f"'{text}'"
+_FORMATS: dict[str, Callable[[Any], str]] = {"none": "'{}'".format, "sum": "{:.0f}".format}
+"""How values are printed, by how they are averaged; `_real` prints all others."""
 
 
 def _clear(label: str, values: FloatArray | list[str], topics: Topics) -> None:
@@ -156,10 +116,8 @@ def _clear(label: str, values: FloatArray | list[str], topics: Topics) -> None:
     """
     if isinstance(values, list):
         if label == "relstring":
-            values[:] = [
-                "" if lost else value
-                for value, lost in zip(values, topics.missing.tolist(), strict=True)
-            ]
+            for lost in np.flatnonzero(topics.missing):
+                values[lost] = ""
     elif label in ("num_ret", "utility", "rbp_resid") or label.startswith("unj"):
         values[topics.missing] = 0.0
 
@@ -167,7 +125,7 @@ def _clear(label: str, values: FloatArray | list[str], topics: Topics) -> None:
 def _aggregate(values: FloatArray, how: str) -> float:
     """One number for all topics.
 
-    Values are added one after the other, as trec_eval does: its last digit may hang on it.
+    Values are added one after the other, as trec_eval does: the last digit may depend on it.
     """
     if how == "geometric":
         return math.exp(_aggregate(np.log(np.maximum(values, GEOMETRIC_FLOOR)), "mean"))

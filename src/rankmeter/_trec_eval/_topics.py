@@ -1,4 +1,4 @@
-"""The judged topics, and every reading of their judgements that some measure needs."""
+"""The judged topics, and every reading of their judgments that some measure needs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from rankmeter._choices import Alignment, Averaging
@@ -24,14 +23,7 @@ Gains = Mapping[int, float]
 
 
 class Reading:
-    """The hits of all topics under one reading of the judgements, and the metrics of them.
-
-    Parameters
-    ----------
-    run, truth : Table
-    relevant : str
-        As in `Alignment`.
-    """
+    """The hits of all topics under one reading of the judgments, and the metrics of them."""
 
     def __init__(self, run: Table, truth: Table, relevant: str) -> None:
         self._data = Memory().open(truth, {"run": run}, keep=True)
@@ -54,27 +46,8 @@ class Reading:
 class Topics:
     """The judged topics in order of their ids, with their results.
 
-    Parameters
-    ----------
-    qrels, run : Table
-    level : int
-        Smallest grade that is relevant.
-    depth : int, optional
-        Rank below which results are cut off.
-    complete : bool
-        Whether topics without results count too.
-    judged_only : bool
-        Whether documents without judgement are removed from the results.
-    n_items : int
-        Documents in the collection.
-
-    Attributes
-    ----------
-    names : list of str
-    missing : bool array of shape (n_topics,)
-        Whether a topic has no results.
-    n_above_zero : int
-        Judgements above 0, whatever the level.
+    ``missing`` of shape (n_topics,) marks those without results; ``n_above_zero`` counts the
+    judgments above 0, whatever the level. The options are those of `report`.
     """
 
     def __init__(
@@ -82,27 +55,31 @@ class Topics:
         qrels: Table,
         run: Table,
         *,
-        level: int = 1,
-        depth: int | None = None,
-        complete: bool = False,
-        judged_only: bool = False,
-        n_items: int = 0,
+        level: int,
+        depth: int | None,
+        complete: bool,
+        judged_only: bool,
+        n_items: int,
     ) -> None:
         grades = qrels.frame
-        self.names: list[str] = grades["user"].unique().sort().to_list()
+        self._topics = grades["user"].unique().sort()
+        self.names: list[str] = self._topics.to_list()
         self.n_above_zero = int((grades["gain"] > 0).sum())
         self.n_items = n_items
         results = run.frame.join(grades, on="user", how="semi")
-        with_results = set(results["user"].unique().to_list())
-        self.missing = np.array([name not in with_results for name in self.names])
+        absent = self._without(results)
+        self.missing = self._topics.is_in(absent.implode()).to_numpy()
         if complete:
-            results = pl.concat([results, _placeholders(self.names, self.missing)])
+            # In place of no results, trec_eval takes one document that nobody judged.
+            invented = {"item": pl.lit("ceci_nest_pas_un_docno"), "score": pl.lit(1.0)}
+            results = pl.concat([results, absent.to_frame().with_columns(**invented)])
         if depth is not None:
             ordered = results.sort("user", "score", "item", descending=[False, True, True])
             results = ordered.group_by("user", maintain_order=True).head(depth)
         # A negative grade says that a document was to be judged and was not.
         self._judged = grades.filter(pl.col("gain") >= 0)
         self._pooled = self._judged if judged_only else grades
+        self._more = self._pooled.height > self._judged.height
         if judged_only:
             results = results.join(self._judged, on=["user", "item"], how="semi")
         self._run = Table(results, "score", origin=Origin(run.source, textual=True))
@@ -118,9 +95,7 @@ class Topics:
     @functools.cached_property
     def pooled(self) -> Reading:
         """The same, with the documents that were to be judged and were not."""
-        if self._pooled.height == self._judged.height:
-            return self.binary
-        return self._reading(self._pooled, f">={self._level}")
+        return self._reading(self._pooled, f">={self._level}") if self._more else self.binary
 
     @functools.cached_property
     def judged(self) -> Reading:
@@ -129,10 +104,8 @@ class Topics:
 
     @functools.cached_property
     def named(self) -> Reading:
-        """Whatever the judgements name, judged or not."""
-        if self._pooled.height == self._judged.height:
-            return self.judged
-        return self._reading(self._pooled, "any")
+        """Whatever the judgments name, judged or not."""
+        return self._reading(self._pooled, "any") if self._more else self.judged
 
     def graded(self, gains: Gains, *, ideal: bool = False) -> Reading:
         """What the grades are worth, whatever the level; in the `ideal` nothing is negative."""
@@ -153,19 +126,14 @@ class Topics:
         worth[beyond] = (worth[beyond] - low[beyond]) / (high[beyond] - low[beyond])
         return self._reading(self._judged.with_columns(gain=pl.Series(worth)), ">0")
 
-    def _reading(self, judgements: pl.DataFrame, relevant: str) -> Reading:
-        judged = set(judgements["user"].unique().to_list())
-        others = pl.Series("user", [n for n in self.names if n not in judged], pl.String)
-        truth = Table(judgements, "list", others, Origin(self._source, textual=True))
+    def _reading(self, judgments: pl.DataFrame, relevant: str) -> Reading:
+        origin = Origin(self._source, textual=True)
+        truth = Table(judgments, "list", self._without(judgments), origin)
         return Reading(self._run, truth, relevant)
 
-
-def _placeholders(names: list[str], missing: npt.NDArray[np.bool_]) -> pl.DataFrame:
-    """What trec_eval takes for the results of a topic without any: one document nobody judged."""
-    users = [name for name, absent in zip(names, missing.tolist(), strict=True) if absent]
-    columns = {"user": users, "item": ["ceci_nest_pas_un_docno"] * len(users)}
-    schema = {"user": pl.String, "item": pl.String, "score": pl.Float64}
-    return pl.DataFrame({**columns, "score": [1.0] * len(users)}, schema=schema)
+    def _without(self, frame: pl.DataFrame) -> pl.Series:
+        """The topics that a frame does not have."""
+        return self._topics.filter(~self._topics.is_in(frame["user"].unique().implode()))
 
 
 def _worth(judged: pl.DataFrame, gains: Gains) -> FloatArray:
@@ -177,7 +145,7 @@ def _worth(judged: pl.DataFrame, gains: Gains) -> FloatArray:
 
 
 def _range(top: int, gains: Gains) -> tuple[float, float]:
-    """Least and largest worth of the levels 0 … top, of all that are named, and of no judgement."""
+    """Least and largest worth of the levels 0 … top, of all that are named, and of no judgment."""
     unnamed = [
         next((float(level) for level in levels if level not in gains), None)
         for levels in (range(top + 1), range(top, -1, -1))

@@ -1,0 +1,24 @@
+"""How interactions and splits look in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+__all__ = ["html_table", "html_title"]
+
+
+def html_title(text: str) -> str:
+    """A line above the tables."""
+    return f"<p><strong>{escape(text)}</strong></p>"
+
+
+def html_table(rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
+    """Rows of cells under a head, if there is one; nothing without rows."""
+    lines = [_row(cells, "td") for cells in rows]
+    titles = _row(head, "th") if head else ""
+    return f"<table>{titles}{''.join(lines)}</table>" if lines else ""
+
+
+def _row(cells: Sequence[str], tag: str) -> str:
+    return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
