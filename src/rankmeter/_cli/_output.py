@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 import click
 
 from rankmeter._cli._command import Option
+from rankmeter._files import replacing
 from rankmeter.errors import UsageError
 
 __all__ = ["Formats", "dumps", "json_option"]
@@ -58,7 +59,7 @@ class Formats(Generic[T]):
 
     def emit(self, result: T, form: str, output: str | None, *, before: str = "") -> None:
         """Write a result, after the lines `before`, to a file or on standard output."""
-        from rankmeter._cli._files import STDIN, replacing  # brings Polars with it
+        from rankmeter._cli._files import STDIN  # brings Polars with it
 
         to_stdout = output is None or output == STDIN
         if form == "table" and to_stdout:

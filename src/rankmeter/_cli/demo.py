@@ -10,11 +10,12 @@ import polars as pl
 
 from rankmeter._api import compare, evaluate
 from rankmeter._cli._command import Command, Option
-from rankmeter._cli._files import check_paths, replacing, write_frames
+from rankmeter._cli._files import check_paths, write_frames
 from rankmeter._cli._output import dumps
 from rankmeter._cli._terminal import note, print_table, with_interval, working
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.wording import number
+from rankmeter._files import replacing
 from rankmeter._interactions.describe import describe
 from rankmeter._report.table import Table
 from rankmeter._results.comparison import Comparison
