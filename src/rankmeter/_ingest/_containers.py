@@ -34,13 +34,10 @@ VALUE_KEYS: Mapping[Side, frozenset[str]] = {
 
 
 def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> Columns:
-    """User → list, user → {item: number}, or the {item: number} of one user.
+    """User → list, user → {item: number}, or the {item: number} of one user, user 0.
 
-    Notes
-    -----
-    1. A dictionary whose values are all numbers belongs to one user, user 0.
-    2. ``{"user": [...], "item": [...]}`` is read as columns, and a single row or record as a
-       list of one.
+    ``{"user": [...], "item": [...]}`` is read as columns, and a single row or record as a list of
+    one.
     """
     if side in OF_USERS:
         return _users_of_mapping(data, side, source)
@@ -160,12 +157,7 @@ def _from_list_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
 
 
 def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
-    """The part of each record that the side asks for.
-
-    Notes
-    -----
-    The user is what the record says, or the number of the record if no record says it.
-    """
+    """The part of each record that the side asks for."""
     key = RECORD_KEYS[side]
     for number, record in enumerate(records, start=1):
         if not isinstance(record, Mapping) or key not in record:
@@ -181,6 +173,7 @@ _READERS = {"record": _from_records, "list": _from_list_rows, "item": _from_item
 
 
 def _users_of_records(records: Sequence[Any], source: str) -> Sequence[Any]:
+    """What the records call their users, or their numbers if none names any."""
     keys = [named("user", list(record)) for record in records]
     if not any(keys):
         return range(len(records))
@@ -276,10 +269,11 @@ def _flattened(users: Sequence[Any], values: Sequence[Any], side: Side, source: 
         _refuse_twice(users, source)
     pairs = [_pairs(user, value, side, source) for user, value in zip(users, values, strict=True)]
     lengths = [len(items) for items, _ in pairs]
-    columns: dict[str, Column] = {
-        "user": _repeated(users, lengths),
-        "item": list(chain.from_iterable(items for items, _ in pairs)),
-    }
+    rows: Column = list(chain.from_iterable(map(repeat, users, lengths)))
+    if isinstance(users, range):
+        rows = pl.Series(np.repeat(np.arange(len(users)), lengths))
+    items = list(chain.from_iterable(items for items, _ in pairs))
+    columns: dict[str, Column] = {"user": rows, "item": items}
     if any(numbers is not None for _, numbers in pairs):
         columns["value"] = list(
             chain.from_iterable(
@@ -309,12 +303,6 @@ def _refuse_twice(users: Sequence[Any], source: str) -> None:
 def _implied(n: int, side: Side) -> Iterable[float]:
     """The numbers of a list beside others that have some: its order, or a gain of 1 each."""
     return range(0, -n, -1) if side == "rankings" else repeat(1.0, n)
-
-
-def _repeated(users: Sequence[Any], lengths: list[int]) -> Column:
-    if isinstance(users, range):
-        return pl.Series(np.repeat(np.arange(len(users)), lengths))
-    return list(chain.from_iterable(map(repeat, users, lengths)))
 
 
 def _pairs(user: object, value: Any, side: Side, source: str) -> tuple[list[Any], list[Any] | None]:

@@ -109,8 +109,7 @@ def _path(data: str | PathLike[str]) -> Path:
 
 
 def _extension(path: Path) -> str:
-    name = path.name.lower()
-    return Path(name.removesuffix(".gz")).suffix
+    return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
 def _missing(path: Path) -> FileFormatError:
