@@ -45,15 +45,11 @@ COMPLETE = "_RANKMETER_COMPLETE"
 class CommandLine(click.Group):
     """The commands, imported when they are run."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click calls it so
+    def list_commands(self, _: click.Context) -> list[str]:
         """Names of all commands."""
         return list(COMMANDS)
 
-    def get_command(
-        self,
-        ctx: click.Context,  # noqa: ARG002 - click calls it so
-        cmd_name: str,
-    ) -> click.Command | None:
+    def get_command(self, _: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
         if cmd_name not in COMMANDS:
             return None
@@ -71,20 +67,12 @@ class CommandLine(click.Group):
             raise click.UsageError(str(unknown("command", name, COMMANDS)), ctx)
         return super().resolve_command(ctx, args)
 
-    def format_commands(
-        self,
-        ctx: click.Context,  # noqa: ARG002 - click calls it so
-        formatter: click.HelpFormatter,
-    ) -> None:
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table of commands without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
-    def format_epilog(
-        self,
-        ctx: click.Context,  # noqa: ARG002 - click calls it so
-        formatter: click.HelpFormatter,
-    ) -> None:
+    def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the example as it is typed."""
         write_example(formatter, "rankmeter demo")
 
@@ -100,22 +88,16 @@ class CommandLine(click.Group):
         return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> NoReturn:
-        """Run a command line and exit.
-
-        Parameters
-        ----------
-        args : sequence of str, optional
-            The arguments; those of the process if not given.
-        """
+        """Run a command line, that of the process if `args` are not given, and exit."""
         if instruction := os.environ.get(COMPLETE):
             from click.shell_completion import shell_complete
 
             sys.exit(shell_complete(self, {}, "rankmeter", COMPLETE, instruction))
 
+        words = list(sys.argv[1:] if args is None else args)
+
         def run() -> None:
-            with self.make_context(
-                "rankmeter", list(sys.argv[1:] if args is None else args)
-            ) as ctx:
+            with self.make_context("rankmeter", words) as ctx:
                 self.invoke(ctx)
 
         sys.exit(exit_code(run))

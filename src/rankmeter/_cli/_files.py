@@ -68,23 +68,7 @@ _ROWS = 100_000  # written at a time
 
 @contextmanager
 def standard_input(*paths: str | None) -> Iterator[list[str | None]]:
-    """Paths to read, with a copy of standard input in the place of ``-``.
-
-    Parameters
-    ----------
-    *paths : str or None
-        As given on the command line.
-
-    Yields
-    ------
-    list of str or None
-        The same, readable any number of times.
-
-    Raises
-    ------
-    UsageError
-        If two of them are ``-``.
-    """
+    """Paths to read any number of times: in the place of a ``-`` a copy of standard input."""
     if STDIN not in paths:
         yield list(paths)
         return
@@ -102,13 +86,7 @@ def standard_input(*paths: str | None) -> Iterator[list[str | None]]:
 
 
 def format_of(path: str, known: Mapping[str, Write | None]) -> tuple[str, bool]:
-    """The format that the name of an output says, and whether it is to be gzipped.
-
-    Raises
-    ------
-    UsageError
-        If it says none that is known.
-    """
+    """The format that the name of an output says, and whether it is to be gzipped."""
     if path == STDIN:
         return "csv", False
     name = Path(path).name.lower()
@@ -124,12 +102,7 @@ def format_of(path: str, known: Mapping[str, Write | None]) -> tuple[str, bool]:
 
 
 def check_paths(outputs: Sequence[str | None], inputs: Sequence[str | None] = ()) -> None:
-    """Refuse outputs that would replace an input, or each other.
-
-    Raises
-    ------
-    UsageError
-    """
+    """Refuse outputs that would replace an input, or each other."""
     taken = [
         (Path(os.path.realpath(path)), "an input") for path in inputs if path and path != STDIN
     ]
@@ -147,24 +120,7 @@ def check_paths(outputs: Sequence[str | None], inputs: Sequence[str | None] = ()
 def write_frames(
     frames: Mapping[str, pl.DataFrame], known: Mapping[str, Write | None] = TABLES
 ) -> None:
-    """Write tables as their extensions say: all of them, or none. ``-`` is CSV on stdout.
-
-    Parameters
-    ----------
-    frames : mapping of str to polars.DataFrame
-        By path.
-    known : mapping
-        `TABLES` or `RANKINGS`.
-
-    Raises
-    ------
-    UsageError
-        If an extension says no known format.
-    DataError
-        If the format cannot hold the table.
-    OSError
-        If a file cannot be written.
-    """
+    """Write tables, by path, as their extensions say: all, or none. ``-`` is CSV on stdout."""
     with ExitStack() as all_or_none:
         for path, frame in frames.items():
             extension, zipped = format_of(path, known)

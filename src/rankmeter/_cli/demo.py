@@ -51,21 +51,30 @@ def _run(ratings: str | None, output: str) -> None:
     with working("evaluating"):
         results = {name: _measure(ranked, split.test) for name, ranked in rankings.items()}
     with working("comparing"):
-        comparison = _compare(rankings, split.test)
+        metrics = [f"{name}@{MAIN}" for name in METRICS]
+        comparison = compare(
+            rankings, split.test, metrics, baseline=next(iter(rankings)), no_overlap="allow"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     frames = {"train": split.train, "test": split.test, **rankings}
     write_frames({paths[name]: frame for name, frame in frames.items()})
-    _write_results(results, numbers)
+    measured = {"baselines": {name: result.to_dict() for name, result in results.items()}}
+    with replacing(numbers) as file:
+        file.write(dumps(measured).encode())
     with working("writing the report"):
-        told = _write_report(comparison, page)
+        try:
+            comparison.report(page)
+            where = f"the report is {page}: open it in a browser"
+        except MissingDependencyError as error:
+            where = f"there is no report: {error}"
     for part in (description, split):
         click.echo(f"{part!r}\n")
     for title, table in _tables(results).items():
         print_table(table, title)
         click.echo()
-    _tell(comparison)
+    _show(comparison)
     click.echo(f"train, test, rankings and results.json are in {folder}")
-    click.echo(told)
+    click.echo(where)
 
 
 def _recommend(train: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -86,12 +95,7 @@ def _measure(rankings: pl.DataFrame, test: pl.DataFrame) -> Summary:
     return evaluate(rankings, test, metrics, no_overlap="allow")
 
 
-def _compare(rankings: Mapping[str, pl.DataFrame], test: pl.DataFrame) -> Comparison:
-    metrics = [f"{name}@{MAIN}" for name in METRICS]
-    return compare(rankings, test, metrics, baseline=next(iter(rankings)), no_overlap="allow")
-
-
-def _tell(comparison: Comparison) -> None:
+def _show(comparison: Comparison) -> None:
     """Write the means with their marks, and the answer in words."""
     marked = comparison.table()
     title = f"Against {comparison.baseline}: ▲ significantly better, ▼ worse"
@@ -101,21 +105,6 @@ def _tell(comparison: Comparison) -> None:
     for sentence in (f"{found.title}.", *found.sentences):
         click.echo(click.wrap_text(sentence, 80))
     click.echo()
-
-
-def _write_report(comparison: Comparison, path: str) -> str:
-    """Write the page if the packages for it are there, and say where it is or why it is not."""
-    try:
-        comparison.report(path)
-    except MissingDependencyError as error:
-        return f"there is no report: {error}"
-    return f"the report is {path}: open it in a browser"
-
-
-def _write_results(results: Results, path: str) -> None:
-    found = {"baselines": {name: result.to_dict() for name, result in results.items()}}
-    with replacing(path) as file:
-        file.write(dumps(found).encode())
 
 
 def _cell(found: Estimate) -> str:
@@ -142,30 +131,24 @@ def _tables(results: Results) -> dict[str, Table]:
 
 command = Command(
     "demo",
-    help=(
-        "Run the whole job on the MovieLens ratings.\n\n"
-        "Describes the ratings, holds out the last one of every user, recommends the top 100 of "
-        "every baseline, measures these at several cutoffs, compares them, and writes a report. "
-        "Takes a few seconds."
-    ),
-    callback=_run,
-    params=[
+    "Run the whole job on the MovieLens ratings.\n\n"
+    "Describes the ratings, holds out the last one of every user, recommends the top 100 of "
+    "every baseline, measures these at several cutoffs, compares them, and writes a report. "
+    "Takes a few seconds.",
+    _run,
+    [
         Option(
-            ["--ratings"],
-            metavar="FILE",
-            type=click.Path(),
-            help=(
-                "Other ratings than those of MovieLens in the folder examples: a file with "
-                "columns for user, item, time and perhaps rating."
-            ),
+            "--ratings",
+            "Other ratings than those of MovieLens in the folder examples: a file with "
+            "columns for user, item, time and perhaps rating.",
+            path="FILE",
         ),
         Option(
-            ["--output", "-o"],
-            metavar="FOLDER",
-            type=click.Path(),
+            "--output -o",
+            "Where to write train, test, the rankings, results.json and report.html.",
+            path="FOLDER",
             default="demo",
             show_default=True,
-            help="Where to write train, test, the rankings, results.json and report.html.",
         ),
     ],
     example="rankmeter demo --output demo",

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from rankmeter._cli import _complete
 from rankmeter._cli._command import Command
 from rankmeter._cli._docstring import parameter_text, plain, read_docstring
+from rankmeter._cli._options import complete_metrics
 from rankmeter._cli._output import dumps, json_option
 from rankmeter._cli._terminal import page
 from rankmeter.metrics import METRICS, Option, Spec, metric
@@ -115,11 +115,8 @@ def _as_dict(spec: Spec) -> dict[str, Any]:
 
 command = Command(
     "metrics",
-    help="List the metrics, or explain the metric NAME: its options, edge cases and an example.",
-    callback=_run,
-    params=[
-        click.Argument(["name"], required=False, shell_complete=_complete.metrics),
-        json_option(),
-    ],
+    "List the metrics, or explain the metric NAME: its options, edge cases and an example.",
+    _run,
+    [click.Argument(["name"], required=False, shell_complete=complete_metrics), json_option()],
     example="rankmeter metrics\nrankmeter metrics ndcg",
 )

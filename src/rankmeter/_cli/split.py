@@ -123,55 +123,43 @@ def _as_dict(folds: tuple[Split, ...], paths: list[tuple[str, str]]) -> Mapping[
 
 command = Command(
     "split",
-    help=(
-        "Part RATINGS into train and test.\n\n"
-        "RATINGS is a file of interactions with columns for user, item and, where the method looks "
-        "at it, time, or - for standard input. Both parts keep all columns, with their names, and "
-        "the order of columns and rows. Values are written as they were read: a rating of 5 as "
-        "5.0, 1.10 as 1.1, a time in one form for all. What has no column names (a TREC file, "
-        "JSON by user) gets the names user, item, rating and time."
-    ),
-    callback=_run,
-    params=[
+    "Part RATINGS into train and test.\n\n"
+    "RATINGS is a file of interactions with columns for user, item and, where the method looks "
+    "at it, time, or - for standard input. Both parts keep all columns, with their names, and "
+    "the order of columns and rows. Values are written as they were read: a rating of 5 as "
+    "5.0, 1.10 as 1.1, a time in one form for all. What has no column names (a TREC file, "
+    "JSON by user) gets the names user, item, rating and time.",
+    _run,
+    [
         click.Argument(["ratings"], type=click.Path()),
         Option(
-            ["--method"],
+            "--method",
+            "How to choose what is held out.",
             type=click.Choice(list(SPLITS)),
             required=True,
-            help="How to choose what is held out.",
         ),
         Option(
-            ["--train"],
-            metavar="FILE",
-            type=click.Path(),
-            help="Where to write the train part: .csv, .tsv, .jsonl, .parquet; text also with .gz.",
+            "--train",
+            "Where to write the train part: .csv, .tsv, .jsonl, .parquet; text also with .gz.",
+            path="FILE",
+            group="Output",
+        ),
+        Option("--test", "Where to write the test part.", path="FILE", group="Output"),
+        Option(
+            "--output -o",
+            "Instead: a folder for train and test, with a folder in it for each fold.",
+            path="FOLDER",
             group="Output",
         ),
         Option(
-            ["--test"],
-            metavar="FILE",
-            type=click.Path(),
-            help="Where to write the test part.",
-            group="Output",
-        ),
-        Option(
-            ["--output", "-o"],
-            metavar="FOLDER",
-            type=click.Path(),
-            help="Instead: a folder for train and test, with a folder in it for each fold.",
-            group="Output",
-        ),
-        Option(
-            ["form", "--format"],
+            "form --format",
+            "How to write in that folder; without it, as RATINGS is written, or as CSV.",
             type=click.Choice(list(TABLES)),
-            help="How to write in that folder; without it, as RATINGS is written, or as CSV.",
             group="Output",
         ),
         json_option("Write the sizes of the parts as one JSON object."),
         *options_of(SPLITS, group="Options of the methods"),
     ],
     topics={"Methods": summaries(SPLITS)},
-    example=(
-        "rankmeter split ratings.csv --method leave-one-out --train train.csv --test test.csv"
-    ),
+    example="rankmeter split ratings.csv --method leave-one-out --train train.csv --test test.csv",
 )
