@@ -12,7 +12,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import click
 
@@ -38,14 +38,6 @@ COLUMNS_HELP = (
 SIDES_HELP = "Where the two files differ: rankings.user=member,truth.user=customer."
 
 
-class _Use(NamedTuple):
-    """How one function uses an option."""
-
-    hint: Any
-    default: Any
-    text: str
-
-
 def options_of(
     functions: Mapping[str, Callable[..., Any]], *, group: str, without: Iterable[str] = ()
 ) -> list[Option]:
@@ -54,21 +46,29 @@ def options_of(
     `functions` are by the name under which the help speaks of them, `without` the parameters that
     the command provides in its own way. An option that is not given has the value None.
     """
-    uses: dict[str, dict[str, _Use]] = {}
+    hints: dict[str, list[Any]] = {}
+    texts: dict[
+        str, dict[str, list[str]]
+    ] = {}  # parameter → text → who says so
     for method, function in functions.items():
-        hints = typing.get_type_hints(function)
+        own = typing.get_type_hints(function)
         for parameter in _keywords(function):
             if (name := parameter.name) not in without:
-                hint = hints.get(name, parameter.annotation)
-                use = _Use(hint, parameter.default, parameter_text(function, name))
-                uses.setdefault(name, {})[method] = use
+                hints.setdefault(name, []).append(own.get(name, parameter.annotation))
+                text = parameter_text(function, name) + _default(parameter)
+                texts.setdefault(name, {}).setdefault(text, []).append(method)
     two_sided = all("truth" in inspect.signature(one).parameters for one in functions.values())
-    return [
-        _columns_option(group, two_sided=two_sided)
-        if name == "columns"
-        else _option(name, by_method, len(functions), group)
-        for name, by_method in uses.items()
-    ]
+    options = []
+    for name, methods in texts.items():
+        text = " ".join(f"{', '.join(who)}: {text}" for text, who in methods.items())
+        if [*methods.values()] == [[*functions]]:
+            (text,) = methods  # all say the same
+        options.append(
+            _columns_option(group, two_sided=two_sided)
+            if name == "columns"
+            else _option(name, _kind(hints[name]), text, group)
+        )
+    return options
 
 
 def metrics_option(help_text: str, *, required: bool = False, group: str = "Options") -> Option:
@@ -132,30 +132,20 @@ def _keywords(function: Callable[..., Any]) -> list[inspect.Parameter]:
     return [one for one in parameters if one.kind is one.KEYWORD_ONLY]
 
 
-def _option(name: str, uses: Mapping[str, _Use], n_functions: int, group: str) -> Option:
-    kind = _kind([use.hint for use in uses.values()])
+def _option(name: str, kind: click.ParamType[Any], text: str, group: str) -> Option:
     names = f"{name} {flag(name)}"
     if kind is click.BOOL:
         names += f"/{flag('no_' + name)}"
-    # One text if all functions say the same, else each with the functions that say it.
-    methods: dict[str, list[str]] = {}
-    for method, use in uses.items():
-        methods.setdefault(_said(use), []).append(method)
-    text = " ".join(f"{', '.join(who)}: {text}" for text, who in methods.items())
-    if len(methods) == 1 and len(uses) == n_functions:
-        (text,) = methods
     complete = complete_conventions if name == "like" else None
     return Option(names, text, type=kind, default=None, shell_complete=complete, group=group)
 
 
-def _said(use: _Use) -> str:
-    """The help text, and the default where it is a value of its own."""
-    if use.default is None:
-        return use.text
-    default = use.default
+def _default(parameter: inspect.Parameter) -> str:
+    """What the help says of a default that is a value of its own."""
+    default = parameter.default
     if isinstance(default, bool):
         default = "yes" if default else "no"
-    return f"{use.text} [default: {default}]"
+    return "" if default is None else f" [default: {default}]"
 
 
 def _kind(hints: list[Any]) -> click.ParamType[Any]:

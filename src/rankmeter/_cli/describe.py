@@ -27,7 +27,7 @@ def _run(data: str, as_json: bool, **choices: Any) -> None:
 
 command = Command(
     "describe",
-    "Tell what the interactions in DATA look like.\n\n"
+    "Describe the interactions in DATA.\n\n"
     "How many users, items and interactions there are, how unevenly they are spread, ratings, "
     "times and repeats. DATA is a file with columns for user, item and perhaps rating and "
     "time, or - for standard input.",

@@ -51,7 +51,7 @@ def _explanation(spec: Spec) -> str:
     if spec.options:
         with formatter.section("Options, written as " + _spelling(spec)):
             rows = [
-                (f"{name}={_values(option)}", _told(spec, name, option))
+                (f"{name}={_values(option)}", _said(spec, name, option))
                 for name, option in spec.options.items()
             ]
             formatter.write_dl(rows, col_max=36)
@@ -74,15 +74,13 @@ def _spelling(spec: Spec) -> str:
 def _values(option: Option) -> str:
     words = list(option.choices)
     if option.type is not None:
-        words.append(
-            {"int": "INTEGER", "float": "NUMBER", "bool": "true|false"}[option.type.__name__]
-        )
+        words.append({int: "INTEGER", float: "NUMBER", bool: "true|false"}[option.type])
     if option.optional:
         words.append("none")
     return "|".join(words)
 
 
-def _told(spec: Spec, name: str, option: Option) -> str:
+def _said(spec: Spec, name: str, option: Option) -> str:
     """What an option does, and its default, which is no part of the last item of a list."""
     text = parameter_text(spec.function, name)
     default = f"default: {'none' if option.default is None else option.default}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +59,12 @@ def _run(
         frames |= {train_path: read.as_in_input(fold.train), test_path: read.as_in_input(fold.test)}
     write_frames(frames)
     if as_json:
-        click.echo(dumps(_as_dict(folds, paths)))
+        named = zip(folds, paths, strict=True)
+        found = [
+            {"method": fold.method, "train": train, "test": test, "counts": fold.counts}
+            for fold, (train, test) in named
+        ]
+        click.echo(dumps({"splits": found}))
     else:
         click.echo("\n\n".join(map(repr, folds)))
 
@@ -73,7 +77,7 @@ def _check_destination(
     if output is None and (train is None or test is None):
         raise UsageError("say where to write: --train FILE and --test FILE, or --output FOLDER")
     if form is not None and output is None:
-        raise UsageError("--format is for --output: the names of --train and --test tell theirs")
+        raise UsageError("--format is for --output: --train and --test have theirs in their names")
     for path in (train, test):
         if path == STDIN:
             raise UsageError("the parts are written to files: name one instead of -")
@@ -97,7 +101,7 @@ def _in_folder(folder: Path, n: int, form: str) -> list[tuple[str, str]]:
 
 
 def _refuse_others(folder: Path, paths: list[tuple[str, str]]) -> None:
-    """Parts that would stay beside the new ones would be taken for parts of the same split."""
+    """Old parts next to the new ones would be taken for parts of the same split."""
     there = [
         str(file)
         for pattern in ("train.*", "test.*", "fold-*/train.*", "fold-*/test.*")
@@ -112,18 +116,9 @@ def _refuse_others(folder: Path, paths: list[tuple[str, str]]) -> None:
         )
 
 
-def _as_dict(folds: tuple[Split, ...], paths: list[tuple[str, str]]) -> Mapping[str, Any]:
-    return {
-        "splits": [
-            {"method": fold.method, "train": train, "test": test, "counts": fold.counts}
-            for fold, (train, test) in zip(folds, paths, strict=True)
-        ],
-    }
-
-
 command = Command(
     "split",
-    "Part RATINGS into train and test.\n\n"
+    "Split RATINGS into train and test.\n\n"
     "RATINGS is a file of interactions with columns for user, item and, where the method looks "
     "at it, time, or - for standard input. Both parts keep all columns, with their names, and "
     "the order of columns and rows. Values are written as they were read: a rating of 5 as "

@@ -71,7 +71,7 @@ command = Command(
         ),
         Option(
             "judged_only -J --Judged_docs_only",
-            "Remove documents without judgement from the results first.",
+            "Remove documents without a relevance judgment from the results first.",
             is_flag=True,
         ),
         Option(

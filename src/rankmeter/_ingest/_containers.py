@@ -147,7 +147,7 @@ def _from_list_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
             raise DataError(
                 f"{where} is not one user with one list of items: {short(row)}. "
                 f"Expected {{'user': ..., 'items': [...]}}, with at most one list of "
-                f"{some(sorted(VALUE_KEYS[side]))} beside the items."
+                f"{some(sorted(VALUE_KEYS[side]))} next to the items."
             )
         if not numbers and side != "interactions":
             refuse_unused_lists(row, items[0], side, where, VALUE_KEYS[side])
@@ -301,7 +301,7 @@ def _refuse_twice(users: Sequence[Any], source: str) -> None:
 
 
 def _implied(n: int, side: Side) -> Iterable[float]:
-    """The numbers of a list beside others that have some: its order, or a gain of 1 each."""
+    """The numbers of a list where other lists have some: its order, or a gain of 1 each."""
     return range(0, -n, -1) if side == "rankings" else repeat(1.0, n)
 
 

@@ -116,8 +116,8 @@ def read_users(
 def _fitted(ids: pl.Series, others: pl.Series, *, textual: bool) -> pl.Series | None:
     """Ids in the type of others, as in `meet`; None if an integer would have to be a string.
 
-    Null where the others can have no such id: beside integers a name, or a number that is not
-    written in its shortest form.
+    Null where the others, which are integers, can have no such id: a name, or a number that is
+    not written in its shortest form.
     """
     if pl.String not in (ids.dtype, others.dtype):
         return ids.cast(others.dtype, strict=False)
