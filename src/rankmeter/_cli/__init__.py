@@ -18,6 +18,7 @@ import click
 
 from rankmeter._cli._command import write_example
 from rankmeter._cli._exits import exit_code
+from rankmeter._version import __version__
 
 __all__ = ["COMMANDS", "COMPLETE", "CommandLine", "main"]
 
@@ -103,36 +104,17 @@ class CommandLine(click.Group):
         sys.exit(exit_code(run))
 
 
-def _run(ctx: click.Context) -> None:
-    if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
-
-
-def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    if value:
-        from rankmeter._version import __version__
-
-        click.echo(f"rankmeter {__version__}")
-        ctx.exit()
-
-
-main = CommandLine(
+@click.group(
     "rankmeter",
-    help=(
-        "Measure rankings: recommendations, retrieval runs, link predictions. Any metric, by any "
-        "convention, with its uncertainty."
-    ),
+    cls=CommandLine,
+    help="Measure rankings: recommendations, retrieval runs, link predictions. Any metric, by any "
+    "convention, with its uncertainty.",
     invoke_without_command=True,
-    callback=click.pass_context(_run),
-    params=[
-        click.Option(
-            ["--version"],
-            is_flag=True,
-            is_eager=True,
-            expose_value=False,
-            callback=_show_version,
-            help="Show the version and exit.",
-        )
-    ],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.pass_context
+def main(ctx: click.Context) -> None:
+    """Show the help where no command is named."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())

@@ -47,9 +47,7 @@ def options_of(
     the command provides in its own way. An option that is not given has the value None.
     """
     hints: dict[str, list[Any]] = {}
-    texts: dict[
-        str, dict[str, list[str]]
-    ] = {}  # parameter → text → who says so
+    texts: dict[str, dict[str, list[str]]] = {}  # parameter → text → who says so
     for method, function in functions.items():
         own = typing.get_type_hints(function)
         for parameter in _keywords(function):

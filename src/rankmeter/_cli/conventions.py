@@ -75,9 +75,6 @@ command = Command(
     "conventions",
     "List the conventions that --like knows, or show what the one called NAME chooses.",
     _run,
-    [
-        click.Argument(["name"], required=False, shell_complete=complete_conventions),
-        json_option(),
-    ],
+    [click.Argument(["name"], required=False, shell_complete=complete_conventions), json_option()],
     example="rankmeter conventions\nrankmeter conventions rankmeter",
 )

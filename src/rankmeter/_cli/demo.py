@@ -32,8 +32,6 @@ CUTOFFS = (1, 5, 10, 20, 50, 100)
 MAIN = 10
 """The cutoff of the table with intervals."""
 
-Results = Mapping[str, Summary]
-
 
 def _run(ratings: str | None, output: str) -> None:
     folder = Path(output)
@@ -48,10 +46,15 @@ def _run(ratings: str | None, output: str) -> None:
         split = leave_one_out(data)
     with working("recommending"):
         rankings = _recommend(split.train)
+    # A baseline may recommend nothing that anyone chose: that is a result here, not a mistake.
+    metrics = [f"{name}@{k}" for name in METRICS for k in CUTOFFS]
     with working("evaluating"):
-        results = {name: _measure(ranked, split.test) for name, ranked in rankings.items()}
+        results = {
+            name: evaluate(ranked, split.test, metrics, no_overlap="allow")
+            for name, ranked in rankings.items()
+        }
+    metrics = [f"{name}@{MAIN}" for name in METRICS]
     with working("comparing"):
-        metrics = [f"{name}@{MAIN}" for name in METRICS]
         comparison = compare(
             rankings, split.test, metrics, baseline=next(iter(rankings)), no_overlap="allow"
         )
@@ -89,12 +92,6 @@ def _recommend(train: pl.DataFrame) -> dict[str, pl.DataFrame]:
     return rankings
 
 
-def _measure(rankings: pl.DataFrame, test: pl.DataFrame) -> Summary:
-    # A baseline may recommend nothing that anyone chose: that is a result here, not a mistake.
-    metrics = [f"{name}@{k}" for name in METRICS for k in CUTOFFS]
-    return evaluate(rankings, test, metrics, no_overlap="allow")
-
-
 def _show(comparison: Comparison) -> None:
     """Write the means with their marks, and the answer in words."""
     marked = comparison.table()
@@ -111,7 +108,7 @@ def _cell(found: Estimate) -> str:
     return with_interval(found.mean, found.low, found.high)
 
 
-def _tables(results: Results) -> dict[str, Table]:
+def _tables(results: Mapping[str, Summary]) -> dict[str, Table]:
     """The metrics with their intervals, then each metric against the cutoff, by title."""
     confidence = next(iter(results.values())).confidence
     columns = ("baseline", *(f"{name}@{MAIN}" for name in METRICS))

@@ -42,9 +42,7 @@ command = Command(
             metavar="MEASURE[.PARAMETERS]",
         ),
         Option(
-            "per_topic -q --query_eval_wanted",
-            "Print the values of each topic, too.",
-            is_flag=True,
+            "per_topic -q --query_eval_wanted", "Print the values of each topic, too.", is_flag=True
         ),
         Option(
             "summary -n --nosummary",

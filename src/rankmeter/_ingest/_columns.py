@@ -75,24 +75,18 @@ class Columns:
 
 
 # As `plain` leaves them: lower case, without underscores, hyphens and spaces.
-SYNONYMS: dict[str, frozenset[str]] = {
-    "user": frozenset(
-        {"user", "userid", "uid", "queryid", "qid", "topicid", "session", "sessionid"}
-    ),
-    "item": frozenset(
-        {"item", "itemid", "iid", "doc", "docid", "docno", "document", "movie", "movieid"}
-        | {"product", "productid"}
-    ),
+_NAMES = {
+    "user": "user userid uid queryid qid topicid session sessionid",
+    "item": "item itemid iid doc docid docno document movie movieid product productid",
     # Only what is higher for the better: no distance. And no position, which may start at 0.
-    "score": frozenset(
-        {"score", "rating", "prediction", "pred", "predscore", "predicted", "predictedrating"}
-        | {"predictedscore", "est", "yhat", "prob", "probability", "similarity", "logit"}
-    ),
-    "rank": frozenset({"rank"}),
-    "gain": frozenset({"relevance", "rel", "gain", "label", "rating", "grade"}),
-    "rating": frozenset({"rating", "score", "relevance", "rel", "gain", "label", "grade"}),
-    "time": frozenset({"time", "timestamp", "ts", "date", "datetime", "unixtime"}),
+    "score": "score rating prediction pred predscore predicted predictedrating predictedscore est "
+    "yhat prob probability similarity logit",
+    "rank": "rank",
+    "gain": "relevance rel gain label rating grade",
+    "rating": "rating score relevance rel gain label grade",
+    "time": "time timestamp ts date datetime unixtime",
 }
+SYNONYMS = {role: frozenset(names.split()) for role, names in _NAMES.items()}
 
 ROLES: dict[Side, tuple[str, ...]] = {
     "rankings": ("user", "item", "score", "rank"),

@@ -157,7 +157,7 @@ def _from_list_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
 
 
 def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
-    """The part of each record that the side asks for."""
+    """The part of each record that the side asks for; without names users are numbers."""
     key = RECORD_KEYS[side]
     for number, record in enumerate(records, start=1):
         if not isinstance(record, Mapping) or key not in record:
@@ -165,26 +165,22 @@ def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
                 f"Record {number} of {source} has no {key!r}: {short(record)}. Expected "
                 f"{{'predict_list': [...], 'ground_truth': {{...}}}}."
             )
-    users = _users_of_records(records, source)
-    return _flattened(users, [record[key] for record in records], side, source)
-
-
-_READERS = {"record": _from_records, "list": _from_list_rows, "item": _from_item_rows}
-
-
-def _users_of_records(records: Sequence[Any], source: str) -> Sequence[Any]:
-    """What the records call their users, or their numbers if none names any."""
+    values = [record[key] for record in records]
     keys = [named("user", list(record)) for record in records]
     if not any(keys):
-        return range(len(records))
-    for number, (record, key) in enumerate(zip(records, keys, strict=True), start=1):
-        if len(key) != 1:
-            what = f"has {len(key)} users, {some(key)}" if key else "has no user"
+        return _flattened(range(len(records)), values, side, source)
+    for number, (record, names) in enumerate(zip(records, keys, strict=True), start=1):
+        if len(names) != 1:
+            what = f"has {len(names)} users, {some(names)}" if names else "has no user"
             raise DataError(
                 f"Record {number} of {source} {what}: {short(record)}, while other records name "
                 f"theirs. Name one user in each record, or in none."
             )
-    return [record[key] for record, (key,) in zip(records, keys, strict=True)]
+    users = [record[name] for record, (name,) in zip(records, keys, strict=True)]
+    return _flattened(users, values, side, source)
+
+
+_READERS = {"record": _from_records, "list": _from_list_rows, "item": _from_item_rows}
 
 
 def _only_mappings(rows: Sequence[Any], source: str) -> None:
@@ -269,11 +265,12 @@ def _flattened(users: Sequence[Any], values: Sequence[Any], side: Side, source: 
         _refuse_twice(users, source)
     pairs = [_pairs(user, value, side, source) for user, value in zip(users, values, strict=True)]
     lengths = [len(items) for items, _ in pairs]
-    rows: Column = list(chain.from_iterable(map(repeat, users, lengths)))
-    if isinstance(users, range):
-        rows = pl.Series(np.repeat(np.arange(len(users)), lengths))
-    items = list(chain.from_iterable(items for items, _ in pairs))
-    columns: dict[str, Column] = {"user": rows, "item": items}
+    columns: dict[str, Column] = {
+        "user": pl.Series(np.repeat(np.arange(len(users)), lengths))
+        if isinstance(users, range)
+        else list(chain.from_iterable(map(repeat, users, lengths))),
+        "item": list(chain.from_iterable(items for items, _ in pairs)),
+    }
     if any(numbers is not None for _, numbers in pairs):
         columns["value"] = list(
             chain.from_iterable(

@@ -13,13 +13,7 @@ from rankmeter._ingest._arrays import from_array, from_sparse
 from rankmeter._ingest._columns import Columns, Side
 from rankmeter._ingest._containers import from_listing, from_mapping, from_pandas_series
 from rankmeter._ingest._files import from_path
-from rankmeter._ingest._frames import (
-    from_arrow,
-    from_duckdb,
-    from_lazy,
-    from_pandas,
-    from_polars,
-)
+from rankmeter._ingest._frames import from_arrow, from_duckdb, from_lazy, from_pandas, from_polars
 from rankmeter._ingest._messages import short
 from rankmeter.errors import DataError
 

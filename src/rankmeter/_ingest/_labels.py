@@ -30,11 +30,7 @@ class Labels(NamedTuple):
 
 
 def read_labels(
-    data: object,
-    column: Literal["segment", "cluster"],
-    users: pl.Series,
-    *,
-    textual: bool = False,
+    data: object, column: Literal["segment", "cluster"], users: pl.Series, *, textual: bool = False
 ) -> Labels:
     """Read a label for each of `users` (each once): a segment or a cluster.
 
@@ -78,13 +74,10 @@ def read_labels(
             f"No user of the result is in any {column}: {found.source} has the users "
             f"{some(named)}, the result has {some(users)}."
         )
-    counts = Counter(
-        {
-            f"users_without_{column}": values.null_count(),
-            f"{side}_of_other_users": len(fitting) - len(values) + values.null_count(),
-        }
-    )
-    return Labels(values, dict(+counts))
+    without = values.null_count()
+    others = len(fitting) - (len(values) - without)
+    counts = {f"users_without_{column}": without, f"{side}_of_other_users": others}
+    return Labels(values, {name: n for name, n in counts.items() if n})
 
 
 def read_users(

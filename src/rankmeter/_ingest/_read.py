@@ -27,10 +27,7 @@ BadScores = Literal["error", "drop", "worst"]
 
 
 def read_rankings(
-    data: object,
-    *,
-    columns: Mapping[str, str] | None = None,
-    bad_scores: BadScores = "error",
+    data: object, *, columns: Mapping[str, str] | None = None, bad_scores: BadScores = "error"
 ) -> Table:
     """Read rankings of any accepted form (see `FORMS`); `columns` is role → name, as in `resolve`.
 

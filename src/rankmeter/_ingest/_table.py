@@ -154,7 +154,12 @@ def _meeting_type(role: str, rankings: Table, truth: Table) -> _Type:
     sides = [(left, rankings), (right, truth)]
     if pl.String not in (left.dtype, right.dtype):
         for ids, table in sides:
-            _refuse_negative(role, ids, table)
+            if isinstance(lowest := ids.min(), int) and lowest < 0:
+                raise IdTypeError(
+                    f"The {role} ids cannot be compared: one side has integers beyond "
+                    f"9223372036854775807 and {table.source} has negative ones ({lowest}), and no "
+                    f"64-bit type holds both. Cast the {role} ids of both sides to strings."
+                )
         return pl.UInt64
     (text, named), (numbers, numbered) = sides if left.dtype == pl.String else sides[::-1]
     if numbered.textual:
@@ -176,16 +181,6 @@ def _cast(table: Table, role: str, dtype: _Type) -> Table:
     if table.frame[role].dtype != dtype:
         table = replace(table, frame=table.frame.with_columns(pl.col(role).cast(dtype)))
     return table
-
-
-def _refuse_negative(role: str, ids: pl.Series, table: Table) -> None:
-    lowest = ids.min()
-    if isinstance(lowest, int) and lowest < 0:
-        raise IdTypeError(
-            f"The {role} ids cannot be compared: one side has integers beyond 9223372036854775807 "
-            f"and {table.source} has negative ones ({lowest}), and no 64-bit type holds both. "
-            f"Cast the {role} ids of both sides to strings."
-        )
 
 
 def _cannot_meet(

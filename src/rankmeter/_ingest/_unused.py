@@ -100,7 +100,4 @@ def _unused(source: str, side: Side, numeric: list[str]) -> ColumnError:
     )
 
 
-_OF_THE_OTHER = {
-    "rankings": SYNONYMS["gain"],
-    "truth": SYNONYMS["score"] | SYNONYMS["rank"],
-}
+_OF_THE_OTHER = {"rankings": SYNONYMS["gain"], "truth": SYNONYMS["score"] | SYNONYMS["rank"]}
