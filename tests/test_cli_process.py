@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from command_line import RECS, TRUTH, rankmeter, write_examples
-from rankmeter._cli._files import replacing
+from rankmeter._files import replacing
 
 COMMAND = [sys.executable, "-m", "rankmeter"]
 BOTH = ["evaluate", "recs.csv", "truth.csv"]

@@ -24,6 +24,7 @@ ROOT = PACKAGE.parents[1]
 LAYERS = [
     ["errors", "_version"],
     ["_checks"],
+    ["_files"],
     ["_choices"],
     ["_statistics"],
     ["_hits"],

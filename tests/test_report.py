@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import json
 import re
@@ -9,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -94,6 +96,20 @@ class TestReadBack:
         path = tmp_path / "report.html"
         found.report(path)
         assert read_page(path) == json.loads(found.to_json())
+
+    def test_a_write_that_fails_keeps_the_old_page(self, tmp_path, monkeypatch, found):
+        path = tmp_path / "report.html"
+        path.write_text("old")
+
+        def no_space(file, _):
+            raise OSError(errno.ENOSPC, "no space left", file)
+
+        monkeypatch.setattr(Path, "replace", no_space)
+        with pytest.raises(OSError, match="no space left") as raised:
+            found.report(path)
+        assert raised.value.filename == str(path)
+        assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
+        assert path.read_text() == "old"
 
     def test_by_command_too(self, tmp_path, found):
         path = tmp_path / "report.html"

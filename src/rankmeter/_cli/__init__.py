@@ -18,6 +18,7 @@ import click
 
 from rankmeter._cli._command import write_example
 from rankmeter._cli._exits import exit_code
+from rankmeter._version import __version__
 
 __all__ = ["COMMANDS", "COMPLETE", "CommandLine", "main"]
 
@@ -26,9 +27,9 @@ COMMANDS = {
     "compare": "Compare systems over one truth.",
     "report": "Read the result back from a report.",
     "explain": "Say which choices make two numbers differ.",
-    "split": "Part interactions into train and test.",
+    "split": "Split interactions into train and test.",
     "baseline": "Recommend by simple statistics.",
-    "describe": "Tell what interactions look like.",
+    "describe": "Describe interactions.",
     "metrics": "List the metrics, or explain one.",
     "conventions": "List the conventions of known tools, or show one.",
     "trec_eval": "Do as trec_eval does.",
@@ -45,15 +46,11 @@ COMPLETE = "_RANKMETER_COMPLETE"
 class CommandLine(click.Group):
     """The commands, imported when they are run."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click calls it so
+    def list_commands(self, _: click.Context) -> list[str]:
         """Names of all commands."""
         return list(COMMANDS)
 
-    def get_command(
-        self,
-        ctx: click.Context,  # noqa: ARG002 - click calls it so
-        cmd_name: str,
-    ) -> click.Command | None:
+    def get_command(self, _: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
         if cmd_name not in COMMANDS:
             return None
@@ -71,20 +68,12 @@ class CommandLine(click.Group):
             raise click.UsageError(str(unknown("command", name, COMMANDS)), ctx)
         return super().resolve_command(ctx, args)
 
-    def format_commands(
-        self,
-        ctx: click.Context,  # noqa: ARG002 - click calls it so
-        formatter: click.HelpFormatter,
-    ) -> None:
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table of commands without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
-    def format_epilog(
-        self,
-        ctx: click.Context,  # noqa: ARG002 - click calls it so
-        formatter: click.HelpFormatter,
-    ) -> None:
+    def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the example as it is typed."""
         write_example(formatter, "rankmeter demo")
 
@@ -100,57 +89,32 @@ class CommandLine(click.Group):
         return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> NoReturn:
-        """Run a command line and exit.
-
-        Parameters
-        ----------
-        args : sequence of str, optional
-            The arguments; those of the process if not given.
-        """
+        """Run a command line, that of the process if `args` are not given, and exit."""
         if instruction := os.environ.get(COMPLETE):
             from click.shell_completion import shell_complete
 
             sys.exit(shell_complete(self, {}, "rankmeter", COMPLETE, instruction))
 
+        words = list(sys.argv[1:] if args is None else args)
+
         def run() -> None:
-            with self.make_context(
-                "rankmeter", list(sys.argv[1:] if args is None else args)
-            ) as ctx:
+            with self.make_context("rankmeter", words) as ctx:
                 self.invoke(ctx)
 
         sys.exit(exit_code(run))
 
 
-def _run(ctx: click.Context) -> None:
-    if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
-
-
-def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    if value:
-        from rankmeter._version import __version__
-
-        click.echo(f"rankmeter {__version__}")
-        ctx.exit()
-
-
-main = CommandLine(
+@click.group(
     "rankmeter",
-    help=(
-        "Measure rankings: recommendations, retrieval runs, link predictions. Any metric, by any "
-        "convention, with its uncertainty."
-    ),
+    cls=CommandLine,
+    help="Measure rankings: recommendations, retrieval runs, link predictions. Any metric, by any "
+    "convention, with its uncertainty.",
     invoke_without_command=True,
-    callback=click.pass_context(_run),
-    params=[
-        click.Option(
-            ["--version"],
-            is_flag=True,
-            is_eager=True,
-            expose_value=False,
-            callback=_show_version,
-            help="Show the version and exit.",
-        )
-    ],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.pass_context
+def main(ctx: click.Context) -> None:
+    """Show the help where no command is named."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())

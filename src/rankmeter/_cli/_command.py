@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import click
@@ -14,32 +14,35 @@ __all__ = ["Command", "Option", "as_typed", "flag", "reworded", "write_example"]
 
 
 class Option(click.Option):
-    """An option under a heading of the help."""
+    """An option under a heading of the help; `path` names its value if that is a file or folder."""
 
-    def __init__(self, *args: Any, group: str = "Options", **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, names: str, text: str = "", *, group: str = "Options", path: str = "", **more: Any
+    ) -> None:
+        if path:
+            more |= {"metavar": path, "type": click.Path()}
+        super().__init__(names.split(), help=text, **more)
         self.group = group
 
 
 class Command(click.Command):
     """A command whose help shows its options under headings and ends with an example.
 
-    Parameters
-    ----------
-    example : str
-        Command lines that work, one per line.
-    topics : mapping of str to mapping of str to str, optional
-        Further lists of terms for the help, by heading.
+    `example` has command lines that work, one per line; `topics` are further lists of terms for the
+    help, by heading.
     """
 
     def __init__(
         self,
-        *args: Any,
+        name: str,
+        text: str,
+        run: Callable[..., None],
+        params: list[click.Parameter],
+        *,
         example: str,
         topics: Mapping[str, Mapping[str, str]] | None = None,
-        **kwargs: Any,
     ) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(name, help=text, callback=run, params=params)
         self.example = example
         self.topics = topics or {}
 
@@ -51,7 +54,7 @@ class Command(click.Command):
             raise reworded(error, as_typed(str(error), self.params)) from error
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, group by group, and what else there is to choose from."""
+        """Write the options group by group, and then the topics."""
         groups: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -62,11 +65,7 @@ class Command(click.Command):
             with formatter.section(group):
                 formatter.write_dl(records)
 
-    def format_epilog(
-        self,
-        ctx: click.Context,  # noqa: ARG002 - click calls it so
-        formatter: click.HelpFormatter,
-    ) -> None:
+    def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the example as it is typed."""
         write_example(formatter, self.example)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 __all__ = ["Docstring", "parameter_text", "plain", "read_docstring"]
@@ -18,21 +18,11 @@ _ENTRY = re.compile(
 
 @dataclass(frozen=True)
 class Docstring:
-    """The parts of a docstring, in plain text.
+    """The parts of a docstring, in plain text."""
 
-    Attributes
-    ----------
-    text : str
-        Everything above the first section.
-    parameters : dict of str to str
-        What is said about each parameter, on one line; the items of lists are paragraphs.
-    sections : dict of str to str
-        The other sections by title.
-    """
-
-    text: str = ""
-    parameters: dict[str, str] = field(default_factory=dict)
-    sections: dict[str, str] = field(default_factory=dict)
+    text: str  # everything above the first section
+    parameters: dict[str, str]  # each on one line; the items of lists are paragraphs
+    sections: dict[str, str]  # the others, by title
 
     @property
     def summary(self) -> str:
@@ -49,7 +39,8 @@ def read_docstring(thing: Callable[..., Any]) -> Docstring:
     _, *entries = _ENTRY.split(sections.pop("Parameters", ""))
     for names, said in zip(entries[::3], entries[2::3], strict=True):
         for name in names.split(", "):
-            parameters[name.lstrip("*")] = _flowing(said)
+            items = re.split(r"\n\s*(?=\* )", said)
+            parameters[name.lstrip("*")] = "\n\n".join(map(_one_line, items))
     return Docstring(text.strip(), parameters, sections)
 
 
@@ -74,10 +65,6 @@ def parameter_text(function: Callable[..., Any], name: str) -> str:
 def plain(text: str) -> str:
     """Text without the marks of reStructuredText."""
     return re.sub(r"``(.+?)``|`(.+?)`", lambda m: m[1] or m[2], text, flags=re.DOTALL)
-
-
-def _flowing(text: str) -> str:
-    return "\n\n".join(map(_one_line, re.split(r"\n\s*(?=\* )", text)))
 
 
 def _one_line(text: str) -> str:

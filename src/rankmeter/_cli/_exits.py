@@ -41,26 +41,14 @@ TRACEBACK = "RANKMETER_TRACEBACK"
 
 
 def exit_code(run: Callable[[], object]) -> int:
-    """Run something and say how it ended.
-
-    Parameters
-    ----------
-    run : callable
-        May raise anything: no traceback reaches a person who has not asked for it.
-
-    Returns
-    -------
-    int
-        As in the table of this module.
-    """
+    """Run something and give its exit code; only who asks for a traceback sees one."""
     _never_lack_characters()
     with _own_warnings():
         try:
             return _run(run)
         except click.ClickException as error:
             complain(error.format_message())
-            context = getattr(error, "ctx", None)
-            if context is not None:
+            if context := getattr(error, "ctx", None):
                 click.echo(f"try '{context.command_path} --help'", err=True)
             return 2
         except RankmeterError as error:

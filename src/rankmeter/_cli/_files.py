@@ -1,21 +1,21 @@
-"""Files in and out: ``-`` for standard input, and outputs that are whole or not there at all."""
+"""Files in and out: ``-`` for standard input, tables in the format that their name says."""
 
 from __future__ import annotations
 
-import errno
 import gzip
 import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, cast
 
 import polars as pl
 
 from rankmeter._cli._command import reworded
+from rankmeter._files import is_special, replacing
 from rankmeter.errors import DataError, RankmeterError, UsageError
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "TABLES",
     "check_paths",
     "format_of",
-    "replacing",
     "standard_input",
     "write_frames",
 ]
@@ -69,23 +68,7 @@ _ROWS = 100_000  # written at a time
 
 @contextmanager
 def standard_input(*paths: str | None) -> Iterator[list[str | None]]:
-    """Paths to read, with a copy of standard input in the place of ``-``.
-
-    Parameters
-    ----------
-    *paths : str or None
-        As given on the command line.
-
-    Yields
-    ------
-    list of str or None
-        The same, readable any number of times.
-
-    Raises
-    ------
-    UsageError
-        If two of them are ``-``.
-    """
+    """Paths to read any number of times: in the place of a ``-`` a copy of standard input."""
     if STDIN not in paths:
         yield list(paths)
         return
@@ -103,13 +86,7 @@ def standard_input(*paths: str | None) -> Iterator[list[str | None]]:
 
 
 def format_of(path: str, known: Mapping[str, Write | None]) -> tuple[str, bool]:
-    """The format that the name of an output says, and whether it is to be gzipped.
-
-    Raises
-    ------
-    UsageError
-        If it says none that is known.
-    """
+    """The format that the name of an output says, and whether it is to be gzipped."""
     if path == STDIN:
         return "csv", False
     name = Path(path).name.lower()
@@ -125,17 +102,12 @@ def format_of(path: str, known: Mapping[str, Write | None]) -> tuple[str, bool]:
 
 
 def check_paths(outputs: Sequence[str | None], inputs: Sequence[str | None] = ()) -> None:
-    """Refuse outputs that would replace an input, or each other.
-
-    Raises
-    ------
-    UsageError
-    """
+    """Refuse outputs that would replace an input, or each other."""
     taken = [
         (Path(os.path.realpath(path)), "an input") for path in inputs if path and path != STDIN
     ]
     for output in outputs:
-        if not output or output == STDIN or _is_special(output):
+        if not output or output == STDIN or is_special(output):
             continue
         real = Path(os.path.realpath(output))
         for other, what in taken:
@@ -145,58 +117,10 @@ def check_paths(outputs: Sequence[str | None], inputs: Sequence[str | None] = ()
         taken.append((real, "an output"))
 
 
-@contextmanager
-def replacing(path: str) -> Iterator[IO[bytes]]:
-    """A file that takes the place of `path` once it is written without an error.
-
-    Until then it lies beside it under another name; if anything goes wrong it is removed, and
-    what was at `path` is still there. Pipes and devices are written directly.
-    """
-    if _is_special(path):
-        with Path(path).open("wb") as file:
-            yield file
-        return
-    real = Path(os.path.realpath(path))
-    if real.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "is a folder; name a file", path)
-    if not real.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "this folder does not exist", str(Path(path).parent))
-    temporary = real.with_name(f".{real.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            yield file
-        with suppress(FileNotFoundError):
-            shutil.copymode(real, temporary)
-        temporary.replace(real)
-    except BaseException as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            error.filename, error.filename2 = path, None  # not the name of the moment
-        raise
-
-
 def write_frames(
     frames: Mapping[str, pl.DataFrame], known: Mapping[str, Write | None] = TABLES
 ) -> None:
-    """Write tables as their extensions say: all of them, or none. ``-`` is CSV on stdout.
-
-    Parameters
-    ----------
-    frames : mapping of str to polars.DataFrame
-        By path.
-    known : mapping
-        `TABLES` or `RANKINGS`.
-
-    Raises
-    ------
-    UsageError
-        If an extension says no known format.
-    DataError
-        If the format cannot hold the table.
-    OSError
-        If a file cannot be written.
-    """
+    """Write tables, by path, as their extensions say: all, or none. ``-`` is CSV on stdout."""
     with ExitStack() as all_or_none:
         for path, frame in frames.items():
             extension, zipped = format_of(path, known)
@@ -221,9 +145,3 @@ def _write(frame: pl.DataFrame, file: IO[bytes], write: Write | None, path: str)
             file.write(write(frame.slice(start, _ROWS), start == 0).encode())
     except pl.exceptions.PolarsError as error:
         raise DataError(f"{path} cannot be written: {error}. Is .parquet possible?") from error
-
-
-def _is_special(path: str) -> bool:
-    """Whether there is something at a path that is neither a file nor a folder."""
-    there = Path(path)
-    return there.exists() and not there.is_file() and not there.is_dir()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rankmeter._cli._command import reworded
 from rankmeter._results.summary import Summary
@@ -27,8 +27,7 @@ _FORM = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Gate:
+class Gate(NamedTuple):
     """A condition under which an evaluation fails."""
 
     text: str
@@ -39,13 +38,7 @@ class Gate:
     limit: float
 
     def find(self, result: Summary) -> float:
-        """The number that the gate is about.
-
-        Raises
-        ------
-        UsageError
-            If the metric was not evaluated.
-        """
+        """The number that the gate is about."""
         try:
             return float(getattr(result[self.metric], self.figure))
         except KeyError as error:
@@ -57,25 +50,9 @@ class Gate:
 
 
 def read_gate(text: str, like: str | None = None) -> Gate:
-    """Take a condition apart.
+    """Take a condition apart: metric, perhaps ``.low`` or ``.high``, comparison, number.
 
-    Parameters
-    ----------
-    text : str
-        Metric, perhaps ``.low`` or ``.high``, comparison, number.
-    like : str, optional
-        The convention whose names are understood, too.
-
-    Raises
-    ------
-    UsageError
-        If it is no condition, or no metric has that name.
-
-    Examples
-    --------
-    >>> gate = read_gate("ndcg@10.low < 0.2")
-    >>> gate.metric, gate.figure, gate.trips(0.1), gate.trips(0.2)
-    ('ndcg@10', 'low', True, False)
+    The names of metrics may be those of the convention `like`.
     """
     found = _FORM.fullmatch(text)
     if found is None:

@@ -2,7 +2,7 @@
 
 The command line knows no option and no default that a function does not have. A command that
 serves several functions (the methods of a split, the baselines) has the options of all of them,
-and the help of each tells whose they are.
+and the help of each names these methods.
 """
 
 from __future__ import annotations
@@ -12,18 +12,24 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import click
 
 from rankmeter._checks import unknown
-from rankmeter._cli import _complete
 from rankmeter._cli._command import Option, flag
 from rankmeter._cli._docstring import parameter_text, plain, read_docstring
 from rankmeter.errors import UsageError
 
-__all__ = ["given", "metrics_option", "options_of", "own_options", "summaries"]
+__all__ = [
+    "complete_conventions",
+    "complete_metrics",
+    "given",
+    "metrics_option",
+    "options_of",
+    "own_options",
+    "summaries",
+]
 
 COLUMNS_HELP = (
     "Which column plays which role, where the names do not say it: user=member,item=sku. "
@@ -32,64 +38,61 @@ COLUMNS_HELP = (
 SIDES_HELP = "Where the two files differ: rankings.user=member,truth.user=customer."
 
 
-@dataclass(frozen=True)
-class _Use:
-    """How one function uses an option."""
-
-    hint: Any
-    default: Any
-    text: str
-
-
 def options_of(
-    functions: Mapping[str, Callable[..., Any]],
-    *,
-    group: str,
-    without: Iterable[str] = (),
-) -> list[click.Option]:
+    functions: Mapping[str, Callable[..., Any]], *, group: str, without: Iterable[str] = ()
+) -> list[Option]:
     """Make the options for the keyword-only parameters of functions that a command calls.
 
-    Parameters
-    ----------
-    functions : mapping of str to callable
-        By the name under which the help speaks of them.
-    group : str
-        The heading in the help.
-    without : iterable of str
-        Parameters that the command provides in its own way.
-
-    Returns
-    -------
-    list of click.Option
-        An option that is not given has the value None.
+    `functions` are by the name under which the help speaks of them, `without` the parameters that
+    the command provides in its own way. An option that is not given has the value None.
     """
-    uses: dict[str, dict[str, _Use]] = {}
+    hints: dict[str, list[Any]] = {}
+    texts: dict[str, dict[str, list[str]]] = {}  # parameter → text → who says so
     for method, function in functions.items():
-        hints = typing.get_type_hints(function)
+        own = typing.get_type_hints(function)
         for parameter in _keywords(function):
-            if parameter.name not in without:
-                text = parameter_text(function, parameter.name)
-                use = _Use(hints.get(parameter.name, parameter.annotation), parameter.default, text)
-                uses.setdefault(parameter.name, {})[method] = use
+            if (name := parameter.name) not in without:
+                hints.setdefault(name, []).append(own.get(name, parameter.annotation))
+                text = parameter_text(function, name) + _default(parameter)
+                texts.setdefault(name, {}).setdefault(text, []).append(method)
     two_sided = all("truth" in inspect.signature(one).parameters for one in functions.values())
-    return [
-        _columns_option(group, two_sided=two_sided)
-        if name == "columns"
-        else _option(name, by_method, len(functions), group)
-        for name, by_method in uses.items()
-    ]
+    options = []
+    for name, methods in texts.items():
+        text = " ".join(f"{', '.join(who)}: {text}" for text, who in methods.items())
+        if [*methods.values()] == [[*functions]]:
+            (text,) = methods  # all say the same
+        options.append(
+            _columns_option(group, two_sided=two_sided)
+            if name == "columns"
+            else _option(name, _kind(hints[name]), text, group)
+        )
+    return options
 
 
 def metrics_option(help_text: str, *, required: bool = False, group: str = "Options") -> Option:
     """The option ``--metric``; it takes several, so that none is dropped without a word."""
     return Option(
-        ["metrics", "-m", "--metric"],
+        "metrics -m --metric",
+        help_text,
         required=required,
         multiple=True,
-        help=help_text,
-        shell_complete=_complete.metrics,
+        shell_complete=complete_metrics,
         group=group,
     )
+
+
+def complete_metrics(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of metrics, for a shell."""
+    from rankmeter.metrics import METRICS
+
+    return [name for name in METRICS if name.startswith(incomplete.lower())]
+
+
+def complete_conventions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of conventions, for a shell."""
+    from rankmeter.conventions import convention_names
+
+    return [name for name in convention_names() if name.startswith(incomplete.lower())]
 
 
 def given(choices: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,22 +103,18 @@ def given(choices: Mapping[str, Any]) -> dict[str, Any]:
 def own_options(
     functions: Mapping[str, Callable[..., Any]], method: str, choices: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Keep what was given on the command line, and check that the method has such options.
-
-    Raises
-    ------
-    UsageError
-        If it has not; the message names the methods that have.
-    """
-    names = {
-        name: {parameter.name for parameter in _keywords(function)}
-        for name, function in functions.items()
-    }
+    """Keep what was given on the command line, and check that the method has such options."""
     chosen = given(choices)
     for name in chosen:
-        if name not in names[method]:
-            having = ", ".join(other for other in functions if name in names[other])
-            raise UsageError(f"{flag(name)} is not an option of {method}, but of {having}")
+        having = [
+            other
+            for other, function in functions.items()
+            if name in {parameter.name for parameter in _keywords(function)}
+        ]
+        if method not in having:
+            raise UsageError(
+                f"{flag(name)} is not an option of {method}, but of {', '.join(having)}"
+            )
     return chosen
 
 
@@ -131,39 +130,20 @@ def _keywords(function: Callable[..., Any]) -> list[inspect.Parameter]:
     return [one for one in parameters if one.kind is one.KEYWORD_ONLY]
 
 
-def _option(name: str, uses: Mapping[str, _Use], n_functions: int, group: str) -> click.Option:
-    kind = _kind([use.hint for use in uses.values()])
-    names = [name, flag(name)]
+def _option(name: str, kind: click.ParamType[Any], text: str, group: str) -> Option:
+    names = f"{name} {flag(name)}"
     if kind is click.BOOL:
-        names[1] += f"/{flag('no_' + name)}"
-    return Option(
-        names,
-        type=kind,
-        default=None,
-        help=_tell({method: _said(use) for method, use in uses.items()}, n_functions),
-        shell_complete=_complete.conventions if name == "like" else None,
-        group=group,
-    )
+        names += f"/{flag('no_' + name)}"
+    complete = complete_conventions if name == "like" else None
+    return Option(names, text, type=kind, default=None, shell_complete=complete, group=group)
 
 
-def _said(use: _Use) -> str:
-    """The help text, and the default where it is a value of its own."""
-    if use.default is None:
-        return use.text
-    default = use.default
+def _default(parameter: inspect.Parameter) -> str:
+    """What the help says of a default that is a value of its own."""
+    default = parameter.default
     if isinstance(default, bool):
         default = "yes" if default else "no"
-    return f"{use.text} [default: {default}]"
-
-
-def _tell(texts: Mapping[str, str], n_functions: int) -> str:
-    """One text if all methods say the same, else each with the methods that say it."""
-    methods: dict[str, list[str]] = {}
-    for method, text in texts.items():
-        methods.setdefault(text, []).append(method)
-    if len(methods) == 1 and len(texts) == n_functions:
-        return next(iter(methods))
-    return " ".join(f"{', '.join(who)}: {text}" for text, who in methods.items())
+    return "" if default is None else f" [default: {default}]"
 
 
 def _kind(hints: list[Any]) -> click.ParamType[Any]:
@@ -185,22 +165,20 @@ def _kind(hints: list[Any]) -> click.ParamType[Any]:
     return click.STRING
 
 
-def _columns_option(group: str, *, two_sided: bool) -> click.Option:
+def _columns_option(group: str, *, two_sided: bool) -> Option:
     return Option(
-        ["columns", "--columns"],
-        default=None,
+        "columns --columns",
+        f"{COLUMNS_HELP} {SIDES_HELP}" if two_sided else COLUMNS_HELP,
         multiple=True,
+        default=None,
         metavar="ROLE=NAME",
-        help=f"{COLUMNS_HELP} {SIDES_HELP}" if two_sided else COLUMNS_HELP,
         callback=_by_side if two_sided else _by_role,
         group=group,
     )
 
 
 def _by_role(
-    ctx: click.Context,
-    param: click.Parameter,
-    texts: tuple[str, ...],
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 ) -> dict[str, str] | None:
     """``user=member,item=sku`` as a dictionary; a comma inside a name is part of it."""
     if ctx.resilient_parsing:  # a shell completes something that need not be right yet

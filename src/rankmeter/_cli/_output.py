@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 import click
 
 from rankmeter._cli._command import Option
+from rankmeter._files import replacing
 from rankmeter.errors import UsageError
 
 __all__ = ["Formats", "dumps", "json_option"]
@@ -19,12 +20,8 @@ T = TypeVar("T")
 class Formats(Generic[T]):
     """The formats in which a command writes its result.
 
-    Parameters
-    ----------
-    table : callable
-        Writes the result on standard output, drawn for a terminal.
-    **texts : callable
-        The result as text, by the name of the format; ``table`` and ``json`` are among them.
+    `show` draws it on standard output for a terminal; `texts` makes text of it, by the name of the
+    format: ``table`` and ``json`` are among them.
     """
 
     def __init__(self, show: Callable[[T], None], **texts: Callable[[T], str]) -> None:
@@ -32,21 +29,12 @@ class Formats(Generic[T]):
 
     def options(self, format_help: str) -> list[Option]:
         """The options ``--format``, ``--json`` and ``--output``."""
+        forms = click.Choice(list(self.texts))
+        to_file = "Write to a file instead of standard output."
         return [
-            Option(
-                ["form", "--format"],
-                type=click.Choice(list(self.texts)),
-                help=format_help,
-                group="Output",
-            ),
+            Option("form --format", format_help, type=forms, group="Output"),
             json_option("Write one JSON object: the same as --format json."),
-            Option(
-                ["output", "--output", "-o"],
-                metavar="FILE",
-                type=click.Path(),
-                help="Write to a file instead of standard output.",
-                group="Output",
-            ),
+            Option("output --output -o", to_file, path="FILE", group="Output"),
         ]
 
     @staticmethod
@@ -58,9 +46,9 @@ class Formats(Generic[T]):
 
     def emit(self, result: T, form: str, output: str | None, *, before: str = "") -> None:
         """Write a result, after the lines `before`, to a file or on standard output."""
-        from rankmeter._cli._files import STDIN, replacing  # brings Polars with it
+        from rankmeter._cli._files import STDIN  # brings Polars with it
 
-        to_stdout = output is None or output == STDIN
+        to_stdout = output in (None, STDIN)
         if form == "table" and to_stdout:
             self.show(result)
             return
@@ -74,7 +62,7 @@ class Formats(Generic[T]):
 
 def json_option(help_text: str = "Write one JSON object.") -> Option:
     """The option ``--json``."""
-    return Option(["as_json", "--json"], is_flag=True, help=help_text, group="Output")
+    return Option("as_json --json", help_text, is_flag=True, group="Output")
 
 
 def dumps(found: Mapping[str, Any]) -> str:

@@ -106,7 +106,7 @@ def page() -> click.HelpFormatter:
 
 
 def note(message: str) -> None:
-    """Tell a person on a terminal, and nobody else, how far things are."""
+    """Show on a terminal, and only there, how far things are."""
     if sys.stderr.isatty():
         click.secho(message, err=True, dim=True, color=not os.environ.get("NO_COLOR"))
 

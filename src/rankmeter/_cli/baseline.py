@@ -51,45 +51,30 @@ def _short_lists(rankings: pl.DataFrame, n_users: int, k: int) -> str | None:
 
 command = Command(
     "baseline",
-    help=(
-        "Recommend items to every user of TRAIN by simple statistics.\n\n"
-        "TRAIN is a file of interactions with columns for user, item and, where the method looks "
-        "at them, rating and time, or - for standard input. A real recommender has to beat these."
-    ),
-    callback=_run,
-    params=[
+    "Recommend items to every user of TRAIN by simple statistics.\n\n"
+    "TRAIN is a file of interactions with columns for user, item and, where the method looks "
+    "at them, rating and time, or - for standard input. A real recommender has to beat these.",
+    _run,
+    [
         click.Argument(["train"], type=click.Path()),
         Option(
-            ["--method"],
-            type=click.Choice(list(BASELINES)),
-            required=True,
-            help="What to recommend by.",
+            "--method", "What to recommend by.", type=click.Choice(list(BASELINES)), required=True
         ),
         Option(
-            ["--output", "-o"],
-            metavar="FILE",
-            type=click.Path(),
+            "--output -o",
+            "Where to write the rankings: .csv, .tsv, .jsonl, .parquet, or .run for a TREC "
+            "run; text also with .gz; - is CSV on standard output.",
+            path="FILE",
             required=True,
-            help=(
-                "Where to write the rankings: .csv, .tsv, .jsonl, .parquet, or .run for a TREC "
-                "run; text also with .gz; - is CSV on standard output."
-            ),
             group="Output",
         ),
-        *options_of(
-            BASELINES,
-            group="Options of the methods",
-            without=["users"],
-        ),
+        *options_of(BASELINES, group="Options of the methods", without=["users"]),
         Option(
-            ["--users"],
-            metavar="FILE",
-            type=click.Path(),
-            help=(
-                "Recommend to the users of this file, such as the test part: a table with a "
-                "column for the user, or a .txt with one user per line. Without it, to everyone "
-                "in TRAIN."
-            ),
+            "--users",
+            "Recommend to the users of this file, such as the test part: a table with a "
+            "column for the user, or a .txt with one user per line. Without it, to everyone "
+            "in TRAIN.",
+            path="FILE",
             group="Options of the methods",
         ),
     ],

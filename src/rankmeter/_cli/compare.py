@@ -73,40 +73,30 @@ def _named(systems: tuple[str, ...]) -> dict[str, str]:
 
 command = Command(
     "compare",
-    help=(
-        "Compare systems over one TRUTH: each SYSTEM is NAME=FILE.\n\n"
-        "Without --baseline all pairs are compared. Differences are paired: every system is "
-        "measured on the same users."
-    ),
-    callback=_run,
-    params=[
+    "Compare systems over one TRUTH: each SYSTEM is NAME=FILE.\n\n"
+    "Without --baseline all pairs are compared. Differences are paired: every system is "
+    "measured on the same users.",
+    _run,
+    [
         click.Argument(["truth"], type=click.Path()),
         click.Argument(["systems"], nargs=-1, required=True, metavar="SYSTEM..."),
         metrics_option("What to measure: ndcg@10, map@5,10. May be repeated."),
         Option(
-            ["segments", "--segments"],
-            metavar="FILE",
-            type=click.Path(),
-            help="A file with the columns user and segment: every comparison within each, too.",
+            "--segments",
+            "A file with the columns user and segment: every comparison within each, too.",
+            path="FILE",
         ),
         Option(
-            ["report", "--report"],
-            metavar="FILE.html",
-            type=click.Path(),
-            help="Write a page with tables and charts that opens offline.",
+            "--report",
+            "Write a page with tables and charts that opens offline.",
+            path="FILE.html",
             group="Output",
         ),
         *FORMATS.options("How to write the comparison; without it, as tables."),
         *options_of(
             {"compare": compare},
             group="Comparison",
-            without=(
-                "segments",
-                "like",
-                "columns",
-                "clusters",
-                *CHOICES,
-            ),
+            without=("segments", "like", "columns", "clusters", *CHOICES),
         ),
         *options_of({"evaluate": evaluate}, group="Choices"),
     ],

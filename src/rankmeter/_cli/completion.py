@@ -30,8 +30,8 @@ def _run(shell: str) -> None:
 
 command = Command(
     "completion",
-    help="Print the script that makes SHELL complete commands, options and their values.",
-    callback=_run,
-    params=[click.Argument(["shell"], type=click.Choice(list(ENABLE)))],
+    "Print the script that makes SHELL complete commands, options and their values.",
+    _run,
+    [click.Argument(["shell"], type=click.Choice(list(ENABLE)))],
     example="rankmeter completion bash",
 )

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from rankmeter._cli import _complete
 from rankmeter._cli._command import Command
+from rankmeter._cli._options import complete_conventions
 from rankmeter._cli._output import dumps, json_option
 from rankmeter._cli._terminal import page
 from rankmeter.conventions import Convention, convention_names, load_convention
@@ -73,11 +73,8 @@ def _spell(choices: Mapping[str, Any]) -> str:
 
 command = Command(
     "conventions",
-    help="List the conventions that --like knows, or show what the one called NAME chooses.",
-    callback=_run,
-    params=[
-        click.Argument(["name"], required=False, shell_complete=_complete.conventions),
-        json_option(),
-    ],
+    "List the conventions that --like knows, or show what the one called NAME chooses.",
+    _run,
+    [click.Argument(["name"], required=False, shell_complete=complete_conventions), json_option()],
     example="rankmeter conventions\nrankmeter conventions rankmeter",
 )

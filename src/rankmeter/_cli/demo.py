@@ -10,11 +10,12 @@ import polars as pl
 
 from rankmeter._api import compare, evaluate
 from rankmeter._cli._command import Command, Option
-from rankmeter._cli._files import check_paths, replacing, write_frames
+from rankmeter._cli._files import check_paths, write_frames
 from rankmeter._cli._output import dumps
 from rankmeter._cli._terminal import note, print_table, with_interval, working
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.wording import number
+from rankmeter._files import replacing
 from rankmeter._interactions.describe import describe
 from rankmeter._report.table import Table
 from rankmeter._results.comparison import Comparison
@@ -31,8 +32,6 @@ CUTOFFS = (1, 5, 10, 20, 50, 100)
 MAIN = 10
 """The cutoff of the table with intervals."""
 
-Results = Mapping[str, Summary]
-
 
 def _run(ratings: str | None, output: str) -> None:
     folder = Path(output)
@@ -47,24 +46,38 @@ def _run(ratings: str | None, output: str) -> None:
         split = leave_one_out(data)
     with working("recommending"):
         rankings = _recommend(split.train)
+    # A baseline may recommend nothing that anyone chose: that is a result here, not a mistake.
+    metrics = [f"{name}@{k}" for name in METRICS for k in CUTOFFS]
     with working("evaluating"):
-        results = {name: _measure(ranked, split.test) for name, ranked in rankings.items()}
+        results = {
+            name: evaluate(ranked, split.test, metrics, no_overlap="allow")
+            for name, ranked in rankings.items()
+        }
+    metrics = [f"{name}@{MAIN}" for name in METRICS]
     with working("comparing"):
-        comparison = _compare(rankings, split.test)
+        comparison = compare(
+            rankings, split.test, metrics, baseline=next(iter(rankings)), no_overlap="allow"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     frames = {"train": split.train, "test": split.test, **rankings}
     write_frames({paths[name]: frame for name, frame in frames.items()})
-    _write_results(results, numbers)
+    measured = {"baselines": {name: result.to_dict() for name, result in results.items()}}
+    with replacing(numbers) as file:
+        file.write(dumps(measured).encode())
     with working("writing the report"):
-        told = _write_report(comparison, page)
+        try:
+            comparison.report(page)
+            where = f"the report is {page}: open it in a browser"
+        except MissingDependencyError as error:
+            where = f"there is no report: {error}"
     for part in (description, split):
         click.echo(f"{part!r}\n")
     for title, table in _tables(results).items():
         print_table(table, title)
         click.echo()
-    _tell(comparison)
+    _show(comparison)
     click.echo(f"train, test, rankings and results.json are in {folder}")
-    click.echo(told)
+    click.echo(where)
 
 
 def _recommend(train: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -79,18 +92,7 @@ def _recommend(train: pl.DataFrame) -> dict[str, pl.DataFrame]:
     return rankings
 
 
-def _measure(rankings: pl.DataFrame, test: pl.DataFrame) -> Summary:
-    # A baseline may recommend nothing that anyone chose: that is a result here, not a mistake.
-    metrics = [f"{name}@{k}" for name in METRICS for k in CUTOFFS]
-    return evaluate(rankings, test, metrics, no_overlap="allow")
-
-
-def _compare(rankings: Mapping[str, pl.DataFrame], test: pl.DataFrame) -> Comparison:
-    metrics = [f"{name}@{MAIN}" for name in METRICS]
-    return compare(rankings, test, metrics, baseline=next(iter(rankings)), no_overlap="allow")
-
-
-def _tell(comparison: Comparison) -> None:
+def _show(comparison: Comparison) -> None:
     """Write the means with their marks, and the answer in words."""
     marked = comparison.table()
     title = f"Against {comparison.baseline}: ▲ significantly better, ▼ worse"
@@ -102,26 +104,11 @@ def _tell(comparison: Comparison) -> None:
     click.echo()
 
 
-def _write_report(comparison: Comparison, path: str) -> str:
-    """Write the page if the packages for it are there, and say where it is or why it is not."""
-    try:
-        comparison.report(path)
-    except MissingDependencyError as error:
-        return f"there is no report: {error}"
-    return f"the report is {path}: open it in a browser"
-
-
-def _write_results(results: Results, path: str) -> None:
-    found = {"baselines": {name: result.to_dict() for name, result in results.items()}}
-    with replacing(path) as file:
-        file.write(dumps(found).encode())
-
-
 def _cell(found: Estimate) -> str:
     return with_interval(found.mean, found.low, found.high)
 
 
-def _tables(results: Results) -> dict[str, Table]:
+def _tables(results: Mapping[str, Summary]) -> dict[str, Table]:
     """The metrics with their intervals, then each metric against the cutoff, by title."""
     confidence = next(iter(results.values())).confidence
     columns = ("baseline", *(f"{name}@{MAIN}" for name in METRICS))
@@ -141,30 +128,24 @@ def _tables(results: Results) -> dict[str, Table]:
 
 command = Command(
     "demo",
-    help=(
-        "Run the whole job on the MovieLens ratings.\n\n"
-        "Describes the ratings, holds out the last one of every user, recommends the top 100 of "
-        "every baseline, measures these at several cutoffs, compares them, and writes a report. "
-        "Takes a few seconds."
-    ),
-    callback=_run,
-    params=[
+    "Run the whole job on the MovieLens ratings.\n\n"
+    "Describes the ratings, holds out the last one of every user, recommends the top 100 of "
+    "every baseline, measures these at several cutoffs, compares them, and writes a report. "
+    "Takes a few seconds.",
+    _run,
+    [
         Option(
-            ["--ratings"],
-            metavar="FILE",
-            type=click.Path(),
-            help=(
-                "Other ratings than those of MovieLens in the folder examples: a file with "
-                "columns for user, item, time and perhaps rating."
-            ),
+            "--ratings",
+            "Other ratings than those of MovieLens in the folder examples: a file with "
+            "columns for user, item, time and perhaps rating.",
+            path="FILE",
         ),
         Option(
-            ["--output", "-o"],
-            metavar="FOLDER",
-            type=click.Path(),
+            "--output -o",
+            "Where to write train, test, the rankings, results.json and report.html.",
+            path="FOLDER",
             default="demo",
             show_default=True,
-            help="Where to write train, test, the rankings, results.json and report.html.",
         ),
     ],
     example="rankmeter demo --output demo",

@@ -27,14 +27,12 @@ def _run(data: str, as_json: bool, **choices: Any) -> None:
 
 command = Command(
     "describe",
-    help=(
-        "Tell what the interactions in DATA look like.\n\n"
-        "How many users, items and interactions there are, how unevenly they are spread, ratings, "
-        "times and repeats. DATA is a file with columns for user, item and perhaps rating and "
-        "time, or - for standard input."
-    ),
-    callback=_run,
-    params=[
+    "Describe the interactions in DATA.\n\n"
+    "How many users, items and interactions there are, how unevenly they are spread, ratings, "
+    "times and repeats. DATA is a file with columns for user, item and perhaps rating and "
+    "time, or - for standard input.",
+    _run,
+    [
         click.Argument(["data"], type=click.Path()),
         json_option(),
         *options_of({"describe": describe}, group="Choices"),

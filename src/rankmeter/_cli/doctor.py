@@ -145,13 +145,9 @@ def _version(name: str) -> str | None:
 
 command = Command(
     "doctor",
-    help=(
-        "Show versions, packages and the machine, for a report of a problem.\n\n"
-        "Exits with code 4 if a package is missing without which nothing works."
-    ),
-    callback=_run,
-    params=[
-        json_option(),
-    ],
+    "Show versions, packages and the machine, for a report of a problem.\n\n"
+    "Exits with code 4 if a package is missing without which nothing works.",
+    _run,
+    [json_option()],
     example="rankmeter doctor",
 )

@@ -87,14 +87,12 @@ def _trec_means(result: Summary) -> Iterator[str]:
 
 command = Command(
     "evaluate",
-    help=(
-        "Measure RANKINGS against the TRUTH.\n\n"
-        "Either is a Parquet file or folder, CSV, TSV, JSON Lines or a TREC file (text also "
-        "gzipped), or - for standard input. TRUTH may be left out if RANKINGS holds records of "
-        'the form {"predict_list": …, "ground_truth": …}.'
-    ),
-    callback=_run,
-    params=[
+    "Measure RANKINGS against the TRUTH.\n\n"
+    "Either is a Parquet file or folder, CSV, TSV, JSON Lines or a TREC file (text also "
+    "gzipped), or - for standard input. TRUTH may be left out if RANKINGS holds records of "
+    'the form {"predict_list": …, "ground_truth": …}.',
+    _run,
+    [
         click.Argument(["rankings"], type=click.Path()),
         click.Argument(["truth"], required=False, type=click.Path()),
         metrics_option(
@@ -103,23 +101,18 @@ command = Command(
         ),
         *FORMATS.options("How to write the result; without it, as a table."),
         Option(
-            ["per_user", "--per-user"],
-            metavar="FILE",
-            type=click.Path(),
-            help=(
-                "Write the value of every user and metric to a .csv, .tsv, .jsonl or .parquet "
-                "file. With --format trec, - writes them on standard output before the means."
-            ),
+            "--per-user",
+            "Write the value of every user and metric to a .csv, .tsv, .jsonl or .parquet "
+            "file. With --format trec, - writes them on standard output before the means.",
+            path="FILE",
             group="Output",
         ),
         Option(
-            ["conditions", "--fail-if"],
+            "conditions --fail-if",
+            "Exit with code 1 if this holds: 'ndcg@10<0.2', or for a bound of the interval "
+            "'ndcg@10.low<0.2'. A mean that does not exist fails, too. May be repeated.",
             multiple=True,
             metavar="CONDITION",
-            help=(
-                "Exit with code 1 if this holds: 'ndcg@10<0.2', or for a bound of the interval "
-                "'ndcg@10.low<0.2'. A mean that does not exist fails, too. May be repeated."
-            ),
             group="Output",
         ),
         *options_of({"evaluate": evaluate}, group="Choices"),

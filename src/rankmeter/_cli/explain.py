@@ -7,10 +7,9 @@ from typing import Any
 import click
 
 from rankmeter._api import evaluate
-from rankmeter._cli import _complete
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import check_paths, standard_input
-from rankmeter._cli._options import given, metrics_option, options_of
+from rankmeter._cli._options import complete_conventions, given, metrics_option, options_of
 from rankmeter._cli._output import Formats
 from rankmeter._cli._terminal import print_table, working
 from rankmeter._explain import explain
@@ -56,35 +55,29 @@ def _run(
 
 command = Command(
     "explain",
-    help=(
-        "Say which choices make the difference between two tools, or which give a number.\n\n"
-        "RANKINGS and TRUTH as for evaluate. With --between, every choice in which the two "
-        "conventions differ is turned, one after the other. With --target, all conventions, "
-        "single switches and pairs of switches are tried."
-    ),
-    callback=_run,
-    params=[
+    "Say which choices make the difference between two tools, or which give a number.\n\n"
+    "RANKINGS and TRUTH as for evaluate. With --between, every choice in which the two "
+    "conventions differ is turned, one after the other. With --target, all conventions, "
+    "single switches and pairs of switches are tried.",
+    _run,
+    [
         click.Argument(["rankings"], type=click.Path()),
         click.Argument(["truth"], type=click.Path()),
         metrics_option("What to explain: one metric, such as ndcg@10.", required=True),
         Option(
-            ["between", "--between"],
+            "--between",
+            "Two conventions: walk from A's number to B's.",
             nargs=2,
             default=None,
             metavar="A B",
-            help="Two conventions: walk from A's number to B's.",
-            shell_complete=_complete.conventions,
+            shell_complete=complete_conventions,
         ),
         Option(
-            ["target", "--target"],
-            metavar="NUMBER",
-            help="A number as somebody printed it: find what gives it.",
+            "--target", "A number as somebody printed it: find what gives it.", metavar="NUMBER"
         ),
         *FORMATS.options("How to write the explanation; footnote is prose for a paper."),
         *options_of(
-            {"evaluate": evaluate},
-            group="Choices that hold throughout",
-            without=("clusters",),
+            {"evaluate": evaluate}, group="Choices that hold throughout", without=("clusters",)
         ),
     ],
     example="rankmeter explain recs.csv truth.csv -m ndcg@10 --between rankmeter lenskit",

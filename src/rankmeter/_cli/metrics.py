@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from rankmeter._cli import _complete
 from rankmeter._cli._command import Command
 from rankmeter._cli._docstring import parameter_text, plain, read_docstring
+from rankmeter._cli._options import complete_metrics
 from rankmeter._cli._output import dumps, json_option
 from rankmeter._cli._terminal import page
 from rankmeter.metrics import METRICS, Option, Spec, metric
@@ -51,7 +51,7 @@ def _explanation(spec: Spec) -> str:
     if spec.options:
         with formatter.section("Options, written as " + _spelling(spec)):
             rows = [
-                (f"{name}={_values(option)}", _told(spec, name, option))
+                (f"{name}={_values(option)}", _said(spec, name, option))
                 for name, option in spec.options.items()
             ]
             formatter.write_dl(rows, col_max=36)
@@ -74,15 +74,13 @@ def _spelling(spec: Spec) -> str:
 def _values(option: Option) -> str:
     words = list(option.choices)
     if option.type is not None:
-        words.append(
-            {"int": "INTEGER", "float": "NUMBER", "bool": "true|false"}[option.type.__name__]
-        )
+        words.append({int: "INTEGER", float: "NUMBER", bool: "true|false"}[option.type])
     if option.optional:
         words.append("none")
     return "|".join(words)
 
 
-def _told(spec: Spec, name: str, option: Option) -> str:
+def _said(spec: Spec, name: str, option: Option) -> str:
     """What an option does, and its default, which is no part of the last item of a list."""
     text = parameter_text(spec.function, name)
     default = f"default: {'none' if option.default is None else option.default}"
@@ -115,11 +113,8 @@ def _as_dict(spec: Spec) -> dict[str, Any]:
 
 command = Command(
     "metrics",
-    help="List the metrics, or explain the metric NAME: its options, edge cases and an example.",
-    callback=_run,
-    params=[
-        click.Argument(["name"], required=False, shell_complete=_complete.metrics),
-        json_option(),
-    ],
+    "List the metrics, or explain the metric NAME: its options, edge cases and an example.",
+    _run,
+    [click.Argument(["name"], required=False, shell_complete=complete_metrics), json_option()],
     example="rankmeter metrics\nrankmeter metrics ndcg",
 )

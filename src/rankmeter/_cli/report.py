@@ -45,20 +45,12 @@ def _cell(found: dict[str, float | None]) -> str:
 
 command = Command(
     "report",
-    help=(
-        "Give back the result that is inside a report.\n\n"
-        "A report is a page that rankmeter compare --report wrote; with --json the result is what "
-        "rankmeter compare --json gave then."
-    ),
-    callback=_run,
-    params=[
-        Option(
-            ["read", "--read"],
-            metavar="FILE.html",
-            type=click.Path(),
-            required=True,
-            help="The report, or - for standard input.",
-        ),
+    "Give back the result that is inside a report.\n\n"
+    "A report is a page that rankmeter compare --report wrote; with --json the result is what "
+    "rankmeter compare --json gave then.",
+    _run,
+    [
+        Option("--read", "The report, or - for standard input.", path="FILE.html", required=True),
         json_option(),
     ],
     example=(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +59,12 @@ def _run(
         frames |= {train_path: read.as_in_input(fold.train), test_path: read.as_in_input(fold.test)}
     write_frames(frames)
     if as_json:
-        click.echo(dumps(_as_dict(folds, paths)))
+        named = zip(folds, paths, strict=True)
+        found = [
+            {"method": fold.method, "train": train, "test": test, "counts": fold.counts}
+            for fold, (train, test) in named
+        ]
+        click.echo(dumps({"splits": found}))
     else:
         click.echo("\n\n".join(map(repr, folds)))
 
@@ -73,7 +77,7 @@ def _check_destination(
     if output is None and (train is None or test is None):
         raise UsageError("say where to write: --train FILE and --test FILE, or --output FOLDER")
     if form is not None and output is None:
-        raise UsageError("--format is for --output: the names of --train and --test tell theirs")
+        raise UsageError("--format is for --output: --train and --test have theirs in their names")
     for path in (train, test):
         if path == STDIN:
             raise UsageError("the parts are written to files: name one instead of -")
@@ -97,7 +101,7 @@ def _in_folder(folder: Path, n: int, form: str) -> list[tuple[str, str]]:
 
 
 def _refuse_others(folder: Path, paths: list[tuple[str, str]]) -> None:
-    """Parts that would stay beside the new ones would be taken for parts of the same split."""
+    """Old parts next to the new ones would be taken for parts of the same split."""
     there = [
         str(file)
         for pattern in ("train.*", "test.*", "fold-*/train.*", "fold-*/test.*")
@@ -112,66 +116,45 @@ def _refuse_others(folder: Path, paths: list[tuple[str, str]]) -> None:
         )
 
 
-def _as_dict(folds: tuple[Split, ...], paths: list[tuple[str, str]]) -> Mapping[str, Any]:
-    return {
-        "splits": [
-            {"method": fold.method, "train": train, "test": test, "counts": fold.counts}
-            for fold, (train, test) in zip(folds, paths, strict=True)
-        ],
-    }
-
-
 command = Command(
     "split",
-    help=(
-        "Part RATINGS into train and test.\n\n"
-        "RATINGS is a file of interactions with columns for user, item and, where the method looks "
-        "at it, time, or - for standard input. Both parts keep all columns, with their names, and "
-        "the order of columns and rows. Values are written as they were read: a rating of 5 as "
-        "5.0, 1.10 as 1.1, a time in one form for all. What has no column names (a TREC file, "
-        "JSON by user) gets the names user, item, rating and time."
-    ),
-    callback=_run,
-    params=[
+    "Split RATINGS into train and test.\n\n"
+    "RATINGS is a file of interactions with columns for user, item and, where the method looks "
+    "at it, time, or - for standard input. Both parts keep all columns, with their names, and "
+    "the order of columns and rows. Values are written as they were read: a rating of 5 as "
+    "5.0, 1.10 as 1.1, a time in one form for all. What has no column names (a TREC file, "
+    "JSON by user) gets the names user, item, rating and time.",
+    _run,
+    [
         click.Argument(["ratings"], type=click.Path()),
         Option(
-            ["--method"],
+            "--method",
+            "How to choose what is held out.",
             type=click.Choice(list(SPLITS)),
             required=True,
-            help="How to choose what is held out.",
         ),
         Option(
-            ["--train"],
-            metavar="FILE",
-            type=click.Path(),
-            help="Where to write the train part: .csv, .tsv, .jsonl, .parquet; text also with .gz.",
+            "--train",
+            "Where to write the train part: .csv, .tsv, .jsonl, .parquet; text also with .gz.",
+            path="FILE",
+            group="Output",
+        ),
+        Option("--test", "Where to write the test part.", path="FILE", group="Output"),
+        Option(
+            "--output -o",
+            "Instead: a folder for train and test, with a folder in it for each fold.",
+            path="FOLDER",
             group="Output",
         ),
         Option(
-            ["--test"],
-            metavar="FILE",
-            type=click.Path(),
-            help="Where to write the test part.",
-            group="Output",
-        ),
-        Option(
-            ["--output", "-o"],
-            metavar="FOLDER",
-            type=click.Path(),
-            help="Instead: a folder for train and test, with a folder in it for each fold.",
-            group="Output",
-        ),
-        Option(
-            ["form", "--format"],
+            "form --format",
+            "How to write in that folder; without it, as RATINGS is written, or as CSV.",
             type=click.Choice(list(TABLES)),
-            help="How to write in that folder; without it, as RATINGS is written, or as CSV.",
             group="Output",
         ),
         json_option("Write the sizes of the parts as one JSON object."),
         *options_of(SPLITS, group="Options of the methods"),
     ],
     topics={"Methods": summaries(SPLITS)},
-    example=(
-        "rankmeter split ratings.csv --method leave-one-out --train train.csv --test test.csv"
-    ),
+    example="rankmeter split ratings.csv --method leave-one-out --train train.csv --test test.csv",
 )

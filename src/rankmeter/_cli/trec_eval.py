@@ -14,86 +14,77 @@ from rankmeter._trec_eval import MEASURES, NICKNAMES, report
 __all__ = ["command"]
 
 
-def _run(
-    qrels: str,
-    run: str,
-    measures: tuple[str, ...],
-    rel_format: str | None,  # the only formats that there are: accepted as trec_eval does
-    results_format: str | None,
-    **choices: Any,
-) -> None:
+def _run(qrels: str, run: str, measures: tuple[str, ...], **choices: Any) -> None:
     with standard_input(run) as (results,):
         lines = report(qrels, str(results), measures or ("official",), **choices)
         # A topic that stops the evaluation stops it after the lines of those before it.
         sys.stdout.writelines(lines)
 
 
+COUNT, LEVEL = click.IntRange(min=1), click.IntRange(min=0)
+
 command = Command(
     "trec_eval",
-    help=(
-        "Evaluate a TREC run as trec_eval 10 does, and print what it prints, byte for byte. The "
-        "run may be - for standard input; either file may be gzipped.\n\n"
-        "As in trec_eval 10, a judged topic without results is an error, unless -c counts it. "
-        "Preferences (-R prefs), several judges, z-scores (-Z) and debugging (-D) are not "
-        "supported."
-    ),
-    callback=_run,
-    params=[
+    "Evaluate a TREC run as trec_eval 10 does, and print what it prints, byte for byte. The "
+    "run may be - for standard input; either file may be gzipped.\n\n"
+    "As in trec_eval 10, a judged topic without results is an error, unless -c counts it. "
+    "Preferences (-R prefs), several judges, z-scores (-Z) and debugging (-D) are not "
+    "supported.",
+    _run,
+    [
         click.Argument(["qrels"]),
         click.Argument(["run"]),
         Option(
-            ["measures", "-m", "--measure"],
+            "measures -m --measure",
+            "What to measure, such as map, P.5,10 or all_trec. May be repeated. "
+            "[default: official]",
             multiple=True,
             metavar="MEASURE[.PARAMETERS]",
-            help="What to measure, such as map, P.5,10 or all_trec. May be repeated. "
-            "[default: official]",
         ),
         Option(
-            ["per_topic", "-q", "--query_eval_wanted"],
-            is_flag=True,
-            help="Print the values of each topic, too.",
+            "per_topic -q --query_eval_wanted", "Print the values of each topic, too.", is_flag=True
         ),
         Option(
-            ["summary", "-n", "--nosummary"],
+            "summary -n --nosummary",
+            "Do not print the values of all topics together.",
             is_flag=True,
             flag_value=False,
             default=True,
-            help="Do not print the values of all topics together.",
         ),
         Option(
-            ["complete", "-c", "--complete_rel_info_wanted"],
+            "complete -c --complete_rel_info_wanted",
+            "Average over all judged topics; one without results counts mostly 0.",
             is_flag=True,
-            help="Average over all judged topics; one without results counts mostly 0.",
         ),
         Option(
-            ["level", "-l", "--level_for_rel"],
-            type=click.IntRange(min=0),
+            "level -l --level_for_rel",
+            "Smallest grade that is relevant. [default: 1]",
+            type=LEVEL,
             default=1,
-            help="Smallest grade that is relevant. [default: 1]",
         ),
         Option(
-            ["depth", "-M", "--Max_retrieved_per_topic"],
-            type=click.IntRange(min=1),
-            help="Use only this many results per topic.",
+            "depth -M --Max_retrieved_per_topic",
+            "Use only this many results per topic.",
+            type=COUNT,
         ),
         Option(
-            ["judged_only", "-J", "--Judged_docs_only"],
+            "judged_only -J --Judged_docs_only",
+            "Remove documents without a relevance judgment from the results first.",
             is_flag=True,
-            help="Remove documents without judgement from the results first.",
         ),
         Option(
-            ["n_items", "-N", "--Number_docs_in_coll"],
-            type=click.IntRange(min=0),
+            "n_items -N --Number_docs_in_coll",
+            "Documents in the collection, for utility. [default: 0]",
+            type=LEVEL,
             default=0,
-            help="Documents in the collection, for utility. [default: 0]",
         ),
-        Option(
-            ["rel_format", "-R", "--Rel_info_format"], type=click.Choice(["qrels"]), hidden=True
-        ),
-        Option(
-            ["results_format", "-T", "--Results_format"],
-            type=click.Choice(["trec_results"]),
-            hidden=True,
+        # The only formats there are: accepted, as trec_eval does.
+        *(
+            Option(names, type=click.Choice([only]), hidden=True, expose_value=False)
+            for names, only in {
+                "-R --Rel_info_format": "qrels",
+                "-T --Results_format": "trec_results",
+            }.items()
         ),
     ],
     topics={

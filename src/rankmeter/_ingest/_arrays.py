@@ -17,12 +17,9 @@ __all__ = ["from_array", "from_sparse"]
 
 
 def from_array(data: Any, side: Side) -> Columns:
-    """An array of shape (users, k) of item ids, or (k,) for one user.
+    """Item ids of shape (users, k), or (k,) for one user; an array of lists is a list of lists.
 
-    Notes
-    -----
-    1. Masked cells are padding: they hold no item and are counted.
-    2. An array of lists is a list of lists.
+    Masked cells are padding: they hold no item and are counted.
     """
     source = origin(data)
     array = data if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
@@ -45,8 +42,6 @@ def from_array(data: Any, side: Side) -> Columns:
 def from_sparse(data: Any, side: Side) -> Columns:
     """A SciPy matrix of shape (users, items), whose stored entries are scores or gains.
 
-    Notes
-    -----
     Stored zeros are entries. Entries stored twice are added up, as SciPy itself defines them.
     """
     source = origin(data)

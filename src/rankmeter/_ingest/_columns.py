@@ -38,42 +38,19 @@ Column: TypeAlias = "pl.Series | list[Any]"
 
 @dataclass(frozen=True)
 class Columns:
-    """What a reader hands over: columns by name, fetched only once they are chosen.
+    """What a reader hands over: columns by name, fetched only once they are chosen."""
 
-    Attributes
-    ----------
-    names : sequence of str
-        All columns, in the order of the input; a name may occur twice.
-    fetch : callable
-        Gives the columns of some of the names, each of the same length.
-    source : str
-        What the data came from, for messages.
-    roles : mapping of str to str, optional
-        Role → name, where the form itself says what is what (a dict, a TREC run). The role
-        ``value`` is the score of a ranking and the gain of a judgement.
-    empty_users : list or polars.Series
-        Users that are named without any item.
-    textual : bool
-        Whether the ids were read from text.
-    untyped : bool
-        Whether every column is String because the text has no types (CSV).
-    hint : str
-        What to add to the message when a column is missing.
-    counts : Counter
-        What the reader itself dropped or converted.
-    shape : {"flat", "rows", ""}
-        As in `Table`.
-    """
-
-    names: Sequence[str]
+    names: Sequence[str]  # in the order of the input; a name may occur twice
     fetch: Callable[[Sequence[str]], Mapping[str, Column]]
-    source: str
+    source: str  # what the data came from, for messages
+    # Role → name, where the form itself says what is what (a dict, a TREC run). The role `value`
+    # is the score of a ranking and the gain of a relevance judgment.
     roles: Mapping[str, str] | None = None
-    empty_users: Column = field(default_factory=list)
-    textual: bool = False
-    untyped: bool = False
-    hint: str = ""
-    counts: Counter[str] = field(default_factory=Counter)
+    empty_users: Column = field(default_factory=list)  # named without any item
+    textual: bool = False  # the ids were read from text
+    untyped: bool = False  # every column is String, because the text has no types (CSV)
+    hint: str = ""  # what to add to the message when a column is missing
+    counts: Counter[str] = field(default_factory=Counter)  # what the reader dropped or converted
     shape: Shape = ""
 
     @classmethod
@@ -85,7 +62,7 @@ class Columns:
 
     @classmethod
     def by_role(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:
-        """The same of a form that itself says what is what: columns are named after roles."""
+        """The same, where columns are named after roles because the form says what is what."""
         return cls.of(columns, source, roles={name: name for name in columns}, **facts)
 
     def everyone(self, users: Column) -> Column:
@@ -98,24 +75,18 @@ class Columns:
 
 
 # As `plain` leaves them: lower case, without underscores, hyphens and spaces.
-SYNONYMS: dict[str, frozenset[str]] = {
-    "user": frozenset(
-        {"user", "userid", "uid", "queryid", "qid", "topicid", "session", "sessionid"}
-    ),
-    "item": frozenset(
-        {"item", "itemid", "iid", "doc", "docid", "docno", "document", "movie", "movieid"}
-        | {"product", "productid"}
-    ),
+_NAMES = {
+    "user": "user userid uid queryid qid topicid session sessionid",
+    "item": "item itemid iid doc docid docno document movie movieid product productid",
     # Only what is higher for the better: no distance. And no position, which may start at 0.
-    "score": frozenset(
-        {"score", "rating", "prediction", "pred", "predscore", "predicted", "predictedrating"}
-        | {"predictedscore", "est", "yhat", "prob", "probability", "similarity", "logit"}
-    ),
-    "rank": frozenset({"rank"}),
-    "gain": frozenset({"relevance", "rel", "gain", "label", "rating", "grade"}),
-    "rating": frozenset({"rating", "score", "relevance", "rel", "gain", "label", "grade"}),
-    "time": frozenset({"time", "timestamp", "ts", "date", "datetime", "unixtime"}),
+    "score": "score rating prediction pred predscore predicted predictedrating predictedscore est "
+    "yhat prob probability similarity logit",
+    "rank": "rank",
+    "gain": "relevance rel gain label rating grade",
+    "rating": "rating score relevance rel gain label grade",
+    "time": "time timestamp ts date datetime unixtime",
 }
+SYNONYMS = {role: frozenset(names.split()) for role, names in _NAMES.items()}
 
 ROLES: dict[Side, tuple[str, ...]] = {
     "rankings": ("user", "item", "score", "rank"),
@@ -143,45 +114,21 @@ def named(role: str, names: Sequence[object]) -> list[str]:
 
 
 def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> dict[str, str]:
-    """Find the column of each role of a side.
+    """Find the column of each role of a side, in the order of `ROLES`.
 
-    Parameters
-    ----------
-    found : Columns
-        What the reader found.
-    side : str
-        Decides which roles are looked for: see `ROLES`.
-    columns : mapping of str to str, optional
-        Role → name: wins over the synonyms. Roles of the other side are allowed and not looked
-        at, because one mapping serves both sides; forms without column names do not need it.
-
-    Returns
-    -------
-    dict of str to str
-        Role → column name; the first two roles of the side are always there.
-
-    Raises
-    ------
-    UsageError
-        If `columns` has a key that is no role.
-    ColumnError
-        If a column is missing or several could be meant.
-
-    Examples
-    --------
-    >>> frame = pl.DataFrame({"userID": [1], "docno": ["a"], "Score": [0.5]})
-    >>> resolve(Columns(frame.columns, lambda names: {}, "a frame"), "rankings", None)
-    {'user': 'userID', 'item': 'docno', 'score': 'Score'}
+    The first two roles are always there. `columns` (role → name) wins over the synonyms. Roles of
+    the other side are allowed and not looked at, because one mapping serves both sides; forms
+    without column names do not need it. Its keys that are no roles raise `UsageError`; columns that
+    are missing or ambiguous raise `ColumnError`.
     """
     if not isinstance(columns, Mapping | None):
         raise UsageError(f"columns= is {short(columns)}; expected a dict of role to column name.")
     chosen = {key: str(name) for key, name in (columns or {}).items()}
-    for key in chosen:
-        if key not in SYNONYMS:
-            raise UsageError(
-                f"columns= has the key {key!r}; its keys are {some(SYNONYMS, len(SYNONYMS))}"
-                f"{near(key, SYNONYMS) or '.'}"
-            )
+    if odd := [key for key in chosen if key not in SYNONYMS]:
+        raise UsageError(
+            f"columns= has the key {odd[0]!r}; its keys are {some(SYNONYMS, len(SYNONYMS))}"
+            f"{near(odd[0], SYNONYMS) or '.'}"
+        )
     if found.roles is not None:
         value = VALUE.get(side, "value")
         known = {value if role == "value" else role: at for role, at in found.roles.items()}
@@ -198,8 +145,8 @@ def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> di
     for role in ROLES[side][:2]:
         if role not in roles:
             raise _missing(role, found, side)
-    if {"score", "rank"} <= roles.keys() and "rank" not in chosen and "score" in chosen:
-        del roles["rank"]
+    if "score" in chosen and "rank" not in chosen:
+        roles.pop("rank", None)
     return {role: roles[role] for role in ROLES[side] if role in roles}
 
 
@@ -207,15 +154,13 @@ def _explicit(role: str, name: str, found: Columns) -> str:
     count = list(found.names).count(name)
     if count == 1:
         return name
-    if count > 1:
-        raise ColumnError(
-            f"columns={{{role!r}: {name!r}}} names {count} columns of {found.source}, which are "
-            f"all called {name!r}. Rename all but one."
-        )
-    raise ColumnError(
-        f"columns={{{role!r}: {name!r}}} names a column that {found.source} does not have. "
-        f"Its columns are {_names(found)}{near(name, found.names) or '.'}"
+    wrong = (
+        f"{count} columns of {found.source}, which are all called {name!r}. Rename all but one."
+        if count
+        else f"a column that {found.source} does not have. Its columns are {_names(found)}"
+        f"{near(name, found.names) or '.'}"
     )
+    raise ColumnError(f"columns={{{role!r}: {name!r}}} names {wrong}")
 
 
 def _by_synonym(role: str, found: Columns, taken: Mapping[str, str], side: Side) -> str | None:

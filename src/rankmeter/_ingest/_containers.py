@@ -34,13 +34,10 @@ VALUE_KEYS: Mapping[Side, frozenset[str]] = {
 
 
 def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> Columns:
-    """User → list, user → {item: number}, or the {item: number} of one user.
+    """User → list, user → {item: number}, or the {item: number} of one user, user 0.
 
-    Notes
-    -----
-    1. A dictionary whose values are all numbers belongs to one user, user 0.
-    2. ``{"user": [...], "item": [...]}`` is read as columns, and a single row or record as a
-       list of one.
+    ``{"user": [...], "item": [...]}`` is read as columns, and a single row or record as a list of
+    one.
     """
     if side in OF_USERS:
         return _users_of_mapping(data, side, source)
@@ -150,7 +147,7 @@ def _from_list_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
             raise DataError(
                 f"{where} is not one user with one list of items: {short(row)}. "
                 f"Expected {{'user': ..., 'items': [...]}}, with at most one list of "
-                f"{some(sorted(VALUE_KEYS[side]))} beside the items."
+                f"{some(sorted(VALUE_KEYS[side]))} next to the items."
             )
         if not numbers and side != "interactions":
             refuse_unused_lists(row, items[0], side, where, VALUE_KEYS[side])
@@ -160,12 +157,7 @@ def _from_list_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
 
 
 def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
-    """The part of each record that the side asks for.
-
-    Notes
-    -----
-    The user is what the record says, or the number of the record if no record says it.
-    """
+    """The part of each record that the side asks for; without names users are numbers."""
     key = RECORD_KEYS[side]
     for number, record in enumerate(records, start=1):
         if not isinstance(record, Mapping) or key not in record:
@@ -173,25 +165,22 @@ def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
                 f"Record {number} of {source} has no {key!r}: {short(record)}. Expected "
                 f"{{'predict_list': [...], 'ground_truth': {{...}}}}."
             )
-    users = _users_of_records(records, source)
-    return _flattened(users, [record[key] for record in records], side, source)
-
-
-_READERS = {"record": _from_records, "list": _from_list_rows, "item": _from_item_rows}
-
-
-def _users_of_records(records: Sequence[Any], source: str) -> Sequence[Any]:
+    values = [record[key] for record in records]
     keys = [named("user", list(record)) for record in records]
     if not any(keys):
-        return range(len(records))
-    for number, (record, key) in enumerate(zip(records, keys, strict=True), start=1):
-        if len(key) != 1:
-            what = f"has {len(key)} users, {some(key)}" if key else "has no user"
+        return _flattened(range(len(records)), values, side, source)
+    for number, (record, names) in enumerate(zip(records, keys, strict=True), start=1):
+        if len(names) != 1:
+            what = f"has {len(names)} users, {some(names)}" if names else "has no user"
             raise DataError(
                 f"Record {number} of {source} {what}: {short(record)}, while other records name "
                 f"theirs. Name one user in each record, or in none."
             )
-    return [record[key] for record, (key,) in zip(records, keys, strict=True)]
+    users = [record[name] for record, (name,) in zip(records, keys, strict=True)]
+    return _flattened(users, values, side, source)
+
+
+_READERS = {"record": _from_records, "list": _from_list_rows, "item": _from_item_rows}
 
 
 def _only_mappings(rows: Sequence[Any], source: str) -> None:
@@ -277,7 +266,9 @@ def _flattened(users: Sequence[Any], values: Sequence[Any], side: Side, source: 
     pairs = [_pairs(user, value, side, source) for user, value in zip(users, values, strict=True)]
     lengths = [len(items) for items, _ in pairs]
     columns: dict[str, Column] = {
-        "user": _repeated(users, lengths),
+        "user": pl.Series(np.repeat(np.arange(len(users)), lengths))
+        if isinstance(users, range)
+        else list(chain.from_iterable(map(repeat, users, lengths))),
         "item": list(chain.from_iterable(items for items, _ in pairs)),
     }
     if any(numbers is not None for _, numbers in pairs):
@@ -307,14 +298,8 @@ def _refuse_twice(users: Sequence[Any], source: str) -> None:
 
 
 def _implied(n: int, side: Side) -> Iterable[float]:
-    """The numbers of a list beside others that have some: its order, or a gain of 1 each."""
+    """The numbers of a list where other lists have some: its order, or a gain of 1 each."""
     return range(0, -n, -1) if side == "rankings" else repeat(1.0, n)
-
-
-def _repeated(users: Sequence[Any], lengths: list[int]) -> Column:
-    if isinstance(users, range):
-        return pl.Series(np.repeat(np.arange(len(users)), lengths))
-    return list(chain.from_iterable(map(repeat, users, lengths)))
 
 
 def _pairs(user: object, value: Any, side: Side, source: str) -> tuple[list[Any], list[Any] | None]:

@@ -109,8 +109,7 @@ def _path(data: str | PathLike[str]) -> Path:
 
 
 def _extension(path: Path) -> str:
-    name = path.name.lower()
-    return Path(name.removesuffix(".gz")).suffix
+    return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
 def _missing(path: Path) -> FileFormatError:
@@ -236,6 +235,6 @@ def _reader(text: Text, path: Path, side: Side) -> Callable[[Text, Side], Column
     if side == "users":
         return read_lines
     raise FileFormatError(
-        f"The format of {path} is not known: its name does not tell, and its first line is "
+        f"The format of {path} is not known: its name does not say it, and its first line is "
         f"{short(header)}. Accepted are {ACCEPTED}."
     )

@@ -13,14 +13,7 @@ from rankmeter._ingest._arrays import from_array, from_sparse
 from rankmeter._ingest._columns import Columns, Side
 from rankmeter._ingest._containers import from_listing, from_mapping, from_pandas_series
 from rankmeter._ingest._files import from_path
-from rankmeter._ingest._frames import (
-    from_arrow,
-    from_duckdb,
-    from_lazy,
-    from_pandas,
-    from_polars,
-    made_by,
-)
+from rankmeter._ingest._frames import from_arrow, from_duckdb, from_lazy, from_pandas, from_polars
 from rankmeter._ingest._messages import short
 from rankmeter.errors import DataError
 
@@ -33,6 +26,26 @@ class Form(NamedTuple):
     name: str
     recognise: Callable[[Any], bool]
     read: Callable[[Any, Side], Columns]
+
+
+def _is(*kinds: type) -> Callable[[Any], bool]:
+    return lambda data: isinstance(data, kinds)
+
+
+def _has(name: str) -> Callable[[Any], bool]:
+    return lambda data: hasattr(data, name)
+
+
+def _made_by(package: str, name: str) -> Callable[[Any], bool]:
+    """Whether an object is of a package's class or a subclass of it, without importing it."""
+    return lambda data: any(
+        kind.__name__ == name and kind.__module__.partition(".")[0] == package
+        for kind in type(data).__mro__
+    )
+
+
+def _is_sparse(data: object) -> bool:
+    return type(data).__module__.startswith("scipy.sparse")
 
 
 def _is_listing(data: object) -> bool:
@@ -52,44 +65,20 @@ def _from_series(data: pl.Series, side: Side) -> Columns:
 # be a dict, a reader of Arrow batches is an iterator, a Series is an array. So containers of
 # Python come after the named packages, and arrays last.
 FORMS = (
-    Form("a path", lambda data: isinstance(data, str | PathLike), from_path),
-    Form("a Polars DataFrame", lambda data: isinstance(data, pl.DataFrame), from_polars),
-    Form("a Polars LazyFrame", lambda data: isinstance(data, pl.LazyFrame), from_lazy),
+    Form("a path", _is(str, PathLike), from_path),
+    Form("a Polars DataFrame", _is(pl.DataFrame), from_polars),
+    Form("a Polars LazyFrame", _is(pl.LazyFrame), from_lazy),
+    Form("a Polars Series", _is(pl.Series), _from_series),
+    Form("a pandas DataFrame", _made_by("pandas", "DataFrame"), from_pandas),
+    Form("a pandas Series of lists", _made_by("pandas", "Series"), from_pandas_series),
+    Form("a SciPy sparse matrix (users × items)", _is_sparse, from_sparse),
+    Form("a dict {user: [items]} or {user: {item: number}}", _is(Mapping), from_mapping),
+    Form("a DuckDB relation", _made_by("duckdb", "DuckDBPyRelation"), from_duckdb),
     Form(
-        "a Polars Series",
-        lambda data: isinstance(data, pl.Series),
-        _from_series,
-    ),
-    Form("a pandas DataFrame", lambda data: made_by(data, "pandas", "DataFrame"), from_pandas),
-    Form(
-        "a pandas Series of lists",
-        lambda data: made_by(data, "pandas", "Series"),
-        from_pandas_series,
-    ),
-    Form(
-        "a SciPy sparse matrix (users × items)",
-        lambda data: type(data).__module__.startswith("scipy.sparse"),
-        from_sparse,
-    ),
-    Form(
-        "a dict {user: [items]} or {user: {item: number}}",
-        lambda data: isinstance(data, Mapping),
-        from_mapping,
-    ),
-    Form(
-        "a DuckDB relation", lambda data: made_by(data, "duckdb", "DuckDBPyRelation"), from_duckdb
-    ),
-    Form(
-        "an Arrow table (anything with __arrow_c_stream__)",
-        lambda data: hasattr(data, "__arrow_c_stream__"),
-        from_arrow,
+        "an Arrow table (anything with __arrow_c_stream__)", _has("__arrow_c_stream__"), from_arrow
     ),
     Form("a list of lists", _is_listing, from_listing),
-    Form(
-        "an array of item ids (users × k)",
-        lambda data: hasattr(data, "__array__"),
-        from_array,
-    ),
+    Form("an array of item ids (users × k)", _has("__array__"), from_array),
 )
 
 
@@ -99,18 +88,7 @@ def is_accepted(data: object) -> bool:
 
 
 def find(data: object, side: Side) -> Columns:
-    """Read data of any form as far as its columns, which are not yet checked.
-
-    Raises
-    ------
-    DataError
-        If no form recognises the data.
-
-    Examples
-    --------
-    >>> find({"u": ["a", "b"]}, "rankings").names
-    ['user', 'item']
-    """
+    """Read data of the first form that recognises it as far as its columns, not yet checked."""
     for form in FORMS:
         if form.recognise(data):
             return form.read(data, side)

@@ -18,18 +18,9 @@ __all__ = [
     "from_lazy",
     "from_pandas",
     "from_polars",
-    "made_by",
     "numpy_column",
     "origin",
 ]
-
-
-def made_by(data: object, package: str, name: str) -> bool:
-    """Whether an object is of a package's class or a subclass of it, without importing it."""
-    return any(
-        kind.__name__ == name and kind.__module__.partition(".")[0] == package
-        for kind in type(data).__mro__
-    )
 
 
 def origin(data: object) -> str:

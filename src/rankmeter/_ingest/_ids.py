@@ -26,22 +26,24 @@ _T = TypeVar("_T")
 _EXACT: dict[pl.DataType, int] = {pl.Float64(): 2**53, pl.Float32(): 2**24}
 _EXACT_FLOAT16 = 2**11
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_NULLS = frozenset({"NoneType", "NAType", "NaTType"})
+# The first kind that fits: a bool is an integer to Python.
+_KINDS: dict[str, tuple[type, ...]] = {
+    "boolean": (bool, np.bool_),
+    "string": (str,),
+    "integer": (numbers.Integral,),
+    "float": (numbers.Real, Decimal),
+    "UUID": (UUID,),
+}
 
 
 def ids(
     column: Column, role: str, source: str, counts: Counter[str], *, untyped: bool = False
 ) -> pl.Series:
-    """The ids of a column as Int64, UInt64 or String without nulls.
+    """The ids of a column as Int64, UInt64 or String without nulls, named after the role.
 
-    Of the length of the column, and named after the role. `untyped` text may mean integers;
-    `counts` gets ``float_user_ids`` or ``float_item_ids`` where whole numbers came as floats.
-
-    Raises
-    ------
-    IdTypeError
-        If a value cannot be an id, or the column mixes types.
-    InvalidValueError
-        If a value is missing.
+    `untyped` text may mean integers; `counts` gets ``float_user_ids`` or ``float_item_ids`` where
+    whole numbers came as floats. What cannot be an id, mixes types or is missing is refused.
     """
     series = _from_python(column, role, source) if isinstance(column, list) else column
     if series.dtype.is_float() and series.is_nan().any():
@@ -107,7 +109,7 @@ def _whole(series: pl.Series, role: str, source: str) -> pl.Series:
     if len(wide):
         raise IdTypeError(
             f"The {role} ids of {source} are floats beyond {limit}, for example {short(wide[0])}, "
-            f"where {series.dtype} no longer tells neighbouring integers apart: some ids may "
+            f"where {series.dtype} cannot hold every integer: some ids may "
             f"already be wrong. Keep them as integers or strings from the start."
         )
     return series.cast(pl.Int64)
@@ -126,41 +128,23 @@ def _too_wide(role: str, source: str, value: object) -> IdTypeError:
 
 def is_null(value: object) -> bool:
     """Whether a Python object is a missing value: None, NaN, pandas' NA and NaT."""
-    return (
-        value is None
-        or type(value).__name__ in {"NAType", "NaTType"}
-        or (
-            isinstance(value, float | np.floating | Decimal) and value != value  # noqa: PLR0124
-        )
-    )
+    missing = isinstance(value, float | np.floating | Decimal) and value != value  # noqa: PLR0124
+    return missing or type(value).__name__ in _NULLS
 
 
 def kinds(values: Sequence[object]) -> set[str]:
-    """The kinds of the values, in words."""
+    """The kinds of the values, in words; NaN among other values is null."""
     found = {_kind(kind) for kind in set(map(type, values))}
-    if (
-        "float" in found
-        and len(found) > 1
-        and all(is_null(value) for value in values if _kind(type(value)) == "float")
-    ):
+    floats = (value for value in values if _kind(type(value)) == "float")
+    if "float" in found and len(found) > 1 and all(map(is_null, floats)):
         found = found - {"float"} | {"null"}
     return found
 
 
 def _kind(kind: type) -> str:
-    if issubclass(kind, bool) or kind.__name__ in {"bool_", "bool"}:
-        return "boolean"
-    if issubclass(kind, str):
-        return "string"
-    if issubclass(kind, numbers.Integral):
-        return "integer"
-    if issubclass(kind, numbers.Real | Decimal):
-        return "float"
-    if issubclass(kind, UUID):
-        return "UUID"
-    if kind.__name__ in {"NoneType", "NAType", "NaTType"}:
+    if kind.__name__ in _NULLS:
         return "null"
-    return kind.__name__
+    return next((word for word, of in _KINDS.items() if issubclass(kind, of)), kind.__name__)
 
 
 def converted(
@@ -207,25 +191,23 @@ def _python_strings(strings: list[str | None], role: str, source: str) -> pl.Ser
 
 
 def _refused(values: list[object], present: set[str], role: str, source: str) -> IdTypeError:
-    examples = []
-    for kind in sorted(present):
-        at = next(i for i, v in enumerate(values) if _kind(type(v)) == kind and not is_null(v))
-        examples.append(f"{kind} {short(values[at])} in row {at + 1}")
+    first: dict[str, tuple[int, object]] = {}
+    for row, value in enumerate(values, start=1):
+        if not is_null(value):
+            first.setdefault(_kind(type(value)), (row, value))
+    examples = [f"{kind} {short(first[kind][1])} in row {first[kind][0]}" for kind in sorted(first)]
     if len(present) > 1:
         return IdTypeError(
             f"The {role} ids of {source} mix types: {'; '.join(examples)}. 7 and '7' would be two "
             f"different ids: convert all of them to integers or all to strings."
         )
-    return IdTypeError(
-        f"The {role} ids of {source} are of type {examples[0]}; ids are integers or strings. "
-        f"{_remedy(next(value for value in values if not is_null(value)), role)}"
-    )
-
-
-def _remedy(value: object, role: str) -> str:
-    """What to do with an id that is a container."""
+    ((_, value),) = first.values()
     if role == "item" and isinstance(value, Sequence | Mapping):
-        return "If these are items with their scores or gains, pass {item: number} for each user."
-    if isinstance(value, tuple):
-        return f"Join the parts to one string, such as {'|'.join(map(str, value))!r}."
-    return "Convert them to strings."
+        todo = "If these are items with their scores or gains, pass {item: number} for each user."
+    elif isinstance(value, tuple):
+        todo = f"Join the parts to one string, such as {'|'.join(map(str, value))!r}."
+    else:
+        todo = "Convert them to strings."
+    return IdTypeError(
+        f"The {role} ids of {source} are of type {examples[0]}; ids are integers or strings. {todo}"
+    )

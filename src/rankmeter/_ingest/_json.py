@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from io import BytesIO
@@ -23,7 +24,7 @@ __all__ = ["read_json", "read_json_lines"]
 def read_json(file: Text, side: Side) -> Columns:
     """One JSON value: an object user → list or {item: number}, or an array of rows or lists."""
     try:
-        data = _parse(file.text)
+        data = _parse(file.text, file.name)
     except json.JSONDecodeError as error:
         if error.msg == "Extra data":
             return read_json_lines(file, side)
@@ -31,8 +32,6 @@ def read_json(file: Text, side: Side) -> Columns:
             f"{file.name} is not valid JSON: {error.msg} in line {error.lineno}, column "
             f"{error.colno}. Was it written completely?"
         ) from error
-    except _Twice as twice:
-        raise FileFormatError(f"{file.name} {twice}") from twice
     if isinstance(data, Mapping):
         found = from_mapping(data, side, file.name)
     elif isinstance(data, list):
@@ -53,24 +52,20 @@ def read_json_lines(file: Text, side: Side) -> Columns:
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-class _Twice(Exception):  # noqa: N818
-    """A key that occurs twice in one object."""
+def _parse(text: str, where: str) -> Any:
+    """A JSON value; `where` begins the message about an object that has a key twice."""
 
+    def whole(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            twice = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
+            raise FileFormatError(
+                f"{where} has the key {twice!r} twice in one object, and only one of them could be "
+                f"read. Merge the two."
+            )
+        return found
 
-def _parse(text: str) -> Any:
-    return json.loads(text, object_pairs_hook=_object)
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    whole = dict(pairs)
-    if len(whole) < len(pairs):
-        seen: set[str] = set()
-        key = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise _Twice(
-            f"has the key {key!r} twice in one object, and only one of them could be read. Merge "
-            f"the two."
-        )
-    return whole
+    return json.loads(text, object_pairs_hook=whole)
 
 
 def _parse_lines(file: Text) -> list[Any]:
@@ -79,14 +74,12 @@ def _parse_lines(file: Text) -> list[Any]:
         if not line.strip():
             continue
         try:
-            values.append(_parse(line))
+            values.append(_parse(line, f"{file.name}, line {number}"))
         except json.JSONDecodeError as error:
             raise FileFormatError(
                 f"{file.name}, line {number} is not valid JSON ({error.msg}, column "
                 f"{error.colno}): {short(line)}. Complete or remove the line."
             ) from error
-        except _Twice as twice:
-            raise FileFormatError(f"{file.name}, line {number} {twice}") from twice
     return values
 
 

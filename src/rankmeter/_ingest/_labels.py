@@ -19,15 +19,10 @@ __all__ = ["Labels", "read_labels", "read_users"]
 
 
 class Labels(NamedTuple):
-    """The label of each user.
+    """The label of each user, as String; null where a user has none.
 
-    Attributes
-    ----------
-    values : polars.Series of shape (n_users,)
-        String; null where a user has none.
-    counts : dict of str to int
-        ``users_without_segment`` (or ``cluster``), and ``segments_of_other_users``: users that
-        have a label and are not asked for. Only what is not zero.
+    `counts` has ``users_without_segment`` (or ``cluster``) and ``segments_of_other_users``: users
+    that have a label and are not asked for. Only what is not zero.
     """
 
     values: pl.Series
@@ -35,47 +30,14 @@ class Labels(NamedTuple):
 
 
 def read_labels(
-    data: object,
-    column: Literal["segment", "cluster"],
-    users: pl.Series,
-    *,
-    textual: bool = False,
+    data: object, column: Literal["segment", "cluster"], users: pl.Series, *, textual: bool = False
 ) -> Labels:
-    """Read a label per user.
+    """Read a label for each of `users` (each once): a segment or a cluster.
 
-    Parameters
-    ----------
-    data : object
-        A mapping from user to label, a frame or file with the columns ``user`` and `column`, or
-        pairs of a user and a label.
-    column : {"segment", "cluster"}
-    users : polars.Series of shape (n_users,)
-        The users to label, each once.
-    textual : bool
-        Whether their ids were read from text.
-
-    Returns
-    -------
-    Labels
-
-    Raises
-    ------
-    UsageError
-        If the data is of no form that is accepted.
-    DataError
-        If no user has a label or one has two, or the data cannot be read without guessing.
-    IdTypeError
-        If the ids of one side are integers, those of the other strings, and neither side is text.
-
-    Examples
-    --------
-    >>> read_labels({"ann": "new", "eve": "old"}, "segment", pl.Series(["ann", "bob"]))
-    Labels(values=shape: (2,)
-    Series: 'segment' [str]
-    [
-        "new"
-        null
-    ], counts={'users_without_segment': 1, 'segments_of_other_users': 1})
+    The data is a mapping from user to label, a frame or file with the columns ``user`` and
+    `column`, or pairs of a user and a label. `textual` says whether the ids of `users` were read
+    from text. It is an error if no user has a label, if one has two, or if the ids of one side are
+    integers, those of the other strings, and neither side is text.
     """
     side: Side = "segments" if column == "segment" else "clusters"
     if not is_accepted(data):
@@ -112,13 +74,10 @@ def read_labels(
             f"No user of the result is in any {column}: {found.source} has the users "
             f"{some(named)}, the result has {some(users)}."
         )
-    counts = Counter(
-        {
-            f"users_without_{column}": values.null_count(),
-            f"{side}_of_other_users": len(fitting) - len(values) + values.null_count(),
-        }
-    )
-    return Labels(values, dict(+counts))
+    without = values.null_count()
+    others = len(fitting) - (len(values) - without)
+    counts = {f"users_without_{column}": without, f"{side}_of_other_users": others}
+    return Labels(values, {name: n for name, n in counts.items() if n})
 
 
 def read_users(
@@ -128,36 +87,11 @@ def read_users(
     columns: Mapping[str, str] | None = None,
     source: str | None = None,
 ) -> pl.Series:
-    """Read who is asked for.
+    """Read ids of users, in the type of the `known` users of train and the order of the data.
 
-    Parameters
-    ----------
-    data : object
-        Ids, a frame or file with a column for the user (others are not looked at), or a text with
-        one user per line.
-    known : polars.Series
-        The users of train, whose type the result has.
-    columns : mapping of str to str, optional
-        The name of the column at ``user``, where the data has it; other roles are allowed.
-    source : str, optional
-        What messages call the data.
-
-    Returns
-    -------
-    polars.Series
-        In the order of the data; a user may occur several times.
-
-    Raises
-    ------
-    IdTypeError
-        If an id cannot be of the type that those of train have.
-    DataError
-        Or one of its subclasses, if the data cannot be read without guessing.
-
-    Examples
-    --------
-    >>> read_users({"user": [2, 1]}, pl.Series([1, 2, 3])).to_list()
-    [2, 1]
+    The data is ids, a frame or file with a column for the user (others are not looked at; `columns`
+    may name it), or a text with one user per line. A user may occur several times. `source` is what
+    messages call the data. An id that cannot be of that type raises `IdTypeError`.
     """
     found = find(data, "users")
     source = source or found.source
@@ -175,8 +109,8 @@ def read_users(
 def _fitted(ids: pl.Series, others: pl.Series, *, textual: bool) -> pl.Series | None:
     """Ids in the type of others, as in `meet`; None if an integer would have to be a string.
 
-    Null where the others can have no such id: beside integers a name, or a number that is not
-    written in its shortest form.
+    Null where the others, which are integers, can have no such id: a name, or a number that is
+    not written in its shortest form.
     """
     if pl.String not in (ids.dtype, others.dtype):
         return ids.cast(others.dtype, strict=False)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import polars as pl
 
@@ -27,38 +27,13 @@ BadScores = Literal["error", "drop", "worst"]
 
 
 def read_rankings(
-    data: object,
-    *,
-    columns: Mapping[str, str] | None = None,
-    bad_scores: BadScores = "error",
+    data: object, *, columns: Mapping[str, str] | None = None, bad_scores: BadScores = "error"
 ) -> Table:
-    """Read rankings of any accepted form.
+    """Read rankings of any accepted form (see `FORMS`); `columns` is role → name, as in `resolve`.
 
-    Parameters
-    ----------
-    data : object
-        A frame, a dictionary, lists, an array, a sparse matrix or a path; see `FORMS`.
-    columns : mapping of str to str, optional
-        Role (``user``, ``item``, ``score``, ``rank``) → column name, where the usual synonyms do
-        not find it. Roles of the truth are allowed and not used here.
-    bad_scores : {"error", "drop", "worst"}
-        What a missing or NaN score means: an error, a row to drop, or a place behind all others
-        of the user (score -inf).
+    `bad_scores` says what a missing or NaN score means: an error, a row to drop, or a place behind
+    all others of the user (score -inf).
 
-    Returns
-    -------
-    Table
-        Columns ``user``, ``item`` and ``score`` or ``rank``; neither if the rows are in order.
-
-    Raises
-    ------
-    DataError
-        Or one of its subclasses, if the data cannot be read without guessing.
-    UsageError
-        If `columns` has an unknown key or `bad_scores` an unknown value.
-
-    Notes
-    -----
     1. If the data has both ranks and scores, the ranks decide: they are the final order of the tool
        that wrote them. ``columns={"score": ...}`` decides otherwise. In TREC runs the score
        decides and the rank is not read, as in trec_eval.
@@ -66,12 +41,6 @@ def read_rankings(
     3. A user all of whose rows were dropped keeps an empty ranking.
     4. Without score and rank the order of the rows is the ranking, unless another column holds
        numbers: that may be the score under another name, and is an error.
-
-    Examples
-    --------
-    >>> table = read_rankings({"u1": ["a", "b"], "u2": []})
-    >>> table.frame.rows(), table.order, table.empty_users.to_list()
-    ([('u1', 'a'), ('u1', 'b')], 'list', ['u2'])
     """
     if bad_scores not in ("error", "drop", "worst"):
         raise UsageError(f"bad_scores is {bad_scores!r}; expected 'error', 'drop' or 'worst'.")
@@ -81,77 +50,44 @@ def read_rankings(
         refuse_unused_numbers(found, "rankings", roles.values())
     unused = roles.pop("score", None) if "rank" in roles else None
     users, items, empty, counts, values = _checked(found, roles)
+    frame = pl.DataFrame([users, items, *values.values()])
     if "rank" in values:
+        ranks(values["rank"], found.source)
         if unused is not None:
             counts["scores_beside_ranks"] = len(users)
-        frame = pl.DataFrame([users, items, ranks(values["rank"], found.source)])
         return _table(frame, "rank", empty, found, counts)
     if "score" in values:
-        frame = pl.DataFrame([users, items, values["score"]])
         frame, empty = _settle_scores(frame, empty, bad_scores, found.source, counts)
         return _table(frame, "score", empty, found, counts)
-    return _table(pl.DataFrame([users, items]), "list", empty, found, counts)
+    return _table(frame, "list", empty, found, counts)
 
 
 def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Table:
-    """Read judgements of any accepted form.
+    """Read relevance judgments of any accepted form; `columns` is role → name, as in `resolve`.
 
-    Parameters
-    ----------
-    data : object
-        A frame, a dictionary, lists, an array, a sparse matrix or a path; see `FORMS`.
-    columns : mapping of str to str, optional
-        Role (``user``, ``item``, ``gain``) → column name, where the usual synonyms do not find
-        it. Roles of the rankings are allowed and not used here.
-
-    Returns
-    -------
-    Table
-        Columns ``user``, ``item``, ``gain``.
-
-    Raises
-    ------
-    DataError
-        Or one of its subclasses, if the data cannot be read without guessing.
-    UsageError
-        If `columns` has an unknown key.
-
-    Notes
-    -----
-    A judgement without a gain has the gain 1; these are counted as ``assumed_gains``. Where there
-    is no gain but another column of numbers, that may be the gain under another name, and is an
-    error.
-
-    Examples
-    --------
-    >>> read_truth({"u1": {"a": 2, "b": 0}, "u2": {"c"}}).frame.rows()
-    [('u1', 'a', 2.0), ('u1', 'b', 0.0), ('u2', 'c', 1.0)]
+    A judgment without a gain has the gain 1; these are counted as ``assumed_gains``. Where there is
+    no gain but another column of numbers, that may be the gain under another name, and is an error.
     """
     found = find(data, "truth")
     roles = resolve(found, "truth", columns)
     if "gain" not in roles:
         refuse_unused_numbers(found, "truth", roles.values())
     users, items, empty, counts, values = _checked(found, roles)
+    frame = pl.DataFrame([users, items, *values.values()])
     if "gain" in values:
-        gain = gains(values["gain"], found.source)
+        gains(values["gain"], found.source)
     else:
-        gain = pl.repeat(1.0, len(users), dtype=pl.Float64, eager=True).alias("gain")
+        frame = frame.with_columns(gain=pl.lit(1.0))
         counts["assumed_gains"] = len(users)
-    return _table(pl.DataFrame([users, items, gain]), "list", empty, found, counts)
+    return _table(frame, "list", empty, found, counts)
 
 
 @dataclass(frozen=True, eq=False)
 class Interactions:
-    """What users did, and how the input calls it.
+    """What users did (`frame`, as from `read_interactions`), and how the input calls it.
 
-    Attributes
-    ----------
-    frame : polars.DataFrame
-        As from `read_interactions`.
-    roles : mapping of str to str
-        Role → name of the column in the input, where that has names of its own.
-    names : sequence of str
-        All columns of the input in its order, if it has names of its own.
+    `roles` is role → name of the column, and `names` all columns in the order of the input, where
+    it has names of its own.
     """
 
     frame: pl.DataFrame
@@ -185,74 +121,32 @@ class Interactions:
 
 
 def read_interactions(data: object, *, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
-    """Read what users did, for splits, baselines and descriptions.
+    """Read what users did: ``user``, ``item``, ``rating`` (Float64) and ``time`` if it has any.
 
-    Parameters
-    ----------
-    data : object
-        Any form that `read_truth` takes, or `Interactions`.
-    columns : mapping of str to str, optional
-        Role (``user``, ``item``, ``rating``, ``time``) → column name.
-
-    Returns
-    -------
-    polars.DataFrame
-        ``user``, ``item``, ``rating`` (Float64) and ``time`` if it has any, then every other
-        column as it is, in the order of the input. Rows keep their order.
-
-    Raises
-    ------
-    DataError
-        Or one of its subclasses, if the data cannot be read without guessing.
-
-    Examples
-    --------
-    >>> frame = pl.DataFrame({"ts": [3, 4], "uid": [1, 2], "iid": ["a", "b"], "shop": ["x", "y"]})
-    >>> read_interactions(frame).rows(named=True)[0]
-    {'user': 1, 'item': 'a', 'time': 3, 'shop': 'x'}
+    Every other column follows as it is, in the order of the input. Rows keep their order. Takes any
+    form that `read_truth` takes, and `Interactions`.
     """
     return Interactions.read(data, columns=columns).frame
 
 
 def is_records(data: object) -> bool:
-    """Whether one object or file holds both rankings and truth, as records.
+    """Whether one object or a JSON (Lines) file holds both rankings and truth, as records.
 
-    Parameters
-    ----------
-    data : object
-        Anything.
-
-    Returns
-    -------
-    bool
-        True for ``[{"predict_list": [...], "ground_truth": {...}}, ...]`` and for a JSON or JSON
-        Lines file of such records. The first record may lack one of the two: reading that side
-        says so.
-
-    Examples
-    --------
-    >>> is_records([{"predict_list": ["A", "B"], "ground_truth": {"A": 1.0}}])
-    True
-    >>> is_records({"u1": ["A"]})
-    False
+    Such as ``[{"predict_list": [...], "ground_truth": {...}}, ...]``. The first record may lack one
+    of the two: reading that side says so.
     """
     if isinstance(data, str | PathLike):
         return holds_records(data)
     return starts_with_record(data)
 
 
-class _Checked(NamedTuple):
-    """Ids of the rows, users without rows, counts, and the other columns by role or name."""
+def _checked(
+    found: Columns, roles: Mapping[str, str], others: Sequence[str] = ()
+) -> tuple[pl.Series, pl.Series, pl.Series, Counter[str], dict[str, pl.Series]]:
+    """Users and items of the rows, users without rows, counts, other columns by role or name.
 
-    users: pl.Series
-    items: pl.Series
-    empty_users: pl.Series
-    counts: Counter[str]
-    values: dict[str, pl.Series]
-
-
-def _checked(found: Columns, roles: Mapping[str, str], others: Sequence[str] = ()) -> _Checked:
-    """Fetch the columns, all at once because a query may order its rows anew each time."""
+    All are fetched at once, because a query may order its rows anew each time.
+    """
     columns = found.fetch([*roles.values(), *others])
     counts = Counter(found.counts)
     source, untyped = found.source, found.untyped
@@ -268,7 +162,7 @@ def _checked(found: Columns, roles: Mapping[str, str], others: Sequence[str] = (
         values[role] = numbers(columns[roles[role]], role, source, counts, untyped=untyped)
     for name in (["time"] if "time" in roles else []) + list(others):
         values[name] = typed(columns[roles.get(name, name)], name, untyped=untyped)
-    return _Checked(users.slice(0, len(items)), items, users.slice(len(items)), counts, values)
+    return users.slice(0, len(items)), items, users.slice(len(items)), counts, values
 
 
 def _table(
@@ -284,20 +178,15 @@ def _table(
 
 
 def _settle_scores(
-    frame: pl.DataFrame,
-    empty: pl.Series,
-    bad_scores: BadScores,
-    source: str,
-    counts: Counter[str],
+    frame: pl.DataFrame, empty: pl.Series, bad_scores: BadScores, source: str, counts: Counter[str]
 ) -> tuple[pl.DataFrame, pl.Series]:
-    """Decide about missing scores and count the infinite ones."""
+    """Decide about missing scores and count the infinite ones; users without rows join `empty`."""
     scores = frame["score"]
-    if infinite := int(scores.is_infinite().sum()):
-        counts["infinite_scores"] = infinite
+    counts["infinite_scores"] = int(scores.is_infinite().sum())
     missing = scores.null_count()
     if missing == 0:
         return frame, empty
-    bad = frame.filter(pl.col("score").is_null())
+    bad = frame.filter(scores.is_null())
     if bad_scores == "error":
         pairs = ", ".join(f"user {user!r} item {item!r}" for user, item, _ in bad.head(3).rows())
         raise InvalidValueError(
@@ -309,6 +198,6 @@ def _settle_scores(
         counts["worst_scores"] = missing
         return frame.with_columns(pl.col("score").fill_null(float("-inf"))), empty
     counts["dropped_scores"] = missing
-    kept = frame.filter(pl.col("score").is_not_null())
+    kept = frame.filter(scores.is_not_null())
     gone = bad.join(kept, on="user", how="anti")["user"].unique(maintain_order=True)
     return kept, pl.concat([empty, gone])

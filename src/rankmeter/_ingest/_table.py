@@ -14,7 +14,10 @@ from rankmeter.errors import DataError, IdTypeError
 __all__ = ["Origin", "Shape", "Table", "meet", "meet_all", "whole_numbers"]
 
 Shape: TypeAlias = Literal["flat", "rows", ""]
-"""Whether users had no names, because the data was one flat list or one list per user."""
+"""How users without names came: as one flat list, which is user 0, or as one list per user.
+
+Empty where users have names.
+"""
 
 _Type: TypeAlias = "pl.DataType | type[pl.DataType]"
 
@@ -23,47 +26,27 @@ _Type: TypeAlias = "pl.DataType | type[pl.DataType]"
 class Origin:
     """Where a table came from.
 
-    Attributes
-    ----------
-    source : str
-        What the data came from, for messages: ``"pandas DataFrame"``, ``"runs/bpr.csv"``.
-    textual : bool
-        Whether the ids were read from text, so that ``"7"`` and ``7`` may be the same id.
-    counts : dict of str to int
-        What was read, dropped or converted. ``rows`` is always there, the others only if they are
-        not zero: ``float_user_ids``, ``float_item_ids`` (whole numbers that came as floats),
-        ``infinite_scores``, ``worst_scores``, ``dropped_scores``, ``rounded_scores``,
-        ``rounded_ranks``, ``rounded_gains`` (integers that no float holds exactly),
-        ``scores_beside_ranks`` (not used, because the input also has ranks), ``assumed_gains``
-        (judgements without a gain, taken as 1), ``masked_cells`` (padding of an array).
-    shape : {"flat", "rows", ""}
-        Whether the users are numbers that nobody wrote: of one flat list, which is user 0, or of
-        several lists. Empty where users have names.
+    Of `counts` only ``rows`` is always there, the others if they are not zero: ``float_user_ids``,
+    ``float_item_ids`` (whole numbers that came as floats), ``infinite_scores``, ``worst_scores``,
+    ``dropped_scores``, ``rounded_scores``, ``rounded_ranks``, ``rounded_gains`` (integers that no
+    float holds exactly), ``scores_beside_ranks`` (not used, because the input also has ranks),
+    ``assumed_gains`` (judgments without a gain, taken as 1), ``masked_cells`` (padding of arrays).
     """
 
-    source: str = "rankings"
-    textual: bool = False
-    counts: dict[str, int] = field(default_factory=dict)
+    source: str = "rankings"  # for messages: "pandas DataFrame", "runs/bpr.csv"
+    textual: bool = False  # ids were read from text, so that "7" and 7 may be the same id
+    counts: dict[str, int] = field(default_factory=dict)  # what was read, dropped or converted
     shape: Shape = ""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rankings or judgements in canonical form.
+    """Rankings or relevance judgments in canonical form.
 
-    Attributes
-    ----------
-    frame : polars.DataFrame
-        Columns ``user`` and ``item`` without nulls, of type Int64, UInt64 or String; for rankings
-        ``score`` (Float64) if `order` is ``"score"`` or ``rank`` (Float64) if it is ``"rank"``;
-        for judgements ``gain`` (Float64). Rows keep the order of the input.
-    order : {"score", "rank", "list"}
-        What orders the items of a user: the score (descending), the rank (ascending), or the
-        order of the rows.
-    empty_users : polars.Series
-        Users that the input names without any item (an empty list), of the type of ``user``.
-    origin : Origin
-        Where it came from; `source`, `textual` and `counts` are those of the origin.
+    `frame` has ``user`` and ``item`` without nulls, of type Int64, UInt64 or String; rankings have
+    ``score`` or ``rank`` (Float64) if that is what `order` names, judgments ``gain`` (Float64).
+    Rows keep the order of the input, which is the ranking if `order` is ``"list"``. `empty_users`,
+    named without any item, are of the type of ``user``.
     """
 
     frame: pl.DataFrame
@@ -101,31 +84,11 @@ def _names(text: pl.Series, dtype: _Type) -> pl.Series:
 
 
 def meet(rankings: Table, truth: Table) -> tuple[Table, Table]:
-    """Give both tables the same types of user and of item.
+    """Give both tables the same types of user and of item; neither input is changed.
 
     Text has no types, so ids that were read from text follow the other side where that loses
     nothing; ids that a program made are never converted between integer and string.
 
-    Parameters
-    ----------
-    rankings, truth : Table
-        As read; neither is changed.
-
-    Returns
-    -------
-    tuple of Table
-        The rankings and the truth with one type for ``user`` and one for ``item``.
-
-    Raises
-    ------
-    IdTypeError
-        If the ids of one side are integers and those of the other strings, and no lossless
-        conversion exists.
-    DataError
-        If one side is a flat list, so of one user, and the other one list per user.
-
-    Notes
-    -----
     1. Both sides from text: the integers become strings.
     2. One side from text and of strings, the other of integers: the text is read as integers if
        every id of the column is a whole number in its shortest form.
@@ -133,12 +96,8 @@ def meet(rankings: Table, truth: Table) -> tuple[Table, Table]:
     4. Int64 and UInt64 meet as UInt64 if no id is negative.
     5. A side without any id takes the type of the other.
 
-    Examples
-    --------
-    >>> a = Table(pl.DataFrame({"user": [1], "item": ["7"]}), origin=Origin(textual=True))
-    >>> b = Table(pl.DataFrame({"user": [1], "item": [7]}))
-    >>> meet(a, b)[0].frame["item"].to_list()
-    [7]
+    Where none of these applies, `IdTypeError` is raised; `DataError` where one side is a flat list,
+    so of one user, and the other one list per user.
     """
     _refuse_flat_beside_rows(rankings, truth)
     for role in ("user", "item"):
@@ -150,17 +109,8 @@ def meet(rankings: Table, truth: Table) -> tuple[Table, Table]:
 def meet_all(truth: Table, systems: Mapping[str, Table]) -> tuple[Table, dict[str, Table]]:
     """Give the truth and the rankings of every system the same types of user and of item.
 
-    Raises
-    ------
-    IdTypeError, DataError
-        As `meet`; or if the ids of one system cannot have the types that another one needs.
-
-    Examples
-    --------
-    >>> truth = Table(pl.DataFrame({"user": [1], "item": ["7"]}), origin=Origin(textual=True))
-    >>> a, b = (Table(pl.DataFrame({"user": [1], "item": [n]})) for n in (7, 8))
-    >>> meet_all(truth, {"A": a, "B": b})[0].frame["item"].to_list()
-    [7]
+    As `meet`; `IdTypeError` also if the ids of one system cannot have the types that another one
+    needs.
     """
     for table in systems.values():
         truth = meet(table, truth)[1]
@@ -179,11 +129,10 @@ def meet_all(truth: Table, systems: Mapping[str, Table]) -> tuple[Table, dict[st
 
 def _refuse_flat_beside_rows(rankings: Table, truth: Table) -> None:
     """One item per user, written flat, would be read as the items of user 0 alone."""
-    names = {"rankings": rankings, "truth": truth}
-    for flat, rows in (("rankings", "truth"), ("truth", "rankings")):
-        if (names[flat].origin.shape, names[rows].origin.shape) != ("flat", "rows"):
+    sides = [("rankings", rankings), ("truth", truth)]
+    for (flat, one), (rows, many) in (sides, sides[::-1]):
+        if (one.origin.shape, many.origin.shape) != ("flat", "rows"):
             continue
-        one, many = names[flat], names[rows]
         users = many.frame["user"].n_unique() + len(many.empty_users)
         items = one.frame["item"]
         lists = ", ".join(f"[{short(item)}]" for item in items.head(3))
@@ -205,7 +154,12 @@ def _meeting_type(role: str, rankings: Table, truth: Table) -> _Type:
     sides = [(left, rankings), (right, truth)]
     if pl.String not in (left.dtype, right.dtype):
         for ids, table in sides:
-            _refuse_negative(role, ids, table)
+            if isinstance(lowest := ids.min(), int) and lowest < 0:
+                raise IdTypeError(
+                    f"The {role} ids cannot be compared: one side has integers beyond "
+                    f"9223372036854775807 and {table.source} has negative ones ({lowest}), and no "
+                    f"64-bit type holds both. Cast the {role} ids of both sides to strings."
+                )
         return pl.UInt64
     (text, named), (numbers, numbered) = sides if left.dtype == pl.String else sides[::-1]
     if numbered.textual:
@@ -227,16 +181,6 @@ def _cast(table: Table, role: str, dtype: _Type) -> Table:
     if table.frame[role].dtype != dtype:
         table = replace(table, frame=table.frame.with_columns(pl.col(role).cast(dtype)))
     return table
-
-
-def _refuse_negative(role: str, ids: pl.Series, table: Table) -> None:
-    lowest = ids.min()
-    if isinstance(lowest, int) and lowest < 0:
-        raise IdTypeError(
-            f"The {role} ids cannot be compared: one side has integers beyond 9223372036854775807 "
-            f"and {table.source} has negative ones ({lowest}), and no 64-bit type holds both. "
-            f"Cast the {role} ids of both sides to strings."
-        )
 
 
 def _cannot_meet(

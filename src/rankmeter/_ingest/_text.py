@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from typing import Literal
 
@@ -40,10 +39,11 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
             f"{other!r}, not by {separator!r}. Write it with {separator!r}{name}, or pass the "
             f"frame that polars.read_csv(path, separator={other!r}) makes of it."
         )
+    text = file.text.lstrip("\r\n")
+    if "\n\n" in text or "\n\r\n" in text:  # Polars would read a blank line as a row of nulls
+        text = re.sub(r"(?:\r?\n)+(?=\r?\n|$)", "", text)
     try:
-        frame = pl.read_csv(
-            _without_blank_lines(file.text).encode(), separator=separator, infer_schema=False
-        )
+        frame = pl.read_csv(text.encode(), separator=separator, infer_schema=False)
     except pl.exceptions.PolarsError as error:
         raise _ragged(file, separator, len(header)) or FileFormatError(
             f"{file.name} cannot be read as a table: {str(error).splitlines()[0]}. Write it again "
@@ -54,16 +54,16 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
     # A short row leaves its last column empty; only then is it worth walking over the rows.
     if frame.to_series(-1).null_count() and (ragged := _ragged(file, separator, len(header))):
         raise ragged
+    hint = ""
+    if any(re.fullmatch(r"\s*-?\d+(\.\d+)?\s*", name) for name in header):
+        hint = (
+            f" The first line, {short(separator.join(header))}, looks like data: put a header line "
+            f"such as {separator.join(['user', 'item', 'score'])!r} above it."
+        )
     # By position: Polars renames a column whose name occurs twice.
-    found = dict(zip(header, frame.get_columns(), strict=True))
-    return Columns(
-        header,
-        lambda names: {name: found[name] for name in names},
-        file.name,
-        textual=True,
-        untyped=True,
-        hint=_header_hint(header, separator),
-    )
+    columns = dict(zip(header, frame.get_columns(), strict=True))
+    found = Columns.of(columns, file.name, textual=True, untyped=True, hint=hint)
+    return replace(found, names=header)
 
 
 def _header(file: Text, separator: str) -> list[str]:
@@ -79,14 +79,6 @@ def _bad_header(file: Text, reason: str) -> FileFormatError:
         f"{file.name} has a header line that cannot be read: {short(header)} ({reason}). Write "
         f"the names of the columns plainly."
     )
-
-
-def _without_blank_lines(text: str) -> str:
-    """Polars would read a blank line as a row of nulls."""
-    text = text.lstrip("\r\n")
-    if "\n\n" in text or "\n\r\n" in text:
-        text = re.sub(r"(?:\r?\n)+(?=\r?\n|$)", "", text)
-    return text
 
 
 def _ragged(file: Text, separator: str, width: int) -> FileFormatError | None:
@@ -111,16 +103,6 @@ def _ragged(file: Text, separator: str, width: int) -> FileFormatError | None:
     return None
 
 
-def _header_hint(header: Sequence[str], separator: str) -> str:
-    """What to say if the first line cannot be a header."""
-    if any(re.fullmatch(r"\s*-?\d+(\.\d+)?\s*", name) for name in header):
-        return (
-            f" The first line, {short(separator.join(header))}, looks like data: put a header line "
-            f"such as {separator.join(['user', 'item', 'score'])!r} above it."
-        )
-    return ""
-
-
 def read_lines(file: Text, side: Side) -> Columns:
     """One user per line, perhaps below a title; blank lines are not looked at."""
     lines = [line for line in map(str.strip, file.text.split("\n")) if line]
@@ -140,24 +122,12 @@ _FIELD = r"[^ \t\r\x0b\x0c]+"
 
 def read_run(file: Text, side: Side) -> Columns:
     """A TREC run: ``qid Q0 docid rank score tag``, ordered by score as trec_eval orders it."""
-    _refuse_swapped(file, side)
-    return _read_trec(file, _RUN.split(), value=4)
+    return _read_trec(file, side, _RUN, value=4)
 
 
 def read_qrels(file: Text, side: Side) -> Columns:
-    """TREC judgements: ``qid 0 docid rel``."""
-    _refuse_swapped(file, side)
-    return _read_trec(file, _QRELS.split(), value=3)
-
-
-def _refuse_swapped(file: Text, side: Side) -> None:
-    found = looks_like_trec(file.text)
-    if (side, found) in (("rankings", "qrels"), ("truth", "run")):
-        is_, wanted = (_QRELS, _RUN) if found == "qrels" else (_RUN, _QRELS)
-        raise FileFormatError(
-            f"{file.name} has the lines of TREC {found} ({is_}), where {side} are expected: "
-            f"{wanted}. Are rankings and truth swapped?"
-        )
+    """TREC judgments: ``qid 0 docid rel``."""
+    return _read_trec(file, side, _QRELS, value=3)
 
 
 def looks_like_trec(text: str) -> Literal["run", "qrels"] | None:
@@ -180,7 +150,15 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _read_trec(file: Text, fields: list[str], value: int) -> Columns:
+def _read_trec(file: Text, side: Side, form: str, value: int) -> Columns:
+    kind = looks_like_trec(file.text)
+    if (side, kind) in (("rankings", "qrels"), ("truth", "run")):
+        found, wanted = (_QRELS, _RUN) if kind == "qrels" else (_RUN, _QRELS)
+        raise FileFormatError(
+            f"{file.name} has the lines of TREC {kind} ({found}), where {side} are expected: "
+            f"{wanted}. Are rankings and truth swapped?"
+        )
+    fields = form.split()
     if (at := file.text.find(_NEVER)) >= 0:
         raise FileFormatError(
             f"{file.name}, line {file.text.count(chr(10), 0, at) + 1}: the control character "
@@ -200,14 +178,14 @@ def _read_trec(file: Text, fields: list[str], value: int) -> Columns:
     pattern = f"{_SPACE}+".join(
         f"(?<{used[at]}>{_FIELD})" if at in used else _FIELD for at in range(len(fields))
     )
-    found = lines.str.extract_groups(f"^{_SPACE}*{pattern}").struct.unnest()
-    numbers = found["value"].cast(pl.Float64, strict=False)
+    rows = lines.str.extract_groups(f"^{_SPACE}*{pattern}").struct.unnest()
+    numbers = rows["value"].cast(pl.Float64, strict=False)
     if numbers.null_count():
         bad = (numbers.is_null() & lines.str.contains(_FIELD)).arg_true()
         if len(bad):
             raise _bad_line(file.name, int(bad[0]) + 1, lines[int(bad[0])], fields, value)
-        found, numbers = found.filter(numbers.is_not_null()), numbers.drop_nulls()  # blank lines
-    columns = {"user": found["user"], "item": found["item"], "value": numbers}
+        rows, numbers = rows.filter(numbers.is_not_null()), numbers.drop_nulls()  # blank lines
+    columns = {"user": rows["user"], "item": rows["item"], "value": numbers}
     return Columns.by_role(columns, file.name, textual=True)
 
 

@@ -22,23 +22,10 @@ _BOOLEAN = r"(?i)^\s*(true|false)\s*$"
 
 
 def refuse_unused_numbers(found: Columns, side: Side, used: Collection[str]) -> None:
-    """Refuse data without a score, rank or gain whose other columns hold numbers.
+    """Refuse data without a score, rank or gain whose columns that have no role hold numbers.
 
-    `used` are the columns that have a role.
-
-    Raises
-    ------
-    ColumnError
-        If another column holds numbers (or true and false), unless its name says that it is an
-        id, a time or the index of the rows.
-
-    Examples
-    --------
-    >>> frame = pl.DataFrame({"user": [1], "item": [2], "points": [0.5]})
-    >>> found = Columns(frame.columns, lambda names: {n: frame[n] for n in names}, "a frame")
-    >>> refuse_unused_numbers(found, "rankings", ["user", "item"])
-    Traceback (most recent call last):
-    rankmeter.errors.ColumnError: a frame has no score and no rank, ...
+    Or true and false. Columns whose name says that they are an id, a time or the index of the rows
+    are allowed; `used` are the columns that have a role.
     """
     others = [name for name in found.names if name not in used and not _is_known(name)]
     if found.roles is not None or not others:
@@ -54,10 +41,10 @@ def refuse_unused_numbers(found: Columns, side: Side, used: Collection[str]) -> 
 def refuse_unused_lists(
     row: Mapping[Any, Any], items: object, side: Side, where: str, names: Collection[str]
 ) -> None:
-    """Refuse a row of a user that has a list of numbers beside the list of items.
+    """Refuse a row of a user with a list of numbers, one per item, next to the list of items.
 
-    `names` are those that the side has for numbers of items; `row` has none of these. A list of
-    numbers, one per item, is refused unless its name says that it holds times.
+    `names` are those that the side has for numbers of items; `row` has none of these. A list whose
+    name says that it holds times is allowed.
     """
     unused = [
         name
@@ -113,7 +100,4 @@ def _unused(source: str, side: Side, numeric: list[str]) -> ColumnError:
     )
 
 
-_OF_THE_OTHER = {
-    "rankings": SYNONYMS["gain"],
-    "truth": SYNONYMS["score"] | SYNONYMS["rank"],
-}
+_OF_THE_OTHER = {"rankings": SYNONYMS["gain"], "truth": SYNONYMS["score"] | SYNONYMS["rank"]}

@@ -17,6 +17,7 @@ from typing import Any
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.verdicts import Card, Headline
 from rankmeter._estimates.wording import number, signed
+from rankmeter._files import replacing
 from rankmeter._report.charts import COLOURS, SHAPES
 from rankmeter._report.table import Table
 from rankmeter.errors import FileFormatError, MissingDependencyError
@@ -123,7 +124,8 @@ def write_page(digest: Digest, path: str | Path) -> None:
     OSError
         If the file cannot be written.
     """
-    Path(path).write_bytes(render(digest).encode())
+    with replacing(path) as file:
+        file.write(render(digest).encode())
 
 
 def read_page(path: str | Path) -> dict[str, Any]:
