@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -113,39 +113,13 @@ def verdict(
         Empty if all pairs are compared.
     """
     best = ranked[0]
-    mine = [_seen_from(best, d) for d in differences if best in (d.a, d.b)]
+    mine = [d.seen_from(best) for d in differences if best in (d.a, d.b)]
     against = baseline if baseline not in ("", best) else ""
     rank = {name: place for place, name in enumerate(ranked)}
     chosen = [d for d in mine if d.b == against] or sorted(mine, key=lambda d: rank[d.b])
     beaten = sum(d.significant and d.better == best for d in mine)
     mean = means[best].mean
     return Verdict(metric, best, mean, chosen[0] if chosen else None, beaten, len(mine))
-
-
-def _seen_from(name: str, d: Difference) -> Difference:
-    """The same difference with `name` as its first system."""
-    if d.a == name:
-        return d
-    gain = d.mean_b / d.mean_a - 1 if d.mean_a else math.nan
-    return replace(
-        d,
-        a=d.b,
-        b=d.a,
-        mean_a=d.mean_b,
-        mean_b=d.mean_a,
-        difference=-d.difference,
-        low=-d.high,
-        high=-d.low,
-        statistic=-d.statistic,
-        d_z=-d.d_z,
-        hedges_g=-d.hedges_g,
-        superiority=1 - d.superiority,
-        gain=gain,
-        gain_low=math.nan,
-        gain_high=math.nan,
-        wins=d.losses,
-        losses=d.wins,
-    )
 
 
 def pairs_shown(

@@ -51,6 +51,13 @@ __all__ = ["KINDS", "Comparison"]
 
 KINDS = ("forest", "curve", "differences", "segments")
 """The kinds of charts."""
+UNUSED_LABELS = {
+    "users_without_segment": "users without a segment",
+    "segments_of_other_users": "segment labels of other users",
+    "users_without_cluster": "users without a cluster, each a cluster of its own",
+    "clusters_of_other_users": "cluster labels of other users",
+}
+"""What the notes say of the labels that a comparison was given."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,7 +86,8 @@ class Comparison:
     segment_estimates : mapping of (str, str, str) to Estimate
         By segment, metric and system.
     settings : mapping
-        Test, correction, family, alpha, seed, resamples, the rule for common users.
+        Test, correction, family, alpha, seed, resamples, the rule for common users, clusters; and
+        how many users have no label, or labels no user.
     scored : callable
         Gives the scores of every system under another plan: the values behind curves.
     clusters : object
@@ -251,8 +259,7 @@ class Comparison:
         notes += [
             f"{m}: {n:,} users not common to all systems" for m, n in self.dropped.items() if n
         ]
-        if s["users_without_segment"]:
-            notes.append(f"users without a segment: {s['users_without_segment']:,}")
+        notes += [f"{said}: {s[name]:,}" for name, said in UNUSED_LABELS.items() if s.get(name)]
         if s["clusters"]:
             notes.append(f"tests and intervals by {s['clusters']:,} clusters")
         if self.plan.interval != "t":

@@ -14,7 +14,7 @@ import polars as pl
 
 from rankmeter._engine import Scores
 from rankmeter._estimates.estimates import Estimate, estimate
-from rankmeter._estimates.segments import segments_of
+from rankmeter._estimates.segments import labels_of, masks_of
 from rankmeter._estimates.verdicts import histogram_of
 from rankmeter._estimates.wording import number, plain
 from rankmeter._hits import IntArray
@@ -117,7 +117,8 @@ class Summary(Mapping[str, Estimate]):
             Columns segment, metric, mean, low, high, std, n_users.
         """
         rows = []
-        for segment, mask in segments_of(segments, self.scores.users).items():
+        labels = labels_of(segments, "segment", self.scores.users)
+        for segment, mask in masks_of(labels).items():
             for entry in self.plan.metrics:
                 part = self.scores.averaged(entry).only(mask)
                 e = estimate(self.plan, entry, part, self.clusters)
