@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 MAX_SYSTEMS = 10
-"""Systems in one chart: as many as there are colours that can be told apart."""
+"""Systems in one chart: as many as there are distinct colours."""
 MAX_PAIRS = 20
 """Differences in one forest plot."""
 BINS = 20  # on each side of 0
@@ -46,17 +46,10 @@ BINS = 20  # on each side of 0
 class Verdict:
     """Which system is best on a metric, and over whom.
 
-    Attributes
-    ----------
-    metric, best : str
-    mean : float
-        Of the best system.
-    difference : Difference or None
-        Of the best and the system it is to be held against, in this order: the baseline, or
-        without one the runner-up; against a baseline that is itself the best, the runner-up. None
-        if there is no mean at all.
-    beaten, others : int
-        How many of the systems that the best is compared with are significantly worse.
+    `mean` is that of the best system. `difference` is that of the best and its rival, in this
+    order: the baseline, or without one, or if that is itself the best, the runner-up; None if there
+    is no mean at all. Of the `others` that the best is compared with, `beaten` are significantly
+    worse.
     """
 
     metric: str
@@ -68,15 +61,7 @@ class Verdict:
 
 
 def ranked_systems(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
-    """All systems, the best mean first; those without a mean last.
-
-    Parameters
-    ----------
-    means : mapping of str to Estimate
-        By system, on one metric.
-    increasing : bool
-        Whether larger is better.
-    """
+    """All systems, the best mean first; those without a mean last."""
 
     def key(name: str) -> tuple[bool, float]:
         mean = means[name].mean
@@ -100,17 +85,7 @@ def verdict(
 ) -> Verdict:
     """Find the best system and the difference that its lead rests on.
 
-    Parameters
-    ----------
-    metric : str
-    ranked : sequence of str
-        The systems, the best first.
-    means : mapping of str to Estimate
-        By system.
-    differences : sequence of Difference
-        On this metric, over all users.
-    baseline : str
-        Empty if all pairs are compared.
+    `ranked` has the systems, the best first, `differences` those on this metric over all users.
     """
     best = ranked[0]
     mine = [d.seen_from(best) for d in differences if best in (d.a, d.b)]
@@ -138,13 +113,7 @@ def pairs_shown(
 class Histogram:
     """How many users have differences of which size; equal users are counted apart.
 
-    Attributes
-    ----------
-    edges : list of float
-        One more than there are counts; 0 is among them.
-    counts : list of int
-    equal : int
-        Users for whom both systems have the same value.
+    There is one more edge than counts; 0 is among the edges.
     """
 
     edges: list[float]
@@ -176,23 +145,10 @@ def histogram_of(values: FloatArray) -> tuple[list[int], list[float]]:
 def extremes(
     users: pl.Series, x: FloatArray, y: FloatArray, *, increasing: bool, top: int = 5
 ) -> tuple[list[tuple[str, float, float]], list[tuple[str, float, float]]]:
-    """The users with the largest differences: for the first system, and for the second.
+    """The users with the largest differences, for the first system and for the second.
 
-    Parameters
-    ----------
-    users : polars.Series
-    x, y : float64 arrays of shape (n_users,)
-        Values of the first and of the second system.
-    increasing : bool
-        Whether larger is better.
-    top : int
-        At most so many users for each.
-
-    Returns
-    -------
-    two lists of (user, value of a, value of b)
-        Largest difference first; of equal ones, users in order of their ids. Only users whose
-        values differ, and better means better where less is more, too.
+    A user comes with both values, the largest difference first; of equal ones, in order of their
+    ids. Only users whose values differ, at most `top` for each system.
     """
     gains = (x - y) if increasing else (y - x)
     found = []
@@ -213,16 +169,7 @@ class Headline:
 
 @dataclass(frozen=True)
 class Card:
-    """One metric at a glance.
-
-    Attributes
-    ----------
-    metric, best, mean : str
-    lead : str
-        By how much the best system is ahead, and of which.
-    sure : bool
-        Whether that is significant.
-    """
+    """One metric at a glance: by how much the best system leads, and whether that is sure."""
 
     metric: str
     best: str
@@ -232,17 +179,7 @@ class Card:
 
 
 def headline(found: Verdict, baseline: str, correction: str) -> Headline:
-    """What is better, by how much, how sure.
-
-    Parameters
-    ----------
-    found : Verdict
-        On the metric that matters most.
-    baseline : str
-        Empty if all pairs are compared.
-    correction : str
-        How p-values were corrected, or ``none``.
-    """
+    """What is better, by how much, how sure; `correction` is how p-values were corrected."""
     d, metric = found.difference, found.metric
     if d is None or math.isnan(d.p):
         why = d.note if d else "no system has a mean"
