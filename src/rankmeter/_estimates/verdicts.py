@@ -20,18 +20,14 @@ from rankmeter._hits import FloatArray
 __all__ = [
     "MAX_PAIRS",
     "MAX_SYSTEMS",
-    "Card",
     "Headline",
     "Histogram",
     "Verdict",
-    "card",
     "extremes",
     "headline",
     "histogram",
     "histogram_of",
     "pairs_shown",
-    "ranked_systems",
-    "systems_shown",
     "verdict",
 ]
 
@@ -44,57 +40,63 @@ BINS = 20  # on each side of 0
 
 @dataclass(frozen=True)
 class Verdict:
-    """Which system is best on a metric, and over whom.
+    """Which system is best on a metric, and how sure that is.
 
-    `mean` is that of the best system. `difference` is that of the best and its rival, in this
-    order: the baseline, or without one, or if that is itself the best, the runner-up; None if there
-    is no mean at all. Of the `others` that the best is compared with, `beaten` are significantly
-    worse.
+    `ranked` has all systems, the best first, and `mean` is that of the best. `difference` is that
+    of the best and its rival, in this order: the baseline, or without one, or if that is itself the
+    best, the runner-up; None if there is no mean at all. Of the `others` that the best is compared
+    with, `beaten` are significantly worse.
     """
 
     metric: str
-    best: str
+    ranked: list[str]
     mean: float
     difference: Difference | None
     beaten: int
     others: int
 
+    @property
+    def best(self) -> str:
+        """The best system."""
+        return self.ranked[0]
 
-def ranked_systems(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
-    """All systems, the best mean first; those without a mean last."""
+    @property
+    def sure(self) -> bool:
+        """Whether the lead of the best system is significant."""
+        d = self.difference
+        return d is not None and d.significant and d.better == self.best
 
-    def key(name: str) -> tuple[bool, float]:
-        mean = means[name].mean
-        return math.isnan(mean), -mean if increasing else mean
-
-    return sorted(means, key=key)
-
-
-def systems_shown(ranked: Sequence[str], baseline: str) -> set[str]:
-    """The systems that charts show: the best ones, and the baseline, if any."""
-    first = [baseline] if baseline else []
-    return {*[*first, *(name for name in ranked if name != baseline)][:MAX_SYSTEMS]}
+    @property
+    def lead(self) -> str:
+        """By how much the best system is ahead, and of which."""
+        d = self.difference
+        if d is None or math.isnan(d.difference):
+            return "no difference to show"
+        gain = signed(d.difference) if math.isnan(d.gain) else f"{d.gain:+.1%}".replace("-", "−")
+        return f"{gain} against {d.b}"
 
 
 def verdict(
     metric: str,
-    ranked: Sequence[str],
     means: Mapping[str, Estimate],
     differences: Sequence[Difference],
     baseline: str,
+    *,
+    increasing: bool,
 ) -> Verdict:
     """Find the best system and the difference that its lead rests on.
 
-    `ranked` has the systems, the best first, `differences` those on this metric over all users.
+    `differences` are those on this metric over all users. Systems without a mean are ranked last.
     """
+    value = {name: -e.mean if increasing else e.mean for name, e in means.items()}
+    ranked = sorted(means, key=lambda name: (math.isnan(value[name]), value[name]))
     best = ranked[0]
     mine = [d.seen_from(best) for d in differences if best in (d.a, d.b)]
-    against = baseline if baseline not in ("", best) else ""
-    rank = {name: place for place, name in enumerate(ranked)}
-    chosen = [d for d in mine if d.b == against] or sorted(mine, key=lambda d: rank[d.b])
+    # The baseline first, then the others by rank.
+    mine.sort(key=lambda d: (d.b != baseline, ranked.index(d.b)))
     beaten = sum(d.significant and d.better == best for d in mine)
     mean = means[best].mean
-    return Verdict(metric, best, mean, chosen[0] if chosen else None, beaten, len(mine))
+    return Verdict(metric, ranked, mean, mine[0] if mine else None, beaten, len(mine))
 
 
 def pairs_shown(
@@ -167,17 +169,6 @@ class Headline:
     sentences: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Card:
-    """One metric at a glance: by how much the best system leads, and whether that is sure."""
-
-    metric: str
-    best: str
-    mean: str
-    lead: str
-    sure: bool
-
-
 def headline(found: Verdict, baseline: str, correction: str) -> Headline:
     """What is better, by how much, how sure; `correction` is how p-values were corrected."""
     d, metric = found.difference, found.metric
@@ -187,16 +178,15 @@ def headline(found: Verdict, baseline: str, correction: str) -> Headline:
         return Headline(f"The systems cannot be compared on {metric}", (why,))
     if d.wins + d.losses == 0 and found.beaten == 0:
         return Headline(f"{d.a} and {d.b} have the same {metric}", (d.sentence(),))
-    ahead = d.significant and d.better == found.best
     if baseline and found.best == baseline:
         title = f"No system beats {baseline} on {metric}"
-    elif ahead and (baseline or found.beaten == found.others):
+    elif found.sure and (baseline or found.beaten == found.others):
         title = f"{found.best} beats {d.b} on {metric}{_gain(d)}"
     elif baseline:
         title = f"No system is shown to beat {baseline} on {metric}"
     else:
         title = f"{found.best} leads on {metric}, but not clearly"
-    sentences = [_size(d), _certainty(d, correction, ahead=ahead)]
+    sentences = [_size(d), _certainty(d, correction, sure=found.sure)]
     if found.others > 1:
         beaten = f"{found.beaten or 'none'} {'is' if found.beaten <= 1 else 'are'}"
         sentences.append(
@@ -204,21 +194,6 @@ def headline(found: Verdict, baseline: str, correction: str) -> Headline:
             "worse than it."
         )
     return Headline(title, tuple(sentences))
-
-
-def card(found: Verdict) -> Card:
-    """One metric at a glance."""
-    d = found.difference
-    if d is None or math.isnan(d.difference):
-        return Card(found.metric, found.best, "–", "no difference to tell", sure=False)
-    gain = signed(d.difference) if math.isnan(d.gain) else f"{d.gain:+.1%}".replace("-", "−")
-    return Card(
-        found.metric,
-        found.best,
-        f"{found.mean:.4f}",
-        f"{gain} against {d.b}",
-        sure=d.significant and d.better == found.best,
-    )
 
 
 def _gain(d: Difference) -> str:
@@ -237,11 +212,11 @@ def _size(d: Difference) -> str:
     )
 
 
-def _certainty(d: Difference, correction: str, *, ahead: bool) -> str:
+def _certainty(d: Difference, correction: str, *, sure: bool) -> str:
     corrected = "" if correction == "none" else f" after correction ({correction})"
     p = "below 0.0001" if d.p_adjusted < 0.0001 else f"{d.p_adjusted:.4f}"
     said = f"By {d.method}, p is {p}{corrected}"
-    if ahead:
+    if sure:
         return f"{said}."
     return (
         f"{said}: no difference is shown. With {d.n:,} users, one of {d.detectable:.4f} would be "

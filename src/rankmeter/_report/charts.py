@@ -19,7 +19,6 @@ from rankmeter.errors import MissingDependencyError
 
 __all__ = [
     "COLOURS",
-    "SHAPES",
     "bins",
     "curve",
     "distribution",
@@ -43,6 +42,7 @@ SHAPES = (
 BETTER, WORSE, NEITHER = "#4269d0", "#e8702a", "#8b929c"
 VERDICTS = ("better", "worse", "not shown")
 WIDTH, HEIGHT, ROW = 300, 220, 26
+BOUNDS = {"low": "from|.4f", "high": "to|.4f"}
 SIGNED = "datum.value ? format(datum.value, '+~g') : '0'"
 
 
@@ -198,7 +198,7 @@ def curve(metric: str, found: Curve, shown: Sequence[str]) -> list[Any]:
         y=value,
         shape=look["shape"],
         opacity=alt.condition(seen, alt.value(1), alt.value(0)),
-        tooltip=_tooltip(system="system", k="k|d", mean="mean|.4f", low="from|.4f", high="to|.4f"),
+        tooltip=_tooltip(system="system", k="k|d", mean="mean|.4f", **BOUNDS),
     )
     name = f"{metric.partition('@')[0]}@k"
     last = {row["system"]: row for row in rows}
@@ -274,10 +274,9 @@ def segments(
         y=_names("segment", labels),
         yOffset=alt.YOffset("system:N", sort=list(shown), scale=alt.Scale(paddingOuter=0.6)),
         tooltip=_tooltip(
-            segment="segment", system="system", mean="mean|.4f", low="from|.4f", high="to|.4f",
-            n="users|,",
+            segment="segment", system="system", mean="mean|.4f", **BOUNDS, n="users|,"
         ),
-    )  # fmt: skip
+    )
     look = _by_system(shown)
     scale = alt.Scale(zero=False)
     span = base.mark_rule(strokeWidth=2).encode(
@@ -305,9 +304,7 @@ def means(estimates: Sequence[Estimate], confidence: float) -> Any:
     ]
     base = alt.Chart(_data(rows), height=ROW * len(rows)).encode(
         y=_names("metric", [e.label for e in estimates]),
-        tooltip=_tooltip(
-            metric="metric", mean="mean|.4f", low="from|.4f", high="to|.4f", n="users|,"
-        ),
+        tooltip=_tooltip(metric="metric", mean="mean|.4f", **BOUNDS, n="users|,"),
     )
     level = f"mean and {100 * confidence:g} % interval"
     span = base.mark_rule(strokeWidth=2.5, color=BETTER).encode(
@@ -332,7 +329,7 @@ def distribution(metric: str, counts: Sequence[int], edges: Sequence[float]) -> 
             x=alt.X("low:Q", bin="binned", title=metric, axis=alt.Axis(tickCount=5, grid=False)),
             x2="high:Q",
             y=alt.Y("users:Q", title="users"),
-            tooltip=_tooltip(low="from|.4f", high="to|.4f", users="users|,"),
+            tooltip=_tooltip(**BOUNDS, users="users|,"),
         )
         .properties(description=f"Distribution of {metric} over {sum(counts):,} users")
     )

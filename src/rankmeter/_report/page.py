@@ -15,23 +15,21 @@ from pathlib import Path
 from typing import Any
 
 from rankmeter._estimates.estimates import Estimate
-from rankmeter._estimates.verdicts import Card, Headline
+from rankmeter._estimates.verdicts import Headline, Verdict
 from rankmeter._estimates.wording import number, signed
-from rankmeter._report.charts import COLOURS, SHAPES
+from rankmeter._report.charts import COLOURS
 from rankmeter._report.table import Table
 from rankmeter._version import __version__
 from rankmeter.errors import FileFormatError, MissingDependencyError
 
-__all__ = ["Digest", "MeanCell", "read_page", "render", "require_packages", "write_page"]
+__all__ = ["Digest", "MeanCell", "read_page", "render", "require_packages"]
 
 MAX_ROWS = 200
 """Differences in the table of the page; the machine-readable result holds all of them."""
 RESULT = "rankmeter-result"
 """Where in the page the machine-readable result is."""
-SIGNS = dict(
-    zip(("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right",
-         "triangle-left"), "●■▲◆✚▼▶◀", strict=True)
-)  # fmt: skip
+SIGNS = "●■▲◆✚▼▶◀●■"
+"""`SHAPES` of the charts as text."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class Digest:
     """
 
     headline: Headline
-    cards: Sequence[Card]
+    verdicts: Sequence[Verdict]
     means: Sequence[Sequence[str | MeanCell]]
     notes: Sequence[str]
     differences: Table
@@ -72,13 +70,8 @@ class Digest:
     result: Mapping[str, Any]
 
 
-def write_page(digest: Digest, path: str | Path) -> None:
-    """Write the report of a comparison."""
-    Path(path).write_bytes(render(digest).encode())
-
-
 def read_page(path: str | Path) -> dict[str, Any]:
-    """The result inside a report that `write_page` wrote: what `Comparison.to_dict` gave then.
+    """The result inside a report of a comparison: what `Comparison.to_dict` gave then.
 
     Raises
     ------
@@ -128,7 +121,7 @@ def render(digest: Digest) -> str:
         labels=list(found["metrics"]),
         max_rows=MAX_ROWS,
         user_rows=_user_rows,
-        legend=list(zip(digest.shown, COLOURS, [SIGNS[shape] for shape in SHAPES], strict=False)),
+        legend=list(zip(digest.shown, COLOURS, SIGNS, strict=False)),
         figures=_json(_figures(digest.figures)),
         result_id=RESULT,
         result=_json(found),

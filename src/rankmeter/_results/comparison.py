@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
@@ -20,13 +21,10 @@ from rankmeter._estimates.verdicts import (
     MAX_SYSTEMS,
     Headline,
     Verdict,
-    card,
     extremes,
     headline,
     histogram,
     pairs_shown,
-    ranked_systems,
-    systems_shown,
     verdict,
 )
 from rankmeter._estimates.wording import number, p_value
@@ -39,8 +37,6 @@ from rankmeter._results.summary import Summary
 from rankmeter.errors import UsageError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rankmeter._report.page import Digest
 
 __all__ = ["KINDS", "Comparison"]
@@ -302,7 +298,7 @@ class Comparison(Measured):
         if kind == "segments":
             means = {(s, n): e for (s, m, n), e in self.segment_estimates.items() if m == metric}
             return charts.segments(metric, means, self._shown())
-        best, found = self._ranked(metric)[0], self[metric]
+        best, found = self._verdict(metric).best, self[metric]
         if kind == "forest":
             return charts.forest(metric, pairs_shown(found, best), self.baseline)
         shown_pairs = pairs_shown(found, best, limit=9)
@@ -311,23 +307,20 @@ class Comparison(Measured):
     def _means(self, metric: str) -> dict[str, Estimate]:
         return {name: self.estimates[metric, name] for name in self.systems}
 
-    def _ranked(self, metric: str) -> list[str]:
-        """All systems, the best first."""
-        increasing = self.plan[metric].spec.increasing
-        return ranked_systems(self._means(metric), increasing=increasing)
-
-    def _shown(self) -> tuple[str, ...]:
-        """The systems that charts show, in their own order: the best ones on the first metric."""
-        shown = systems_shown(self._ranked(self._labels[0]), self.baseline)
-        return tuple(name for name in self.systems if name in shown)
+    def _shown(self) -> list[str]:
+        """The systems that charts show: the baseline, and the best ones on the first metric."""
+        ranked = self._verdict(self._labels[0]).ranked
+        shown = sorted(ranked, key=lambda name: name != self.baseline)[:MAX_SYSTEMS]
+        return sorted(shown, key=self.systems.index)
 
     def _paired(self, d: Difference) -> tuple[pl.Series, FloatArray, FloatArray]:
         a, b = (self.summaries[name].scores for name in (d.a, d.b))
         return paired_values(a, b, self.plan[d.metric])
 
     def _verdict(self, metric: str) -> Verdict:
-        ranked, means = self._ranked(metric), self._means(metric)
-        return verdict(metric, ranked, means, self[metric], self.baseline)
+        increasing = self.plan[metric].spec.increasing
+        means, found = self._means(metric), self[metric]
+        return verdict(metric, means, found, self.baseline, increasing=increasing)
 
     def headline(self, metric: str | None = None) -> Headline:
         """The answer in a line, and the sentences that give its size and certainty.
@@ -353,10 +346,10 @@ class Comparison(Measured):
         MissingDependencyError
             If the packages of the extra ``report`` are not installed.
         """
-        from rankmeter._report.page import require_packages, write_page
+        from rankmeter._report.page import render, require_packages
 
         require_packages()
-        write_page(self._digest(), path)
+        Path(path).write_bytes(render(self._digest()).encode())
 
     def _digest(self) -> Digest:
         """All that the page shows."""
@@ -387,7 +380,7 @@ class Comparison(Measured):
         }
         return Digest(
             headline=self.headline(),
-            cards=[*map(card, verdicts.values())],
+            verdicts=[*verdicts.values()],
             means=[(title, *row) for title, row in zip(titles, cells.values(), strict=True)],
             notes=notes,
             differences=self.difference_table(),

@@ -178,7 +178,7 @@ class Explanation(Result):
                 return f"{self.target} is what {self.matches[0]} gives"
             return (
                 f"{len(self.matches)} of {self.tried} settings give {self.target}, so the number "
-                "alone does not tell which was used; the simplest come first"
+                "alone does not say which was used; the simplest come first"
             )
         if not self.steps:
             return f"{self.first} and {self.second} make the same choices for {self.metric}"
