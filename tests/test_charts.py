@@ -153,7 +153,7 @@ class TestSummary:
         assert sum(row["users"] for row in rows(chart)) == expected
 
     def test_wrong_kind(self):
-        with pytest.raises(UsageError, match="'means' or 'distribution'"):
+        with pytest.raises(UsageError, match="'means', 'distribution'"):
             self.result.plot("pie")
 
 

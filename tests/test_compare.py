@@ -277,6 +277,17 @@ class TestSegments:
         table = rm.evaluate(SYSTEMS["a"], TRUTH, "cg").by_segment({0: "x", 1: "x"})
         assert table["n_users"].to_list() == [2]
 
+    def test_labels_that_do_not_fit_are_counted_in_the_notes(self):
+        labels = {0: "x", 1: "x", 2: "y", 99: "y"}
+        found = rm.compare(SYSTEMS, TRUTH, "cg", segments=labels, clusters=labels)
+        notes = found.table().notes
+        assert "users without a segment: 9" in notes
+        assert "segment labels of other users: 1" in notes
+        assert "users without a cluster, each a cluster of its own: 9" in notes
+        assert "cluster labels of other users: 1" in notes
+        assert found.to_dict()["settings"]["segments_of_other_users"] == 1
+        assert not any("labels" in note for note in rm.compare(SYSTEMS, TRUTH, "cg").table().notes)
+
     def test_by_history(self):
         train = {u: [f"i{n}" for n in range(u + 1)] for u in range(12)}
         active = rm.by_activity(train, bins=3)

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Unpack
 
 from rankmeter._choices import Choices, takes_choices
-from rankmeter._compare import Common, Correction, Family, Test, compare_tables
+from rankmeter._compare import compare_tables
 from rankmeter._engine import open_data
 from rankmeter._estimates.curves import Curve, curves_of
 from rankmeter._estimates.segments import clusters_of
+from rankmeter._estimates.settings import Common, Correction, Family, Settings, Test
 from rankmeter._ingest import Table, is_records, meet_all, read_rankings, read_truth
 from rankmeter._plan import Plan, resolve
 from rankmeter._results.comparison import Comparison
@@ -184,23 +185,18 @@ def compare(
     """
     if not isinstance(systems, Mapping):
         raise UsageError("systems must be a mapping from name to rankings: {'A': …, 'B': …}")
-    plan = resolve(metrics, like=like, choices=choices, clusters=clusters is not None)
-    judged, tables = read_all(systems, truth, plan, columns=columns)
-    return compare_tables(
-        tables,
-        judged,
-        plan,
+    settings = Settings(
         baseline=baseline,
         test=test,
         correction=correction,
         family=family,
         common=common,
         alpha=alpha,
-        segments=segments,
-        clusters=clusters,
         n_resamples=n_resamples,
-        counts={name: {**judged.counts, **table.counts} for name, table in tables.items()},
     )
+    plan = resolve(metrics, like=like, choices=choices, clusters=clusters is not None)
+    judged, tables = read_all(systems, truth, plan, columns=columns)
+    return compare_tables(tables, judged, plan, settings, segments=segments, clusters=clusters)
 
 
 @takes_choices

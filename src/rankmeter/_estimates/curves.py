@@ -86,29 +86,10 @@ def curves_of(
     max_k: int,
     clusters: object = None,
 ) -> dict[str, Curve]:
-    """Compute curves, all at once: a curve is a plan with more cutoffs.
+    """Curves by label, computed all at once: a curve is a plan with more cutoffs.
 
-    Parameters
-    ----------
-    plan : Plan
-        How intervals are made, and at which level.
-    entries : sequence of MetricPlan
-        The metrics with their choices; their cutoffs are replaced.
-    scored : callable
-        Gives the scores of every system for a plan.
-    max_k : int
-    clusters : object, optional
-        As in `evaluate`.
-
-    Returns
-    -------
-    dict of str to Curve
-        By label of the entry.
-
-    Raises
-    ------
-    UsageError
-        If a metric has no cutoff or `max_k` is below 1.
+    The cutoffs of `entries` are replaced; intervals are made as the plan says. `scored` gives the
+    scores of every system for a plan; `clusters` are as in `evaluate`.
     """
     for entry in entries:
         if not entry.spec.cutoff:

@@ -6,7 +6,6 @@ import dataclasses
 import functools
 import itertools
 import math
-import typing
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,14 +15,15 @@ import numpy as np
 import polars as pl
 
 from rankmeter import _statistics as st
-from rankmeter._engine import Averaged, Scores
+from rankmeter._engine import Scores
 from rankmeter._estimates.estimates import Estimate, estimate, mean_interval
+from rankmeter._estimates.settings import Settings
 from rankmeter._estimates.wording import p_value
-from rankmeter._hits import FloatArray, IntArray
+from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter.errors import RankmeterWarning
 
-__all__ = ["Difference", "PairedTests", "adjusted", "paired_values", "pairs_of"]
+__all__ = ["Difference", "PairedTests", "paired_values"]
 
 FEW_USERS = 10
 
@@ -112,25 +112,55 @@ class Difference:
                 f"{self.a} and {self.b} have the same {self.metric}{where} "
                 f"for every one of {self.n:,} users."
             )
-        if not self.significant:
+        if not self.significant or not self.better:
             return (
                 f"No difference between {self.a} and {self.b} on {self.metric}{where} is shown: "
                 f"{self.difference:+.4f} [{self.low:+.4f}, {self.high:+.4f}], "
                 f"{_p_text(self.p_adjusted)}; with {self.n:,} users a difference of "
                 f"{self.detectable:.4f} would be seen in 80 % of studies."
             )
-        # Told from the side of the winner: the difference, its interval and the users turn round.
-        won = self.better == self.a
-        loser, low, high = (self.b, self.low, self.high) if won else (self.a, -self.high, -self.low)
-        mean, other = (self.mean_a, self.mean_b) if won else (self.mean_b, self.mean_a)
-        gain = f" ({mean / other - 1:+.1%})" if other else ""
-        better, worse = (self.wins, self.losses) if won else (self.losses, self.wins)
+        d = self.seen_from(self.better)
+        gain = f" ({d.mean_a / d.mean_b - 1:+.1%})" if d.mean_b else ""
         lower = "" if self.increasing else ", where lower is better,"
         return (
-            f"{self.better} beats {loser} on {self.metric}{lower}{where} by "
-            f"{abs(self.difference):.4f}{gain}, interval of the difference [{low:+.4f}, "
-            f"{high:+.4f}], {_p_text(self.p_adjusted)}; better for {better:,}, worse for "
-            f"{worse:,} of {self.n:,} users, |d_z| = {abs(self.d_z):.2f}."
+            f"{d.a} beats {d.b} on {self.metric}{lower}{where} by {abs(d.difference):.4f}{gain}, "
+            f"interval of the difference [{d.low:+.4f}, {d.high:+.4f}], "
+            f"{_p_text(d.p_adjusted)}; better for {d.wins:,}, worse for {d.losses:,} of "
+            f"{self.n:,} users, |d_z| = {abs(d.d_z):.2f}."
+        )
+
+    def seen_from(self, system: str) -> Difference:
+        """The same difference with `system`, one of its two, as a; turned, its gain has no bounds.
+
+        Parameters
+        ----------
+        system : str
+            ``a`` or ``b``.
+
+        Returns
+        -------
+        Difference
+        """
+        if self.a == system:
+            return self
+        return dataclasses.replace(
+            self,
+            a=self.b,
+            b=self.a,
+            mean_a=self.mean_b,
+            mean_b=self.mean_a,
+            difference=-self.difference,
+            low=-self.high,
+            high=-self.low,
+            statistic=-self.statistic,
+            d_z=-self.d_z,
+            hedges_g=-self.hedges_g,
+            superiority=1 - self.superiority,
+            gain=self.mean_b / self.mean_a - 1 if self.mean_a else math.nan,
+            gain_low=math.nan,
+            gain_high=math.nan,
+            wins=self.losses,
+            losses=self.wins,
         )
 
 
@@ -139,125 +169,86 @@ def _p_text(p: float) -> str:
     return f"p {shown[0]} {shown[1:]}" if shown.startswith("<") else f"p = {shown}"
 
 
-def pairs_of(names: Sequence[str], baseline: str | None) -> list[tuple[str, str]]:
-    """Differences are the other minus the baseline, or the earlier minus the later."""
-    if baseline is not None:
-        return [(name, baseline) for name in names if name != baseline]
-    return list(itertools.combinations(names, 2))
-
-
 @dataclass(frozen=True, eq=False)
 class PairedTests:
     """The tests of all pairs of systems, on any part of the users.
 
-    Attributes
-    ----------
-    plan : Plan
-    names, scores : sequence of str, mapping of str to Scores
-        The systems, all over the same users.
-    pairs : sequence of (str, str)
-        What is compared with what.
-    clusters : int64 array of shape (n_users,) or None
-        The cluster of each user.
-    common, test, alpha, n_resamples
-        As in `rankmeter.compare`.
+    All scores are over the same users; `clusters` holds the cluster of each of them.
     """
 
     plan: Plan
-    names: Sequence[str]
     scores: Mapping[str, Scores]
-    pairs: Sequence[tuple[str, str]]
     clusters: IntArray | None
-    common: str
-    test: str
-    alpha: float
-    n_resamples: int
+    settings: Settings
 
     @functools.cached_property
-    def _averaged(self) -> dict[tuple[str, str], Averaged]:
-        return {
-            (entry.label, name): self.scores[name].averaged(entry)
-            for entry in self.plan.metrics
-            for name in self.names
-        }
+    def names(self) -> list[str]:
+        """The systems."""
+        return list(self.scores)
 
-    def _sets(self, label: str, names: Sequence[str]) -> Any:
-        """Who is averaged: a row of truth values for each system."""
-        sets = [np.zeros(len(self.scores[name].users), dtype=bool) for name in names]
-        for members, name in zip(sets, names, strict=True):
-            members[self._averaged[label, name].users] = True
-        return np.stack(sets)
+    @functools.cached_property
+    def _pairs(self) -> list[tuple[int, int]]:
+        """The other minus the baseline, or the earlier minus the later."""
+        if self.settings.baseline is None:
+            return list(itertools.combinations(range(len(self.names)), 2))
+        at = self.names.index(self.settings.baseline)
+        return [(i, at) for i in range(len(self.names)) if i != at]
 
-    def _users(self, label: str, names: Sequence[str]) -> IntArray:
-        """Users that all of the named systems are averaged for."""
-        return np.flatnonzero(self._sets(label, names).all(axis=0))
-
-    def _values(self, label: str, name: str, users: IntArray) -> FloatArray:
-        averaged = self._averaged[label, name]
-        return averaged.values[np.searchsorted(averaged.users, users)]
+    @functools.cached_property
+    def _values(self) -> dict[str, tuple[FloatArray, BoolArray]]:
+        """By metric, users × systems: the values, and which of them are averaged."""
+        found = {}
+        for entry in self.plan.metrics:
+            averaged = [scores.averaged(entry) for scores in self.scores.values()]
+            shape = len(next(iter(self.scores.values())).users), len(averaged)
+            values, members = np.zeros(shape), np.zeros(shape, dtype=bool)
+            for column, one in enumerate(averaged):
+                values[one.users, column] = one.values
+                members[one.users, column] = True
+            found[entry.label] = values, members
+        return found
 
     def dropped(self) -> dict[str, int]:
         """Users that some system is averaged for but not all."""
+        return {
+            label: int((members.any(axis=1) & ~members.all(axis=1)).sum())
+            for label, (_, members) in self._values.items()
+        }
+
+    def estimates(self, mask: BoolArray) -> dict[tuple[str, str], Estimate]:
+        """By metric and system, the mean over the common users, or over its own."""
         found = {}
         for entry in self.plan.metrics:
-            sets = self._sets(entry.label, self.names)
-            found[entry.label] = int((sets.any(axis=0) & ~sets.all(axis=0)).sum())
+            _, members = self._values[entry.label]
+            for name, own in zip(self.names, members.T, strict=True):
+                users = members.all(axis=1) if self.settings.common == "all" else own
+                part = self.scores[name].averaged(entry).only(users & mask)
+                found[entry.label, name] = estimate(self.plan, entry, part, self.clusters)
         return found
 
-    def estimates(self, mask: Any) -> dict[tuple[str, str], Estimate]:
-        """Means of every system: over the common users, or over its own."""
-        found = {}
-        for entry in self.plan.metrics:
-            shared = self._users(entry.label, self.names)
-            for name in self.names:
-                averaged = self._averaged[entry.label, name]
-                users = shared if self.common == "all" else averaged.users
-                users = users if mask is None else users[mask[users]]
-                chosen = dataclasses.replace(
-                    averaged, values=self._values(entry.label, name, users), users=users
-                )
-                found[entry.label, name] = estimate(self.plan, entry, chosen, self.clusters)
-        return found
-
-    def differences(self, segment: str, mask: Any) -> list[Difference]:
+    def differences(self, segment: str, mask: BoolArray) -> list[Difference]:
         """All comparisons on all metrics, not yet corrected."""
+        together = self.settings.common == "all" or "tukey" in self.settings.test
+        everything = ([*range(len(self.names))], self._pairs)
+        groups = [everything] if together else [([i, j], [(0, 1)]) for i, j in self._pairs]
         found = []
         for entry in self.plan.metrics:
-            shared = self._users(entry.label, self.names)
-            if self.common == "all" or "tukey" in self.test:
-                users = shared if mask is None else shared[mask[shared]]
-                table = np.column_stack([self._values(entry.label, n, users) for n in self.names])
-                found += self._compare(entry, segment, self.names, users, table, self.pairs)
-                continue
-            for a, b in self.pairs:
-                users = self._users(entry.label, (a, b))
-                users = users if mask is None else users[mask[users]]
-                table = np.column_stack([self._values(entry.label, n, users) for n in (a, b)])
-                found += self._compare(entry, segment, (a, b), users, table, [(a, b)])
+            values, members = self._values[entry.label]
+            for columns, pairs in groups:
+                users = np.flatnonzero(members[:, columns].all(axis=1) & mask)
+                table = values[users].take(columns, axis=1)
+                own = None if self.clusters is None else self.clusters[users]
+                results = self._test(table if own is None else _by_cluster(table, own), pairs)
+                for (i, j), result in zip(pairs, results, strict=True):
+                    names = self.names[columns[i]], self.names[columns[j]]
+                    x, y = table[:, i], table[:, j]
+                    found.append(self._difference(entry, segment, names, x, y, result, own))
         return found
-
-    def _compare(
-        self,
-        entry: MetricPlan,
-        segment: str,
-        names: Sequence[str],
-        users: IntArray,
-        table: FloatArray,
-        pairs: Sequence[tuple[str, str]],
-    ) -> list[Difference]:
-        column = {name: i for i, name in enumerate(names)}
-        indices = [(column[a], column[b]) for a, b in pairs]
-        own = None if self.clusters is None else self.clusters[users]
-        results = self._test(table if own is None else _by_cluster(table, own), indices)
-        return [
-            self._difference(entry, segment, a, b, table[:, i], table[:, j], result, own)
-            for (a, b), (i, j), result in zip(pairs, indices, results, strict=True)
-        ]
 
     def _test(self, table: FloatArray, pairs: list[tuple[int, int]]) -> list[st.TestResult]:
         n, confidence = table.shape[0], self.plan.confidence
-        seeded: dict[str, Any] = {"n_resamples": self.n_resamples, "seed": self.plan.seed}
-        test = self.test
+        seeded: dict[str, Any] = {"n_resamples": self.settings.n_resamples, "seed": self.plan.seed}
+        test = self.settings.test
         if n < 2:
             return [st.paired_t_test(table[:, i], table[:, j]) for i, j in pairs]
         if test == "tukey":
@@ -271,13 +262,7 @@ class PairedTests:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RankmeterWarning)  # the caution was given once
             results = [
-                st.paired_test(
-                    table[:, i],
-                    table[:, j],
-                    typing.cast("Any", test),
-                    confidence=confidence,
-                    **seeded,
-                )
+                st.paired_test(table[:, i], table[:, j], test, confidence=confidence, **seeded)
                 for i, j in pairs
             ]
         # Where all users differ by the same amount t has no answer, and randomization has.
@@ -291,21 +276,18 @@ class PairedTests:
         self,
         entry: MetricPlan,
         segment: str,
-        a: str,
-        b: str,
+        names: tuple[str, str],
         x: FloatArray,
         y: FloatArray,
         result: st.TestResult,
         clusters: IntArray | None,
     ) -> Difference:
-        n, confidence = x.size, self.plan.confidence
         better, worse = (x, y) if entry.spec.increasing else (y, x)
-        counts = st.wins_ties_losses(better, worse)
+        wins, ties, losses = st.wins_ties_losses(better, worse)
         low, high = result.interval
         if math.isnan(low) or self.plan.interval != "t":
             low, high = mean_interval(x - y, self.plan, clusters)
-        gain = st.relative_gain(x, y, confidence=confidence) if n else None
-        difference = float((x - y).mean()) if n else math.nan
+        gain = st.relative_gain(x, y, confidence=self.plan.confidence)
         independent = x - y if clusters is None else _by_cluster((x - y)[:, None], clusters)[:, 0]
         size = independent.size
         sd = float(independent.std(ddof=1)) if size > 1 else math.nan
@@ -316,53 +298,61 @@ class PairedTests:
         return Difference(
             metric=entry.label,
             segment=segment,
-            a=a,
-            b=b,
-            mean_a=float(x.mean()) if n else math.nan,
-            mean_b=float(y.mean()) if n else math.nan,
-            difference=difference,
+            a=names[0],
+            b=names[1],
+            mean_a=_mean(x),
+            mean_b=_mean(y),
+            difference=_mean(x - y),
             low=low,
             high=high,
             p=result.p,
             p_adjusted=result.p,
             statistic=result.statistic,
             method=result.method,
-            d_z=st.cohens_dz(x, y) if n > 1 else math.nan,
-            hedges_g=st.hedges_g(x, y) if n > 2 else math.nan,
-            superiority=st.probability_of_superiority(better, worse) if n else math.nan,
-            gain=gain.gain if gain else math.nan,
-            gain_low=gain.interval.low if gain else math.nan,
-            gain_high=gain.interval.high if gain else math.nan,
-            wins=counts.wins,
-            ties=counts.ties,
-            losses=counts.losses,
-            detectable=_detectable(size, sd, self.alpha),
-            n=n,
+            d_z=st.cohens_dz(x, y),
+            hedges_g=st.hedges_g(x, y) if x.size > 2 else math.nan,
+            superiority=st.probability_of_superiority(better, worse),
+            gain=gain.gain,
+            gain_low=gain.interval.low,
+            gain_high=gain.interval.high,
+            wins=wins,
+            ties=ties,
+            losses=losses,
+            detectable=sd * _detectable_units(size, self.settings.alpha),
+            n=x.size,
             significant=False,
             increasing=entry.spec.increasing,
             note=note,
+        )
+
+    def adjusted(self, found: Sequence[Difference]) -> tuple[Difference, ...]:
+        """The differences with the p-values of each family corrected, segments included.
+
+        Tests of all pairs at once need no correction.
+        """
+        how, alpha = self.settings.correction, self.settings.alpha
+        p = np.array([d.p for d in found])
+        if how != "none" and "tukey" not in self.settings.test:
+            family = np.array([d.metric if self.settings.family == "metric" else "" for d in found])
+            for one in np.unique(family):
+                p[family == one] = st.adjust(p[family == one], how)
+        return tuple(
+            dataclasses.replace(d, p_adjusted=float(q), significant=bool(q <= alpha))
+            for d, q in zip(found, p, strict=True)
         )
 
 
 def paired_values(
     a: Scores, b: Scores, entry: MetricPlan
 ) -> tuple[pl.Series, FloatArray, FloatArray]:
-    """The users that both systems are averaged for, and their values.
-
-    Parameters
-    ----------
-    a, b : Scores
-        Of the same users.
-    entry : MetricPlan
-
-    Returns
-    -------
-    polars.Series and two float64 arrays, each of shape (n,)
-        Ids, values of a, values of b.
-    """
+    """The users that both systems are averaged for, with their values under a and under b."""
     x, y = a.averaged(entry), b.averaged(entry)
     users, i, j = np.intersect1d(x.users, y.users, assume_unique=True, return_indices=True)
     return a.users[users], x.values[i], y.values[j]
+
+
+def _mean(values: FloatArray) -> float:
+    return float(values.mean()) if values.size else math.nan
 
 
 def _by_cluster(table: FloatArray, clusters: IntArray) -> FloatArray:
@@ -375,44 +365,11 @@ def _by_cluster(table: FloatArray, clusters: IntArray) -> FloatArray:
     n = int(code.max(initial=-1)) + 1
     sums = np.zeros((n, table.shape[1]))
     np.add.at(sums, code, table)
-    result: FloatArray = sums * (n / table.shape[0])
+    result: FloatArray = sums * (n / max(table.shape[0], 1))
     return result
-
-
-def _detectable(n: int, sd: float, alpha: float) -> float:
-    if n < 2 or math.isnan(sd):
-        return math.nan
-    return sd * _detectable_units(n, alpha)
 
 
 @functools.cache
 def _detectable_units(n: int, alpha: float) -> float:
+    """The smallest difference that n users show, in standard deviations."""
     return st.minimum_detectable_effect(n, alpha=alpha)
-
-
-def adjusted(
-    found: Sequence[Difference], test: str, correction: str, family: str, alpha: float
-) -> list[Difference]:
-    """Correct the p-values of each family, segments included.
-
-    Parameters
-    ----------
-    found : sequence of Difference
-    test, correction : str
-        Tests for all pairs at once need no correction.
-    family : str
-        What is corrected together: the differences on each ``metric``, or ``all`` of them.
-    alpha : float
-        The largest corrected p that is significant.
-    """
-    groups: dict[str, list[int]] = {}
-    for index, d in enumerate(found):
-        groups.setdefault(d.metric if family == "metric" else "", []).append(index)
-    p = np.array([d.p for d in found])
-    if correction != "none" and "tukey" not in test:
-        for members in groups.values():
-            p[members] = st.adjust(p[members], typing.cast("Any", correction))
-    return [
-        dataclasses.replace(d, p_adjusted=float(q), significant=bool(q <= alpha))
-        for d, q in zip(found, p, strict=True)
-    ]

@@ -70,17 +70,7 @@ def estimate(
 ) -> Estimate:
     """The mean of one metric over the users that it averages.
 
-    Parameters
-    ----------
-    plan : Plan
-    entry : MetricPlan
-    averaged : Averaged
-    clusters : int64 array of shape (n_users,), optional
-        The cluster of each user of the result.
-
-    Returns
-    -------
-    Estimate
+    `clusters` has the cluster of each user of the result, averaged or not.
     """
     values = averaged.values
     if averaged.state is not None:
@@ -111,14 +101,8 @@ def _aggregate(
 def mean_interval(
     values: FloatArray, plan: Plan, clusters: IntArray | None = None
 ) -> tuple[float, float]:
-    """Interval of the mean of values, made as the plan says.
-
-    Parameters
-    ----------
-    values : float64 array of shape (n,)
-    plan : Plan
-    clusters : int64 array of shape (n,), optional
-        Values of one cluster are drawn together.
+    """Interval of the mean of values, made as the plan says; values of a cluster, one for each
+    value, are drawn together.
     """
     if values.size < 2 or np.isnan(values).any():
         return math.nan, math.nan

@@ -2,96 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from rankmeter._hits import IntArray
+from rankmeter._checks import integer
+from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter._ingest import read_interactions, read_labels
-from rankmeter.errors import UsageError
 
-__all__ = [
-    "EVERYONE",
-    "by_activity",
-    "by_popularity",
-    "clusters_of",
-    "segment_frame",
-    "segments_of",
-]
-
-EVERYONE = ""
-"""The segment of all users."""
+__all__ = ["by_activity", "by_popularity", "clusters_of", "labels_of", "masks_of"]
 
 
-def segments_of(segments: object, users: pl.Series) -> dict[str, npt.NDArray[np.bool_]]:
-    """Which users are in which segment.
+def labels_of(
+    data: object,
+    column: Literal["segment", "cluster"],
+    users: pl.Series,
+    counts: dict[str, int] | None = None,
+) -> pl.Series | None:
+    """The label of each user of a result, null where there is none; None without any data.
 
-    Parameters
-    ----------
-    segments : object
-        None, a mapping from user to label, a frame or the path of a file with the columns ``user``
-        and ``segment``, or pairs of a user and a segment.
-    users : polars.Series
-        The users of the result, in its order.
-
-    Returns
-    -------
-    dict of str to bool array of shape (n_users,)
-        In order of the labels. Users without a label are in none.
-
-    Raises
-    ------
-    UsageError, DataError
-        As `read_labels`.
+    What `read_labels` counts is added to `counts`.
     """
-    if segments is None:
+    if data is None:
+        return None
+    labels = read_labels(data, column, users)
+    if counts is not None:
+        counts.update(labels.counts)
+    return labels.values
+
+
+def masks_of(labels: pl.Series | None) -> dict[str, BoolArray]:
+    """By segment, in order of the labels, which users are in it."""
+    if labels is None:
         return {}
-    labels = read_labels(segments, "segment", users).values
     return {
         label: (labels == label).fill_null(value=False).to_numpy()
         for label in labels.drop_nulls().unique().sort()
     }
 
 
-def segment_frame(
-    users: pl.Series, segments: Mapping[str, npt.NDArray[np.bool_]]
-) -> pl.DataFrame | None:
-    """The segment of each user, null where there is none: columns ``user`` and ``segment``."""
-    if not segments:
+def clusters_of(
+    clusters: object, users: pl.Series, counts: dict[str, int] | None = None
+) -> IntArray | None:
+    """The cluster of each user of a result, as a number; those without a label have their own."""
+    labels = labels_of(clusters, "cluster", users, counts)
+    if labels is None:
         return None
-    label = pl.lit(None, dtype=pl.String)
-    for segment, mask in segments.items():
-        label = pl.when(pl.Series(mask)).then(pl.lit(segment)).otherwise(label)
-    return pl.DataFrame({"user": users}).with_columns(segment=label)
-
-
-def clusters_of(clusters: object, users: pl.Series) -> IntArray | None:
-    """Which cluster each user belongs to, as numbers from 0 on.
-
-    Parameters
-    ----------
-    clusters : object
-        None, a mapping from user to label, a frame or the path of a file with the columns ``user``
-        and ``cluster``, or pairs of a user and a cluster.
-    users : polars.Series
-        The users of the result, in its order.
-
-    Returns
-    -------
-    int64 array of shape (n_users,) or None
-        Users without a label are clusters of their own.
-
-    Raises
-    ------
-    UsageError, DataError
-        As `read_labels`.
-    """
-    if clusters is None:
-        return None
-    labels = read_labels(clusters, "cluster", users).values
     code = labels.rank("dense").fill_null(0).to_numpy().astype(np.int64)
     alone = np.flatnonzero(code == 0)
     code[alone] = code.max(initial=0) + 1 + np.arange(alone.size)
@@ -159,8 +117,7 @@ def by_popularity(
 
 def _binned(frame: pl.DataFrame, bins: int, what: str) -> pl.DataFrame:
     """Users in segments of about equal size; equal values are never parted."""
-    if bins < 2:
-        raise UsageError(f"bins must be 2 or more, got {bins}")
+    integer("bins", bins, least=2)
     value = frame["value"].to_numpy().astype(np.float64)
     share = np.argsort(np.argsort(value, kind="stable"), kind="stable") / max(value.size, 1)
     number = np.floor(share * bins).astype(np.int64)
@@ -169,13 +126,14 @@ def _binned(frame: pl.DataFrame, bins: int, what: str) -> pl.DataFrame:
     lowest = np.full(first.size, bins)
     np.minimum.at(lowest, inverse, number)
     number = lowest[inverse]
-    labels = {}
-    for place, bin_ in enumerate(np.unique(number).tolist(), 1):
-        inside = value[number == bin_]
-        labels[bin_] = f"{place} of {np.unique(number).size}: {_span(inside)} {what}"
+    bins_used = np.unique(number).tolist()
+    labels = {
+        bin_: f"{place} of {len(bins_used)}: {_span(value[number == bin_])} {what}"
+        for place, bin_ in enumerate(bins_used, 1)
+    }
     return frame.select("user", segment=pl.Series([labels[i] for i in number.tolist()]))
 
 
-def _span(values: Sequence[float] | npt.NDArray[np.float64]) -> str:
-    low, high = float(np.min(values)), float(np.max(values))
+def _span(values: FloatArray) -> str:
+    low, high = values.min(), values.max()
     return f"{low:g}" if low == high else f"{low:.4g}–{high:.4g}"

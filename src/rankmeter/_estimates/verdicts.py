@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -20,23 +20,19 @@ from rankmeter._hits import FloatArray
 __all__ = [
     "MAX_PAIRS",
     "MAX_SYSTEMS",
-    "Card",
     "Headline",
     "Histogram",
     "Verdict",
-    "card",
     "extremes",
     "headline",
     "histogram",
     "histogram_of",
     "pairs_shown",
-    "ranked_systems",
-    "systems_shown",
     "verdict",
 ]
 
 MAX_SYSTEMS = 10
-"""Systems in one chart: as many as there are colours that can be told apart."""
+"""Systems in one chart: as many as there are distinct colours."""
 MAX_PAIRS = 20
 """Differences in one forest plot."""
 BINS = 20  # on each side of 0
@@ -44,108 +40,63 @@ BINS = 20  # on each side of 0
 
 @dataclass(frozen=True)
 class Verdict:
-    """Which system is best on a metric, and over whom.
+    """Which system is best on a metric, and how sure that is.
 
-    Attributes
-    ----------
-    metric, best : str
-    mean : float
-        Of the best system.
-    difference : Difference or None
-        Of the best and the system it is to be held against, in this order: the baseline, or
-        without one the runner-up; against a baseline that is itself the best, the runner-up. None
-        if there is no mean at all.
-    beaten, others : int
-        How many of the systems that the best is compared with are significantly worse.
+    `ranked` has all systems, the best first, and `mean` is that of the best. `difference` is that
+    of the best and its rival, in this order: the baseline, or without one, or if that is itself the
+    best, the runner-up; None if there is no mean at all. Of the `others` that the best is compared
+    with, `beaten` are significantly worse.
     """
 
     metric: str
-    best: str
+    ranked: list[str]
     mean: float
     difference: Difference | None
     beaten: int
     others: int
 
+    @property
+    def best(self) -> str:
+        """The best system."""
+        return self.ranked[0]
 
-def ranked_systems(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
-    """All systems, the best mean first; those without a mean last.
+    @property
+    def sure(self) -> bool:
+        """Whether the lead of the best system is significant."""
+        d = self.difference
+        return d is not None and d.significant and d.better == self.best
 
-    Parameters
-    ----------
-    means : mapping of str to Estimate
-        By system, on one metric.
-    increasing : bool
-        Whether larger is better.
-    """
-
-    def key(name: str) -> tuple[bool, float]:
-        mean = means[name].mean
-        return math.isnan(mean), -mean if increasing else mean
-
-    return sorted(means, key=key)
-
-
-def systems_shown(ranked: Sequence[str], baseline: str) -> set[str]:
-    """The systems that charts show: the best ones, and the baseline, if any."""
-    first = [baseline] if baseline else []
-    return {*[*first, *(name for name in ranked if name != baseline)][:MAX_SYSTEMS]}
+    @property
+    def lead(self) -> str:
+        """By how much the best system is ahead, and of which."""
+        d = self.difference
+        if d is None or math.isnan(d.difference):
+            return "no difference to show"
+        gain = signed(d.difference) if math.isnan(d.gain) else f"{d.gain:+.1%}".replace("-", "−")
+        return f"{gain} against {d.b}"
 
 
 def verdict(
     metric: str,
-    ranked: Sequence[str],
     means: Mapping[str, Estimate],
     differences: Sequence[Difference],
     baseline: str,
+    *,
+    increasing: bool,
 ) -> Verdict:
     """Find the best system and the difference that its lead rests on.
 
-    Parameters
-    ----------
-    metric : str
-    ranked : sequence of str
-        The systems, the best first.
-    means : mapping of str to Estimate
-        By system.
-    differences : sequence of Difference
-        On this metric, over all users.
-    baseline : str
-        Empty if all pairs are compared.
+    `differences` are those on this metric over all users. Systems without a mean are ranked last.
     """
+    value = {name: -e.mean if increasing else e.mean for name, e in means.items()}
+    ranked = sorted(means, key=lambda name: (math.isnan(value[name]), value[name]))
     best = ranked[0]
-    mine = [_seen_from(best, d) for d in differences if best in (d.a, d.b)]
-    against = baseline if baseline not in ("", best) else ""
-    rank = {name: place for place, name in enumerate(ranked)}
-    chosen = [d for d in mine if d.b == against] or sorted(mine, key=lambda d: rank[d.b])
+    mine = [d.seen_from(best) for d in differences if best in (d.a, d.b)]
+    # The baseline first, then the others by rank.
+    mine.sort(key=lambda d: (d.b != baseline, ranked.index(d.b)))
     beaten = sum(d.significant and d.better == best for d in mine)
     mean = means[best].mean
-    return Verdict(metric, best, mean, chosen[0] if chosen else None, beaten, len(mine))
-
-
-def _seen_from(name: str, d: Difference) -> Difference:
-    """The same difference with `name` as its first system."""
-    if d.a == name:
-        return d
-    gain = d.mean_b / d.mean_a - 1 if d.mean_a else math.nan
-    return replace(
-        d,
-        a=d.b,
-        b=d.a,
-        mean_a=d.mean_b,
-        mean_b=d.mean_a,
-        difference=-d.difference,
-        low=-d.high,
-        high=-d.low,
-        statistic=-d.statistic,
-        d_z=-d.d_z,
-        hedges_g=-d.hedges_g,
-        superiority=1 - d.superiority,
-        gain=gain,
-        gain_low=math.nan,
-        gain_high=math.nan,
-        wins=d.losses,
-        losses=d.wins,
-    )
+    return Verdict(metric, ranked, mean, mine[0] if mine else None, beaten, len(mine))
 
 
 def pairs_shown(
@@ -164,13 +115,7 @@ def pairs_shown(
 class Histogram:
     """How many users have differences of which size; equal users are counted apart.
 
-    Attributes
-    ----------
-    edges : list of float
-        One more than there are counts; 0 is among them.
-    counts : list of int
-    equal : int
-        Users for whom both systems have the same value.
+    There is one more edge than counts; 0 is among the edges.
     """
 
     edges: list[float]
@@ -202,23 +147,10 @@ def histogram_of(values: FloatArray) -> tuple[list[int], list[float]]:
 def extremes(
     users: pl.Series, x: FloatArray, y: FloatArray, *, increasing: bool, top: int = 5
 ) -> tuple[list[tuple[str, float, float]], list[tuple[str, float, float]]]:
-    """The users with the largest differences: for the first system, and for the second.
+    """The users with the largest differences, for the first system and for the second.
 
-    Parameters
-    ----------
-    users : polars.Series
-    x, y : float64 arrays of shape (n_users,)
-        Values of the first and of the second system.
-    increasing : bool
-        Whether larger is better.
-    top : int
-        At most so many users for each.
-
-    Returns
-    -------
-    two lists of (user, value of a, value of b)
-        Largest difference first; of equal ones, users in order of their ids. Only users whose
-        values differ, and better means better where less is more, too.
+    A user comes with both values, the largest difference first; of equal ones, in order of their
+    ids. Only users whose values differ, at most `top` for each system.
     """
     gains = (x - y) if increasing else (y - x)
     found = []
@@ -237,38 +169,8 @@ class Headline:
     sentences: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Card:
-    """One metric at a glance.
-
-    Attributes
-    ----------
-    metric, best, mean : str
-    lead : str
-        By how much the best system is ahead, and of which.
-    sure : bool
-        Whether that is significant.
-    """
-
-    metric: str
-    best: str
-    mean: str
-    lead: str
-    sure: bool
-
-
 def headline(found: Verdict, baseline: str, correction: str) -> Headline:
-    """What is better, by how much, how sure.
-
-    Parameters
-    ----------
-    found : Verdict
-        On the metric that matters most.
-    baseline : str
-        Empty if all pairs are compared.
-    correction : str
-        How p-values were corrected, or ``none``.
-    """
+    """What is better, by how much, how sure; `correction` is how p-values were corrected."""
     d, metric = found.difference, found.metric
     if d is None or math.isnan(d.p):
         why = d.note if d else "no system has a mean"
@@ -276,16 +178,15 @@ def headline(found: Verdict, baseline: str, correction: str) -> Headline:
         return Headline(f"The systems cannot be compared on {metric}", (why,))
     if d.wins + d.losses == 0 and found.beaten == 0:
         return Headline(f"{d.a} and {d.b} have the same {metric}", (d.sentence(),))
-    ahead = d.significant and d.better == found.best
     if baseline and found.best == baseline:
         title = f"No system beats {baseline} on {metric}"
-    elif ahead and (baseline or found.beaten == found.others):
+    elif found.sure and (baseline or found.beaten == found.others):
         title = f"{found.best} beats {d.b} on {metric}{_gain(d)}"
     elif baseline:
         title = f"No system is shown to beat {baseline} on {metric}"
     else:
         title = f"{found.best} leads on {metric}, but not clearly"
-    sentences = [_size(d), _certainty(d, correction, ahead=ahead)]
+    sentences = [_size(d), _certainty(d, correction, sure=found.sure)]
     if found.others > 1:
         beaten = f"{found.beaten or 'none'} {'is' if found.beaten <= 1 else 'are'}"
         sentences.append(
@@ -293,21 +194,6 @@ def headline(found: Verdict, baseline: str, correction: str) -> Headline:
             "worse than it."
         )
     return Headline(title, tuple(sentences))
-
-
-def card(found: Verdict) -> Card:
-    """One metric at a glance."""
-    d = found.difference
-    if d is None or math.isnan(d.difference):
-        return Card(found.metric, found.best, "–", "no difference to tell", sure=False)
-    gain = signed(d.difference) if math.isnan(d.gain) else f"{d.gain:+.1%}".replace("-", "−")
-    return Card(
-        found.metric,
-        found.best,
-        f"{found.mean:.4f}",
-        f"{gain} against {d.b}",
-        sure=d.significant and d.better == found.best,
-    )
 
 
 def _gain(d: Difference) -> str:
@@ -326,11 +212,11 @@ def _size(d: Difference) -> str:
     )
 
 
-def _certainty(d: Difference, correction: str, *, ahead: bool) -> str:
+def _certainty(d: Difference, correction: str, *, sure: bool) -> str:
     corrected = "" if correction == "none" else f" after correction ({correction})"
     p = "below 0.0001" if d.p_adjusted < 0.0001 else f"{d.p_adjusted:.4f}"
     said = f"By {d.method}, p is {p}{corrected}"
-    if ahead:
+    if sure:
         return f"{said}."
     return (
         f"{said}: no difference is shown. With {d.n:,} users, one of {d.detectable:.4f} would be "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 __all__ = ["number", "p_value", "plain", "signed"]
@@ -28,5 +29,9 @@ def p_value(p: float) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value for JSON, which has null where a number is infinite or does not exist."""
+    """Values for JSON, which has null where a number is infinite or does not exist."""
+    if isinstance(value, Mapping):
+        return {name: plain(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [plain(one) for one in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,4 +1,4 @@
-"""Charts of results, in Altair: each stands by itself and saves as PNG, SVG, PDF or HTML.
+"""Charts of results, in Altair: each is complete by itself and saves as PNG, SVG, PDF or HTML.
 
 A chart holds what it shows and no more: means, intervals, bins, never a value per user. Names of
 systems and metrics are data; none is ever part of an expression or of a field's name.
@@ -19,7 +19,6 @@ from rankmeter.errors import MissingDependencyError
 
 __all__ = [
     "COLOURS",
-    "SHAPES",
     "bins",
     "curve",
     "distribution",
@@ -30,7 +29,7 @@ __all__ = [
     "side_by_side",
 ]
 
-# Observable 10: light enough for a dark page, dark enough for a light one, and told apart by
+# Observable 10: light enough for a dark page, dark enough for a light one, and distinct for
 # colour-blind readers; a shape says the same again.
 COLOURS = (
     "#4269d0", "#efb118", "#ff725c", "#3ca951", "#a463f2",
@@ -43,17 +42,12 @@ SHAPES = (
 BETTER, WORSE, NEITHER = "#4269d0", "#e8702a", "#8b929c"
 VERDICTS = ("better", "worse", "not shown")
 WIDTH, HEIGHT, ROW = 300, 220, 26
+BOUNDS = {"low": "from|.4f", "high": "to|.4f"}
 SIGNED = "datum.value ? format(datum.value, '+~g') : '0'"
 
 
 def require_altair() -> Any:
-    """The package Altair.
-
-    Raises
-    ------
-    MissingDependencyError
-        If it is not installed.
-    """
+    """The package Altair, or a `MissingDependencyError` that says how to install it."""
     try:
         import altair as alt
     except ImportError:
@@ -64,17 +58,7 @@ def require_altair() -> Any:
 
 
 def side_by_side(drawn: Sequence[Any]) -> Any:
-    """Charts for a paper, dark on white.
-
-    Parameters
-    ----------
-    drawn : sequence of charts
-        As the functions below draw them, of no width or theme yet.
-
-    Returns
-    -------
-    altair.ConcatChart
-    """
+    """Charts for a paper, dark on white, from those drawn below, which have no width or theme."""
     ink, faint = "#1f2328", "#d8dbe0"
     panes = [one.properties(width=WIDTH) for one in drawn]
     return (
@@ -91,7 +75,7 @@ def side_by_side(drawn: Sequence[Any]) -> Any:
 
 def _data(rows: Iterable[Mapping[str, Any]]) -> Any:
     """Rows as Altair takes them; a number that does not exist is not drawn."""
-    return require_altair().Data(values=[{n: plain(v) for n, v in row.items()} for row in rows])
+    return require_altair().Data(values=plain([*rows]))
 
 
 def _tooltip(**fields: str) -> list[Any]:
@@ -123,15 +107,9 @@ def _by_system(names: Sequence[str]) -> dict[str, Any]:
 
 
 def forest(metric: str, shown: Sequence[Difference], baseline: str) -> list[Any]:
-    """Differences with their intervals, and a line where there is none.
+    """Differences with their intervals, from the top to the bottom, and a line where there is none.
 
-    Parameters
-    ----------
-    metric : str
-    shown : sequence of Difference
-        From the top to the bottom; without any, there is no chart.
-    baseline : str
-        Empty if all pairs are compared.
+    Without differences there is no chart; `baseline` is empty if all pairs are compared.
     """
     alt = require_altair()
     if not shown:
@@ -194,16 +172,7 @@ def _verdict(d: Difference) -> str:
 
 
 def curve(metric: str, found: Curve, shown: Sequence[str]) -> list[Any]:
-    """A metric at every k, with a band per system; no chart if no system has a mean.
-
-    Parameters
-    ----------
-    metric : str
-        The title is this without its cutoff.
-    found : Curve
-    shown : sequence of str
-        The systems to draw.
-    """
+    """A metric at every k, with a band per system shown; no chart if no system has a mean."""
     alt = require_altair()
     rows = [row for row in found.frame.drop("se").iter_rows(named=True) if row["system"] in shown]
     if all(math.isnan(row["mean"]) for row in rows):
@@ -229,7 +198,7 @@ def curve(metric: str, found: Curve, shown: Sequence[str]) -> list[Any]:
         y=value,
         shape=look["shape"],
         opacity=alt.condition(seen, alt.value(1), alt.value(0)),
-        tooltip=_tooltip(system="system", k="k|d", mean="mean|.4f", low="from|.4f", high="to|.4f"),
+        tooltip=_tooltip(system="system", k="k|d", mean="mean|.4f", **BOUNDS),
     )
     name = f"{metric.partition('@')[0]}@k"
     last = {row["system"]: row for row in rows}
@@ -242,11 +211,7 @@ def curve(metric: str, found: Curve, shown: Sequence[str]) -> list[Any]:
 def bins(metric: str, shown: Iterable[tuple[Difference, Histogram]]) -> list[Any]:
     """For each pair how many users are how much better off; equal ones only as a count.
 
-    Parameters
-    ----------
-    metric : str
-    shown : iterable of (Difference, Histogram)
-        A chart each, unless all users are equal.
+    A pair of which all users are equal has no chart.
     """
     alt = require_altair()
     drawn = []
@@ -295,16 +260,7 @@ def bins(metric: str, shown: Iterable[tuple[Difference, Histogram]]) -> list[Any
 def segments(
     metric: str, estimates: Mapping[tuple[str, str], Estimate], shown: Sequence[str]
 ) -> list[Any]:
-    """Means with intervals within each segment.
-
-    Parameters
-    ----------
-    metric : str
-    estimates : mapping of (segment, system) to Estimate
-        Without any, there is no chart.
-    shown : sequence of str
-        The systems to draw.
-    """
+    """Means with intervals by segment and system, of the systems shown; no chart without any."""
     alt = require_altair()
     rows = [
         {"segment": segment, "system": name, "mean": e.mean, "low": e.low, "high": e.high, "n": e.n}
@@ -318,10 +274,9 @@ def segments(
         y=_names("segment", labels),
         yOffset=alt.YOffset("system:N", sort=list(shown), scale=alt.Scale(paddingOuter=0.6)),
         tooltip=_tooltip(
-            segment="segment", system="system", mean="mean|.4f", low="from|.4f", high="to|.4f",
-            n="users|,",
+            segment="segment", system="system", mean="mean|.4f", **BOUNDS, n="users|,"
         ),
-    )  # fmt: skip
+    )
     look = _by_system(shown)
     scale = alt.Scale(zero=False)
     span = base.mark_rule(strokeWidth=2).encode(
@@ -341,14 +296,7 @@ def segments(
 
 
 def means(estimates: Sequence[Estimate], confidence: float) -> Any:
-    """Every mean of a result with its interval.
-
-    Parameters
-    ----------
-    estimates : sequence of Estimate
-    confidence : float
-        Level of the intervals.
-    """
+    """Every mean of a result with its interval."""
     alt = require_altair()
     rows = [
         {"metric": e.label, "mean": e.mean, "low": e.low, "high": e.high, "n": e.n}
@@ -356,9 +304,7 @@ def means(estimates: Sequence[Estimate], confidence: float) -> Any:
     ]
     base = alt.Chart(_data(rows), height=ROW * len(rows)).encode(
         y=_names("metric", [e.label for e in estimates]),
-        tooltip=_tooltip(
-            metric="metric", mean="mean|.4f", low="from|.4f", high="to|.4f", n="users|,"
-        ),
+        tooltip=_tooltip(metric="metric", mean="mean|.4f", **BOUNDS, n="users|,"),
     )
     level = f"mean and {100 * confidence:g} % interval"
     span = base.mark_rule(strokeWidth=2.5, color=BETTER).encode(
@@ -370,16 +316,7 @@ def means(estimates: Sequence[Estimate], confidence: float) -> Any:
 
 
 def distribution(metric: str, counts: Sequence[int], edges: Sequence[float]) -> Any:
-    """How many users have which value of a metric.
-
-    Parameters
-    ----------
-    metric : str
-    counts : sequence of int
-        Users in each bin.
-    edges : sequence of float
-        Of the bins: one more than there are counts.
-    """
+    """How many users have which value of a metric; there is one more edge than counts."""
     alt = require_altair()
     rows = [
         {"low": low, "high": high, "users": n}
@@ -392,7 +329,7 @@ def distribution(metric: str, counts: Sequence[int], edges: Sequence[float]) -> 
             x=alt.X("low:Q", bin="binned", title=metric, axis=alt.Axis(tickCount=5, grid=False)),
             x2="high:Q",
             y=alt.Y("users:Q", title="users"),
-            tooltip=_tooltip(low="from|.4f", high="to|.4f", users="users|,"),
+            tooltip=_tooltip(**BOUNDS, users="users|,"),
         )
         .properties(description=f"Distribution of {metric} over {sum(counts):,} users")
     )

@@ -15,38 +15,34 @@ from pathlib import Path
 from typing import Any
 
 from rankmeter._estimates.estimates import Estimate
-from rankmeter._estimates.verdicts import Card, Headline
+from rankmeter._estimates.verdicts import Headline, Verdict
 from rankmeter._estimates.wording import number, signed
+<<<<<<< HEAD
 from rankmeter._files import replacing
 from rankmeter._report.charts import COLOURS, SHAPES
+=======
+from rankmeter._report.charts import COLOURS
+>>>>>>> e6c2b87388e4c5ca345ec86ead40e41a3f8701ea
 from rankmeter._report.table import Table
+from rankmeter._version import __version__
 from rankmeter.errors import FileFormatError, MissingDependencyError
 
-__all__ = ["Digest", "MeanCell", "read_page", "render", "require_packages", "write_page"]
+__all__ = ["Digest", "MeanCell", "read_page", "render", "require_packages"]
 
 MAX_ROWS = 200
 """Differences in the table of the page; the machine-readable result holds all of them."""
 RESULT = "rankmeter-result"
 """Where in the page the machine-readable result is."""
-SIGNS = dict(
-    zip(("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right",
-         "triangle-left"), "●■▲◆✚▼▶◀", strict=True)
-)  # fmt: skip
+SIGNS = "●■▲◆✚▼▶◀●■"
+"""`SHAPES` of the charts as text."""
 
 
 @dataclass(frozen=True)
 class MeanCell:
     """A mean in the table of means.
 
-    Attributes
-    ----------
-    estimate : Estimate
-    best : bool
-        Whether no system has a better one.
-    mark : str
-        What is significant: ▲ or ▼, or letters of systems.
-    beats : int or None
-        How many systems are significantly worse, where letters would be too many.
+    `best` if no system has a better one. `mark` is what is significant, ▲ or ▼ or letters of
+    systems; where letters would be too many, `beats` counts the systems that are worse.
     """
 
     estimate: Estimate
@@ -59,41 +55,15 @@ class MeanCell:
 class Digest:
     """All that the page of a comparison shows.
 
-    Attributes
-    ----------
-    version : str
-        Of the package.
-    systems, baseline, confidence, settings, dropped, plan
-        As the comparison has them; the plan in words.
-    n_users : int
-    headline : Headline
-    cards : sequence of Card
-        One per metric, in its order.
-    means, notes : sequences of rows and of str
-        A row is a title of the system and a `MeanCell` per metric.
-    differences, counts : Table
-        All differences; what was read, dropped and merged for each system.
-    shown : sequence of str
-        The systems in charts.
-    good_k : mapping of metric to mapping of system to int
-        The smallest k that is good enough, of metrics that have a curve.
-    extremes : mapping of metric to mapping of system to sequence of (user, value of a, value of b)
-        The users that gain most from the system; empty if all users are equal.
-    figures : mapping of kind to mapping of metric to sequence of charts
-        A chart of several metrics is one object.
-    segmented : bool
-        Whether there are segments.
-    result : mapping
-        The machine-readable result.
+    `result` is the machine-readable result, from which the page takes what it can. All else comes
+    ready to be shown: a row of `means` is the title of a system and a cell per metric. `shown` are
+    the systems in charts. `good_k` has the smallest good k by metric and system, `extremes` the
+    users that gain most from a system, with the values of both, `figures` the charts by kind and
+    metric; a chart of several metrics is one object.
     """
 
-    version: str
-    systems: Sequence[str]
-    baseline: str
-    confidence: float
-    n_users: int
     headline: Headline
-    cards: Sequence[Card]
+    verdicts: Sequence[Verdict]
     means: Sequence[Sequence[str | MeanCell]]
     notes: Sequence[str]
     differences: Table
@@ -101,14 +71,11 @@ class Digest:
     good_k: Mapping[str, Mapping[str, int]]
     extremes: Mapping[str, Mapping[str, Sequence[tuple[str, float, float]]]]
     figures: Mapping[str, Mapping[str, Sequence[Any]]]
-    segmented: bool
-    settings: Mapping[str, Any]
-    dropped: Mapping[str, int]
     plan: str
-    counts: Table
     result: Mapping[str, Any]
 
 
+<<<<<<< HEAD
 def write_page(digest: Digest, path: str | Path) -> None:
     """Write the report of a comparison.
 
@@ -128,20 +95,15 @@ def write_page(digest: Digest, path: str | Path) -> None:
         file.write(render(digest).encode())
 
 
+=======
+>>>>>>> e6c2b87388e4c5ca345ec86ead40e41a3f8701ea
 def read_page(path: str | Path) -> dict[str, Any]:
-    """The result inside a report: what `Comparison.to_dict` gave when it was written.
-
-    Parameters
-    ----------
-    path : str or Path
-        A file that `write_page` wrote.
+    """The result inside a report of a comparison: what `Comparison.to_dict` gave then.
 
     Raises
     ------
     FileFormatError
-        If it is no such file.
-    OSError
-        If it cannot be read.
+        If the file is no such page.
     """
     text = Path(path).read_bytes().decode("utf-8", errors="replace")
     found = re.search(
@@ -157,17 +119,7 @@ def read_page(path: str | Path) -> dict[str, Any]:
 
 
 def render(digest: Digest) -> str:
-    """The text of the page.
-
-    Parameters
-    ----------
-    digest : Digest
-
-    Raises
-    ------
-    MissingDependencyError
-        If a package of the extra ``report`` is not installed.
-    """
+    """The text of the page."""
     require_packages()
     import jinja2
 
@@ -181,30 +133,30 @@ def render(digest: Digest) -> str:
     environment.filters["number"] = number
     style, script = _own("page.css"), _own("page.js")
     library, packed_library = _vega()
+    found = digest.result
     return environment.get_template("page.html.jinja").render(
         digest=digest,
+        found=found,
+        n_users=max(one["n_users"] for by in found["metrics"].values() for one in by.values()),
+        level=f"{100 * found['plan']['confidence']:g} %",
+        counts=_count_table(found["users"]),
+        version=__version__,
         policy=_policy(style, (script, library)),
         style=_verbatim(style),
         script=_verbatim(script),
         library=packed_library,
-        labels=[card.metric for card in digest.cards],
+        labels=list(found["metrics"]),
         max_rows=MAX_ROWS,
         user_rows=_user_rows,
-        legend=list(zip(digest.shown, COLOURS, [SIGNS[shape] for shape in SHAPES], strict=False)),
+        legend=list(zip(digest.shown, COLOURS, SIGNS, strict=False)),
         figures=_json(_figures(digest.figures)),
         result_id=RESULT,
-        result=_json(digest.result),
+        result=_json(found),
     )
 
 
 def require_packages() -> None:
-    """See that all packages are there before any work is done.
-
-    Raises
-    ------
-    MissingDependencyError
-        If a package of the extra ``report`` is not installed.
-    """
+    """See that all packages of the extra ``report`` are there before any work is done."""
     for name in ("altair", "jinja2", "vl_convert"):
         try:
             __import__(name)
@@ -212,6 +164,13 @@ def require_packages() -> None:
             raise MissingDependencyError(
                 f"the report needs {name}: pip install 'rankmeter[report]'"
             ) from None
+
+
+def _count_table(counts: Mapping[str, Mapping[str, int]]) -> Table:
+    """What was read, dropped and merged, for each system."""
+    names = list(dict.fromkeys(name for one in counts.values() for name in one))
+    rows = [(s, *(f"{one.get(name, 0):,}" for name in names)) for s, one in counts.items()]
+    return Table(("system", *(name.replace("_", " ") for name in names)), rows)
 
 
 def _user_rows(
@@ -228,7 +187,7 @@ def _user_rows(
 
 
 def _figures(figures: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, Any]:
-    """The charts, each once, and which of them stand where for which metric."""
+    """The charts, each once, and which of them are where for which metric."""
     specs: list[Any] = []
     found: dict[int, int] = {}
 
@@ -247,7 +206,7 @@ def _figures(figures: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, An
 
 
 def _json(value: Any) -> Any:
-    """JSON that can stand in a script element: no character of markup is left in it."""
+    """JSON that can be in a script element: no character of markup is left in it."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -287,7 +246,7 @@ def _policy(style: str, scripts: tuple[str, ...]) -> str:
             "default-src 'none'",
             f"script-src {' '.join(map(digest, scripts))}",  # no eval: expressions are interpreted
             f"style-src {digest(style)}",
-            "img-src data:",  # the empty icon, which saves asking a server for one
+            "img-src data:",  # the empty icon, so that no server is asked for one
             "base-uri 'none'",
             "form-action 'none'",
         ]

@@ -6,16 +6,8 @@ import html
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import polars as pl
-
-from rankmeter.errors import MissingDependencyError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["Table", "one_line", "to_frame"]
+__all__ = ["Table", "one_line"]
 
 LONGEST = 100
 """Characters of a name in a table of text; a longer one is shortened."""
@@ -151,20 +143,3 @@ def _latex_row(row: Sequence[str]) -> str:
         # A bracket or a star at the start would be read as an argument of the \\\\ before.
         cells.append(f"{{{cell}}}" if cell.startswith(("[", "*")) else cell)
     return " & ".join(cells) + r" \\"
-
-
-def to_frame(frame: pl.DataFrame) -> pd.DataFrame:
-    """A Polars frame as a pandas frame, which needs pandas but not pyarrow.
-
-    Raises
-    ------
-    MissingDependencyError
-        If pandas is not installed.
-    """
-    try:
-        import pandas as pd
-    except ImportError:
-        raise MissingDependencyError(
-            "to_pandas() needs pandas: pip install 'rankmeter[pandas]'"
-        ) from None
-    return pd.DataFrame({name: frame[name].to_list() for name in frame.columns})

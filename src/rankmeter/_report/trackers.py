@@ -17,33 +17,15 @@ BATCH = 1000
 
 
 def safe_name(label: str) -> str:
-    """A name of letters, digits and underscores, as every tracker accepts and can sort by.
-
-    Parameters
-    ----------
-    label : str
-        A metric, a system, anything.
-
-    Examples
-    --------
-    >>> safe_name("ndcg@10"), safe_name("ndcg(gain=exp2)@10"), safe_name("item kNN, v2.1")
-    ('ndcg_at_10', 'ndcg_gain_exp2_at_10', 'item_kNN_v2_1')
-    """
+    """A name of letters, digits and underscores, as every tracker accepts: ``ndcg_at_10``."""
     return re.sub(r"\W+", "_", label.replace("@", "_at_")).strip("_").replace("__", "_") or "_"
 
 
 def flat(groups: Iterable[tuple[tuple[str, ...], Mapping[str, float]]]) -> dict[str, float]:
-    """Numbers by safe name: ``mean`` under the name alone, the others with theirs at the end.
+    """Numbers by safe name: ``mean`` under the name alone, the others with their kind at the end.
 
-    Parameters
-    ----------
-    groups : iterable of (parts of the name, numbers by kind)
-        A number that does not exist (NaN) is left out: a tracker would draw it as one.
-
-    Raises
-    ------
-    UsageError
-        If two different names become one.
+    A group is the parts of a name, and numbers by kind. A number that does not exist (NaN) is left
+    out: a tracker would draw it as one. Different names that become one are an error.
     """
     values: dict[str, float] = {}
     origins: dict[str, tuple[str, ...]] = {}
@@ -63,25 +45,7 @@ def flat(groups: Iterable[tuple[tuple[str, ...], Mapping[str, float]]]) -> dict[
 
 
 def send(values: Mapping[str, float], to: Any, *, step: int | None, run_id: str | None) -> None:
-    """Hand numbers to a tracker.
-
-    Parameters
-    ----------
-    values : mapping of str to float
-    to : object
-        The module ``mlflow`` (its active run), an ``MlflowClient`` together with `run_id`, a run
-        of Weights & Biases or its module, an object with ``add_scalar`` as TensorBoard's
-        ``SummaryWriter`` is, or any ``callable(name, value)``. None of them is imported here.
-    step : int or None
-        The place on the time axis; a callable gets it as ``step=``.
-    run_id : str or None
-        The run that an ``MlflowClient`` is to write to.
-
-    Raises
-    ------
-    UsageError
-        If `to` is none of these.
-    """
+    """Hand numbers to a tracker of any kind that `Summary.log` knows; none is imported here."""
     at = {} if step is None else {"step": step}
     client = hasattr(to, "log_metric") and not hasattr(to, "log_metrics")
     if client != (run_id is not None):

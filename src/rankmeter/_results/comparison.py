@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
+from rankmeter._checks import choice
 from rankmeter._engine import Scores
 from rankmeter._estimates.curves import Curve, curves_of, distinct_curves
 from rankmeter._estimates.differences import Difference, paired_values
@@ -21,40 +21,39 @@ from rankmeter._estimates.verdicts import (
     MAX_SYSTEMS,
     Headline,
     Verdict,
-    card,
     extremes,
     headline,
     histogram,
     pairs_shown,
-    ranked_systems,
-    systems_shown,
     verdict,
 )
-from rankmeter._estimates.wording import number, p_value, plain
+from rankmeter._estimates.wording import number, p_value
 from rankmeter._hits import FloatArray
 from rankmeter._plan import Plan
 from rankmeter._report import charts
-from rankmeter._report.table import Table, to_frame
-from rankmeter._report.trackers import flat, send
-from rankmeter._results.summary import Summary, drawn_by
-from rankmeter._version import __version__
+from rankmeter._report.table import Table
+from rankmeter._results.result import Measured
+from rankmeter._results.summary import Summary
 from rankmeter.errors import UsageError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pandas as pd
-
     from rankmeter._report.page import Digest
 
 __all__ = ["KINDS", "Comparison"]
 
 KINDS = ("forest", "curve", "differences", "segments")
 """The kinds of charts."""
+UNUSED_LABELS = {
+    "users_without_segment": "users without a segment",
+    "segments_of_other_users": "segment labels of other users",
+    "users_without_cluster": "users without a cluster, each a cluster of its own",
+    "clusters_of_other_users": "cluster labels of other users",
+}
+"""What the notes say of the labels that a comparison was given."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Measured):
     """Several systems over one truth.
 
     Attributes
@@ -79,7 +78,8 @@ class Comparison:
     segment_estimates : mapping of (str, str, str) to Estimate
         By segment, metric and system.
     settings : mapping
-        Test, correction, family, alpha, seed, resamples, the rule for common users.
+        Test, correction, family, alpha, seed, resamples, the rule for common users, clusters; and
+        how many users have no label, or labels no user.
     scored : callable
         Gives the scores of every system under another plan: the values behind curves.
     clusters : object
@@ -103,11 +103,6 @@ class Comparison:
         """The comparisons on one metric over all users."""
         label = self.plan[metric].label
         return tuple(d for d in self.differences if d.metric == label and not d.segment)
-
-    @property
-    def confidence(self) -> float:
-        """Level of the intervals."""
-        return self.plan.confidence
 
     @property
     def per_user(self) -> pl.DataFrame:
@@ -153,52 +148,29 @@ class Comparison:
 
     def to_polars(self) -> pl.DataFrame:
         """One row per comparison, a column per attribute of `Difference`."""
-        return pl.DataFrame([dataclasses.asdict(d) for d in self.differences])
+        return pl.DataFrame([vars(d) for d in self.differences])
 
-    def to_pandas(self) -> pd.DataFrame:
-        """`to_polars` as a pandas frame; needs pandas."""
-        return to_frame(self.to_polars())
-
-    def to_dict(self) -> dict[str, Any]:
-        """The whole comparison as plain values: what ``rankmeter compare --json`` prints."""
-
-        def means(items: Iterable[tuple[str, Estimate]]) -> dict[str, Any]:
-            return {
-                name: {
-                    "mean": plain(e.mean),
-                    "low": plain(e.low),
-                    "high": plain(e.high),
-                    "n_users": e.n,
-                }
-                for name, e in items
-            }
+    def _content(self) -> dict[str, Any]:
+        def mean(e: Estimate) -> dict[str, float]:
+            return {"mean": e.mean, "low": e.low, "high": e.high, "n_users": e.n}
 
         segments: dict[str, dict[str, Any]] = {}
         for (segment, metric, name), e in self.segment_estimates.items():
-            segments.setdefault(segment, {}).setdefault(metric, {}).update(means([(name, e)]))
+            segments.setdefault(segment, {}).setdefault(metric, {})[name] = mean(e)
         return {
-            "schema": 1,
             "systems": list(self.systems),
             "baseline": self.baseline or None,
             "metrics": {
-                entry.label: means((s, self.estimates[entry.label, s]) for s in self.systems)
-                for entry in self.plan.metrics
+                label: {name: mean(e) for name, e in self._means(label).items()}
+                for label in self._labels
             },
             "segments": segments,
-            "differences": [
-                {name: plain(value) for name, value in dataclasses.asdict(d).items()}
-                | {"sentence": d.sentence()}
-                for d in self.differences
-            ],
-            "dropped_users": dict(self.dropped),
-            "users": {name: dict(summary.counts) for name, summary in self.summaries.items()},
-            "settings": dict(self.settings),
+            "differences": [vars(d) | {"sentence": d.sentence()} for d in self.differences],
+            "dropped_users": self.dropped,
+            "users": {name: summary.counts for name, summary in self.summaries.items()},
+            "settings": self.settings,
             "plan": self.plan.to_dict(),
         }
-
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """`to_dict` as JSON text; a number that does not exist is null."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
 
     def table(self) -> Table:
         """Systems × metrics: means, with marks of significance against the baseline.
@@ -251,12 +223,11 @@ class Comparison:
         notes += [
             f"{m}: {n:,} users not common to all systems" for m, n in self.dropped.items() if n
         ]
-        if s["users_without_segment"]:
-            notes.append(f"users without a segment: {s['users_without_segment']:,}")
+        notes += [f"{said}: {s[name]:,}" for name, said in UNUSED_LABELS.items() if s.get(name)]
         if s["clusters"]:
             notes.append(f"tests and intervals by {s['clusters']:,} clusters")
         if self.plan.interval != "t":
-            notes.append(drawn_by(self.plan))
+            notes.append(self._drawn())
         notes += sorted({d.note for d in self.differences if d.note})
         return tuple(notes)
 
@@ -280,17 +251,8 @@ class Comparison:
         columns = ("difference", "metric", "mean", level, "p", "adjusted p", "d_z")
         return Table((*columns, "win/tie/loss", "detectable"), rows)
 
-    def to_markdown(self) -> str:
-        """Both tables in Markdown."""
-        return f"{self.table().to_markdown()}\n\n{self.difference_table().to_markdown()}"
-
-    def to_csv(self) -> str:
-        """`to_polars` as CSV text, at full precision."""
-        return self.to_polars().write_csv()
-
-    def to_latex(self) -> str:
-        """The table of means in LaTeX, with booktabs rules and marks of significance."""
-        return self.table().to_latex()
+    def _tables(self) -> list[Table]:
+        return [self.table(), self.difference_table()]
 
     def plot(
         self,
@@ -316,8 +278,7 @@ class Comparison:
             If there is nothing of this kind to draw.
         """
         charts.require_altair()
-        if kind not in KINDS:
-            raise UsageError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {kind!r}")
+        choice("kind", kind, KINDS)
         if kind == "segments" and self.segments is None:
             raise UsageError("there are no segments: pass segments= to rm.compare")
         labels = [self.plan[metric].label] if metric else self._labels
@@ -337,7 +298,7 @@ class Comparison:
         if kind == "segments":
             means = {(s, n): e for (s, m, n), e in self.segment_estimates.items() if m == metric}
             return charts.segments(metric, means, self._shown())
-        best, found = self._ranked(metric)[0], self[metric]
+        best, found = self._verdict(metric).best, self[metric]
         if kind == "forest":
             return charts.forest(metric, pairs_shown(found, best), self.baseline)
         shown_pairs = pairs_shown(found, best, limit=9)
@@ -346,23 +307,20 @@ class Comparison:
     def _means(self, metric: str) -> dict[str, Estimate]:
         return {name: self.estimates[metric, name] for name in self.systems}
 
-    def _ranked(self, metric: str) -> list[str]:
-        """All systems, the best first."""
-        increasing = self.plan[metric].spec.increasing
-        return ranked_systems(self._means(metric), increasing=increasing)
-
-    def _shown(self) -> tuple[str, ...]:
-        """The systems that charts show, in their own order: the best ones on the first metric."""
-        shown = systems_shown(self._ranked(self._labels[0]), self.baseline)
-        return tuple(name for name in self.systems if name in shown)
+    def _shown(self) -> list[str]:
+        """The systems that charts show: the baseline, and the best ones on the first metric."""
+        ranked = self._verdict(self._labels[0]).ranked
+        shown = sorted(ranked, key=lambda name: name != self.baseline)[:MAX_SYSTEMS]
+        return sorted(shown, key=self.systems.index)
 
     def _paired(self, d: Difference) -> tuple[pl.Series, FloatArray, FloatArray]:
         a, b = (self.summaries[name].scores for name in (d.a, d.b))
         return paired_values(a, b, self.plan[d.metric])
 
     def _verdict(self, metric: str) -> Verdict:
-        ranked, means = self._ranked(metric), self._means(metric)
-        return verdict(metric, ranked, means, self[metric], self.baseline)
+        increasing = self.plan[metric].spec.increasing
+        means, found = self._means(metric), self[metric]
+        return verdict(metric, means, found, self.baseline, increasing=increasing)
 
     def headline(self, metric: str | None = None) -> Headline:
         """The answer in a line, and the sentences that give its size and certainty.
@@ -388,10 +346,10 @@ class Comparison:
         MissingDependencyError
             If the packages of the extra ``report`` are not installed.
         """
-        from rankmeter._report.page import require_packages, write_page
+        from rankmeter._report.page import render, require_packages
 
         require_packages()
-        write_page(self._digest(), path)
+        Path(path).write_bytes(render(self._digest()).encode())
 
     def _digest(self) -> Digest:
         """All that the page shows."""
@@ -402,16 +360,14 @@ class Comparison:
         if crowded:  # more letters than anybody reads
             notes[0] = notes[0].replace("letters: the", "beats: how many")
         titles = self.systems if crowded else [row[0] for row in self.table().rows]
-        marks = {label: self._marks(label) for label in labels}
-        beats = {label: Counter(d.better for d in self[label] if d.significant) for label in labels}
         verdicts = {label: self._verdict(label) for label in labels}
-
-        def cell(label: str, name: str) -> MeanCell:
-            e, best = self.estimates[label, name], verdicts[label].best == name
-            if crowded:
-                return MeanCell(e, best, beats=beats[label][name])
-            return MeanCell(e, best, mark=marks[label][name])
-
+        cells: dict[str, list[MeanCell]] = {name: [] for name in self.systems}
+        for label in labels:
+            best, marks = verdicts[label].best, self._marks(label)
+            beats = Counter(d.better for d in self[label] if d.significant)
+            for name, e in self._means(label).items():
+                said = {"beats": beats[name]} if crowded else {"mark": marks[name]}
+                cells[name].append(MeanCell(e, name == best, **said))
         first_of = distinct_curves(self.plan)
         firsts = list(dict.fromkeys(first_of.values()))
         curves = self._curves(firsts) if firsts else {}
@@ -423,17 +379,9 @@ class Comparison:
             if kind != "curve"
         }
         return Digest(
-            version=__version__,
-            systems=self.systems,
-            baseline=self.baseline,
-            confidence=self.confidence,
-            n_users=max(e.n for e in self.estimates.values()),
             headline=self.headline(),
-            cards=[*map(card, verdicts.values())],
-            means=[
-                (title, *(cell(label, name) for label in labels))
-                for title, name in zip(titles, self.systems, strict=True)
-            ],
+            verdicts=[*verdicts.values()],
+            means=[(title, *row) for title, row in zip(titles, cells.values(), strict=True)],
             notes=notes,
             differences=self.difference_table(),
             shown=shown,
@@ -443,20 +391,9 @@ class Comparison:
             },
             extremes={label: self._extremes(found) for label, found in verdicts.items()},
             figures=figures,
-            segmented=self.segments is not None,
-            settings=self.settings,
-            dropped=self.dropped,
             plan=self.plan.describe(),
-            counts=self._count_table(),
             result=self.to_dict(),
         )
-
-    def _count_table(self) -> Table:
-        """What was read, dropped and merged, for each system."""
-        counts = {name: summary.counts for name, summary in self.summaries.items()}
-        names = list(dict.fromkeys(name for one in counts.values() for name in one))
-        rows = [(s, *(f"{one.get(name, 0):,}" for name in names)) for s, one in counts.items()]
-        return Table(("system", *(name.replace("_", " ") for name in names)), rows)
 
     def _extremes(self, found: Verdict) -> dict[str, list[tuple[str, float, float]]]:
         """By system of a verdict, the users that gain most from it."""
@@ -466,39 +403,13 @@ class Comparison:
         sides = extremes(*self._paired(d), increasing=d.increasing)
         return dict(zip((d.a, d.b), sides, strict=True)) if any(sides) else {}
 
-    def log(
-        self, to: Any, *, prefix: str = "", step: int | None = None, run_id: str | None = None
-    ) -> None:
-        """Write all means and differences to an experiment tracker.
-
-        The mean of the system BPR is ``BPR_ndcg_at_10``, the difference to it
-        ``ALS_vs_BPR_ndcg_at_10_difference``, with ``…_low``, ``…_high``, ``…_p`` (corrected) and
-        ``…_n``.
-
-        Parameters
-        ----------
-        to, prefix, step, run_id
-            As in `Summary.log`.
-
-        Raises
-        ------
-        UsageError
-            If `to` is no tracker, or two names differ only in characters that trackers refuse.
-        """
-        groups: list[tuple[tuple[str, ...], dict[str, float]]] = [
-            ((prefix, name, label), e.numbers()) for (label, name), e in self.estimates.items()
-        ]
+    def _logged(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, float]]]:
+        for (label, name), e in self.estimates.items():
+            yield (name, label), e.numbers()
         for d in self.differences:
             found = {"difference": d.difference, "low": d.low, "high": d.high}
-            parts = (prefix, d.a, "vs", d.b, d.segment, d.metric)
-            groups.append((parts, {**found, "p": d.p_adjusted, "n": d.n}))
-        send(flat(groups), to, step=step, run_id=run_id)
-
-    def __repr__(self) -> str:
-        return f"{self.table().to_text()}\n\n{self.difference_table().to_text()}"
-
-    def _repr_html_(self) -> str:
-        return self.table().to_html() + self.difference_table().to_html()
+            parts = (d.a, "vs", d.b, d.segment, d.metric)
+            yield parts, {**found, "p": d.p_adjusted, "n": d.n}
 
 
 def _letters(systems: tuple[str, ...]) -> dict[str, str]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import html
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rankmeter._estimates.estimates import Estimate
-from rankmeter._estimates.wording import number, plain
+from rankmeter._estimates.wording import number
 from rankmeter._report.table import Table
+from rankmeter._results.result import Result
 
 __all__ = ["Explanation", "Match", "Step", "UserChange"]
 
@@ -88,7 +88,7 @@ class Match:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation:
+class Explanation(Result):
     """How a number comes about: the steps between two conventions, or what matches a number.
 
     Attributes
@@ -120,47 +120,43 @@ class Explanation:
     matches: tuple[Match, ...] = ()
     tried: int = 0
 
-    def to_dict(self) -> dict[str, Any]:
-        """The explanation as plain values, for JSON."""
-        result: dict[str, Any] = {"schema": 1, "metric": self.metric}
+    def _content(self) -> dict[str, Any]:
         if self.target:
-            return result | {
-                "target": self.target,
-                "tried": self.tried,
-                "matches": [
-                    {"convention": m.convention, "switches": dict(m.switches), "value": m.value}
-                    for m in self.matches
-                ],
-            }
-        return result | {
+            matches = [vars(match) for match in self.matches]
+            searched = {"target": self.target, "tried": self.tried, "matches": matches}
+            return {"metric": self.metric, **searched}
+        return {
+            "metric": self.metric,
             "between": [self.first, self.second],
-            "values": [plain(self.start.mean), plain(self.end.mean)],
-            "steps": [{k: plain(v) for k, v in vars(step).items()} for step in self.steps],
-            "users": [{k: plain(v) for k, v in vars(user).items()} for user in self.users],
+            "values": [self.start.mean, self.end.mean],
+            "steps": [vars(step) for step in self.steps],
+            "users": [vars(user) for user in self.users],
         }
-
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """`to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, default=str)
 
     def table(self) -> Table:
         """The steps, or the matches, as a table."""
         if self.target:
             rows = [(str(m), f"{m.value:.10g}") for m in self.matches]
             return Table(("setting", self.metric), tuple(rows), (self.verdict(),))
-        rows4 = [(f"as {self.first}", number(self.start.mean), "", "")]
         still = [step for step in self.steps if step.change == 0]
-        for step in self.steps:
-            if step in still:
-                continue
-            share = "" if math.isnan(step.share) else f"{step.share:.0%}"
-            what = f"{step.switch}: {step.before} → {step.after}"
-            rows4.append((what, number(step.value), f"{step.change:+.4f}", share))
-        rows4.append((f"as {self.second}", number(self.end.mean), "", ""))
+        steps = [
+            (
+                f"{step.switch}: {step.before} → {step.after}",
+                number(step.value),
+                f"{step.change:+.4f}",
+                "" if math.isnan(step.share) else f"{step.share:.0%}",
+            )
+            for step in self.steps
+            if step.change != 0
+        ]
+        start, end = (
+            (f"as {name}", number(e.mean), "", "")
+            for name, e in ((self.first, self.start), (self.second, self.end))
+        )
         columns = ("one switch at a time", self.metric, "change", "of total")
         quiet = ", ".join(f"{step.switch} ({step.before} → {step.after})" for step in still)
         notes = (self.verdict(), f"without effect here: {quiet}") if still else (self.verdict(),)
-        return Table(columns, tuple(rows4), notes)
+        return Table(columns, (start, *steps, end), notes)
 
     def user_table(self) -> Table:
         """The users whose value changes most, with the top of their lists."""
@@ -182,7 +178,7 @@ class Explanation:
                 return f"{self.target} is what {self.matches[0]} gives"
             return (
                 f"{len(self.matches)} of {self.tried} settings give {self.target}, so the number "
-                "alone does not tell which was used; the simplest stand first"
+                "alone does not say which was used; the simplest come first"
             )
         if not self.steps:
             return f"{self.first} and {self.second} make the same choices for {self.metric}"
@@ -210,10 +206,8 @@ class Explanation:
             f"comes from: {steps or 'nothing'} (each switch turned after those before it)."
         )
 
-    def __repr__(self) -> str:
-        text = self.table().to_text()
-        return text + (f"\n\n{self.user_table().to_text()}" if self.users else "")
+    def _tables(self) -> list[Table]:
+        return [self.table(), self.user_table()] if self.users else [self.table()]
 
     def _repr_html_(self) -> str:
-        tables = self.table().to_html() + (self.user_table().to_html() if self.users else "")
-        return tables + f"<p>{html.escape(self.footnote())}</p>"
+        return super()._repr_html_() + f"<p>{html.escape(self.footnote())}</p>"

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
+from rankmeter._checks import choice
 from rankmeter._engine import Scores
 from rankmeter._estimates.estimates import Estimate, estimate
-from rankmeter._estimates.segments import segments_of
+from rankmeter._estimates.segments import labels_of, masks_of
 from rankmeter._estimates.verdicts import histogram_of
-from rankmeter._estimates.wording import number, plain
+from rankmeter._estimates.wording import number
 from rankmeter._hits import IntArray
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._report import charts
-from rankmeter._report.table import Table, to_frame
-from rankmeter._report.trackers import flat, send
-from rankmeter.errors import UsageError
+from rankmeter._report.table import Table
+from rankmeter._results.result import Measured
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["Summary", "drawn_by", "summarise"]
+__all__ = ["Summary", "summarise"]
 
 MERGED = (
     "dropped_scores",
@@ -39,7 +35,7 @@ MERGED = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Summary(Mapping[str, Estimate]):
+class Summary(Measured, Mapping[str, Estimate]):
     """Means of all metrics of a plan; a mapping from metric to `Estimate`.
 
     Any spelling of a metric finds it: ``result["nDCG@10"]`` is ``result["ndcg@10"]``.
@@ -76,11 +72,6 @@ class Summary(Mapping[str, Estimate]):
         return len(self.estimates)
 
     @property
-    def confidence(self) -> float:
-        """Level of the intervals."""
-        return self.plan.confidence
-
-    @property
     def per_user(self) -> pl.DataFrame:
         """One row per user that any metric averages: ``user`` and a column per metric.
 
@@ -97,7 +88,7 @@ class Summary(Mapping[str, Estimate]):
         for entry in self.plan.metrics:
             averaged = self.scores.averaged(entry)
             column = np.full(n, np.nan)
-            column[averaged.users] = averaged.values  # noqa: PD011 - not a frame
+            column[averaged.users] = averaged.values
             used[averaged.users] = True
             columns[entry.label] = column
         frame = pl.DataFrame({"user": self.scores.users, **columns})
@@ -117,7 +108,8 @@ class Summary(Mapping[str, Estimate]):
             Columns segment, metric, mean, low, high, std, n_users.
         """
         rows = []
-        for segment, mask in segments_of(segments, self.scores.users).items():
+        labels = labels_of(segments, "segment", self.scores.users)
+        for segment, mask in masks_of(labels).items():
             for entry in self.plan.metrics:
                 part = self.scores.averaged(entry).only(mask)
                 e = estimate(self.plan, entry, part, self.clusters)
@@ -125,61 +117,42 @@ class Summary(Mapping[str, Estimate]):
         names = ["segment", "metric", "mean", "low", "high", "std", "n_users"]
         return pl.DataFrame(rows, schema=names, orient="row")
 
-    def to_dict(self) -> dict[str, Any]:
-        """The whole result as plain values: what ``rankmeter evaluate --json`` prints."""
+    def _content(self) -> dict[str, Any]:
         return {
-            "schema": 1,
             "metrics": {
                 label: {
-                    "mean": plain(e.mean),
-                    "low": plain(e.low),
-                    "high": plain(e.high),
+                    "mean": e.mean,
+                    "low": e.low,
+                    "high": e.high,
                     "n_users": e.n,
                     "undefined": e.undefined,
                 }
-                for label, e in self.estimates.items()
+                for label, e in self.items()
             },
-            "users": dict(self.counts),
+            "users": self.counts,
             "plan": self.plan.to_dict(),
         }
 
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """`to_dict` as JSON text; a mean that does not exist is null."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
-
     def to_polars(self) -> pl.DataFrame:
         """One row per metric: metric, mean, low, high, std, n_users, undefined, missing."""
-        rows = [
-            (e.label, e.mean, e.low, e.high, e.std, e.n, e.undefined, e.missing)
-            for e in self.estimates.values()
-        ]
-        names = ["metric", "mean", "low", "high", "std", "n_users", "undefined", "missing"]
-        return pl.DataFrame(rows, schema=names, orient="row")
-
-    def to_pandas(self) -> pd.DataFrame:
-        """`to_polars` as a pandas frame.
-
-        Raises
-        ------
-        MissingDependencyError
-            If pandas is not installed.
-        """
-        return to_frame(self.to_polars())
+        frame = pl.DataFrame([vars(e) for e in self.values()])
+        return frame.rename({"label": "metric", "n": "n_users"})
 
     def table(self) -> Table:
-        """The result as a table that can be rendered: text, Markdown, CSV, LaTeX, HTML."""
-        level = f"{self.confidence:.4g}".removeprefix("0.").ljust(2, "0")
-        title = f"{level[:2]}{'.' + level[2:] if level[2:] else ''} % interval"
+        """The result as a table that can be rendered: text, Markdown, LaTeX, HTML."""
+        undefined = any(e.undefined for e in self.values())
+        columns = ["metric", "mean", f"{100 * self.confidence:g} % interval", "users"]
         rows = [
-            (e.label, number(e.mean), f"[{number(e.low)}, {number(e.high)}]", f"{e.n:,}")
-            for e in self.estimates.values()
+            [
+                e.label,
+                number(e.mean),
+                f"[{number(e.low)}, {number(e.high)}]",
+                f"{e.n:,}",
+                *([f"{e.undefined:,}"] if undefined else []),
+            ]
+            for e in self.values()
         ]
-        columns: tuple[str, ...] = ("metric", "mean", title, "users")
-        if any(e.undefined for e in self.estimates.values()):
-            columns = (*columns, "undefined")
-            values = self.estimates.values()
-            rows = [(*r, f"{e.undefined:,}") for r, e in zip(rows, values, strict=True)]  # type: ignore[misc]
-        return Table(columns, tuple(rows), self._notes())
+        return Table([*columns, *(["undefined"] if undefined else [])], rows, self._notes())
 
     def _notes(self) -> tuple[str, ...]:
         """What a reader must know to read the means rightly."""
@@ -196,15 +169,12 @@ class Summary(Mapping[str, Estimate]):
             elif any(numbers):
                 rule = _by_metric({label: rule for label, (_, rule) in found.items()})
                 notes.append(f"{what}: {numbers.pop():,} ({rule})")
-        for name in MERGED:
-            if counts.get(name):
-                notes.append(f"{name.replace('_', ' ')}: {counts[name]:,}")  # noqa: PERF401
+        notes += [f"{n.replace('_', ' ')}: {counts[n]:,}" for n in MERGED if counts.get(n)]
         if "clusters" in counts:
-            notes.append(drawn_by(self.plan, f" of {counts['clusters']:,} clusters"))
+            notes.append(self._drawn(f" of {counts['clusters']:,} clusters"))
         elif self.plan.interval != "t":
-            notes.append(drawn_by(self.plan))
-        alike = [e.label for e in self.estimates.values() if e.n > 1 and e.std == 0]
-        if alike:
+            notes.append(self._drawn())
+        if alike := [e.label for e in self.values() if e.n > 1 and e.std == 0]:
             notes.append(
                 f"the same for all users, so that the interval says nothing: {', '.join(alike)}"
             )
@@ -234,18 +204,6 @@ class Summary(Mapping[str, Estimate]):
             "hits tied in score": (found.counts["tied_hits"], entry.alignment.ties),
         }
 
-    def to_markdown(self) -> str:
-        """The table in Markdown."""
-        return self.table().to_markdown()
-
-    def to_csv(self) -> str:
-        """`to_polars` as CSV text, at full precision."""
-        return self.to_polars().write_csv()
-
-    def to_latex(self) -> str:
-        """The table in LaTeX, with the rules of the booktabs package."""
-        return self.table().to_latex()
-
     def plot(self, kind: Literal["means", "distribution"] = "means") -> Any:
         """An Altair chart, which saves itself as PNG, SVG, PDF or HTML.
 
@@ -261,10 +219,8 @@ class Summary(Mapping[str, Estimate]):
         UsageError
             If there is no such kind.
         """
-        if kind == "means":
+        if choice("kind", kind, ("means", "distribution")) == "means":
             return charts.side_by_side([charts.means(list(self.values()), self.confidence)])
-        if kind != "distribution":
-            raise UsageError(f"kind must be 'means' or 'distribution', got {kind!r}")
         averaged = {entry.label: self.scores.averaged(entry) for entry in self.plan.metrics}
         return charts.side_by_side(
             [
@@ -273,48 +229,13 @@ class Summary(Mapping[str, Estimate]):
             ]
         )
 
-    def log(
-        self, to: Any, *, prefix: str = "", step: int | None = None, run_id: str | None = None
-    ) -> None:
-        """Write every mean, its interval and its number of users to an experiment tracker.
-
-        ``ndcg@10`` becomes ``ndcg_at_10``, ``ndcg_at_10_low``, ``ndcg_at_10_high`` and
-        ``ndcg_at_10_n``: names that every tracker accepts.
-
-        Parameters
-        ----------
-        to : object
-            The module ``mlflow``, an ``MlflowClient`` together with `run_id`, a run of Weights &
-            Biases, a ``SummaryWriter`` of TensorBoard, or any ``callable(name, value)``.
-        prefix : str
-            What all names start with: ``test`` gives ``test_ndcg_at_10``.
-        step : int, optional
-            The place on the time axis; a callable gets it as ``step=``.
-        run_id : str, optional
-            The run that an ``MlflowClient`` is to write to.
-
-        Raises
-        ------
-        UsageError
-            If `to` is none of these.
-
-        Examples
-        --------
-        >>> import rankmeter as rm
-        >>> rm.evaluate([["b", "a"]], [{"a"}], "rr").log(print)
-        rr 0.5
-        rr_n 1.0
-        """
-        values = flat(((prefix, label), e.numbers()) for label, e in self.items())
-        send(values, to, step=step, run_id=run_id)
-
-    def __repr__(self) -> str:
-        return self.table().to_text()
+    def _logged(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, float]]]:
+        return (((label,), e.numbers()) for label, e in self.items())
 
     def _repr_html_(self) -> str:
         plan = html.escape(self.plan.describe())
         details = f"<details><summary>plan</summary><pre>{plan}</pre></details>"
-        return self.table().to_html() + details
+        return super()._repr_html_() + details
 
 
 def summarise(
@@ -322,33 +243,14 @@ def summarise(
 ) -> Summary:
     """Average the scores as the plan says.
 
-    Parameters
-    ----------
-    plan : Plan
-    scores : Scores
-    counts : mapping of str to int
-        What was read and dropped before the scores.
-    clusters : int64 array of shape (n_users,), optional
-        The cluster of each user.
-
-    Returns
-    -------
-    Summary
+    `counts` has what was read and dropped before the scores, `clusters` the cluster of each user.
     """
     estimates = {
         entry.label: estimate(plan, entry, scores.averaged(entry), clusters)
         for entry in plan.metrics
     }
-    told = {**scores.counts, **counts}
-    if clusters is not None:
-        told["clusters"] = int(np.unique(clusters).size)
-    return Summary(plan, scores, told, estimates, clusters)
-
-
-def drawn_by(plan: Plan, what: str = "") -> str:
-    """How bootstrap intervals of means were made, for the notes below a table."""
-    drawn = f"{plan.resamples:,} samples, seed {plan.seed}"
-    return f"intervals by {plan.interval} bootstrap{what}, {drawn}"
+    drawn = {} if clusters is None else {"clusters": int(np.unique(clusters).size)}
+    return Summary(plan, scores, {**scores.counts, **counts, **drawn}, estimates, clusters)
 
 
 def _by_metric(facts: Mapping[str, str]) -> str:

@@ -1,0 +1,145 @@
+"""What all results can do: render themselves, become frames and JSON, go to a tracker."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankmeter._estimates.wording import plain
+from rankmeter._plan import Plan
+from rankmeter._report.table import Table
+from rankmeter._report.trackers import flat, send
+from rankmeter.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Measured", "Result"]
+
+
+class Result(ABC):
+    """A result that renders itself: a kind of result says what its table and its values are."""
+
+    @abstractmethod
+    def table(self) -> Table:
+        """The result as a table that can be rendered: text, Markdown, LaTeX, HTML."""
+
+    @abstractmethod
+    def _content(self) -> dict[str, Any]:
+        """What `to_dict` gives, of mappings, lists, texts and numbers."""
+
+    def _tables(self) -> list[Table]:
+        """All tables, in the order in which they are shown."""
+        return [self.table()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole result as plain values, as the command line prints it with ``--json``.
+
+        A number that does not exist is None.
+        """
+        return {"schema": 1, **plain(self._content())}
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """`to_dict` as JSON text; a number that does not exist is null."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+
+    def to_markdown(self) -> str:
+        """All tables in Markdown."""
+        return "\n\n".join(table.to_markdown() for table in self._tables())
+
+    def to_latex(self) -> str:
+        """The table in LaTeX, with the rules of the booktabs package."""
+        return self.table().to_latex()
+
+    def __repr__(self) -> str:
+        return "\n\n".join(table.to_text() for table in self._tables())
+
+    def _repr_html_(self) -> str:
+        return "".join(table.to_html() for table in self._tables())
+
+
+class Measured(Result):
+    """A result with intervals, by the choices of a plan."""
+
+    plan: Plan
+
+    @abstractmethod
+    def to_polars(self) -> pl.DataFrame:
+        """The numbers as a frame."""
+
+    @abstractmethod
+    def _logged(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, float]]]:
+        """Parts of a name, and the numbers that an experiment tracker gets under it, by kind."""
+
+    @property
+    def confidence(self) -> float:
+        """Level of the intervals."""
+        return self.plan.confidence
+
+    def to_pandas(self) -> pd.DataFrame:
+        """`to_polars` as a pandas frame, without pyarrow.
+
+        Raises
+        ------
+        MissingDependencyError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingDependencyError(
+                "to_pandas() needs pandas: pip install 'rankmeter[pandas]'"
+            ) from None
+        return pd.DataFrame(self.to_polars().to_dict(as_series=False))
+
+    def to_csv(self) -> str:
+        """`to_polars` as CSV text, at full precision."""
+        return self.to_polars().write_csv()
+
+    def log(
+        self, to: Any, *, prefix: str = "", step: int | None = None, run_id: str | None = None
+    ) -> None:
+        """Write every mean and every difference, with intervals, to an experiment tracker.
+
+        ``ndcg@10`` becomes ``ndcg_at_10``, ``ndcg_at_10_low``, ``ndcg_at_10_high`` and
+        ``ndcg_at_10_n`` (users): names that every tracker accepts. In a comparison, the mean of the
+        system BPR is ``BPR_ndcg_at_10``, the difference to it
+        ``ALS_vs_BPR_ndcg_at_10_difference``, with ``…_low``, ``…_high``, ``…_p`` (corrected) and
+        ``…_n``.
+
+        Parameters
+        ----------
+        to : object
+            The module ``mlflow``, an ``MlflowClient`` together with `run_id`, a run of Weights &
+            Biases, a ``SummaryWriter`` of TensorBoard, or any ``callable(name, value)``.
+        prefix : str
+            What all names start with: ``test`` gives ``test_ndcg_at_10``.
+        step : int, optional
+            The place on the time axis; a callable gets it as ``step=``.
+        run_id : str, optional
+            The run that an ``MlflowClient`` is to write to.
+
+        Raises
+        ------
+        UsageError
+            If `to` is none of these, or two names differ only in characters that trackers refuse.
+
+        Examples
+        --------
+        >>> import rankmeter as rm
+        >>> rm.evaluate([["b", "a"]], [{"a"}], "rr").log(print)
+        rr 0.5
+        rr_n 1.0
+        """
+        values = flat(((prefix, *parts), numbers) for parts, numbers in self._logged())
+        send(values, to, step=step, run_id=run_id)
+
+    def _drawn(self, what: str = "") -> str:
+        """How bootstrap intervals of means were made, for the notes below a table."""
+        plan = self.plan
+        drawn = f"{plan.resamples:,} samples, seed {plan.seed}"
+        return f"intervals by {plan.interval} bootstrap{what}, {drawn}"
