@@ -38,18 +38,18 @@ def precision(
     Parameters
     ----------
     denominator : {"k", "ranked", "relevant"}
-        What the hits are divided by when a list is shorter than k: ``k``; the items that there
-        are, ``min(k, n_ranked)``; or ``min(k, n_relevant)``, which some tools call R-precision
+        What the hits are divided by when a list is shorter than k: ``k``; those in the
+        list, ``min(k, n_ranked)``; or ``min(k, n_relevant)``, which some tools call R-precision
         and trec_eval ``relative_P``.
 
     Notes
     -----
-    Edge cases: an empty ranking has precision 0; a user with nothing relevant is undefined (NaN).
-    Without a cutoff k is the length of the ranking, in every denominator.
+    Edge cases: an empty ranking has precision 0. Without a cutoff k is the length of the ranking,
+    in every denominator.
 
     Examples
     --------
-    Items 1, 6 and 9 are relevant and stand at ranks 5, 2 and 8: two of the first five.
+    Items 1, 6 and 9 are relevant, at ranks 5, 2 and 8: two of the first five.
 
     >>> import rankmeter as rm
     >>> ranking = {"u": [4, 6, 2, 3, 1, 8, 10, 9, 5, 7]}
@@ -72,12 +72,12 @@ def recall(
 
     Notes
     -----
-    Edge cases: an empty ranking has recall 0; a user with nothing relevant is undefined (NaN).
-    With exactly one relevant item recall equals the hit rate.
+    Edge cases: an empty ranking has recall 0. With exactly one relevant item recall equals the hit
+    rate.
 
     Examples
     --------
-    Two of the three relevant items stand in the first five.
+    Two of the three relevant items are in the first five.
 
     >>> import rankmeter as rm
     >>> ranking = {"u": [4, 6, 2, 3, 1, 8, 10, 9, 5, 7]}
@@ -96,16 +96,10 @@ def hit_rate(hits: Hits, k: int | None = None) -> FloatArray:
 
     Also known as hit ratio, success@k and, for link prediction, Hits@k.
 
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        0 or 1; in an open tie the probability of a hit.
-
     Notes
     -----
-    Edge cases: an empty ranking has no hit; a user with nothing relevant is undefined (NaN).
-    An open tie of n items, m of them relevant, of which t fall into the top k, holds no hit there
-    with probability C(n - t, m) / C(n, m).
+    Edge cases: an empty ranking has no hit. An open tie of n items, m of them relevant, of which t
+    fall into the top k, holds no hit there with probability C(n - t, m) / C(n, m).
 
     Examples
     --------
@@ -158,7 +152,7 @@ def f_beta(
     Notes
     -----
     With h hits it equals (1 + β²)h / (β²·n_relevant + denominator), which is 0 without hits.
-    A user with nothing relevant is undefined (NaN). Source: van Rijsbergen 1979.
+    Source: van Rijsbergen 1979.
 
     Examples
     --------
@@ -183,19 +177,13 @@ def r_precision(hits: Hits, k: int | None = None) -> FloatArray:
     k : int, optional
         Cutoff that limits where hits are counted, not the denominator.
 
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1]; a perfect ranking (of at least R items) has 1.
-
     Notes
     -----
-    Hits in the top min(R, k), divided by R. Edge cases: a ranking shorter than R is not
-    excused; a user with nothing relevant is undefined (NaN).
+    Hits in the top min(R, k), divided by R. Edge cases: a ranking shorter than R is not excused.
 
     Examples
     --------
-    Three items are relevant, and one of them stands in the first three.
+    Three items are relevant, and one of them is in the first three.
 
     >>> import rankmeter as rm
     >>> ranking = {"u": [4, 6, 2, 3, 1, 8, 10, 9, 5, 7]}
@@ -226,11 +214,6 @@ def accuracy(
         How many items of a list shorter than k are recommended: those ``ranked``, or ``k`` all
         the same, the empty places being wrong.
 
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1]; with ``k`` below 0 if k exceeds the catalogue.
-
     Raises
     ------
     UsageError
@@ -238,8 +221,9 @@ def accuracy(
 
     Notes
     -----
-    (TP + TN) / n_items. Read it with care: the items that nobody would recommend swamp it, so
-    that recommending nothing scores 1 - n_relevant / n_items; and it ignores order.
+    (TP + TN) / n_items. Read it with care: the items that nobody would recommend swamp it, so that
+    recommending nothing scores 1 - n_relevant / n_items; and it ignores order. With ``k`` it is
+    below 0 if k exceeds the catalogue.
 
     Examples
     --------
@@ -269,15 +253,9 @@ def accuracy(
 def cg(hits: Hits, k: int | None = None) -> FloatArray:
     """Sum of the gains in the top k.
 
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        Zero or more, in units of the gains.
-
     Notes
     -----
-    Order does not matter: see `dcg` for the sum that discounts by rank. A user with nothing
-    relevant is undefined (NaN).
+    Order does not matter: see `dcg` for the sum that discounts by rank.
 
     Examples
     --------
