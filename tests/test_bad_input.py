@@ -59,10 +59,10 @@ IN_MEMORY = {
     "columns= knows no such role": (
         RANKED, JUDGED, {"columns": {"usr": "user"}}, e.UsageError, "roles",
     ),
-    "k = 0": (GOOD, TRUTH, {"metrics": "ndcg@0"}, e.UsageError, "from 1 up"),
-    "negative k": (GOOD, TRUTH, {"metrics": "ndcg@-5"}, e.UsageError, "from 1 up"),
-    "fractional k": (GOOD, TRUTH, {"metrics": "ndcg@1.5"}, e.UsageError, "whole number"),
-    "unknown metric": (GOOD, TRUTH, {"metrics": "xyz@5"}, e.UnknownMetricError, "known metrics"),
+    "k = 0": (GOOD, TRUTH, {"metrics": "ndcg@0"}, e.UsageError, "an integer ≥ 1, got 0"),
+    "negative k": (GOOD, TRUTH, {"metrics": "ndcg@-5"}, e.UsageError, "an integer ≥ 1, got -5"),
+    "fractional k": (GOOD, TRUTH, {"metrics": "ndcg@1.5"}, e.UsageError, "an integer ≥ 1"),
+    "unknown metric": (GOOD, TRUTH, {"metrics": "xyz@5"}, e.UnknownMetricError, "known: accuracy"),
     "misspelt metric": (GOOD, TRUTH, {"metrics": "ndgc@5"}, e.UnknownMetricError, "ndcg"),
     "misspelt option": (GOOD, TRUTH, {"metrics": "ndcg(gian=exp2)"}, e.UsageError, "gain"),
     "wrong option value": (GOOD, TRUTH, {"metrics": "ndcg(gain=3)"}, e.UsageError, "exp2"),
@@ -79,7 +79,7 @@ IN_MEMORY = {
     "unknown convention": (GOOD, TRUTH, {"like": "trec-evil"}, e.UsageError, "trec_eval"),
     "unknown tie rule": (GOOD, TRUTH, {"ties": "coin"}, e.UsageError, "'expected'"),
     "relevance that is no rule": (GOOD, TRUTH, {"relevant": "good"}, e.UsageError, ">=4"),
-    "confidence of 95": (GOOD, TRUTH, {"confidence": 95}, e.UsageError, "0.95"),
+    "confidence of 95": (GOOD, TRUTH, {"confidence": 95}, e.UsageError, "between 0 and 1"),
     "depth of 0": (GOOD, TRUTH, {"depth": 0}, e.UsageError, "depth"),
     "open ties cut at a depth": (
         GOOD, TRUTH, {"depth": 2, "ties": "expected"}, e.UsageError, "depth",

@@ -29,10 +29,10 @@ def test_bpref_refuses_ties_of_items_that_are_not_relevant():
 @pytest.mark.parametrize(
     ("spelling", "message"),
     [
-        ("iprec@1.5", "recall of iprec must lie between 0 and 1"),
+        ("iprec@1.5", "`recall` must be a number between 0 and 1"),
         ("iprec", "iprec needs recall"),
         ("rprec_mult(multiple=-1)", "must be a number ≥ 0"),
-        ("infap(epsilon=0)", "must be positive"),
+        ("infap(epsilon=0)", "`epsilon` must be a number > 0"),
         ("utility(spared=1)", "needs the size of the catalogue"),
     ],
 )

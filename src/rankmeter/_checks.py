@@ -1,54 +1,52 @@
 """One vocabulary of checks: what an option may be, with one sentence per kind of mistake.
 
-Every check returns the value as a plain Python type, so that NumPy scalars are welcome, and raises `UsageError` with the name of the option, what it may be and what was found.
+Every check returns the value as a plain Python type, so that NumPy scalars are welcome, and raises
+`UsageError` with the name of the option, what it may be and what was found.
 """
 
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from difflib import get_close_matches
 from numbers import Integral, Real
-from typing import Any, TypedDict, Unpack, get_args
+from typing import Any, get_args
 
 from rankmeter.errors import UsageError
 
 __all__ = ["choice", "flag", "fraction", "integer", "near", "number", "refused", "shown", "unknown"]
 
 
-class Bounds(TypedDict, total=False):
-    """A range of numbers: > ``above``, ≥ ``least``, < ``below``, ≤ ``most``."""
-
-    above: float
-    least: float
-    below: float
-    most: float
-
-
-_SIGNS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
-    "above": (">", operator.gt),
-    "least": ("≥", operator.ge),
-    "below": ("<", operator.lt),
-    "most": ("≤", operator.le),
-}
-
-
-def integer(name: str, value: Any, **bounds: Unpack[Bounds]) -> int:
-    """``value`` as an integer within bounds."""
+def integer(name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int:
+    """``value`` as an integer from ``least`` to ``most``, both included."""
     fits = isinstance(value, Integral) and not isinstance(value, bool)
-    if fits and _within(value, bounds):
+    if fits and (least is None or value >= least) and (most is None or value <= most):
         return int(value)
-    raise refused(name, "an integer" + _range(bounds), value)
+    raise refused(name, "an integer" + _range(least=least, most=most), value)
 
 
-def number(name: str, value: Any, **bounds: Unpack[Bounds]) -> float:
-    """``value`` as a finite number within bounds."""
+def number(
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    below: float | None = None,
+    most: float | None = None,
+) -> float:
+    """``value`` as a finite number: > ``above``, ≥ ``least``, < ``below``, ≤ ``most``."""
     fits = isinstance(value, Real) and not isinstance(value, bool)
-    if fits and math.isfinite(value) and _within(value, bounds):
+    if (
+        fits
+        and math.isfinite(value)
+        and (above is None or value > above)
+        and (least is None or value >= least)
+        and (below is None or value < below)
+        and (most is None or value <= most)
+    ):
         return float(value)
     kind = "a number" if not fits or math.isfinite(value) else "a finite number"
-    raise refused(name, kind + _range(bounds), value)
+    raise refused(name, kind + _range(above=above, least=least, below=below, most=most), value)
 
 
 def fraction(name: str, value: Any) -> float:
@@ -97,21 +95,24 @@ def shown(value: object) -> str:
 def refused(
     name: str, wanted: str, value: Any, allowed: tuple[Any, ...] = (), hint: str = ""
 ) -> UsageError:
-    """Build the error for an option, ``"ties"``, or one of a metric, ``"k of ndcg"``."""
-    option, of, owner = name.partition(" of ")
-    message = f"`{option}`{of}{owner} must be {wanted}, got {shown(value)}{hint}"
+    """Build the error for an option, ``"ties"``, or for one of a metric, ``"k of ndcg"``."""
+    option, of, metric = name.partition(" of ")
+    message = f"`{option}`{of}{metric} must be {wanted}, got {shown(value)}{hint}"
     return UsageError(message, option=option, allowed=allowed, got=value)
 
 
-def _within(value: Any, bounds: Bounds) -> bool:
-    return all(_SIGNS[side][1](value, bound) for side, bound in bounds.items())
-
-
-def _range(bounds: Bounds) -> str:
+def _range(
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    below: float | None = None,
+    most: float | None = None,
+) -> str:
     """How a range of numbers is spelled, with a space before it."""
-    if bounds.keys() == {"above", "below"}:
-        return f" between {bounds['above']} and {bounds['below']}, both excluded"
-    if bounds.keys() == {"least", "most"}:
-        return f" between {bounds['least']} and {bounds['most']}"
-    said = [f"{sign} {bounds[side]}" for side, (sign, _) in _SIGNS.items() if side in bounds]  # type: ignore[literal-required]
+    if above is not None and below is not None:
+        return f" between {above} and {below}, both excluded"
+    if least is not None and most is not None:
+        return f" between {least} and {most}"
+    bounds = {">": above, "≥": least, "<": below, "≤": most}
+    said = [f"{sign} {bound}" for sign, bound in bounds.items() if bound is not None]
     return f" {' and '.join(said)}" if said else ""

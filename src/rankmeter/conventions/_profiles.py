@@ -44,7 +44,6 @@ A new convention needs this profile and a recording of the tool's answers, which
 
 from __future__ import annotations
 
-import difflib
 import functools
 import tomllib
 from collections.abc import Mapping
@@ -53,7 +52,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from rankmeter.errors import UsageError
+from rankmeter._checks import unknown
 
 __all__ = ["Convention", "convention_names", "load_convention"]
 
@@ -99,16 +98,10 @@ def convention_names() -> tuple[str, ...]:
 
 def load_convention(name: str) -> Convention:
     """The convention of that name or alias; case, ``-`` and ``_`` do not matter."""
-    if not isinstance(name, str):
-        raise UsageError(f"`like` must be a name such as 'trec_eval', got {shown(name)}")
-    wanted = name.strip().lower().replace("-", "_")
+    wanted = str(name).strip().lower().replace("-", "_")
+    wanted = _aliases().get(wanted, wanted)
     if wanted not in _files():
-        wanted = _aliases().get(wanted, wanted)
-    if wanted not in _files():
-        near = difflib.get_close_matches(wanted, convention_names(), n=3, cutoff=0.5)
-        known = ", ".join(convention_names())
-        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {known}"
-        raise UsageError(f"unknown convention {name!r}: {hint}")
+        raise unknown("convention", name, convention_names())
     return _read(wanted)
 
 
@@ -126,18 +119,6 @@ def _aliases() -> Mapping[str, str]:
 @functools.cache
 def _read(name: str) -> Convention:
     data = tomllib.loads(_files()[name].read_text("utf-8"))
-    return Convention(
-        name=data["name"],
-        title=data["title"],
-        version=data.get("version", ""),
-        aliases=tuple(data.get("aliases", ())),
-        sources=tuple(data.get("sources", ())),
-        notes=tuple(data.get("notes", ())),
-        switches=data.get("all", {}),
-        metrics=data.get("metrics", {}),
-        marks=data.get("marks", "@_"),
-        names=data.get("names", {}),
-        options=data.get("options", {}),
-        bugs=tuple(data.get("bugs", ())),
-        deviations=tuple(data.get("deviations", ())),
-    )
+    facts: dict[str, Any] = {"switches": data.pop("all", {})}
+    facts |= {key: tuple(v) if isinstance(v, list) else v for key, v in data.items()}
+    return Convention(**facts)
