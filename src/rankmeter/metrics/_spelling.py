@@ -255,18 +255,16 @@ def take_cutoffs(text: str, marks: str = "@_") -> tuple[str, str, list[Any]]:
 
 def _lookup(name: str) -> tuple[Metric, str]:
     """The metric that a name means, and the name by which to show it."""
-    lower = name.strip().lower()
-    key = re.sub(r"[\s_\-]", "", lower)
-    for known in METRICS:
-        if key == known.replace("_", ""):
-            return Metric(known), known
-    for known, (target, options) in PRESETS.items():
-        if key == known:
-            return Metric(target)(**options), target
-    for known, target in SYNONYMS.items():
-        if key == known.replace("_", ""):
-            # One letter is an abbreviation, not a name: P@5 is shown as precision@5.
-            return Metric(target), target if len(known) == 1 else known
+    key = re.sub(r"[\s_\-]", "", name.lower())
+    known = {one.replace("_", ""): one for one in (*SYNONYMS, *METRICS)}.get(key, "")
+    if known in METRICS:
+        return Metric(known), known
+    if key in PRESETS:
+        target, options = PRESETS[key]
+        return Metric(target)(**options), target
+    if known:
+        # One letter is an abbreviation, not a name: P@5 is shown as precision@5.
+        return Metric(SYNONYMS[known]), SYNONYMS[known] if len(known) == 1 else known
     hint = near(name, [*METRICS, *SYNONYMS, *PRESETS]) or f"; known: {', '.join(METRICS)}"
     raise UnknownMetricError(f"unknown metric {shown(name)}{hint}")
 

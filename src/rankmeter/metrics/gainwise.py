@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankmeter._checks import refused
 from rankmeter._hits import FloatArray, Hits, ratio
 from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import Example, register
@@ -22,8 +23,7 @@ def _exponential(gain: FloatArray) -> FloatArray:
     if largest > LARGEST_GRADE:
         raise UsageError(
             f"gain='exp2' is for grades on a small scale, and {largest:g} overflows: choose "
-            "gain='linear', or grade the gains first",
-            got=float(largest),
+            "gain='linear', or grade the gains first"
         )
     return np.exp2(gain) - 1.0
 
@@ -127,11 +127,7 @@ def _share(gain: FloatArray, max_gain: float | None) -> FloatArray:
         return np.ones_like(gain)
     if max_gain <= 0 or gain.max(initial=0.0) > max_gain:
         found = gain.max(initial=0.0)
-        raise UsageError(
-            f"`max_gain` must be positive and no less than any gain ({found:g}), got {max_gain:g}",
-            option="max_gain",
-            got=float(found),
-        )
+        raise refused("max_gain", f"positive and no less than any gain ({found:g})", max_gain)
     return gain / max_gain
 
 
@@ -170,9 +166,8 @@ def rbp(
     0.625
     """
     plain = gain == "linear" and max_gain is None
-    return hits.sum(
-        hits.weigh(Geometric(p), k) * (hits.gain if plain else _share(hits.gain, max_gain))
-    )
+    worth = hits.gain if plain else _share(hits.gain, max_gain)
+    return hits.sum(hits.weigh(Geometric(p), k) * worth)
 
 
 @register("Residual of rank-biased precision", increasing=False, reached=False)

@@ -120,10 +120,8 @@ def unjudged(
 
     Parameters
     ----------
-    denominator : {"ranked", "k"}
-        The items of the list, ``min(k, n_ranked)``, or k.
-    negative : {"unjudged", "nonrelevant"}
-        What a negative gain says about an item that is not relevant.
+    denominator, negative
+        As in `judged`.
 
     Notes
     -----

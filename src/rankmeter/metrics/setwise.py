@@ -7,9 +7,8 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankmeter._checks import number
+from rankmeter._checks import number, refused
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
-from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.states import Ratio
 
@@ -238,12 +237,8 @@ def accuracy(
     found = _found(hits, k)
     most = int((hits.depth(k) + hits.n_relevant - found).max(initial=0.0))
     if n_items < most:
-        raise UsageError(
-            f"`n_items` must be the size of the catalogue: a user has {most} items, ranked or "
-            f"relevant, got {n_items}",
-            option="n_items",
-            got=most,
-        )
+        size = f"the size of the catalogue: a user has {most} items, ranked or relevant"
+        raise refused("n_items", size, n_items)
     length = hits.depth(k) if chosen == "ranked" or k is None else k
     wrong = (length - found) + (hits.n_relevant - found)
     return 1.0 - wrong / n_items
