@@ -7,6 +7,7 @@ Every check returns the value as a plain Python type, so that NumPy scalars are 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable
 from difflib import get_close_matches
 from numbers import Integral, Real
@@ -17,12 +18,17 @@ from rankmeter.errors import UsageError
 __all__ = ["choice", "flag", "fraction", "integer", "near", "number", "refused", "shown", "unknown"]
 
 
+Bounds = dict[str, float | None]
+_HOLDS = {">": operator.gt, "≥": operator.ge, "<": operator.lt, "≤": operator.le}
+
+
 def integer(name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int:
     """``value`` as an integer from ``least`` to ``most``, both included."""
+    bounds: Bounds = {"≥": least, "≤": most}
     fits = isinstance(value, Integral) and not isinstance(value, bool)
-    if fits and (least is None or value >= least) and (most is None or value <= most):
+    if fits and _within(value, bounds):
         return int(value)
-    raise refused(name, "an integer" + _range(least=least, most=most), value)
+    raise refused(name, "an integer" + _range(bounds), value)
 
 
 def number(
@@ -35,18 +41,12 @@ def number(
     most: float | None = None,
 ) -> float:
     """``value`` as a finite number: > ``above``, ≥ ``least``, < ``below``, ≤ ``most``."""
+    bounds: Bounds = {">": above, "≥": least, "<": below, "≤": most}
     fits = isinstance(value, Real) and not isinstance(value, bool)
-    if (
-        fits
-        and math.isfinite(value)
-        and (above is None or value > above)
-        and (least is None or value >= least)
-        and (below is None or value < below)
-        and (most is None or value <= most)
-    ):
+    if fits and math.isfinite(value) and _within(value, bounds):
         return float(value)
     kind = "a number" if not fits or math.isfinite(value) else "a finite number"
-    raise refused(name, kind + _range(above=above, least=least, below=below, most=most), value)
+    raise refused(name, kind + _range(bounds), value)
 
 
 def fraction(name: str, value: Any) -> float:
@@ -101,18 +101,15 @@ def refused(
     return UsageError(message, option=option, allowed=allowed, got=value)
 
 
-def _range(
-    *,
-    above: float | None = None,
-    least: float | None = None,
-    below: float | None = None,
-    most: float | None = None,
-) -> str:
+def _within(value: Any, bounds: Bounds) -> bool:
+    return all(bound is None or _HOLDS[sign](value, bound) for sign, bound in bounds.items())
+
+
+def _range(bounds: Bounds) -> str:
     """How a range of numbers is spelled, with a space before it."""
-    if above is not None and below is not None:
-        return f" between {above} and {below}, both excluded"
-    if least is not None and most is not None:
-        return f" between {least} and {most}"
-    bounds = {">": above, "≥": least, "<": below, "≤": most}
-    said = [f"{sign} {bound}" for sign, bound in bounds.items() if bound is not None]
-    return f" {' and '.join(said)}" if said else ""
+    said = {sign: bound for sign, bound in bounds.items() if bound is not None}
+    if said.keys() == {">", "<"}:
+        return f" between {said['>']} and {said['<']}, both excluded"
+    if said.keys() == {"≥", "≤"}:
+        return f" between {said['≥']} and {said['≤']}"
+    return " and".join(f" {sign} {bound}" for sign, bound in said.items())

@@ -3,18 +3,14 @@
 ::
 
     RankmeterError
-    ├── UsageError (ValueError)             a wrong option, metric or combination
-    │   └── UnknownMetricError              a name that no metric has
-    ├── DataError (ValueError)              something in the data
-    │   ├── ColumnError                     a column is missing or several could be meant
-    │   ├── IdTypeError                     ids that cannot be compared with each other
-    │   ├── FileFormatError                 a file that cannot be read as what it claims to be
-    │   ├── InvalidValueError               NaN or null where a value is needed, a rank below 1, …
-    │   ├── DuplicateError                  an item twice in one ranking, contradicting judgements
-    │   └── NoOverlapError                  rankings and truth share no user, or no item
-    └── MissingDependencyError (ImportError) an optional package is not installed
+    ├── UsageError (ValueError)
+    │   └── UnknownMetricError
+    ├── DataError (ValueError)
+    │   ├── ColumnError, IdTypeError, FileFormatError
+    │   └── InvalidValueError, DuplicateError, NoOverlapError
+    └── MissingDependencyError (ImportError)
 
-    RankmeterWarning (UserWarning)          a number that is right but easily misread
+    RankmeterWarning (UserWarning)
 
 Every message says what was expected, what was found, where, and what to do.
 """
@@ -83,7 +79,7 @@ class ColumnError(DataError):
 
 
 class IdTypeError(DataError):
-    """Identifiers of the two sides cannot be compared with each other."""
+    """Ids of the two sides cannot be compared with each other."""
 
 
 class FileFormatError(DataError):
@@ -91,15 +87,15 @@ class FileFormatError(DataError):
 
 
 class InvalidValueError(DataError):
-    """A value that has no place in a ranking: NaN, null, a rank below 1."""
+    """A value that has no place in a ranking: NaN or null where a value is needed, a rank below 1."""
 
 
 class DuplicateError(DataError):
-    """An item is twice in one ranking, or has contradicting judgements."""
+    """An item is twice in one ranking, or has contradicting judgments."""
 
 
 class NoOverlapError(DataError):
-    """Rankings and truth share no user, or no item."""
+    """Rankings and ground truth share no user, or no item."""
 
 
 class MissingDependencyError(RankmeterError, ImportError):

@@ -183,7 +183,7 @@ def parse_metrics(
         elif isinstance(entry, str):
             take(entry)
         else:
-            problems.append(refused("metrics", "texts such as 'ndcg@10'", entry))
+            problems.append(refused("metrics", "metric strings such as 'ndcg@10'", entry))
     if problems:
         kind = type(problems[0]) if len({type(p) for p in problems}) == 1 else UsageError
         raise kind("; ".join(str(problem) for problem in problems))

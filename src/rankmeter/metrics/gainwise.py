@@ -186,8 +186,7 @@ def rbp_residual(
     p : float
         Persistence, as in `rbp`.
     unjudged : {"nonrelevant", "unknown"}
-        Whether ranked items without a judgement are known to be worthless, or may be worth
-        everything.
+        Whether ranked items without a judgment are worthless, or may be worth everything.
 
     Notes
     -----

@@ -15,11 +15,6 @@ from rankmeter.metrics.states import Ratio
 PrecisionDenominator = Literal["k", "ranked", "relevant"]
 
 
-def _found(hits: Hits, k: int | IntArray | None) -> FloatArray:
-    """Hits of each user in the top k."""
-    return hits.sum(hits.within(k))
-
-
 def _length(hits: Hits, k: int | None, denominator: PrecisionDenominator) -> IntArray:
     """Length of each user's list, as the denominator of precision has it."""
     if denominator == "ranked":
@@ -55,7 +50,7 @@ def precision(
     >>> rm.evaluate(ranking, {"u": {1, 6, 9}}, "precision@5")["precision@5"].mean
     0.4
     """
-    return Ratio(_found(hits, k), _length(hits, k, denominator))
+    return Ratio(hits.sum(hits.within(k)), _length(hits, k, denominator))
 
 
 @register("Recall", synonyms=("r", "rec", "sensitivity"))
@@ -86,7 +81,7 @@ def recall(
     whole = hits.n_relevant
     if denominator == "min" and k is not None:
         whole = np.minimum(whole, k)
-    return Ratio(_found(hits, k), whole)
+    return Ratio(hits.sum(hits.within(k)), whole)
 
 
 @register("Hit rate", synonyms=("hr", "hits", "hit", "hit_ratio", "hitrate", "success"))
@@ -164,7 +159,7 @@ def f_beta(
     """
     number("beta", beta, least=0)
     whole = beta**2 * hits.n_relevant + _length(hits, k, denominator)
-    return ratio((1 + beta**2) * _found(hits, k), whole)
+    return ratio((1 + beta**2) * hits.sum(hits.within(k)), whole)
 
 
 @register("R-precision", synonyms=("rprec", "r_prec", "rprecision"))
@@ -190,7 +185,7 @@ def r_precision(hits: Hits, k: int | None = None) -> FloatArray:
     0.3333
     """
     depth = hits.n_relevant if k is None else np.minimum(hits.n_relevant, k)
-    return ratio(_found(hits, depth), hits.n_relevant)
+    return ratio(hits.sum(hits.within(depth)), hits.n_relevant)
 
 
 @register("Accuracy", synonyms=("acc",), needs_relevant=False)
@@ -234,7 +229,7 @@ def accuracy(
     >>> rm.evaluate(ranking, {"u": {1, 6, 9}}, "accuracy@5", n_items=10)["accuracy@5"].mean
     0.6
     """
-    found = _found(hits, k)
+    found = hits.sum(hits.within(k))
     most = int((hits.depth(k) + hits.n_relevant - found).max(initial=0.0))
     if n_items < most:
         size = f"the size of the catalogue: a user has {most} items, ranked or relevant"
