@@ -3,14 +3,18 @@
 ::
 
     RankmeterError
-    ├── UsageError (ValueError)
-    │   └── UnknownMetricError
-    ├── DataError (ValueError)
-    │   ├── ColumnError, IdTypeError, FileFormatError
-    │   └── InvalidValueError, DuplicateError, NoOverlapError
-    └── MissingDependencyError (ImportError)
+    ├── UsageError (ValueError)             a wrong option, metric or combination
+    │   └── UnknownMetricError              a name that no metric has
+    ├── DataError (ValueError)              something in the data
+    │   ├── ColumnError                     a column is missing or several could be meant
+    │   ├── IdTypeError                     ids that cannot be compared with each other
+    │   ├── FileFormatError                 a file that cannot be read as what it claims to be
+    │   ├── InvalidValueError               NaN or null where a value is needed, a rank below 1, …
+    │   ├── DuplicateError                  an item twice in one ranking, contradicting judgments
+    │   └── NoOverlapError                  rankings and truth share no user, or no item
+    └── MissingDependencyError (ImportError) an optional package is not installed
 
-    RankmeterWarning (UserWarning)
+    RankmeterWarning (UserWarning)          a number that is right but easily misread
 
 Every message says what was expected, what was found, where, and what to do.
 """
@@ -87,7 +91,7 @@ class FileFormatError(DataError):
 
 
 class InvalidValueError(DataError):
-    """A value that has no place in a ranking: NaN or null where a value is needed, a rank below 1."""
+    """A value that has no place in a ranking: NaN, null, a rank below 1."""
 
 
 class DuplicateError(DataError):
