@@ -143,7 +143,8 @@ def obeys_the_laws(name):
 
 
 def has_options_that_no_choice_of_the_plan_is_called(name):
-    assert not METRICS[name].options.keys() & RESERVED
+    taken = METRICS[name].options.keys() & RESERVED
+    assert not taken, f"{name} has options that are named like choices: {', '.join(taken)}"
 
 
 def has_a_formula(name):
@@ -249,6 +250,18 @@ class TestAWrongMetric:
         with pytest.raises(AssertionError, match="no value of the option of of median_rank"):
             obeys_the_laws(name)
 
+    def test_cannot_have_an_option_that_is_named_like_a_choice_of_the_plan(
+        self, registered, monkeypatch
+    ):
+        monkeypatch.setattr("rankmeter.metrics._registry.RESERVED", frozenset())
+
+        def median_rank(hits, k=None, *, depth: int = 1):
+            """Twice the rank of the first hit, less one."""
+            return 2 * hits.first - 1
+
+        with pytest.raises(AssertionError, match="depth"):
+            has_options_that_no_choice_of_the_plan_is_called(registered(median_rank))
+
     def test_lacks_a_formula_and_so_a_complete_page(self, name):
         with pytest.raises(AssertionError, match="has no formula"):
             has_a_formula(name)
@@ -303,7 +316,7 @@ def of_the_whole_list(hits, k=None):
 
 
 def ranks_of_negatives(nonrelevant, k=None):
-    """Cannot stand negative gains."""
+    """Fails on negative gains."""
     nothing = np.sqrt(nonrelevant.gain)
     assert not np.isnan(nothing).any(), "a negative gain"
     return nonrelevant.sum(nothing)

@@ -199,14 +199,14 @@ class TestNames:
         ("name", "tool", "parts"),
         [
             ("RetrievalFallOut@10", "torchmetrics", ["of torchmetrics", "RetrievalRecall"]),
-            ("num_q", "trec_eval", ["of trec_eval", "num_ret or num_rel"]),
-            ("retrievalmap", "torchmetrics", ["did you mean RetrievalMAP"]),
+            ("num_q", "trec_eval", ["of trec_eval", "'num_ret' or 'num_rel'"]),
+            ("retrievalmap", "torchmetrics", ["did you mean 'RetrievalMAP'"]),
             ("RetrievalMAP@10", "lenskit", ["name of torchmetrics", "like='torchmetrics'"]),
             ("RetrievalMAP@10", "rankmeter", ["name of torchmetrics", "like='torchmetrics'"]),
             ("P.5", "rankmeter", ["pytrec_eval, trec_eval, trec_eval_9"]),
             ("zzzzzzzz", "lenskit", ["unknown metric 'zzzzzzzz'"]),
             ("Recall(k=10)@5", "rectools", ["two cutoffs"]),
-            ("Recall@0", "rectools", ["from 1 up"]),
+            ("Recall@0", "rectools", ["an integer ≥ 1"]),
             ("Recall(colour=red)@5", "rectools", ["no option 'colour'"]),
         ],
     )

@@ -124,7 +124,7 @@ def test_flags_are_options(flagged):
     assert str(rm.metric(str(one))) == "flagged(p=0.5,twice=true)@1"
     found = rm.evaluate([["a"]], [{"a"}], ["flagged(twice=true,p=0.5)", "flagged(p=0.5)"])
     assert [estimate.mean for estimate in found.values()] == [1.0, 0.5]
-    with pytest.raises(UsageError, match="option twice of flagged must be true or false, got 1"):
+    with pytest.raises(UsageError, match="`twice` of flagged must be true or false, got 1"):
         rm.metric("flagged")(twice=1)
     check_metric("flagged", k=2)
     assert {"p": 1.0, "twice": True} in variants(METRICS["flagged"])

@@ -1,12 +1,13 @@
 """One vocabulary of checks: what an option may be, with one sentence per kind of mistake.
 
-Every check returns the value as the plain Python type that it stands for, so that NumPy scalars are
-welcome, and raises `UsageError` with the name of the option, what it may be and what was found.
+Every check returns the value as a plain Python type, so that NumPy scalars are welcome, and raises
+`UsageError` with the name of the option, what it may be and what was found.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable
 from difflib import get_close_matches
 from numbers import Integral, Real
@@ -14,15 +15,20 @@ from typing import Any, get_args
 
 from rankmeter.errors import UsageError
 
-__all__ = ["choice", "flag", "fraction", "integer", "near", "number", "shown", "unknown"]
+__all__ = ["choice", "flag", "fraction", "integer", "near", "number", "refused", "shown", "unknown"]
+
+
+Bounds = dict[str, float | None]
+_HOLDS = {">": operator.gt, "≥": operator.ge, "<": operator.lt, "≤": operator.le}
 
 
 def integer(name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int:
     """``value`` as an integer from ``least`` to ``most``, both included."""
+    bounds: Bounds = {"≥": least, "≤": most}
     fits = isinstance(value, Integral) and not isinstance(value, bool)
-    if fits and (least is None or value >= least) and (most is None or value <= most):
+    if fits and _within(value, bounds):
         return int(value)
-    raise _refused(name, "an integer" + _range(least=least, most=most), value)
+    raise refused(name, "an integer" + _range(bounds), value)
 
 
 def number(
@@ -35,18 +41,12 @@ def number(
     most: float | None = None,
 ) -> float:
     """``value`` as a finite number: > ``above``, ≥ ``least``, < ``below``, ≤ ``most``."""
+    bounds: Bounds = {">": above, "≥": least, "<": below, "≤": most}
     fits = isinstance(value, Real) and not isinstance(value, bool)
-    if (
-        fits
-        and math.isfinite(value)
-        and (above is None or value > above)
-        and (least is None or value >= least)
-        and (below is None or value < below)
-        and (most is None or value <= most)
-    ):
+    if fits and math.isfinite(value) and _within(value, bounds):
         return float(value)
     kind = "a number" if not fits or math.isfinite(value) else "a finite number"
-    raise _refused(name, kind + _range(above=above, least=least, below=below, most=most), value)
+    raise refused(name, kind + _range(bounds), value)
 
 
 def fraction(name: str, value: Any) -> float:
@@ -60,14 +60,14 @@ def choice(name: str, value: Any, allowed: Any) -> str:
     if isinstance(value, str) and value in words:
         return str(value)
     hint = near(value, words) if isinstance(value, str) else ""
-    raise _refused(name, f"one of {', '.join(map(repr, words))}", value, words, hint)
+    raise refused(name, f"one of {', '.join(map(repr, words))}", value, words, hint)
 
 
 def flag(name: str, value: Any) -> bool:
     """``value`` as True or False."""
     if type(value).__name__ in ("bool", "bool_"):  # Python's, and NumPy's before and since 2.0
         return bool(value)
-    raise _refused(name, "True or False", value, (True, False))
+    raise refused(name, "True or False", value, (True, False))
 
 
 def unknown(kind: str, word: object, known: Iterable[str]) -> UsageError:
@@ -92,25 +92,24 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-def _refused(
+def refused(
     name: str, wanted: str, value: Any, allowed: tuple[Any, ...] = (), hint: str = ""
 ) -> UsageError:
-    message = f"`{name}` must be {wanted}, got {shown(value)}{hint}"
-    return UsageError(message, option=name, allowed=allowed, got=value)
+    """Build the error for an option, ``"ties"``, or for one of a metric, ``"k of ndcg"``."""
+    option, of, metric = name.partition(" of ")
+    message = f"`{option}`{of}{metric} must be {wanted}, got {shown(value)}{hint}"
+    return UsageError(message, option=option, allowed=allowed, got=value)
 
 
-def _range(
-    *,
-    above: float | None = None,
-    least: float | None = None,
-    below: float | None = None,
-    most: float | None = None,
-) -> str:
+def _within(value: Any, bounds: Bounds) -> bool:
+    return all(bound is None or _HOLDS[sign](value, bound) for sign, bound in bounds.items())
+
+
+def _range(bounds: Bounds) -> str:
     """How a range of numbers is spelled, with a space before it."""
-    if above is not None and below is not None:
-        return f" between {above} and {below}, both excluded"
-    if least is not None and most is not None:
-        return f" between {least} and {most}"
-    bounds = {">": above, "≥": least, "<": below, "≤": most}
-    said = [f"{sign} {bound}" for sign, bound in bounds.items() if bound is not None]
-    return f" {' and '.join(said)}" if said else ""
+    said = {sign: bound for sign, bound in bounds.items() if bound is not None}
+    if said.keys() == {">", "<"}:
+        return f" between {said['>']} and {said['<']}, both excluded"
+    if said.keys() == {"≥", "≤"}:
+        return f" between {said['≥']} and {said['≤']}"
+    return " and".join(f" {sign} {bound}" for sign, bound in said.items())

@@ -10,7 +10,7 @@
     │   ├── IdTypeError                     ids that cannot be compared with each other
     │   ├── FileFormatError                 a file that cannot be read as what it claims to be
     │   ├── InvalidValueError               NaN or null where a value is needed, a rank below 1, …
-    │   ├── DuplicateError                  an item twice in one ranking, contradicting judgements
+    │   ├── DuplicateError                  an item twice in one ranking, contradicting judgments
     │   └── NoOverlapError                  rankings and truth share no user, or no item
     └── MissingDependencyError (ImportError) an optional package is not installed
 
@@ -83,7 +83,7 @@ class ColumnError(DataError):
 
 
 class IdTypeError(DataError):
-    """Identifiers of the two sides cannot be compared with each other."""
+    """Ids of the two sides cannot be compared with each other."""
 
 
 class FileFormatError(DataError):
@@ -95,11 +95,11 @@ class InvalidValueError(DataError):
 
 
 class DuplicateError(DataError):
-    """An item is twice in one ranking, or has contradicting judgements."""
+    """An item is twice in one ranking, or has contradicting judgments."""
 
 
 class NoOverlapError(DataError):
-    """Rankings and truth share no user, or no item."""
+    """Rankings and ground truth share no user, or no item."""
 
 
 class MissingDependencyError(RankmeterError, ImportError):

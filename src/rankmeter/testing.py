@@ -67,23 +67,21 @@ def variants(spec: Spec) -> list[dict[str, Any]]:
     >>> variants(METRICS["recall"])
     [{}, {'denominator': 'min'}]
     """
-    found: dict[tuple[tuple[str, Any], ...], None] = {tuple(spec.example.items()): None}
-    names = list(spec.options)
     tried = [
-        dict(zip(pair, chosen, strict=True))
-        for pair in [(name,) for name in names] + list(itertools.combinations(names, 2))
-        for chosen in itertools.product(*(spec.options[name].values for name in pair))
+        dict(zip(names, chosen, strict=True))
+        for number in (0, 1, 2)
+        for names in itertools.combinations(spec.options, number)
+        for chosen in itertools.product(*(spec.options[name].values for name in names))
     ]
     tried.append({name: option.values[-1] for name, option in spec.options.items()})
+    found: list[dict[str, Any]] = []
     for chosen in tried:
-        options = {**spec.example, **chosen}
-        given = {
-            name: value
-            for name, value in options.items()
-            if spec.options[name].required or value != spec.options[name].default
-        }
-        found.setdefault(tuple(sorted(given.items(), key=lambda item: item[0])))
-    return [dict(options) for options in found]
+        options = {**spec.example, **chosen}.items()
+        known = spec.options
+        given = {n: v for n, v in options if known[n].required or v != known[n].default}
+        if given not in found:
+            found.append(given)
+    return found
 
 
 def check_metric(
@@ -129,12 +127,10 @@ def check_metric(
     """
     known = _known(metric)
     spec = describe(metric, "", low=-np.inf, high=np.inf) if known is None else known  # type: ignore[arg-type]
-    missing = {o.name for o in spec.options.values() if o.required} - {
-        *spec.example,
-        *(options or ()),
-    }
+    chosen = {**spec.example, **(options or {})}
+    missing = {o.name for o in spec.options.values() if o.required} - chosen.keys()
     assert not missing, f"{spec.name} needs {', '.join(missing)}: pass options=, or mark an Example"
-    subject = _Subject(spec, {**spec.example, **(options or {})}, k if spec.cutoff else None)
+    subject = _Subject(spec, chosen, k if spec.cutoff else None)
     rng = np.random.default_rng(seed)
     lists = _random_lists(rng, 50)
     _check_values(subject, lists)
@@ -197,9 +193,7 @@ def _random_lists(rng: np.random.Generator, n_users: int, *, max_gain: int = 3) 
 
 
 def _evidence(lists: Lists, groups: Sequence[IntArray] | None = None) -> dict[str, Hits]:
-    """What metrics receive: of rankings in order or, given the number of its tied group for each
-    item, with open ties.
-    """
+    """What metrics receive; given the number of each item's tied group, ties are open."""
     length = np.array([ranked.size for ranked, _ in lists], dtype=np.int64)
     user = np.repeat(np.arange(length.size), length)
     gain = np.concatenate([*(ranked for ranked, _ in lists), np.zeros(0)])
@@ -252,9 +246,8 @@ def _check_values(subject: _Subject, lists: Lists) -> None:
     assert got.shape == (len(lists),), f"{name} returned shape {got.shape} for {len(lists)} users"
     defined = got[~np.isnan(got)]
     assert (defined >= spec.low - ROUNDING).all(), f"{name} fell below {spec.low}: {defined.min()}"
-    assert (defined <= spec.high + ROUNDING).all(), (
-        f"{name} rose above {spec.high}: {defined.max()}"
-    )
+    inside = (defined <= spec.high + ROUNDING).all()
+    assert inside, f"{name} rose above {spec.high}: {defined.max()}"
     pairs = zip(_arrays(evidence), before, strict=True)
     assert all(np.array_equal(a, b) for a, b in pairs), f"{name} changed what it was given"
 

@@ -17,12 +17,7 @@ from typing import Any
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.verdicts import Headline, Verdict
 from rankmeter._estimates.wording import number, signed
-<<<<<<< HEAD
-from rankmeter._files import replacing
-from rankmeter._report.charts import COLOURS, SHAPES
-=======
 from rankmeter._report.charts import COLOURS
->>>>>>> e6c2b87388e4c5ca345ec86ead40e41a3f8701ea
 from rankmeter._report.table import Table
 from rankmeter._version import __version__
 from rankmeter.errors import FileFormatError, MissingDependencyError
@@ -75,28 +70,6 @@ class Digest:
     result: Mapping[str, Any]
 
 
-<<<<<<< HEAD
-def write_page(digest: Digest, path: str | Path) -> None:
-    """Write the report of a comparison.
-
-    Parameters
-    ----------
-    digest : Digest
-    path : str or Path
-
-    Raises
-    ------
-    MissingDependencyError
-        If a package of the extra ``report`` is not installed.
-    OSError
-        If the file cannot be written.
-    """
-    with replacing(path) as file:
-        file.write(render(digest).encode())
-
-
-=======
->>>>>>> e6c2b87388e4c5ca345ec86ead40e41a3f8701ea
 def read_page(path: str | Path) -> dict[str, Any]:
     """The result inside a report of a comparison: what `Comparison.to_dict` gave then.
 

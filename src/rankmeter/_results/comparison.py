@@ -28,6 +28,7 @@ from rankmeter._estimates.verdicts import (
     verdict,
 )
 from rankmeter._estimates.wording import number, p_value
+from rankmeter._files import replacing
 from rankmeter._hits import FloatArray
 from rankmeter._plan import Plan
 from rankmeter._report import charts
@@ -349,7 +350,8 @@ class Comparison(Measured):
         from rankmeter._report.page import render, require_packages
 
         require_packages()
-        Path(path).write_bytes(render(self._digest()).encode())
+        with replacing(path) as file:
+            file.write(render(self._digest()).encode())
 
     def _digest(self) -> Digest:
         """All that the page shows."""

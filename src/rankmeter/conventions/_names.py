@@ -1,18 +1,17 @@
 """The languages of the tools: a metric as its tool spells it, as a metric here.
 
 A tool's name means what the profile of the tool says, ``hits`` of ranx a count and not a share.
-Whatever a tool has no name for is read as everywhere in rankmeter.
+What no name of the tool means is read as everywhere else in rankmeter.
 """
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from rankmeter._checks import shown
+from rankmeter._checks import near, shown
 from rankmeter.conventions._profiles import Convention, convention_names, load_convention
 from rankmeter.errors import UnknownMetricError, UsageError
 from rankmeter.metrics import Metric, parse_metrics, read_metric, take_cutoffs
@@ -25,71 +24,28 @@ _CUTOFF = re.compile(r"(?:(?:k|n|top_?[kn])\s*=\s*)?(\d{1,18})", re.IGNORECASE)
 
 
 def translate(name: str, tool: str, *, ours: bool = True) -> tuple[Metric, ...]:
-    """The metrics that a tool means by a name.
+    """The metrics that a tool means by a name, one for each cutoff, labelled as it was written.
 
     The name is spelled as the tool spells it, case included. Its cutoffs follow ``@`` or ``_`` (in
     TREC also ``.``), take the place of ``k`` in ``precision_at_k``, or are an option, ``k=10``. The
     options of the tool are in brackets: ``RetrievalMAP[empty_target_action=skip]@10``. Parentheses
     may also hold options and choices of rankmeter. What the tool means by name and options is
-    inside the metrics, where it wins over all other choices.
-
-    Parameters
-    ----------
-    name : str
-    tool : str
-        A convention.
-    ours : bool
-        Whether a name that the tool does not have may be one of rankmeter.
-
-    Returns
-    -------
-    tuple of Metric
-        One for each cutoff, labelled with the name as it was given.
-
-    Raises
-    ------
-    UnknownMetricError
-        If nobody has such a metric, or only other tools do; the message says which.
-    UsageError
-        If an option or a cutoff is wrong.
-
-    Examples
-    --------
-    >>> from rankmeter.conventions import translate
-    >>> translate("ndcg_cut.5,10", "trec_eval"), translate("gm_map", "trec_eval")
-    ((ndcg@5, ndcg@10), (ap(aggregate=geometric),))
-    >>> translate("hits@10", "ranx"), translate("get_bpref@10", "trectools")
-    ((n_hits@10,), (bpref(depth=10,pool=judged),))
+    inside the metrics, where it wins over all other choices. A name that the tool does not have
+    may be one of rankmeter, if `ours`; the error names the tools that have it, or what is near.
     """
     profile = load_convention(tool)
-    found = _read(name, profile)
-    if found:
+    if found := _read(name, profile):
         return found
     if not ours:
         raise UnknownMetricError(_unknown(name, profile) or f"unknown metric {shown(name)}")
     try:
         return tuple(read_metric(name))
     except UnknownMetricError as error:
-        better = _unknown(name, profile)
-        if better is None:
-            raise
-        raise UnknownMetricError(better) from error
+        raise UnknownMetricError(_unknown(name, profile) or str(error)) from error
 
 
 def translate_all(metrics: str | Metric | Iterable[str | Metric], tool: str) -> tuple[Metric, ...]:
-    """The metrics that are asked for under a convention, each once.
-
-    Parameters
-    ----------
-    metrics : str, Metric or iterable of them
-        Names as `translate` reads them; a text may hold several.
-    tool : str
-        A convention.
-
-    Raises
-    ------
-    UnknownMetricError, UsageError
-    """
+    """The metrics asked for under a convention, each once; a text may hold several names."""
     return parse_metrics(metrics, functools.partial(translate, tool=tool))
 
 
@@ -99,13 +55,11 @@ def _read(text: str, profile: Convention) -> tuple[Metric, ...]:
     bare, options, inside = _bare(text)
     bare, options = _suffixed(bare, options, profile)
     means = _meaning(bare, options, inside, profile)
-    labels: list[str] = [text]
-    points: list[float | None] = []
+    labels, points = [text], list[float | None]()
     if means is None:
-        head, mark, cutoffs = take_cutoffs(bare, profile.marks)
-        if not cutoffs:
+        head, mark, points = take_cutoffs(bare, profile.marks)
+        if not points:
             return ()
-        points = [*cutoffs]
         written = bare[len(head) :].strip()
         before, _, after = text.rpartition(written)
         if len(points) > 1:
@@ -183,21 +137,17 @@ def _metric(ours: str, options: frozenset[str], k: float | None, profile: Conven
     return found
 
 
-def _unknown(text: str, profile: Convention) -> str | None:
-    """What to say of a name that cannot be read; None if there is nothing better to say."""
+def _unknown(text: str, profile: Convention) -> str:
+    """What to say of a name that nothing here means; empty if there is nothing better to say."""
     if len(text) > 200:
-        return None
+        return ""
     tools = [tool for tool in convention_names() if _has(text, load_convention(tool))]
     if tools:
         follow = f"like={tools[0]!r} follows it"
         return f"unknown metric {shown(text)}: it is a name of {', '.join(tools)}; {follow}"
     bare = take_cutoffs(_bare(text)[0], profile.marks)[0]
-    names = {_bare(name)[0].lower(): _bare(name)[0] for name in profile.names}
-    near = difflib.get_close_matches(bare.lower(), names, n=3, cutoff=0.5)
-    if not near:
-        return None
-    hint = " or ".join(names[one] for one in near)
-    return f"unknown metric {shown(bare)} of {profile.title}: did you mean {hint}?"
+    hint = near(bare, (_bare(name)[0] for name in profile.names))
+    return f"unknown metric {shown(bare)} of {profile.title}{hint}" if hint else ""
 
 
 def _has(text: str, profile: Convention) -> bool:

@@ -38,13 +38,12 @@ A file states, with its sources, only what differs from the convention ``rankmet
     why = "…"
     names = ["NDCG*"]             # patterns of the tool's spelling
 
-To add a convention costs two places: this profile, and a recording of the tool's answers, which
-``tests/conformance/recordings.py`` describes. A test holds that each has the other.
+A new convention needs this profile and a recording of the tool's answers, which
+``tests/conformance/recordings.py`` describes. A test checks that each has the other.
 """
 
 from __future__ import annotations
 
-import difflib
 import functools
 import tomllib
 from collections.abc import Mapping
@@ -53,40 +52,18 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from rankmeter.errors import UsageError
+from rankmeter._checks import unknown
 
 __all__ = ["Convention", "convention_names", "load_convention"]
 
 
 @dataclass(frozen=True)
 class Convention:
-    """The choices of one tool.
+    """The choices of one tool: the sections of its file, as the docstring of the module has them.
 
-    Attributes
-    ----------
-    name, title, version : str
-    aliases : tuple of str
-        Other names under which people know the tool.
-    sources : tuple of str
-        Where the facts come from.
-    notes : tuple of str
-        What a reader of the tool's numbers should know.
-    switches : mapping
-        Choices of alignment and averaging for every metric.
-    metrics : mapping of str to mapping
-        Options and choices by canonical metric name; ``name@`` holds those of the metric with a
-        cutoff.
-    marks : str
-        What may be between a name of the tool and its cutoffs.
-    names : mapping of str to str
-        Metric by the tool's own spelling of it; ``{k}`` is the cutoff, where it belongs elsewhere
-        than behind ``@``.
-    options : mapping of str to mapping
-        Choices of alignment and averaging by the option of the tool that makes them.
-    bugs : tuple of mapping
-        Outright bugs of the tool: ``why``, ``metrics``, ``choices``.
-    deviations : tuple of mapping
-        Where the profile does not follow the tool: ``why``, ``names``.
+    `switches` is the section ``all``; `metrics` has the options and choices by canonical name, and
+    by ``name@`` those of the metric with a cutoff. In `names`, ``{k}`` is a cutoff that belongs
+    elsewhere than after ``@``.
     """
 
     name: str
@@ -104,17 +81,7 @@ class Convention:
     deviations: tuple[Mapping[str, Any], ...] = ()
 
     def choices(self, metric: str, k: int | None, *, bugs: bool = False) -> dict[str, Any]:
-        """Options and choices of one metric, the more special ones winning.
-
-        Parameters
-        ----------
-        metric : str
-            Canonical name.
-        k : int or None
-            Its cutoff.
-        bugs : bool
-            Whether to follow the tool's bugs too.
-        """
+        """Options and choices of one metric; the more special ones win, the tool's bugs most."""
         chosen = {**self.switches, **self.metrics.get(metric, {})}
         if k is not None:
             chosen |= self.metrics.get(f"{metric}@", {})
@@ -130,28 +97,11 @@ def convention_names() -> tuple[str, ...]:
 
 
 def load_convention(name: str) -> Convention:
-    """Read one convention.
-
-    Parameters
-    ----------
-    name : str
-        As in `convention_names`, or an alias; case, ``-`` and ``_`` do not matter.
-
-    Raises
-    ------
-    UsageError
-        If there is none of that name; the message offers the nearest ones.
-    """
-    if not isinstance(name, str):
-        raise UsageError(f"a convention goes by its name, such as 'trec_eval', got {name!r}")
-    wanted = name.strip().lower().replace("-", "_")
+    """The convention of that name or alias; case, ``-`` and ``_`` do not matter."""
+    wanted = str(name).strip().lower().replace("-", "_")
+    wanted = _aliases().get(wanted, wanted)
     if wanted not in _files():
-        wanted = _aliases().get(wanted, wanted)
-    if wanted not in _files():
-        near = difflib.get_close_matches(wanted, convention_names(), n=3, cutoff=0.5)
-        known = ", ".join(convention_names())
-        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {known}"
-        raise UsageError(f"unknown convention {name!r}: {hint}")
+        raise unknown("convention", name, convention_names())
     return _read(wanted)
 
 
@@ -169,18 +119,6 @@ def _aliases() -> Mapping[str, str]:
 @functools.cache
 def _read(name: str) -> Convention:
     data = tomllib.loads(_files()[name].read_text("utf-8"))
-    return Convention(
-        name=data["name"],
-        title=data["title"],
-        version=data.get("version", ""),
-        aliases=tuple(data.get("aliases", ())),
-        sources=tuple(data.get("sources", ())),
-        notes=tuple(data.get("notes", ())),
-        switches=data.get("all", {}),
-        metrics=data.get("metrics", {}),
-        marks=data.get("marks", "@_"),
-        names=data.get("names", {}),
-        options=data.get("options", {}),
-        bugs=tuple(data.get("bugs", ())),
-        deviations=tuple(data.get("deviations", ())),
-    )
+    facts: dict[str, Any] = {"switches": data.pop("all", {})}
+    facts |= {key: tuple(v) if isinstance(v, list) else v for key, v in data.items()}
+    return Convention(**facts)

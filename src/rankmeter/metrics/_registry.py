@@ -1,4 +1,4 @@
-"""What is known about each metric beside its formula; lookup, help, docs and tests read it here.
+"""What is known about each metric besides its formula; lookup, help, docs and tests read it here.
 
 The signature is the schema. The positional parameters of a metric function name the evidence that
 it needs (`EVIDENCE`), then comes ``k`` if it has a cutoff. The keyword-only parameters are its
@@ -16,7 +16,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, ParamSpec
+from typing import Any, Literal, ParamSpec
 
 import numpy as np
 
@@ -30,7 +30,6 @@ __all__ = [
     "METRICS",
     "RESERVED",
     "SYNONYMS",
-    "Evidence",
     "Example",
     "MetricFunction",
     "Option",
@@ -46,27 +45,11 @@ MetricFunction = Callable[..., FloatArray]
 P = ParamSpec("P")
 
 
-class Evidence(NamedTuple):
-    """One kind of thing that a metric can ask for.
-
-    Attributes
-    ----------
-    type : type
-    about : str
-        One sentence for docstrings.
-    """
-
-    type: type
-    about: str
-
-
-EVIDENCE: dict[str, Evidence] = {
-    "hits": Evidence(Hits, "Relevant items of n_users users; ``hits.ideal`` holds all of them."),
-    "nonrelevant": Evidence(
-        Hits, "Ranked items judged as not relevant; ``nonrelevant.ideal`` holds all of them."
-    ),
+EVIDENCE = {
+    "hits": "Relevant items of n_users users; ``hits.ideal`` holds all of them.",
+    "nonrelevant": "Ranked items judged as not relevant; ``nonrelevant.ideal`` holds all of them.",
 }
-"""What the positional parameters of a metric may be called, and what they then receive."""
+"""What the positional parameters of a metric may be called, and the `Hits` they then receive."""
 
 RESERVED = frozenset(CHOICES) - {"n_items"}
 """Names that no option may have: those of the choices. `n_items` fills options of that name."""
@@ -141,20 +124,10 @@ class Spec:
         Called with the evidence that it needs, k if it has a cutoff, and options.
     needs : tuple of str
         Its evidence, in the order of its parameters: keys of `EVIDENCE`.
-    low, high : float
-        The range of its values (of nonnegative gains).
-    increasing : bool
-        Whether larger is better.
-    reached : bool
-        Whether the ideal ranking, uncut, has the best value of the range.
-    open_ties : bool
-        Whether the metric has a value where ties are open.
-    synonyms : tuple of str
-        Other names, in lower case without separators other than ``_``.
+    low, high, increasing, reached, open_ties, synonyms, at
+        As in `register`.
     cutoff : bool
         Whether it takes ``@k``.
-    at : str
-        The option that a number after ``@`` means, for a metric without cutoff.
     state : callable, optional
         Of a metric that can be pooled over users: the value that adds up, called as `function` is.
     options : mapping of str to Option
@@ -229,13 +202,13 @@ def register(
     are options: each is annotated with ``float``, ``int``, ``bool`` or ``Literal[...]``, with
     ``| None`` if ``none`` is permitted. A function that is annotated to return `Ratio` can be
     pooled over users (``aggregate="micro"``). What all metrics have in common is added to the
-    docstring: the parameters above, the range, and the error for open ties.
+    docstring: the parameters above, what is returned, the errors, and who has no value.
 
     Parameters
     ----------
     title : str
     low, high : float
-        Range of the values.
+        Range of the values, where no gain is negative.
     increasing : bool
         Whether larger is better.
     reached : bool
@@ -246,7 +219,7 @@ def register(
     needs_relevant : bool
         Whether the metric is undefined (NaN) for a user whose truth holds nothing relevant.
     synonyms : tuple of str
-        Other names under which people look for it.
+        Other names under which people look for it, in lower case, separated only by ``_``.
     at : str
         The option that a number after ``@`` means, for a metric without cutoff.
 
@@ -290,20 +263,7 @@ def describe(
     at: str = "",
     **facts: Any,
 ) -> Spec:
-    """What `register` finds out about a function, without registering it.
-
-    Parameters
-    ----------
-    function : callable
-    title : str
-    needs_relevant, open_ties, at, **facts
-        As in `register`.
-
-    Raises
-    ------
-    ValueError
-        If the function cannot be a metric.
-    """
+    """What `register` finds out about a function, without registering it."""
     name = function.__name__
     needs, cutoff = _evidence(function)
     if not inspect.getdoc(function) and sys.flags.optimize < 2:
@@ -337,7 +297,7 @@ def describe(
         name, title, metric, needs, cutoff=cutoff, open_ties=open_ties, at=at,
         state=checked if returned is Ratio else None, options=options, **facts,
     )  # fmt: skip
-    metric.__doc__ = _documented(spec)
+    metric.__doc__ = _documented(spec, needs_relevant=masked)
     return spec
 
 
@@ -373,28 +333,21 @@ def _options(function: Callable[..., Any]) -> dict[str, Option]:
                 f"{option} has no annotation: write the permitted values, as in "
                 f'`{parameter.name}: Literal["a", "b"] = "a"` or `{parameter.name}: float = 1.0`'
             )
-        hint, examples = hints[parameter.name], ()
+        hint, marks = hints[parameter.name], list[Any]()
         if typing.get_origin(hint) is typing.Annotated:
             hint, *marks = typing.get_args(hint)
-            examples = sum((m.values for m in marks if isinstance(m, Example)), ())
-        union = isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union
+        examples = tuple(v for mark in marks if isinstance(mark, Example) for v in mark.values)
+        union = typing.get_origin(hint) in (typing.Union, types.UnionType)
         parts = typing.get_args(hint) if union else (hint,)
-        choices: tuple[str, ...] = ()
-        number: type | None = None
-        for part in parts:
-            if typing.get_origin(part) is Literal:
-                choices += typing.get_args(part)
-            elif part in (int, float, bool):
-                number = part
-            elif part is not types.NoneType:
+        words = tuple(w for p in parts if typing.get_origin(p) is Literal for w in p.__args__)
+        others = [p for p in parts if typing.get_origin(p) is not Literal]
+        for part in others:
+            if part not in (int, float, bool, types.NoneType):
                 raise ValueError(f"{option} must be int, float, bool, Literal or None, got {part}")
+        number = next((part for part in others if part is not types.NoneType), None)
+        optional = types.NoneType in others
         options[parameter.name] = Option(
-            parameter.name,
-            parameter.default,
-            choices,
-            number,
-            types.NoneType in parts,
-            examples,
+            parameter.name, parameter.default, words, number, optional, examples
         )
     return options
 
@@ -411,22 +364,31 @@ def _check_names(spec: Spec) -> None:
             raise ValueError(f"names of {spec.name} must be in lower case, got {name!r}")
 
 
-def _documented(spec: Spec) -> str | None:
+def _documented(spec: Spec, *, needs_relevant: bool) -> str | None:
     """The docstring, with the sections and parameters that all metrics have in common."""
     text = inspect.getdoc(spec.function)
     if text is None:
         return None
     summary, *rest = re.split(r"^(\w+)\n-{3,}\n", text, flags=re.MULTILINE)
     own = dict(zip(rest[::2], (body.strip() for body in rest[1::2]), strict=True))
-    said = [f"{n} : {EVIDENCE[n].type.__name__}\n    {EVIDENCE[n].about}" for n in spec.needs]
+    said = [f"{need} : Hits\n    {EVIDENCE[need]}" for need in spec.needs]
     if spec.cutoff and not re.search(r"^k\b", own.get("Parameters", ""), re.MULTILINE):
         said.append("k : int, optional\n    Cutoff; without it the whole ranking counts.")
-    said += [own.pop("Parameters")] if "Parameters" in own else []
+    values = f"{spec.low:g} or more" if spec.low > -math.inf else "Any number"
+    if math.isfinite(spec.high):
+        values = f"In [{spec.low:g}, {spec.high:g}]"
+    mistakes = [] if spec.open_ties else ["ties are open"]
+    if any(option.type in (int, float) for option in spec.options.values()):
+        mistakes.append("an option is out of its range")
+    undefined = ["A user with nothing relevant is undefined (NaN)."] if needs_relevant else []
     sections = {
-        "Parameters": "\n".join(said),
-        "Returns": f"float64 array of shape (n_users,)\n    In [{spec.low:g}, {spec.high:g}].",
-        **({} if spec.open_ties else {"Raises": "UsageError\n    If ties are open."}),
+        "Parameters": "\n".join([*said, *filter(None, [own.pop("Parameters", "")])]),
+        "Returns": "float64 array of shape (n_users,)\n    "
+        + values
+        + ("; the expectation where ties are open." if spec.open_ties else "."),
+        "Raises": f"UsageError\n    If {' or '.join(mistakes)}." if mistakes else "",
+        "Notes": "\n\n".join([*undefined, *filter(None, [own.pop("Notes", "")])]),
         **own,
     }
-    parts = [f"{title}\n{'-' * len(title)}\n{body}" for title, body in sections.items()]
+    parts = [f"{title}\n{'-' * len(title)}\n{body}" for title, body in sections.items() if body]
     return "\n\n".join([summary.strip(), *parts])

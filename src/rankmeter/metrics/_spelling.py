@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rankmeter._checks import shown
+from rankmeter._checks import integer, near, refused, shown
 from rankmeter._choices import CHOICES, SETTINGS, checked
 from rankmeter.errors import UnknownMetricError, UsageError
 from rankmeter.metrics._registry import METRICS, SYNONYMS, Option, Spec
@@ -22,7 +21,7 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
     "bing": ("g", {"gain": "binary"}),
     "relativep": ("precision", {"denominator": "relevant"}),
 }
-"""Names that stand for a metric with options."""
+"""Names of a metric with options."""
 
 _NUMBER = re.compile(r"-?(?:\d{1,18}(?:\.\d{1,40})?|\.\d{1,40})(?:e-?\d{1,3})?")
 """A cutoff, or a point such as a level of recall."""
@@ -88,15 +87,14 @@ class Metric:
             label="",
         )
 
-    def __matmul__(self, k: float) -> Metric:
+    def __matmul__(self, k: Any) -> Metric:
         """Return the same metric with a cutoff, or at another point: ``iprec@0.3``."""
         if self.spec.at:
             return self(**{self.spec.at: k})
         if not self.spec.cutoff:
             raise UsageError(f"{self.name} has no cutoff: write it without @{k}")
-        if isinstance(k, bool) or int(k) != k or k < 1:
-            raise UsageError(f"the cutoff of {self.name} must be a whole number from 1 up, got {k}")
-        return replace(self, k=int(k), label="")
+        k = int(k) if isinstance(k, float) and k.is_integer() else k
+        return replace(self, k=integer(f"k of {self.name}", k, least=1), label="")
 
     def __str__(self) -> str:
         options = {**dict(self.options), **dict(self.choices)}
@@ -164,31 +162,28 @@ def parse_metrics(
     ------
     UnknownMetricError, UsageError
     """
-    if metrics is None or isinstance(metrics, int | float):
-        raise UsageError(f"metrics are texts such as 'ndcg@10', got {metrics!r}")
-    read = read or read_metric
-    entries = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
+    if isinstance(metrics, str | Metric) or not isinstance(metrics, Iterable):
+        metrics = [metrics]
     found: dict[Metric, None] = {}
     problems: list[UsageError] = []
-    for entry in entries:
-        if isinstance(entry, Metric):
-            found.setdefault(entry)
-            continue
-        if not isinstance(entry, str):
-            problems.append(UsageError(f"a metric is a text such as 'ndcg@10', got {entry!r}"))
-            continue
+
+    def take(text: str) -> None:
         try:
-            found.update(dict.fromkeys(read(entry)))
+            found.update(dict.fromkeys((read or read_metric)(text)))
         except UsageError as error:
-            parts = _split(entry)
+            parts = dict.fromkeys(_split(text))
             if len(parts) < 2:
                 problems.append(error)
-                continue
-            for text in dict.fromkeys(parts):
-                try:
-                    found.update(dict.fromkeys(read(text)))
-                except UsageError as inner:
-                    problems.append(inner)
+            for part in parts if len(parts) > 1 else ():
+                take(part)
+
+    for entry in metrics:
+        if isinstance(entry, Metric):
+            found.setdefault(entry)
+        elif isinstance(entry, str):
+            take(entry)
+        else:
+            problems.append(refused("metrics", "metric strings such as 'ndcg@10'", entry))
     if problems:
         kind = type(problems[0]) if len({type(p) for p in problems}) == 1 else UsageError
         raise kind("; ".join(str(problem) for problem in problems))
@@ -217,11 +212,9 @@ def read_metric(text: str) -> list[Metric]:
     if mark == "_":
         head = head.removesuffix("_at").removesuffix("_cut")
     written = re.fullmatch(r"([\w.\- ]+)(?:\((.*)\))?", head, re.DOTALL)
-    if points is None or written is None:
-        raise UsageError(
-            f"cannot read the metric {shown(text)}: expected name, name@k or "
-            "name(option=value)@k, with k a whole number from 1 up"
-        )
+    if written is None:
+        expected = "expected name, name@k or name(option=value)@k"
+        raise UnknownMetricError(f"cannot read the metric {shown(text)}: {expected}")
     base, label = _lookup(written[1].strip())
     options = {}
     for pair in filter(None, map(str.strip, (written[2] or "").split(","))):
@@ -233,14 +226,14 @@ def read_metric(text: str) -> list[Metric]:
     found = [base @ k for k in points] or [base]
     if label == base.name:
         return found
-    # A word of its own is the name under which the metric is shown.
+    # A synonym is the name under which the metric is shown.
     return [replace(one, label=label + str(one)[len(one.name) :]) for one in found]
 
 
-def take_cutoffs(text: str, marks: str = "@_") -> tuple[str, str, list[float] | None]:
+def take_cutoffs(text: str, marks: str = "@_") -> tuple[str, str, list[Any]]:
     """Take the cutoffs off a name: ``P@5,10`` → ``("P", "@", [5, 10])``.
 
-    `marks` may be between them. No cutoffs are ``[]``; None says that ``@`` precedes no number.
+    `marks` may be between them. What follows ``@`` and is no number is returned as it is written.
     """
     head, mark, tail = text.rpartition("@")
     if not mark:
@@ -257,27 +250,23 @@ def take_cutoffs(text: str, marks: str = "@_") -> tuple[str, str, list[float] | 
         points = [int(part) if part.lstrip("-").isdigit() else float(part) for part in parts]
         if all(map(math.isfinite, points)):
             return head.rstrip(), mark, points
-    return (head, mark, None) if mark == "@" else (text, "", [])
+    return (head, mark, [tail]) if mark == "@" else (text, "", [])
 
 
 def _lookup(name: str) -> tuple[Metric, str]:
     """The metric that a name means, and the name by which to show it."""
-    lower = name.strip().lower()
-    key = re.sub(r"[\s_\-]", "", lower)
-    for known in METRICS:
-        if key == known.replace("_", ""):
-            return Metric(known), known
-    for known, (target, options) in PRESETS.items():
-        if key == known:
-            return Metric(target)(**options), target
-    for known, target in SYNONYMS.items():
-        if key == known.replace("_", ""):
-            # One letter is an abbreviation, not a name: P@5 is shown as precision@5.
-            return Metric(target), target if len(known) == 1 else known
-    names = [*METRICS, *SYNONYMS, *PRESETS]
-    near = difflib.get_close_matches(lower, names, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"known metrics: {', '.join(METRICS)}"
-    raise UnknownMetricError(f"unknown metric {shown(name)}: {hint}")
+    key = re.sub(r"[\s_\-]", "", name.lower())
+    known = {one.replace("_", ""): one for one in (*SYNONYMS, *METRICS)}.get(key, "")
+    if known in METRICS:
+        return Metric(known), known
+    if key in PRESETS:
+        target, options = PRESETS[key]
+        return Metric(target)(**options), target
+    if known:
+        # One letter is an abbreviation, not a name: P@5 is shown as precision@5.
+        return Metric(SYNONYMS[known]), SYNONYMS[known] if len(known) == 1 else known
+    hint = near(name, [*METRICS, *SYNONYMS, *PRESETS]) or f"; known: {', '.join(METRICS)}"
+    raise UnknownMetricError(f"unknown metric {shown(name)}{hint}")
 
 
 def _checked(name: str, option: Option, value: Any) -> Any:
@@ -297,16 +286,10 @@ def _checked(name: str, option: Option, value: Any) -> Any:
         else:
             if math.isfinite(number) and (isinstance(word, str) or number == word):
                 return number
-    expected = [repr(choice) for choice in option.choices]
-    if option.type is not None:
-        expected.append(
-            {int: "a whole number", float: "a number", bool: "true or false"}[option.type]
-        )
-    if option.optional:
-        expected.append("none")
-    raise UsageError(
-        f"option {option.name} of {name} must be {' or '.join(expected)}, got {value!r}"
-    )
+    kinds: dict[Any, str] = {None: "", int: "an integer", float: "a number", bool: "true or false"}
+    wanted = [*map(repr, option.choices), kinds[option.type], "none" if option.optional else ""]
+    expected = " or ".join(filter(None, wanted))
+    raise refused(f"{option.name} of {name}", expected, value, option.choices)
 
 
 def _spell(value: Any) -> str:

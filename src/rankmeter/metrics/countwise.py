@@ -12,23 +12,14 @@ from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import Example, register
 
 
-@register(
-    "Items ranked",
-    high=math.inf,
-    synonyms=("num_ret", "num_ranked"),
-    needs_relevant=False,
-)
+@register("Items ranked", high=math.inf, synonyms=("num_ret", "num_ranked"), needs_relevant=False)
 def n_ranked(hits: Hits, k: int | None = None) -> FloatArray:
     """Number of items in the ranking, or in its top k.
 
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        Whole numbers, 0 for an empty ranking.
-
     Notes
     -----
-    Not a measure of quality, but what others are divided by; averaged, the mean length.
+    Not a measure of quality, but what others are divided by; averaged, the mean length. An empty
+    ranking has 0.
 
     Examples
     --------
@@ -49,14 +40,9 @@ def n_ranked(hits: Hits, k: int | None = None) -> FloatArray:
 def n_relevant(hits: Hits) -> FloatArray:
     """Number of relevant items in the truth, found or not.
 
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        Whole numbers, 0 where nothing is relevant.
-
     Notes
     -----
-    Says how hard a user's task is, not how good the ranking.
+    Says how hard a user's task is, not how good the ranking; 0 where nothing is relevant.
 
     Examples
     --------
@@ -68,19 +54,9 @@ def n_relevant(hits: Hits) -> FloatArray:
     return hits.n_relevant.astype(np.float64)
 
 
-@register(
-    "Hits",
-    high=math.inf,
-    synonyms=("num_rel_ret", "num_hits"),
-    needs_relevant=False,
-)
+@register("Hits", high=math.inf, synonyms=("num_rel_ret", "num_hits"), needs_relevant=False)
 def n_hits(hits: Hits, k: int | None = None) -> FloatArray:
     """Number of relevant items in the top k.
-
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        Whole numbers; in an open tie the expected number.
 
     Notes
     -----
@@ -103,8 +79,7 @@ def set_ap(hits: Hits) -> FloatArray:
     Notes
     -----
     n_hits² / (n_ranked · n_relevant): what average precision would be if the ranking had no order.
-    An empty ranking has 0; a user with nothing relevant is undefined (NaN). Source: ``set_map`` of
-    trec_eval.
+    An empty ranking has 0. Source: ``set_map`` of trec_eval.
 
     Examples
     --------
@@ -119,12 +94,7 @@ def set_ap(hits: Hits) -> FloatArray:
     return ratio(found * found, n_ranked(hits) * n_relevant(hits))
 
 
-@register(
-    "Utility",
-    low=-math.inf,
-    high=math.inf,
-    needs_relevant=False,
-)
+@register("Utility", low=-math.inf, high=math.inf, needs_relevant=False)
 def utility(
     hits: Hits,
     k: int | None = None,
@@ -152,11 +122,6 @@ def utility(
     n_items : int, optional
         Size of the catalogue; needed if `spared` is not 0.
 
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In units of the prices; any sign.
-
     Raises
     ------
     UsageError
@@ -164,8 +129,8 @@ def utility(
 
     Notes
     -----
-    Defined for every user, also where nothing is relevant. In open ties the expectation is exact.
-    Source: ``utility`` of trec_eval; Lewis, TREC 1995.
+    Defined for every user, also where nothing is relevant. Source: ``utility`` of trec_eval; Lewis,
+    TREC 1995.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Metrics read off a curve along the ranking, at points that each user's own truth decides.
 
-The curves are precision over recall, and the cumulated gain of the ranking beside that of the
+The curves are precision over recall, and the cumulated gain of the ranking next to that of the
 ideal one. The points are levels of recall, multiples of the number of relevant items, the ranks
 of the hits, or the ranks at which the gains of the ideal ranking change.
 """
@@ -55,21 +55,11 @@ def iprec(
         How many hits the level needs, where ``recall * n_relevant`` is no whole number:
         ``⌊recall * n_relevant + 0.9⌋``, the next larger number, or the nearest.
 
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1]; 0 where the recall is never reached.
-
-    Raises
-    ------
-    UsageError
-        If ties are open, or `recall` is not in [0, 1].
-
     Notes
     -----
-    A point of the classical precision-recall graph. ``up`` is the definition. ``trec9`` is what
-    trec_eval up to version 9, pytrec_eval and ranx do; it differs from ``up`` where the fraction
-    is below 0.1. ``nearest`` is trec_eval 10. A user with nothing relevant is undefined (NaN).
+    A point of the classical precision-recall graph; 0 where the recall is never reached. ``up`` is
+    the definition. ``trec9`` is what trec_eval up to version 9, pytrec_eval and ranx do; it differs
+    from ``up`` where the fraction is below 0.1. ``nearest`` is trec_eval 10.
 
     Examples
     --------
@@ -100,8 +90,8 @@ def eleven_point(hits: Hits, *, rounding: Rounding = "trec9") -> FloatArray:
 
     Notes
     -----
-    An estimate of the area under the precision-recall graph, superseded by `ap`. A user with
-    nothing relevant is undefined (NaN). Source: Salton and McGill 1983; ``11pt_avg`` of trec_eval.
+    An estimate of the area under the precision-recall graph, superseded by `ap`. Source: Salton and
+    McGill 1983; ``11pt_avg`` of trec_eval.
 
     Examples
     --------
@@ -126,16 +116,10 @@ def rprec_mult(
     multiple : float
         How many times n_relevant the cutoff is; 1 is `r_precision`.
 
-    Raises
-    ------
-    UsageError
-        If `multiple` is negative.
-
     Notes
     -----
     The cutoff is ⌊multiple · n_relevant + 0.9⌋, which rounds up for the usual multiples; at cutoff
-    0 it is 0. A ranking shorter than that is not excused. In open ties the expectation is exact. A
-    user with nothing relevant is undefined (NaN). Source: ``Rprec_mult`` of trec_eval.
+    0 it is 0. A ranking shorter than that is not excused. Source: ``Rprec_mult`` of trec_eval.
 
     Examples
     --------
@@ -161,14 +145,10 @@ def rprec_mult(
 def yaap(hits: Hits) -> FloatArray:
     """Average precision on a scale that treats bad and good rankings alike: smoothed log odds.
 
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        Any sign; 0 where nothing is relevant.
-
     Notes
     -----
-    log((1 + S) / (1 + n_relevant - S)), where S is the sum of the precisions at the hits. For one
+    log((1 + S) / (1 + n_relevant - S)), where S is the sum of the precisions at the hits: 0 where
+    nothing is relevant. For one
     user it rises with `ap`; its mean is less ruled by the users that are easy. Source: Robertson,
     ECIR 2012.
 
@@ -186,7 +166,7 @@ def yaap(hits: Hits) -> FloatArray:
 
 
 # ---------------------------------------------------------------------------------------------
-# Cumulated gain beside that of the ideal ranking
+# Cumulated gain next to that of the ideal ranking
 
 
 def _running(values: FloatArray, offsets: IntArray) -> FloatArray:
@@ -249,19 +229,13 @@ def ideal_dcg(
     gain, discount : str
         As in `dcg`.
 
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        Zero or more for nonnegative gains.
-
     Notes
     -----
-    Says how much there is to gain, not how good the ranking is. A user with nothing relevant is
-    undefined (NaN).
+    Says how much there is to gain, not how good the ranking is.
 
     Examples
     --------
-    Gains 3 and 1 at best stand at ranks 1 and 2: 3 + 1/log2 3.
+    Gains 3 and 1 are at best at ranks 1 and 2: 3 + 1/log2 3.
 
     >>> import rankmeter as rm
     >>> result = rm.evaluate({"u": ["b"]}, {"u": {"a": 1, "b": 3}}, "ideal_dcg")
@@ -275,17 +249,12 @@ def ideal_dcg(
 def ndcg_rel(hits: Hits) -> FloatArray:
     """NDCG at the rank of each relevant item, averaged over these.
 
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1] for nonnegative gains.
-
     Notes
     -----
     To NDCG what average precision is to precision. At the rank of each hit the DCG so far is
     divided by the ideal DCG so far; a relevant item that was not found counts the DCG of the whole
-    ranking by that of the whole ideal one. Only positive gains count as relevant. A user with
-    nothing relevant is undefined (NaN). Source: ``ndcg_rel`` of trec_eval.
+    ranking by that of the whole ideal one. Only positive gains count as relevant. Source:
+    ``ndcg_rel`` of trec_eval.
 
     Examples
     --------
@@ -311,16 +280,10 @@ def ndcg_rel(hits: Hits) -> FloatArray:
 def rndcg(hits: Hits) -> FloatArray:
     """NDCG at the ranks at which the ideal ranking goes from one gain to the next, averaged.
 
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1] for nonnegative gains.
-
     Notes
     -----
     With 5 items of gain 3 and 8 of gain 1 these ranks are 5 and 13; the end of the ranking is one
-    more if it lies at least two ranks below the last of them. A user with nothing relevant is
-    undefined (NaN). Source: ``Rndcg`` of trec_eval.
+    more if it lies at least two ranks below the last of them. Source: ``Rndcg`` of trec_eval.
 
     Examples
     --------
@@ -358,22 +321,16 @@ def g(hits: Hits, *, gain: Literal["linear", "binary"] = "linear") -> FloatArray
     gain : {"linear", "binary"}
         The gains as they are, or 1 for each hit.
 
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1] for nonnegative gains.
-
     Notes
     -----
     Each hit counts gain / log2(2 + C - S), where S is the gain down to it, and C what an ideal
     ranking has gained there, with at least 1 per item; the sum is divided by all that can be
     gained. With ``binary`` gains C - S is the number of items above that are not relevant. It joins
-    qualities of `ap` and `ndcg`. A user with nothing relevant is undefined (NaN). Source: ``G`` and
-    ``binG`` of trec_eval.
+    qualities of `ap` and `ndcg`. Source: ``G`` and ``binG`` of trec_eval.
 
     Examples
     --------
-    The first hit stands below nothing that is not relevant, the second below one such item:
+    No item that is not relevant is above the first hit, one is above the second:
     (1/log2 2 + 1/log2 3) / 2.
 
     >>> import rankmeter as rm

@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from rankmeter._checks import fraction
 from rankmeter._hits import FloatArray, IntArray
-from rankmeter.errors import UsageError
 
 __all__ = ["DISCOUNTS", "Discount", "Geometric", "Weight"]
 
@@ -31,24 +31,12 @@ DISCOUNTS: dict[Discount, Weight] = {
 
 @dataclass(frozen=True)
 class Geometric:
-    """A reader who goes on to the next item with probability p: (1 - p) p^(rank - 1).
-
-    Parameters
-    ----------
-    p : float
-        Persistence, between 0 and 1.
-
-    Raises
-    ------
-    UsageError
-        If `p` is not in (0, 1).
-    """
+    """A reader who goes on to the next item with probability p: (1 - p) p^(rank - 1)."""
 
     p: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.p < 1:
-            raise UsageError(f"the persistence p must lie between 0 and 1, got {self.p}")
+        fraction("p", self.p)
 
     def __call__(self, rank: FloatArray) -> FloatArray:
         """Weights of ranks."""

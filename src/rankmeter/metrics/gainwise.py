@@ -1,4 +1,4 @@
-"""Metrics of the gains of the hits, discounted by rank."""
+"""Metrics of the gains of the hits, discounted by rank; their ranges are for nonnegative gains."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankmeter._checks import refused
 from rankmeter._hits import FloatArray, Hits, ratio
 from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import Example, register
@@ -22,8 +23,7 @@ def _exponential(gain: FloatArray) -> FloatArray:
     if largest > LARGEST_GRADE:
         raise UsageError(
             f"gain='exp2' is for grades on a small scale, and {largest:g} overflows: choose "
-            "gain='linear', or grade the gains first",
-            got=float(largest),
+            "gain='linear', or grade the gains first"
         )
     return np.exp2(gain) - 1.0
 
@@ -52,15 +52,9 @@ def dcg(
         log2(rank + 1), ln(rank + 1), log10(rank + 1); that of Järvelin and Kekäläinen 2002 with
         b = 2: log2(max(rank, 2)), which leaves ranks 1 and 2 alike; or the rank itself.
 
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        Zero or more for nonnegative gains.
-
     Notes
     -----
-    A user with nothing relevant is undefined (NaN). Sources: Järvelin and Kekäläinen, TOIS 2002
-    (linear); Burges et al., ICML 2005 (exp2).
+    Sources: Järvelin and Kekäläinen, TOIS 2002 (linear); Burges et al., ICML 2005 (exp2).
 
     Examples
     --------
@@ -88,7 +82,7 @@ def ndcg(
     Parameters
     ----------
     gain : {"linear", "exp2", "binary"}
-        The relevance g as it is, 2^g - 1, or 1.
+        As in `dcg`.
     discount : {"log2", "ln", "log10", "jarvelin", "reciprocal"}
         As in `dcg`; the base of the logarithm cancels. With ``reciprocal`` it is the normalised
         cumulative reciprocal rank.
@@ -96,16 +90,10 @@ def ndcg(
         The best ranking of the truth, cut at k; the same, not cut; the best order of the items
         that the ranking contains; or k items of gain 1, whether or not so many are relevant.
 
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1] for nonnegative gains.
-
     Notes
     -----
-    Edge cases: no hit is 0; a user with nothing relevant is undefined (NaN); an ideal without
-    gain is 0 with ``retrieved`` and undefined otherwise. Without a cutoff ``ones`` takes as many
-    as were ranked. Sources: as `dcg`.
+    Edge cases: no hit is 0; an ideal without gain is 0 with ``retrieved`` and undefined otherwise.
+    Without a cutoff ``ones`` takes as many as were ranked. Sources: as `dcg`.
 
     Examples
     --------
@@ -139,11 +127,7 @@ def _share(gain: FloatArray, max_gain: float | None) -> FloatArray:
         return np.ones_like(gain)
     if max_gain <= 0 or gain.max(initial=0.0) > max_gain:
         found = gain.max(initial=0.0)
-        raise UsageError(
-            f"`max_gain` must be positive and no less than any gain ({found:g}), got {max_gain:g}",
-            option="max_gain",
-            got=float(found),
-        )
+        raise refused("max_gain", f"positive and no less than any gain ({found:g})", max_gain)
     return gain / max_gain
 
 
@@ -163,25 +147,14 @@ def rbp(
     p : float
         Persistence, between 0 and 1: the chance of going from one item to the next.
     gain : {"binary", "linear"}
-        Where `max_gain` does not say it: every hit counts 1, or its gain as it is.
+        Without `max_gain`: every hit counts 1, or its gain as it is, which need not stay below 1.
     max_gain : float, optional
-        Largest possible gain: a gain g counts g / max_gain.
-
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1); with ``linear`` up to the largest gain.
-
-    Raises
-    ------
-    UsageError
-        If `p` is not in (0, 1) or a gain exceeds `max_gain`.
+        Largest possible gain, which no gain may exceed: a gain g counts g / max_gain.
 
     Notes
     -----
     (1 - p) Σ g p^(rank - 1). What lies below the ranking can add up to `rbp_residual`: the true
-    value lies between rbp and their sum. A user with nothing relevant is undefined (NaN).
-    Source: Moffat and Zobel, TOIS 2008.
+    value lies between rbp and their sum. Source: Moffat and Zobel, TOIS 2008.
 
     Examples
     --------
@@ -193,9 +166,8 @@ def rbp(
     0.625
     """
     plain = gain == "linear" and max_gain is None
-    return hits.sum(
-        hits.weigh(Geometric(p), k) * (hits.gain if plain else _share(hits.gain, max_gain))
-    )
+    worth = hits.gain if plain else _share(hits.gain, max_gain)
+    return hits.sum(hits.weigh(Geometric(p), k) * worth)
 
 
 @register("Residual of rank-biased precision", increasing=False, reached=False)
@@ -212,20 +184,14 @@ def rbp_residual(
     Parameters
     ----------
     p : float
-        Persistence, between 0 and 1.
+        Persistence, as in `rbp`.
     unjudged : {"nonrelevant", "unknown"}
-        Whether ranked items without a judgement are known to be worthless, or may be worth
-        everything.
-
-    Raises
-    ------
-    UsageError
-        If `p` is not in (0, 1).
+        Whether ranked items without a judgment are worthless, or may be worth everything.
 
     Notes
     -----
-    p^d after d ranked items, plus (1 - p) p^(rank - 1) for each unknown item.
-    Source: Moffat and Zobel, TOIS 2008.
+    p^d after d ranked items, plus (1 - p) p^(rank - 1) for each unknown item. Source: Moffat and
+    Zobel, TOIS 2008.
 
     Examples
     --------
@@ -256,25 +222,15 @@ def err(
     Parameters
     ----------
     max_gain : float
-        Largest grade of the judgements' scale (a constant of the collection: without it two
-        collections, or two runs, cannot be compared).
+        Largest grade of the scale, which no gain may exceed. It is a constant of the collection:
+        without it two collections, or two runs, cannot be compared.
     gain : {"linear", "binary"}
         The grades as they are, or 1 for each hit.
 
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1).
-
-    Raises
-    ------
-    UsageError
-        If a gain exceeds `max_gain`.
-
     Notes
     -----
-    Σ (1 / rank) R Π (1 - R above), with R = (2^g - 1) / 2^max_gain. A user with nothing
-    relevant is undefined (NaN). Source: Chapelle et al., CIKM 2009.
+    Σ (1 / rank) R Π (1 - R above), with R = (2^g - 1) / 2^max_gain. Source: Chapelle et al., CIKM
+    2009.
 
     Examples
     --------
@@ -351,19 +307,12 @@ def nerr(
 
     Parameters
     ----------
-    max_gain : float
-        Largest grade of the judgements' scale.
-    gain : {"linear", "binary"}
-        The grades as they are, or 1 for each hit.
-
-    Raises
-    ------
-    UsageError
-        If a gain exceeds `max_gain`.
+    max_gain, gain
+        As in `err`.
 
     Notes
     -----
-    A user with nothing relevant is undefined (NaN). Source: as `err`.
+    Source: as `err`.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Metrics that tell items judged as not relevant from items that nobody has judged.
 
-Elsewhere an item without a judgement is as good as not relevant, which is unfair to a ranking that
+Elsewhere an item without a judgment is as good as not relevant, which is unfair to a ranking that
 finds what nobody has looked at. A negative gain says, as in TREC, that the item was in the pool to
 be judged but was not; where it means dislike, ``negative="nonrelevant"`` says so.
 """
@@ -21,19 +21,7 @@ Negative = Literal["unjudged", "nonrelevant"]
 
 
 def number_above(hits: Hits, user: IntArray, rank: FloatArray) -> IntArray:
-    """How many of each user's hits stand above a rank.
-
-    Parameters
-    ----------
-    hits : Hits
-    user : int64 array of shape (n,)
-        Index of the user.
-    rank : float64 array of shape (n,)
-
-    Returns
-    -------
-    int64 array of shape (n,)
-    """
+    """How many hits of each of the n users (by index, also repeatedly) are above a rank, (n,)."""
     # Hits are in order of user and rank, which one number can say: a whole part for the user.
     width = max(hits.rank.max(initial=0.0), rank.max(initial=0.0)) + 1.0
     place = np.searchsorted(hits.user * width + hits.rank, user * width + rank)
@@ -67,11 +55,6 @@ def n_nonrelevant(
     negative : {"unjudged", "nonrelevant"}
         What a negative gain says about an item that is not relevant.
 
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        Whole numbers; in an open tie the expected number.
-
     Notes
     -----
     The other items of the top k are relevant (`n_hits`) or have not been judged (`unjudged`).
@@ -98,24 +81,20 @@ def judged(
     denominator: Literal["ranked", "k"] = "ranked",
     negative: Negative = "unjudged",
 ) -> FloatArray:
-    """Share of the top k that has a judgement, good or bad.
+    """Share of the top k that has a judgment, good or bad.
 
     Parameters
     ----------
     denominator : {"ranked", "k"}
-        The items that there are, ``min(k, n_ranked)``, or k.
+        The items of the list, ``min(k, n_ranked)``, or k.
     negative : {"unjudged", "nonrelevant"}
         What a negative gain says about an item that is not relevant.
 
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1]; 0 for an empty ranking.
-
     Notes
     -----
-    Says how far the other metrics can be trusted, not how good the ranking is. In open ties the
-    expectation is exact. Source: ``Judged`` of ir_measures.
+    Says how far the other metrics can be trusted, not how good the ranking is; 0 for an empty
+    ranking. Source: ``Judged``
+    of ir_measures.
 
     Examples
     --------
@@ -128,12 +107,7 @@ def judged(
     return ratio(known, hits.depth(k) if denominator == "ranked" or k is None else float(k))
 
 
-@register(
-    "Unjudged",
-    increasing=False,
-    synonyms=("unj",),
-    needs_relevant=False,
-)
+@register("Unjudged", increasing=False, synonyms=("unj",), needs_relevant=False)
 def unjudged(
     hits: Hits,
     nonrelevant: Hits,
@@ -146,20 +120,13 @@ def unjudged(
 
     Parameters
     ----------
-    denominator : {"ranked", "k"}
-        The items that there are, ``min(k, n_ranked)``, or k.
-    negative : {"unjudged", "nonrelevant"}
-        What a negative gain says about an item that is not relevant.
-
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1]; 0 for an empty ranking.
+    denominator, negative
+        As in `judged`.
 
     Notes
     -----
-    A warning sign: where it is high at a low cutoff, the judgements do not cover the ranking. In
-    open ties the expectation is exact. Source: ``unj`` of trec_eval 10.
+    A warning sign: where it is high at a low cutoff, the judgments do not cover the ranking.
+    Source: ``unj`` of trec_eval 10.
 
     Examples
     --------
@@ -175,7 +142,7 @@ def unjudged(
 
 @register("Binary preference", open_ties=False, synonyms=("binary_preference",))
 def bpref(hits: Hits, nonrelevant: Hits, *, negative: Negative = "unjudged") -> FloatArray:
-    """How often a relevant item stands above the items judged as not relevant.
+    """How often a relevant item ranks above the items judged as not relevant.
 
     Parameters
     ----------
@@ -184,15 +151,14 @@ def bpref(hits: Hits, nonrelevant: Hits, *, negative: Negative = "unjudged") -> 
 
     Notes
     -----
-    With R relevant and N nonrelevant judged items, each hit counts 1 - min(n, R) / min(N, R),
-    where n of the N stand above it; their sum is divided by R. Items without judgement are as if
-    they were not there. Edge cases: a hit below no nonrelevant item counts 1, also if N = 0; a
-    user with nothing relevant is undefined (NaN). Source: Buckley and Voorhees, SIGIR 2004, as
-    corrected in trec_eval 8.
+    With R relevant and N nonrelevant judged items, each hit counts 1 - min(n, R) / min(N, R), where
+    n of the N are above it; their sum is divided by R. Items without judgment are as if they
+    were not there. Edge cases: a hit below no nonrelevant item counts 1, also if N = 0. Source:
+    Buckley and Voorhees, SIGIR 2004, as corrected in trec_eval 8.
 
     Examples
     --------
-    Of two relevant items the second stands below one of the two that are not: (1 + 1/2) / 2. The
+    Of two relevant items the second is below one of the two that are not: (1 + 1/2) / 2. The
     item that has not been judged does not matter.
 
     >>> import rankmeter as rm
@@ -219,18 +185,12 @@ def infap(
     epsilon : float
         Smooths the share of relevant items among few judged ones.
 
-    Raises
-    ------
-    UsageError
-        If ties are open, or `epsilon` is not positive.
-
     Notes
     -----
-    The precision expected at a hit of rank r is
-    (1 + p · (relevant + ε) / (relevant + nonrelevant + 2ε)) / r, where p counts the items above it
-    that are in the pool, and the ratio is over those of them that are judged. If the whole pool
-    was judged it is `ap` but for ε. A user with nothing relevant is undefined (NaN). Source:
-    Yilmaz and Aslam, CIKM 2006, as in trec_eval.
+    The precision expected at a hit of rank r is (1 + p · (relevant + ε) / (relevant + nonrelevant +
+    2ε)) / r, where p counts the items above it that are in the pool, and the ratio is over those of
+    them that are judged. If the whole pool was judged it is `ap` but for ε. Source: Yilmaz and
+    Aslam, CIKM 2006, as in trec_eval.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankmeter._hits import FloatArray, Groups, Hits, IntArray, ratio
+from rankmeter._hits import FloatArray, Hits, IntArray, ratio
 from rankmeter.metrics._registry import Example, register
 
 
@@ -41,10 +41,10 @@ def ap(
 
     Notes
     -----
-    Its mean over users is MAP. Edge cases: no hit is 0; a user with nothing relevant is undefined
-    (NaN); without a cutoff ``min`` equals ``relevant`` and ``k`` is the length of the ranking.
-    In open ties the expectation over all orders is exact: McSherry and Najork, ECIR 2008. With
-    ``ties="together"`` it is the average precision of scikit-learn.
+    Its mean over users is MAP. Edge cases: no hit is 0; without a cutoff ``min`` equals
+    ``relevant`` and ``k`` is the length of the ranking. In open ties the expectation over all
+    orders is exact: McSherry and Najork, ECIR 2008. With ``ties="together"`` it is the average
+    precision of scikit-learn.
 
     Examples
     --------
@@ -77,19 +77,20 @@ def _precision_at_hits(hits: Hits, k: int | None) -> FloatArray:
         return hits.sum(precision if k is None else np.where(hits.rank <= k, precision, 0.0))
     groups = hits.groups
     inside = groups.size if k is None else np.clip(k - groups.above, 0, groups.size)
-    return hits.sum(_expected_precision(groups, groups.size, groups.hits, inside), groups.user)
+    found = _expected_precision(groups.above, groups.before, groups.size, groups.hits, inside)
+    return hits.sum(found, groups.user)
 
 
 def _expected_precision(
-    groups: Groups, size: IntArray, relevant: IntArray, inside: IntArray
+    above: IntArray, before: IntArray, size: IntArray, relevant: IntArray, inside: IntArray
 ) -> FloatArray:
-    """Expected Σ of the precision at hits in the first places of tied groups.
+    """Expected Σ of the precision at hits in the first places of tied groups (see `Groups`).
 
     With `relevant` hits among `size` equally likely places, place i (of the first `inside`)
     holds a hit with probability m/n, and then i - 1 places before it hold (i - 1)(m - 1)/(n - 1)
     others on average; Σ over i is a difference of harmonic numbers.
     """
-    above, m, n = groups.above, relevant.astype(np.float64), size.astype(np.float64)
+    m, n = relevant.astype(np.float64), size.astype(np.float64)
     harmonic = _harmonic(int((above + inside).max(initial=0)))
     reciprocal = harmonic[above + inside] - harmonic[above]
     reciprocal = np.where(inside == 1, 1.0 / (above + 1.0), reciprocal)
@@ -97,45 +98,36 @@ def _expected_precision(
     later = inside - (above + 1.0) * reciprocal  # Σ (i - 1) / (above + i)
     later = np.where(inside <= 1, 0.0, later)
     chance = np.where(inside > 0, ratio(m, n), 0.0)
-    expected: FloatArray = chance * ((groups.before + 1.0) * reciprocal + others * later)
+    expected: FloatArray = chance * ((before + 1.0) * reciprocal + others * later)
     return expected
 
 
 def _ap_per_hit(hits: Hits, k: int | None) -> FloatArray:
     """Σ of the precision at hits in the top k, divided by the number of these hits."""
     if not hits.tied:
-        total, found = _precision_at_hits(hits, k), hits.sum(hits.within(k))
-        return ratio(total, found)
+        return ratio(_precision_at_hits(hits, k), hits.sum(hits.within(k)))
     # How many hits are found is itself random, but only in the one group that straddles k:
     # sum over their number j, which is hypergeometric.
     groups = hits.groups
     inside = groups.size if k is None else np.clip(k - groups.above, 0, groups.size)
     whole = inside == groups.size
-    sure = np.where(whole, _expected_precision(groups, groups.size, groups.hits, inside), 0.0)
+    above, before = groups.above, groups.before
+    sure = _expected_precision(above, before, groups.size, groups.hits, inside)
+    sure = np.where(whole, sure, 0.0)
     total = hits.sum(sure, groups.user)
     found = hits.sum(np.where(whole, groups.hits, 0).astype(np.float64), groups.user)
     result = ratio(total, found)
-    split = np.flatnonzero(~whole & (inside > 0))
-    for index in split:
+    for index in np.flatnonzero(~whole & (inside > 0)):
         n, m, t = int(groups.size[index]), int(groups.hits[index]), int(inside[index])
         user = groups.user[index]
         j = np.arange(max(0, m - (n - t)), min(m, t) + 1)
         chance = np.array(
             [math.comb(t, i) * math.comb(n - t, m - i) / math.comb(n, m) for i in j.tolist()]
         )
-        one = Groups(*(np.repeat(part, j.size) for part in _row(groups, index)))
         places = np.full(j.size, t)
-        extra = _expected_precision(one, places, j, places)
-        count = found[user] + j
-        value = ratio(total[user] + extra, count)
-        result[user] = chance @ value
+        extra = _expected_precision(above[index], before[index], places, j, places)
+        result[user] = chance @ ratio(total[user] + extra, found[user] + j)
     return result
-
-
-def _row(groups: Groups, index: np.intp) -> list[IntArray]:
-    """One group, as arrays of length 1 in the order of the fields."""
-    fields = (groups.user, groups.above, groups.size, groups.hits, groups.before, groups.start)
-    return [part[index : index + 1] for part in fields]
 
 
 def _mean_precision(hits: Hits, k: int | None) -> FloatArray:
@@ -154,8 +146,7 @@ def _mean_precision(hits: Hits, k: int | None) -> FloatArray:
         places = np.maximum(high - low + 1, 0)
         spread = places * top - (total[np.maximum(high, low - 1)] - total[low - 1])
         share = spread / (hits.open.high - low + 1)
-    value = hits.sum(share)
-    return ratio(value, last)
+    return ratio(hits.sum(share), last)
 
 
 @register(
@@ -166,8 +157,8 @@ def rr(hits: Hits, k: int | None = None) -> FloatArray:
 
     Notes
     -----
-    Its mean over users is MRR. It looks at the first hit only. A user with nothing relevant is
-    undefined (NaN). In an open tie it is the expectation of 1/rank, not 1/expected rank.
+    Its mean over users is MRR. It looks at the first hit only. In an open tie it is the expectation
+    of 1/rank, not 1/expected rank.
 
     Examples
     --------
@@ -189,7 +180,7 @@ def _expected_first(
 ) -> FloatArray:
     """Expected ``weight(rank)`` of each user's first hit, 0 below the cutoff.
 
-    The first of m hits among n tied places stands at place i with probability
+    The first of m hits among n tied places is at place i with probability
     C(n - i, m - 1) / C(n, m) = m/n · Π_{j < m-1} (n - i - j) / (n - 1 - j). Beyond place 45 n/m
     it is below 1e-19 together, so the work stays proportional to n however many are relevant.
     """
@@ -233,17 +224,11 @@ def mean_rank(
         is NaN, and the mean is over what was found); the rank after the last one,
         ``min(k, n_ranked) + 1``; or a number, such as the size of the catalogue.
 
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        1 or more.
-
     Notes
     -----
-    ``undefined`` looks only at what was found, so compare two systems by it only if both rank
-    every item; the result counts the undefined users. In an open tie that may put every relevant
-    item below the cutoff it is the mean over the orders that do not. ``next`` favours short lists.
-    A user with nothing relevant is undefined (NaN).
+    ``undefined`` looks only at what was found, so compare two systems by it only if both rank every
+    item; the result counts the undefined users. In an open tie that may put every relevant item
+    below the cutoff it is the mean over the orders that do not. ``next`` favours short lists.
 
     Examples
     --------

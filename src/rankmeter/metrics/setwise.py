@@ -7,18 +7,12 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankmeter._checks import number
+from rankmeter._checks import number, refused
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
-from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.states import Ratio
 
 PrecisionDenominator = Literal["k", "ranked", "relevant"]
-
-
-def _found(hits: Hits, k: int | IntArray | None) -> FloatArray:
-    """Hits of each user in the top k."""
-    return hits.sum(hits.within(k))
 
 
 def _length(hits: Hits, k: int | None, denominator: PrecisionDenominator) -> IntArray:
@@ -38,25 +32,25 @@ def precision(
     Parameters
     ----------
     denominator : {"k", "ranked", "relevant"}
-        What the hits are divided by when a list is shorter than k: ``k``; the items that there
-        are, ``min(k, n_ranked)``; or ``min(k, n_relevant)``, which some tools call R-precision
+        What the hits are divided by when a list is shorter than k: ``k``; those in the
+        list, ``min(k, n_ranked)``; or ``min(k, n_relevant)``, which some tools call R-precision
         and trec_eval ``relative_P``.
 
     Notes
     -----
-    Edge cases: an empty ranking has precision 0; a user with nothing relevant is undefined (NaN).
-    Without a cutoff k is the length of the ranking, in every denominator.
+    Edge cases: an empty ranking has precision 0. Without a cutoff k is the length of the ranking,
+    in every denominator.
 
     Examples
     --------
-    Items 1, 6 and 9 are relevant and stand at ranks 5, 2 and 8: two of the first five.
+    Items 1, 6 and 9 are relevant, at ranks 5, 2 and 8: two of the first five.
 
     >>> import rankmeter as rm
     >>> ranking = {"u": [4, 6, 2, 3, 1, 8, 10, 9, 5, 7]}
     >>> rm.evaluate(ranking, {"u": {1, 6, 9}}, "precision@5")["precision@5"].mean
     0.4
     """
-    return Ratio(_found(hits, k), _length(hits, k, denominator))
+    return Ratio(hits.sum(hits.within(k)), _length(hits, k, denominator))
 
 
 @register("Recall", synonyms=("r", "rec", "sensitivity"))
@@ -72,12 +66,12 @@ def recall(
 
     Notes
     -----
-    Edge cases: an empty ranking has recall 0; a user with nothing relevant is undefined (NaN).
-    With exactly one relevant item recall equals the hit rate.
+    Edge cases: an empty ranking has recall 0. With exactly one relevant item recall equals the hit
+    rate.
 
     Examples
     --------
-    Two of the three relevant items stand in the first five.
+    Two of the three relevant items are in the first five.
 
     >>> import rankmeter as rm
     >>> ranking = {"u": [4, 6, 2, 3, 1, 8, 10, 9, 5, 7]}
@@ -87,7 +81,7 @@ def recall(
     whole = hits.n_relevant
     if denominator == "min" and k is not None:
         whole = np.minimum(whole, k)
-    return Ratio(_found(hits, k), whole)
+    return Ratio(hits.sum(hits.within(k)), whole)
 
 
 @register("Hit rate", synonyms=("hr", "hits", "hit", "hit_ratio", "hitrate", "success"))
@@ -96,16 +90,10 @@ def hit_rate(hits: Hits, k: int | None = None) -> FloatArray:
 
     Also known as hit ratio, success@k and, for link prediction, Hits@k.
 
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        0 or 1; in an open tie the probability of a hit.
-
     Notes
     -----
-    Edge cases: an empty ranking has no hit; a user with nothing relevant is undefined (NaN).
-    An open tie of n items, m of them relevant, of which t fall into the top k, holds no hit there
-    with probability C(n - t, m) / C(n, m).
+    Edge cases: an empty ranking has no hit. An open tie of n items, m of them relevant, of which t
+    fall into the top k, holds no hit there with probability C(n - t, m) / C(n, m).
 
     Examples
     --------
@@ -158,7 +146,7 @@ def f_beta(
     Notes
     -----
     With h hits it equals (1 + β²)h / (β²·n_relevant + denominator), which is 0 without hits.
-    A user with nothing relevant is undefined (NaN). Source: van Rijsbergen 1979.
+    Source: van Rijsbergen 1979.
 
     Examples
     --------
@@ -171,7 +159,7 @@ def f_beta(
     """
     number("beta", beta, least=0)
     whole = beta**2 * hits.n_relevant + _length(hits, k, denominator)
-    return ratio((1 + beta**2) * _found(hits, k), whole)
+    return ratio((1 + beta**2) * hits.sum(hits.within(k)), whole)
 
 
 @register("R-precision", synonyms=("rprec", "r_prec", "rprecision"))
@@ -183,19 +171,13 @@ def r_precision(hits: Hits, k: int | None = None) -> FloatArray:
     k : int, optional
         Cutoff that limits where hits are counted, not the denominator.
 
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1]; a perfect ranking (of at least R items) has 1.
-
     Notes
     -----
-    Hits in the top min(R, k), divided by R. Edge cases: a ranking shorter than R is not
-    excused; a user with nothing relevant is undefined (NaN).
+    Hits in the top min(R, k), divided by R. Edge cases: a ranking shorter than R is not excused.
 
     Examples
     --------
-    Three items are relevant, and one of them stands in the first three.
+    Three items are relevant, and one of them is in the first three.
 
     >>> import rankmeter as rm
     >>> ranking = {"u": [4, 6, 2, 3, 1, 8, 10, 9, 5, 7]}
@@ -203,7 +185,7 @@ def r_precision(hits: Hits, k: int | None = None) -> FloatArray:
     0.3333
     """
     depth = hits.n_relevant if k is None else np.minimum(hits.n_relevant, k)
-    return ratio(_found(hits, depth), hits.n_relevant)
+    return ratio(hits.sum(hits.within(depth)), hits.n_relevant)
 
 
 @register("Accuracy", synonyms=("acc",), needs_relevant=False)
@@ -226,11 +208,6 @@ def accuracy(
         How many items of a list shorter than k are recommended: those ``ranked``, or ``k`` all
         the same, the empty places being wrong.
 
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        In [0, 1]; with ``k`` below 0 if k exceeds the catalogue.
-
     Raises
     ------
     UsageError
@@ -238,8 +215,9 @@ def accuracy(
 
     Notes
     -----
-    (TP + TN) / n_items. Read it with care: the items that nobody would recommend swamp it, so
-    that recommending nothing scores 1 - n_relevant / n_items; and it ignores order.
+    (TP + TN) / n_items. Read it with care: the items that nobody would recommend swamp it, so that
+    recommending nothing scores 1 - n_relevant / n_items; and it ignores order. With ``k`` it is
+    below 0 if k exceeds the catalogue.
 
     Examples
     --------
@@ -251,15 +229,11 @@ def accuracy(
     >>> rm.evaluate(ranking, {"u": {1, 6, 9}}, "accuracy@5", n_items=10)["accuracy@5"].mean
     0.6
     """
-    found = _found(hits, k)
+    found = hits.sum(hits.within(k))
     most = int((hits.depth(k) + hits.n_relevant - found).max(initial=0.0))
     if n_items < most:
-        raise UsageError(
-            f"`n_items` must be the size of the catalogue: a user has {most} items, ranked or "
-            f"relevant, got {n_items}",
-            option="n_items",
-            got=most,
-        )
+        size = f"the size of the catalogue: a user has {most} items, ranked or relevant"
+        raise refused("n_items", size, n_items)
     length = hits.depth(k) if chosen == "ranked" or k is None else k
     wrong = (length - found) + (hits.n_relevant - found)
     return 1.0 - wrong / n_items
@@ -269,15 +243,9 @@ def accuracy(
 def cg(hits: Hits, k: int | None = None) -> FloatArray:
     """Sum of the gains in the top k.
 
-    Returns
-    -------
-    float64 array of shape (n_users,)
-        Zero or more, in units of the gains.
-
     Notes
     -----
-    Order does not matter: see `dcg` for the sum that discounts by rank. A user with nothing
-    relevant is undefined (NaN).
+    Order does not matter: see `dcg` for the sum that discounts by rank.
 
     Examples
     --------
