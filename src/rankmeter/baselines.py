@@ -51,8 +51,8 @@ def popularity(
     k : int
         Items to recommend to each user.
     users : sequence of ids, optional
-        The audience; everyone in `train` if not given. Repetitions do not count, and
-        users that `train` does not contain are welcome: they have seen nothing.
+        The audience; everyone in `train` if not given. Repetitions do not count, and users that
+        `train` does not contain are welcome: they have seen nothing.
     exclude_seen : bool
         Leave out the items that the user has in `train`.
     columns : dict of str to str, optional
@@ -203,7 +203,7 @@ def decayed_popularity(
     if half_life is None:
         half_life = age.max(initial=0) / 10
     else:
-        _checks.number("half_life", half_life, above=0)
+        half_life = _checks.number("half_life", half_life, above=0)
     weight = np.exp2(-age / half_life) if half_life else np.ones_like(age)
     scores = _sums(frame["item"], weight)
     return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
