@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, cast
 
@@ -128,12 +128,10 @@ def write_frames(
                 _write(frame, sys.stdout.buffer, known[extension], path)
                 continue
             file = all_or_none.enter_context(replacing(path))
-            if zipped:
-                # No name and no time inside, so that equal tables make equal files.
-                with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
-                    _write(frame, cast("IO[bytes]", packed), known[extension], path)
-            else:
-                _write(frame, file, known[extension], path)
+            # No name and no time inside, so that equal tables make equal files.
+            packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if zipped else nullcontext(file)
+            with packed as sink:
+                _write(frame, cast("IO[bytes]", sink), known[extension], path)
 
 
 def _write(frame: pl.DataFrame, file: IO[bytes], write: Write | None, path: str) -> None:

@@ -12,7 +12,7 @@ from rankmeter._cli._command import Option
 from rankmeter._files import replacing
 from rankmeter.errors import UsageError
 
-__all__ = ["Formats", "dumps", "json_option"]
+__all__ = ["Formats", "answer", "dumps", "json_option"]
 
 T = TypeVar("T")
 
@@ -63,6 +63,11 @@ class Formats(Generic[T]):
 def json_option(help_text: str = "Write one JSON object.") -> Option:
     """The option ``--json``."""
     return Option("as_json --json", help_text, is_flag=True, group="Output")
+
+
+def answer(found: Mapping[str, Any], text: str, *, as_json: bool) -> None:
+    """Write what a command found on standard output: as JSON, or as text that says the same."""
+    click.echo(dumps(found) if as_json else text)
 
 
 def dumps(found: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ import click
 
 from rankmeter._cli._command import Command
 from rankmeter._cli._options import complete_conventions
-from rankmeter._cli._output import dumps, json_option
+from rankmeter._cli._output import answer, json_option
 from rankmeter._cli._terminal import page
 from rankmeter.conventions import Convention, convention_names, load_convention
 
@@ -20,15 +20,13 @@ __all__ = ["command"]
 def _run(name: str | None, as_json: bool) -> None:
     if name is not None:
         convention = load_convention(name)
-        click.echo(dumps(dataclasses.asdict(convention)) if as_json else _explanation(convention))
+        answer(dataclasses.asdict(convention), _explanation(convention), as_json=as_json)
         return
     every = [load_convention(one) for one in convention_names()]
-    if as_json:
-        click.echo(dumps({"conventions": [*map(dataclasses.asdict, every)]}))
-        return
     formatter = page()
     formatter.write_dl([(one.name, _title(one)) for one in every])
-    click.echo(formatter.getvalue().rstrip())
+    found = {"conventions": [*map(dataclasses.asdict, every)]}
+    answer(found, formatter.getvalue().rstrip(), as_json=as_json)
 
 
 def _explanation(convention: Convention) -> str:

@@ -9,7 +9,7 @@ import click
 from rankmeter._cli._command import Command
 from rankmeter._cli._files import standard_input
 from rankmeter._cli._options import given, options_of
-from rankmeter._cli._output import dumps, json_option
+from rankmeter._cli._output import answer, json_option
 from rankmeter._cli._terminal import working
 from rankmeter._interactions.describe import describe
 
@@ -19,10 +19,7 @@ __all__ = ["command"]
 def _run(data: str, as_json: bool, **choices: Any) -> None:
     with standard_input(data) as (path,), working("reading"):
         found = describe(path, **given(choices))
-    if as_json:
-        click.echo(dumps(found.to_dict()))
-    else:
-        click.echo(repr(found))
+    answer(found.to_dict(), repr(found), as_json=as_json)
 
 
 command = Command(

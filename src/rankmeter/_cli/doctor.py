@@ -15,7 +15,7 @@ import click
 
 from rankmeter._cli._command import Command
 from rankmeter._cli._exits import complain
-from rankmeter._cli._output import dumps, json_option
+from rankmeter._cli._output import answer, json_option
 from rankmeter._cli._terminal import page
 from rankmeter._version import __version__
 
@@ -41,10 +41,8 @@ PURPOSES = {
 def _run(as_json: bool) -> None:
     machine, packages = _machine(), _packages()
     missing = [name for name, facts in packages.items() if facts["core"] and not facts["version"]]
-    if as_json:
-        click.echo(dumps({"machine": machine, "packages": packages}))
-    else:
-        click.echo(_text(machine, packages))
+    found = {"machine": machine, "packages": packages}
+    answer(found, _text(machine, packages), as_json=as_json)
     if missing:
         complain(f"rankmeter does not work without {', '.join(missing)}")
         click.get_current_context().exit(4)
@@ -55,13 +53,8 @@ def _text(machine: dict[str, Any], packages: dict[str, dict[str, Any]]) -> str:
     formatter.write_dl([(name, str(value)) for name, value in machine.items()])
     for title, core in (("Packages that it needs", True), ("Packages for more", False)):
         with formatter.section(title):
-            formatter.write_dl(
-                [
-                    (name, _status(facts))
-                    for name, facts in packages.items()
-                    if facts["core"] == core
-                ]
-            )
+            chosen = {name: facts for name, facts in packages.items() if facts["core"] == core}
+            formatter.write_dl([(name, _status(facts)) for name, facts in chosen.items()])
     return formatter.getvalue().rstrip()
 
 

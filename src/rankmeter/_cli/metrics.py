@@ -11,7 +11,7 @@ import click
 from rankmeter._cli._command import Command
 from rankmeter._cli._docstring import parameter_text, plain, read_docstring
 from rankmeter._cli._options import complete_metrics
-from rankmeter._cli._output import dumps, json_option
+from rankmeter._cli._output import answer, json_option
 from rankmeter._cli._terminal import page
 from rankmeter.metrics import METRICS, Option, Spec, metric
 
@@ -19,12 +19,11 @@ __all__ = ["command"]
 
 
 def _run(name: str | None, as_json: bool) -> None:
-    spec = None if name is None else metric(name).spec
-    if as_json:
-        found = {"metrics": [*map(_as_dict, METRICS.values())]} if spec is None else _as_dict(spec)
-        click.echo(dumps(found))
+    if name is None:
+        answer({"metrics": [*map(_as_dict, METRICS.values())]}, _listing(), as_json=as_json)
     else:
-        click.echo(_listing() if spec is None else _explanation(spec))
+        spec = metric(name).spec
+        answer(_as_dict(spec), _explanation(spec), as_json=as_json)
 
 
 def _listing() -> str:

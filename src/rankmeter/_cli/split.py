@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import click
-import polars as pl
 
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import (
@@ -18,7 +18,7 @@ from rankmeter._cli._files import (
     write_frames,
 )
 from rankmeter._cli._options import options_of, own_options, summaries
-from rankmeter._cli._output import dumps, json_option
+from rankmeter._cli._output import answer, json_option
 from rankmeter._cli._terminal import working
 from rankmeter._ingest import Interactions
 from rankmeter.errors import UsageError
@@ -46,7 +46,7 @@ def _run(
     folds = (made,) if isinstance(made, Split) else made
     if output is not None:
         paths = _in_folder(Path(output), len(folds), form or _form_of(ratings))
-        check_paths([path for pair in paths for path in pair], [ratings])
+        check_paths([*chain(*paths)], [ratings])
         _refuse_others(Path(output), paths)
         for train_path, _ in paths:
             Path(train_path).parent.mkdir(parents=True, exist_ok=True)
@@ -54,19 +54,13 @@ def _run(
         raise UsageError(f"{method} makes {len(folds)} splits: name a folder with --output")
     else:
         paths = [(str(train), str(test))]
-    frames: dict[str, pl.DataFrame] = {}
-    for fold, (train_path, test_path) in zip(folds, paths, strict=True):
-        frames |= {train_path: read.as_in_input(fold.train), test_path: read.as_in_input(fold.test)}
-    write_frames(frames)
-    if as_json:
-        named = zip(folds, paths, strict=True)
-        found = [
-            {"method": fold.method, "train": train, "test": test, "counts": fold.counts}
-            for fold, (train, test) in named
-        ]
-        click.echo(dumps({"splits": found}))
-    else:
-        click.echo("\n\n".join(map(repr, folds)))
+    parts = [part for fold in folds for part in (fold.train, fold.test)]
+    write_frames(dict(zip(chain(*paths), map(read.as_in_input, parts), strict=True)))
+    found = [
+        {"method": fold.method, "train": train, "test": test, "counts": fold.counts}
+        for fold, (train, test) in zip(folds, paths, strict=True)
+    ]
+    answer({"splits": found}, "\n\n".join(map(repr, folds)), as_json=as_json)
 
 
 def _check_destination(
