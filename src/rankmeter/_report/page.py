@@ -115,8 +115,8 @@ def render(digest: Digest) -> str:
         counts=_count_table(found["users"]),
         version=__version__,
         policy=_policy(style, (script, library)),
-        style=_verbatim(style),
-        script=_verbatim(script),
+        style=style,
+        script=script,
         library=packed_library,
         labels=list(found["metrics"]),
         max_rows=MAX_ROWS,
@@ -178,18 +178,12 @@ def _figures(figures: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, An
     return {"places": places, "specs": specs}
 
 
-def _json(value: Any) -> Any:
+def _json(value: Any) -> str:
     """JSON that can be in a script element: no character of markup is left in it."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    return _verbatim(text)
-
-
-def _verbatim(text: str) -> Any:
-    from markupsafe import Markup
-
-    return Markup(text)  # noqa: S704 - our own files, or JSON without markup
+    return text
 
 
 def _own(name: str) -> str:
