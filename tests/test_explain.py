@@ -73,6 +73,8 @@ def test_renderings(walk):
     assert "pytrec_eval" in walk.footnote()
     assert "<table" in walk._repr_html_()
     assert walk.table().to_markdown().startswith("| one switch at a time")
+    assert walk.to_markdown().startswith(walk.table().to_markdown())
+    assert walk.to_latex() == walk.table().to_latex()
 
 
 class TestTarget:
@@ -117,7 +119,7 @@ class TestTarget:
         value = rm.evaluate(RANKINGS, TRUTH, "precision@1", undefined="zero")["precision@1"].mean
         found = rm.explain(RANKINGS, TRUTH, "precision@1", target=f"{value:.4f}")
         assert len(found.matches) > 1
-        assert "does not tell which" in found.verdict()
+        assert "does not say which" in found.verdict()
 
     def test_a_switch_without_effect_is_no_match(self):
         """With k = 1 a denominator of min(k, n_ranked) changes nothing: it explains nothing."""

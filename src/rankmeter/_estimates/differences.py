@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter.errors import RankmeterWarning
 
-__all__ = ["Difference", "PairedTests", "paired_values"]
+__all__ = ["Difference", "PairedTests", "paired_values", "turned"]
 
 FEW_USERS = 10
 
@@ -119,7 +118,7 @@ class Difference:
                 f"{_p_text(self.p_adjusted)}; with {self.n:,} users a difference of "
                 f"{self.detectable:.4f} would be seen in 80 % of studies."
             )
-        d = self.seen_from(self.better)
+        d = turned(self, self.better)
         gain = f" ({d.mean_a / d.mean_b - 1:+.1%})" if d.mean_b else ""
         lower = "" if self.increasing else ", where lower is better,"
         return (
@@ -129,39 +128,30 @@ class Difference:
             f"{self.n:,} users, |d_z| = {abs(d.d_z):.2f}."
         )
 
-    def seen_from(self, system: str) -> Difference:
-        """The same difference with `system`, one of its two, as a; turned, its gain has no bounds.
 
-        Parameters
-        ----------
-        system : str
-            ``a`` or ``b``.
-
-        Returns
-        -------
-        Difference
-        """
-        if self.a == system:
-            return self
-        return dataclasses.replace(
-            self,
-            a=self.b,
-            b=self.a,
-            mean_a=self.mean_b,
-            mean_b=self.mean_a,
-            difference=-self.difference,
-            low=-self.high,
-            high=-self.low,
-            statistic=-self.statistic,
-            d_z=-self.d_z,
-            hedges_g=-self.hedges_g,
-            superiority=1 - self.superiority,
-            gain=self.mean_b / self.mean_a - 1 if self.mean_a else math.nan,
-            gain_low=math.nan,
-            gain_high=math.nan,
-            wins=self.losses,
-            losses=self.wins,
-        )
+def turned(d: Difference, system: str) -> Difference:
+    """The same difference with `system` as a; if that was b, the relative gain has no bounds."""
+    if d.a == system:
+        return d
+    return replace(
+        d,
+        a=d.b,
+        b=d.a,
+        mean_a=d.mean_b,
+        mean_b=d.mean_a,
+        difference=-d.difference,
+        low=-d.high,
+        high=-d.low,
+        statistic=-d.statistic,
+        d_z=-d.d_z,
+        hedges_g=-d.hedges_g,
+        superiority=1 - d.superiority,
+        gain=d.mean_b / d.mean_a - 1 if d.mean_a else math.nan,
+        gain_low=math.nan,
+        gain_high=math.nan,
+        wins=d.losses,
+        losses=d.wins,
+    )
 
 
 def _p_text(p: float) -> str:
@@ -269,7 +259,7 @@ class PairedTests:
         without = [at for at, result in enumerate(results) if math.isnan(result.p)]
         again = st.randomization_tests(table, [pairs[at] for at in without], **seeded)
         for at, result in zip(without, again, strict=True):
-            results[at] = dataclasses.replace(result, interval=results[at].interval)
+            results[at] = replace(result, interval=results[at].interval)
         return results
 
     def _difference(
@@ -337,7 +327,7 @@ class PairedTests:
             for one in np.unique(family):
                 p[family == one] = st.adjust(p[family == one], how)
         return tuple(
-            dataclasses.replace(d, p_adjusted=float(q), significant=bool(q <= alpha))
+            replace(d, p_adjusted=float(q), significant=bool(q <= alpha))
             for d, q in zip(found, p, strict=True)
         )
 

@@ -101,9 +101,7 @@ def _aggregate(
 def mean_interval(
     values: FloatArray, plan: Plan, clusters: IntArray | None = None
 ) -> tuple[float, float]:
-    """Interval of the mean of values, made as the plan says; values of a cluster, one for each
-    value, are drawn together.
-    """
+    """Interval of the mean, made as the plan says; clusters of values are drawn whole."""
     if values.size < 2 or np.isnan(values).any():
         return math.nan, math.nan
     if plan.interval == "t":

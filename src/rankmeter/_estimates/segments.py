@@ -119,13 +119,9 @@ def _binned(frame: pl.DataFrame, bins: int, what: str) -> pl.DataFrame:
     """Users in segments of about equal size; equal values are never parted."""
     integer("bins", bins, least=2)
     value = frame["value"].to_numpy().astype(np.float64)
-    share = np.argsort(np.argsort(value, kind="stable"), kind="stable") / max(value.size, 1)
+    # Equal values belong where the first of them falls.
+    share = np.searchsorted(np.sort(value), value) / max(value.size, 1)
     number = np.floor(share * bins).astype(np.int64)
-    # A run of equal values belongs where its first user falls.
-    _, first, inverse = np.unique(value, return_index=True, return_inverse=True)
-    lowest = np.full(first.size, bins)
-    np.minimum.at(lowest, inverse, number)
-    number = lowest[inverse]
     bins_used = np.unique(number).tolist()
     labels = {
         bin_: f"{place} of {len(bins_used)}: {_span(value[number == bin_])} {what}"

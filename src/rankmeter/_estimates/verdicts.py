@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from rankmeter._estimates.differences import Difference
+from rankmeter._estimates.differences import Difference, turned
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.wording import signed
 from rankmeter._hits import FloatArray
@@ -91,7 +91,7 @@ def verdict(
     value = {name: -e.mean if increasing else e.mean for name, e in means.items()}
     ranked = sorted(means, key=lambda name: (math.isnan(value[name]), value[name]))
     best = ranked[0]
-    mine = [d.seen_from(best) for d in differences if best in (d.a, d.b)]
+    mine = [turned(d, best) for d in differences if best in (d.a, d.b)]
     # The baseline first, then the others by rank.
     mine.sort(key=lambda d: (d.b != baseline, ranked.index(d.b)))
     beaten = sum(d.significant and d.better == best for d in mine)
@@ -186,7 +186,13 @@ def headline(found: Verdict, baseline: str, correction: str) -> Headline:
         title = f"No system is shown to beat {baseline} on {metric}"
     else:
         title = f"{found.best} leads on {metric}, but not clearly"
-    sentences = [_size(d), _certainty(d, correction, sure=found.sure)]
+    size = (
+        f"{d.a} reaches {d.mean_a:.4f}, {d.b} {d.mean_b:.4f}: a mean difference of "
+        f"{signed(d.difference)} per user, with an interval from {signed(d.low)} to "
+        f"{signed(d.high)}. {d.a} is better for {d.wins:,} users, equal for {d.ties:,}, worse for "
+        f"{d.losses:,}."
+    )
+    sentences = [size, _certainty(d, correction, sure=found.sure)]
     if found.others > 1:
         beaten = f"{found.beaten or 'none'} {'is' if found.beaten <= 1 else 'are'}"
         sentences.append(
@@ -200,15 +206,6 @@ def _gain(d: Difference) -> str:
     size = abs(d.gain)
     return (
         f" by {size:.1%}" if math.isfinite(size) and size < 10 else f" by {abs(d.difference):.4f}"
-    )
-
-
-def _size(d: Difference) -> str:
-    return (
-        f"{d.a} reaches {d.mean_a:.4f}, {d.b} {d.mean_b:.4f}: a mean difference of "
-        f"{signed(d.difference)} per user, with an interval from {signed(d.low)} to "
-        f"{signed(d.high)}. {d.a} is better for {d.wins:,} users, equal for {d.ties:,}, worse for "
-        f"{d.losses:,}."
     )
 
 

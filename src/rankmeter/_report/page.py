@@ -115,8 +115,8 @@ def render(digest: Digest) -> str:
         counts=_count_table(found["users"]),
         version=__version__,
         policy=_policy(style, (script, library)),
-        style=_verbatim(style),
-        script=_verbatim(script),
+        style=style,
+        script=script,
         library=packed_library,
         labels=list(found["metrics"]),
         max_rows=MAX_ROWS,
@@ -161,35 +161,24 @@ def _user_rows(
 
 def _figures(figures: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, Any]:
     """The charts, each once, and which of them are where for which metric."""
-    specs: list[Any] = []
-    found: dict[int, int] = {}
-
-    def add(drawn: Any) -> int:
-        if id(drawn) not in found:
-            found[id(drawn)] = len(specs)
-            spec = drawn.properties(width="container").to_dict()
-            specs.append({n: v for n, v in spec.items() if n not in ("$schema", "config")})
-        return found[id(drawn)]
-
+    drawn = {id(one): one for by in figures.values() for found in by.values() for one in found}
+    number_of = {key: number for number, key in enumerate(drawn)}
     places = {
-        kind: {label: [*map(add, drawn)] for label, drawn in by_metric.items()}
-        for kind, by_metric in figures.items()
+        kind: {label: [number_of[id(one)] for one in found] for label, found in by.items()}
+        for kind, by in figures.items()
     }
+    specs = [one.properties(width="container").to_dict() for one in drawn.values()]
+    for spec in specs:
+        del spec["$schema"], spec["config"]
     return {"places": places, "specs": specs}
 
 
-def _json(value: Any) -> Any:
+def _json(value: Any) -> str:
     """JSON that can be in a script element: no character of markup is left in it."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    return _verbatim(text)
-
-
-def _verbatim(text: str) -> Any:
-    from markupsafe import Markup
-
-    return Markup(text)  # noqa: S704 - our own files, or JSON without markup
+    return text
 
 
 def _own(name: str) -> str:

@@ -152,17 +152,14 @@ class Comparison(Measured):
         return pl.DataFrame([vars(d) for d in self.differences])
 
     def _content(self) -> dict[str, Any]:
-        def mean(e: Estimate) -> dict[str, float]:
-            return {"mean": e.mean, "low": e.low, "high": e.high, "n_users": e.n}
-
         segments: dict[str, dict[str, Any]] = {}
         for (segment, metric, name), e in self.segment_estimates.items():
-            segments.setdefault(segment, {}).setdefault(metric, {})[name] = mean(e)
+            segments.setdefault(segment, {}).setdefault(metric, {})[name] = self._plain_mean(e)
         return {
             "systems": list(self.systems),
             "baseline": self.baseline or None,
             "metrics": {
-                label: {name: mean(e) for name, e in self._means(label).items()}
+                label: {name: self._plain_mean(e) for name, e in self._means(label).items()}
                 for label in self._labels
             },
             "segments": segments,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.wording import plain
 from rankmeter._plan import Plan
 from rankmeter._report.table import Table
@@ -74,6 +75,10 @@ class Measured(Result):
     @abstractmethod
     def _logged(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, float]]]:
         """Parts of a name, and the numbers that an experiment tracker gets under it, by kind."""
+
+    @staticmethod
+    def _plain_mean(e: Estimate) -> dict[str, float]:
+        return {"mean": e.mean, "low": e.low, "high": e.high, "n_users": e.n}
 
     @property
     def confidence(self) -> float:

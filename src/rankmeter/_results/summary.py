@@ -120,14 +120,7 @@ class Summary(Measured, Mapping[str, Estimate]):
     def _content(self) -> dict[str, Any]:
         return {
             "metrics": {
-                label: {
-                    "mean": e.mean,
-                    "low": e.low,
-                    "high": e.high,
-                    "n_users": e.n,
-                    "undefined": e.undefined,
-                }
-                for label, e in self.items()
+                label: self._plain_mean(e) | {"undefined": e.undefined} for label, e in self.items()
             },
             "users": self.counts,
             "plan": self.plan.to_dict(),
@@ -189,17 +182,12 @@ class Summary(Measured, Mapping[str, Estimate]):
     def _facts(self, entry: MetricPlan) -> dict[str, tuple[int, str]]:
         """Of one metric: how many users or hits are special, and by which rule they count."""
         counts, averaging = self.counts, entry.averaging
+        both = counts["users_in_both"]
         found = self.scores.facts[entry.alignment]
         nothing = self.scores.in_truth & (found.n_relevant == 0)
         return {
-            "users without a ranking": (
-                counts["users_in_truth"] - counts["users_in_both"],
-                averaging.missing,
-            ),
-            "users without truth": (
-                counts["users_in_rankings"] - counts["users_in_both"],
-                averaging.extra,
-            ),
+            "users without a ranking": (counts["users_in_truth"] - both, averaging.missing),
+            "users without truth": (counts["users_in_rankings"] - both, averaging.extra),
             "users with nothing relevant": (int(nothing.sum()), averaging.undefined),
             "hits tied in score": (found.counts["tied_hits"], entry.alignment.ties),
         }
@@ -221,13 +209,11 @@ class Summary(Measured, Mapping[str, Estimate]):
         """
         if choice("kind", kind, ("means", "distribution")) == "means":
             return charts.side_by_side([charts.means(list(self.values()), self.confidence)])
-        averaged = {entry.label: self.scores.averaged(entry) for entry in self.plan.metrics}
-        return charts.side_by_side(
-            [
-                charts.distribution(label, *histogram_of(found.values))
-                for label, found in averaged.items()
-            ]
-        )
+        shares = [
+            charts.distribution(entry.label, *histogram_of(self.scores.averaged(entry).values))
+            for entry in self.plan.metrics
+        ]
+        return charts.side_by_side(shares)
 
     def _logged(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, float]]]:
         return (((label,), e.numbers()) for label, e in self.items())
