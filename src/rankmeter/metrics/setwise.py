@@ -203,15 +203,10 @@ def accuracy(
     k : int, optional
         Cutoff: the top k are "recommended"; without it the whole ranking is.
     n_items : int
-        Size of the catalogue.
+        Size of the catalogue: at least the items that one user is recommended or finds relevant.
     chosen : {"ranked", "k"}
         How many items of a list shorter than k are recommended: those ``ranked``, or ``k`` all
         the same, the empty places being wrong.
-
-    Raises
-    ------
-    UsageError
-        If `n_items` is smaller than the items that one user is recommended or finds relevant.
 
     Notes
     -----
