@@ -212,6 +212,11 @@ def test_input_is_never_changed():
     assert (truth == before[1]).all()
 
 
+def test_a_metric_may_be_asked_for_twice():
+    for text in ("ndcg@3 ndcg@3", "ndcg@3, ndcg@3 ndcg(gain=linear)@3"):
+        assert next(iter(rm.evaluate(GOOD, TRUTH, text))) == "ndcg@3"
+
+
 def test_every_problem_of_a_call_is_told_at_once():
     with pytest.raises(e.UsageError) as caught:
         rm.evaluate(GOOD, TRUTH, ["ndgc@5", "recall@0", "ndcg@3"])

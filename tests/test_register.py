@@ -130,6 +130,21 @@ def test_flags_are_options(flagged):
     assert {"p": 1.0, "twice": True} in variants(METRICS["flagged"])
 
 
+def test_a_docstring_gets_what_all_metrics_have_in_common():
+    doc = " ".join(metrics.iprec.__doc__.split())
+    for said in (
+        "hits : Hits Relevant items of n_users users",
+        "Returns ------- float64 array of shape (n_users,) In [0, 1].",
+        "Raises ------ UsageError If ties are open or an option is out of its range.",
+        "Notes ----- A user with nothing relevant is undefined (NaN). A point of",
+    ):
+        assert said in doc
+    assert "0 or more; the expectation where ties are open." in metrics.dcg.__doc__
+    assert "k : int, optional\n    Cutoff;" in metrics.dcg.__doc__
+    assert "Any number" in metrics.utility.__doc__
+    assert "undefined" not in metrics.utility.__doc__
+
+
 def test_a_metric_that_returns_a_share_can_be_pooled(flagged):
     assert METRICS["flagged"].pools
     assert not METRICS["ndcg"].pools

@@ -171,10 +171,11 @@ def parse_metrics(
         try:
             found.update(dict.fromkeys((read or read_metric)(text)))
         except UsageError as error:
-            parts = dict.fromkeys(_split(text))
+            parts = _split(text)
             if len(parts) < 2:
                 problems.append(error)
-            for part in parts if len(parts) > 1 else ():
+                return
+            for part in dict.fromkeys(parts):
                 take(part)
 
     for entry in metrics:

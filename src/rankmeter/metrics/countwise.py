@@ -122,11 +122,6 @@ def utility(
     n_items : int, optional
         Size of the catalogue; needed if `spared` is not 0.
 
-    Raises
-    ------
-    UsageError
-        If `spared` is not 0 and `n_items` is not given.
-
     Notes
     -----
     Defined for every user, also where nothing is relevant. Source: ``utility`` of trec_eval; Lewis,

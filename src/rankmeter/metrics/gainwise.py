@@ -23,7 +23,8 @@ def _exponential(gain: FloatArray) -> FloatArray:
     if largest > LARGEST_GRADE:
         raise UsageError(
             f"gain='exp2' is for grades on a small scale, and {largest:g} overflows: choose "
-            "gain='linear', or grade the gains first"
+            "gain='linear', or grade the gains first",
+            got=float(largest),
         )
     return np.exp2(gain) - 1.0
 
@@ -127,7 +128,9 @@ def _share(gain: FloatArray, max_gain: float | None) -> FloatArray:
         return np.ones_like(gain)
     if max_gain <= 0 or gain.max(initial=0.0) > max_gain:
         found = gain.max(initial=0.0)
-        raise refused("max_gain", f"positive and no less than any gain ({found:g})", max_gain)
+        error = refused("max_gain", f"positive and no less than any gain ({found:g})", max_gain)
+        error.got = float(found)  # the worst of all blocks is reported
+        raise error
     return gain / max_gain
 
 

@@ -59,15 +59,14 @@ def ap(
         return _mean_precision(hits, k)
     if denominator == "hits":
         return _ap_per_hit(hits, k)
-    whole = hits.n_relevant.astype(np.float64)
-    if denominator == "k":
-        whole = (hits.n_ranked if k is None else np.full(hits.n_users, k)).astype(np.float64)
-    elif denominator in ("min", "ranked"):
-        if denominator == "ranked":
-            whole = np.minimum(whole, hits.n_ranked)
-        if k is not None:
-            whole = np.minimum(whole, k)
-    return ratio(_precision_at_hits(hits, k), whole)
+    relevant = hits.n_relevant
+    whole = {
+        "min": relevant if k is None else np.minimum(relevant, k),
+        "relevant": relevant,
+        "k": hits.n_ranked if k is None else np.full(hits.n_users, k),
+        "ranked": np.minimum(relevant, hits.depth(k)),
+    }
+    return ratio(_precision_at_hits(hits, k), whole[denominator])
 
 
 def _precision_at_hits(hits: Hits, k: int | None) -> FloatArray:

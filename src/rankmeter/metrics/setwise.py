@@ -203,15 +203,10 @@ def accuracy(
     k : int, optional
         Cutoff: the top k are "recommended"; without it the whole ranking is.
     n_items : int
-        Size of the catalogue.
+        Size of the catalogue: at least the items that one user is recommended or finds relevant.
     chosen : {"ranked", "k"}
         How many items of a list shorter than k are recommended: those ``ranked``, or ``k`` all
         the same, the empty places being wrong.
-
-    Raises
-    ------
-    UsageError
-        If `n_items` is smaller than the items that one user is recommended or finds relevant.
 
     Notes
     -----
@@ -233,7 +228,9 @@ def accuracy(
     most = int((hits.depth(k) + hits.n_relevant - found).max(initial=0.0))
     if n_items < most:
         size = f"the size of the catalogue: a user has {most} items, ranked or relevant"
-        raise refused("n_items", size, n_items)
+        error = refused("n_items", size, n_items)
+        error.got = most  # the worst of all blocks is reported
+        raise error
     length = hits.depth(k) if chosen == "ranked" or k is None else k
     wrong = (length - found) + (hits.n_relevant - found)
     return 1.0 - wrong / n_items
