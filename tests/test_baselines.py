@@ -426,11 +426,6 @@ REFUSALS = {
         IdTypeError,
         "String ids such as '1', train has Int64 ids such as 1",
     ),
-    "users are a frame": (
-        lambda: popularity(LOG, users=LOG),
-        UsageError,
-        "found DataFrame shape: ",
-    ),
     "users are a string": (lambda: popularity(LOG, users="12"), UsageError, "found str '12'"),
     "users are a number": (lambda: popularity(LOG, users=1), UsageError, "found int 1"),
     "users are a matrix": (
@@ -486,15 +481,24 @@ def test_what_has_no_meaning_is_refused_with_a_reason(call, error, message):
     assert caught.type is error
 
 
-def test_users_may_not_be_a_pandas_frame():
-    pytest.importorskip("pandas")
-    with pytest.raises(UsageError, match="found DataFrame"):
-        popularity(LOG, users=LOG.to_pandas())
+@pytest.mark.parametrize("form", ["polars", "lazy", "pandas", "arrow", "csv"])
+def test_users_may_be_a_frame_with_a_column_for_them(form, tmp_path):
+    asked = LOG.select("user").unique().sort("user").head(2)
+    LOG.filter(pl.col("user").is_in(asked["user"].implode())).write_csv(tmp_path / "users.csv")
+    forms = {
+        "polars": lambda: asked,
+        "lazy": asked.lazy,
+        "pandas": asked.to_pandas,
+        "arrow": asked.to_arrow,
+        "csv": lambda: tmp_path / "users.csv",
+    }
+    expected = popularity(LOG, users=asked["user"].to_list())
+    assert popularity(LOG, users=forms[form]()).equals(expected)
 
 
 @pytest.mark.parametrize("option", ["k", "users", "exclude_seen", "days", "fraction"])
 def test_a_message_shows_a_table_on_one_short_line(option):
-    table = LOG if option == "users" else pl.Series(range(50))
+    table = np.ones((50, 2)) if option == "users" else pl.Series(range(50))
     with pytest.raises(UsageError, match=r"(found|got) .*…") as caught:
         recent_popularity(LOG, **{option: table})
     assert "\n" not in str(caught.value)

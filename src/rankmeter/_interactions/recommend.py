@@ -7,7 +7,7 @@ ones, and nothing of the size users × items is ever made.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sized
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import polars as pl
 
 from rankmeter._checks import flag, integer, shown
 from rankmeter._ingest import read_users
+from rankmeter._ingest._forms import is_accepted
 from rankmeter._interactions.chance import Numbers, Shuffle, draws
 from rankmeter.errors import UsageError
 
@@ -63,23 +64,16 @@ def _audience(known: pl.Series, users: Any) -> pl.Series:
     """The users to recommend to: each once, ascending, of the type in train."""
     if users is None:
         return known.unique().sort()
-    # A frame would give its columns or their names, a string its letters.
-    if (
-        isinstance(users, str | bytes)
-        or not isinstance(users, Iterable)
-        or hasattr(type(users), "columns")
-        or getattr(users, "ndim", 1) != 1
-    ):
+    # An array of two dimensions has no users, and a string could be one user or a path.
+    table = getattr(users, "ndim", 1) != 1 and not hasattr(type(users), "columns")
+    if isinstance(users, str | bytes) or table or not is_accepted(users):
         raise UsageError(
-            "users= must be a sequence of ids, such as the column of a frame; found "
+            "users= must be ids or a frame or a Path with a column user, found "
             f"{type(users).__name__} {shown(users)}"
         )
-    listed: Any = users.tolist() if hasattr(users, "tolist") else users
-    if not isinstance(listed, pl.Series):
-        listed = list(listed)
-    if len(listed) == 0:
+    if isinstance(users, Sized) and len(users) == 0:
         raise UsageError("users= is empty: leave it out to recommend to everyone in train")
-    return read_users(listed, known, source="users=").unique().sort()
+    return read_users(users, known, source="users=").unique().sort()
 
 
 def _seen(frame: pl.DataFrame, audience: pl.Series, items: pl.Series) -> tuple[Numbers, Numbers]:
