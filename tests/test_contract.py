@@ -149,8 +149,11 @@ def has_options_that_no_choice_of_the_plan_is_called(name):
 
 def has_a_formula(name):
     formulas = tomllib.loads((DOCS / "formulas.toml").read_text("utf-8"))
-    assert name in formulas, f"{name} has no formula: add it to docs/formulas.toml"
-    assert formulas[name].keys() >= {"formula", "reading"}, name
+    if name in formulas:
+        assert formulas[name].keys() >= {"formula", "reading"}, name
+    else:
+        said = METRICS[name].function.__doc__ or ""
+        assert ".. math::" in said, f"{name} has no formula: write it in the Notes, as `.. math::`"
 
 
 def has_a_page(name):

@@ -1,9 +1,9 @@
 """The command line: argv → the public functions → tables, files and exit codes.
 
-A command is one file in this folder, named like the command and holding it as ``command``, and one
-row in `COMMANDS`. Only the command that runs is imported, so `rankmeter --help` is quick. Commands
-compute nothing and have no defaults of their own: their options come from the signatures of the
-functions that they call (`_options`), and they raise or return; `_exits` says what becomes of it.
+A command is one file in this folder, named like the command and holding it as ``command``; its
+first line is the help. Only the command that runs is imported, so `rankmeter --help` is quick.
+Commands compute nothing and have no defaults of their own: their options come from the signatures
+of the functions that they call (`_options`), and they raise or return; `_exits` says what follows.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
+from importlib import import_module, resources
 from typing import Any, NoReturn
 
 import click
@@ -22,21 +22,23 @@ from rankmeter._version import __version__
 
 __all__ = ["COMMANDS", "COMPLETE", "CommandLine", "main"]
 
-COMMANDS = {
-    "evaluate": "Measure rankings against the truth.",
-    "compare": "Compare systems over one truth.",
-    "report": "Read the result back from a report.",
-    "explain": "Say which choices make two numbers differ.",
-    "split": "Split interactions into train and test.",
-    "baseline": "Recommend by simple statistics.",
-    "describe": "Describe interactions.",
-    "metrics": "List the metrics, or explain one.",
-    "conventions": "List the conventions of known tools, or show one.",
-    "trec_eval": "Do as trec_eval does.",
-    "demo": "Run the whole job on the MovieLens ratings.",
-    "doctor": "Show versions, packages and the machine.",
-    "completion": "Print the script that completes commands in a shell.",
-}
+_FIRST = ("evaluate", "compare", "report", "explain", "split", "baseline", "describe", "metrics")
+"""The commands that the help lists first, in this order."""
+
+
+def _commands() -> dict[str, str]:
+    """Every command with its help in one line, which is the first line of its file."""
+    found = {}
+    for file in resources.files(__name__).iterdir():
+        name = file.name.removesuffix(".py")
+        if file.name != name and not name.startswith("_"):
+            first = file.read_text("utf-8").partition("\n")[0]
+            found[name] = first.partition("``: ")[2].removesuffix('"""')
+    order = {name: place for place, name in enumerate(_FIRST)}
+    return dict(sorted(found.items(), key=lambda one: (order.get(one[0], len(order)), one[0])))
+
+
+COMMANDS = _commands()
 """Every command with its help in one line, in the order of the help."""
 
 COMPLETE = "_RANKMETER_COMPLETE"

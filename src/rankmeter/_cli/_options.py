@@ -17,6 +17,7 @@ from typing import Any, Literal
 import click
 
 from rankmeter._checks import unknown
+from rankmeter._choices import CHOICES
 from rankmeter._cli._command import Option, flag
 from rankmeter._cli._docstring import parameter_text, plain, read_docstring
 from rankmeter.errors import UsageError
@@ -61,10 +62,11 @@ def options_of(
         text = " ".join(f"{', '.join(who)}: {text}" for text, who in methods.items())
         if [*methods.values()] == [[*functions]]:
             (text,) = methods  # all say the same
+        rare = CHOICES.keys() <= texts.keys() and name in CHOICES and CHOICES[name].rare
         options.append(
             _columns_option(group, two_sided=two_sided)
             if name == "columns"
-            else _option(name, _kind(hints[name]), text, group)
+            else _option(name, _kind(hints[name]), text, "Rare choices" if rare else group)
         )
     return options
 

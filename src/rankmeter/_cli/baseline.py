@@ -1,4 +1,4 @@
-"""``rankmeter baseline``: interactions in, rankings by simple statistics out."""
+"""``rankmeter baseline``: Generate baseline recommendations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rankmeter compare``: several systems over one truth."""
+"""``rankmeter compare``: Compare systems over one ground truth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rankmeter completion``: the script by which a shell completes what is typed."""
+"""``rankmeter completion``: Print the script that completes commands in a shell."""
 
 from __future__ import annotations
 

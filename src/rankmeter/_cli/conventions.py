@@ -1,4 +1,4 @@
-"""``rankmeter conventions``: what known tools mean by their metrics."""
+"""``rankmeter conventions``: List the conventions of known tools, or show one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rankmeter demo``: the whole job on real ratings, from the file to the report."""
+"""``rankmeter demo``: Run the whole job on the MovieLens ratings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rankmeter describe``: what interactions look like."""
+"""``rankmeter describe``: Summarize an interaction dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rankmeter doctor``: what is installed and what runs it, for reports of problems."""
+"""``rankmeter doctor``: Show versions, packages and the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rankmeter evaluate``: rankings and truth in, means with their intervals out."""
+"""``rankmeter evaluate``: Measure rankings against the ground truth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rankmeter explain``: why two tools differ, or which convention gives a number."""
+"""``rankmeter explain``: Explain why two results differ."""
 
 from __future__ import annotations
 

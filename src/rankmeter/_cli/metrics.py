@@ -1,4 +1,4 @@
-"""``rankmeter metrics``: what there is to measure, and what exactly it means."""
+"""``rankmeter metrics``: List the metrics, or explain one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rankmeter report``: the result that is inside a page which ``rankmeter compare`` wrote."""
+"""``rankmeter report``: Read the result back from a report."""
 
 from __future__ import annotations
 

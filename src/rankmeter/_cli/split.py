@@ -1,4 +1,4 @@
-"""``rankmeter split``: interactions in, what to learn from and what to test on out."""
+"""``rankmeter split``: Split interactions into train and test sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rankmeter trec_eval``: the options and the output of trec_eval 10."""
+"""``rankmeter trec_eval``: Drop-in replacement for trec_eval."""
 
 from __future__ import annotations
 
