@@ -56,14 +56,14 @@ def to_arrow(scores: Scores) -> Any:
         label: [type(error).__name__, str(error), getattr(error, "got", None)]
         for label, error in scores.errors.items()
     }
-    told = {
+    known = {
         "labels": scores.labels,
         "facts": about,
         "states": list(scores.states),
         "errors": errors,
     }
     batch = pa.RecordBatch.from_arrays([pa.array(c) for c in columns.values()], list(columns))
-    return batch.replace_schema_metadata({_KEY: json.dumps(told).encode()})
+    return batch.replace_schema_metadata({_KEY: json.dumps(known).encode()})
 
 
 def from_arrow(batch: Any) -> Scores:
@@ -78,8 +78,8 @@ def from_arrow(batch: Any) -> Scores:
     UsageError
         If the batch holds no scores.
     """
-    told = json.loads((batch.schema.metadata or {}).get(_KEY, "null"))
-    if told is None:
+    known = json.loads((batch.schema.metadata or {}).get(_KEY, "null"))
+    if known is None:
         raise UsageError("expected a record batch of scores, got one without their metadata")
 
     def array(name: str) -> Any:
@@ -94,14 +94,14 @@ def from_arrow(batch: Any) -> Scores:
             _refused(one["repeated_items"]),
             _refused(one["contradictions"]),
         )
-        for i, one in enumerate(told["facts"])
+        for i, one in enumerate(known["facts"])
     }
-    values = [array(f"value {i}") for i in range(len(told["labels"]))]
+    values = [array(f"value {i}") for i in range(len(known["labels"]))]
     n = batch.num_rows
     named = "user" in batch.schema.names
     return Scores(
         pl.Series("user", batch.column("user")) if named else None,
-        tuple(told["labels"]),
+        tuple(known["labels"]),
         np.column_stack(values) if values else np.empty((n, 0)),
         array("in_truth"),
         array("in_rankings"),
@@ -109,14 +109,14 @@ def from_arrow(batch: Any) -> Scores:
         facts,
         {
             label: Ratio(array(f"part {i}"), array(f"whole {i}"))
-            for i, label in enumerate(told["states"])
+            for i, label in enumerate(known["states"])
         },
-        {label: _error(*told_error) for label, told_error in told["errors"].items()},
+        {label: _error(*parts) for label, parts in known["errors"].items()},
     )
 
 
-def _refused(told: dict[str, Any]) -> Refused:
-    return Refused(told["n"], tuple((user, item) for user, item in told["examples"]))
+def _refused(known: dict[str, Any]) -> Refused:
+    return Refused(known["n"], tuple((user, item) for user, item in known["examples"]))
 
 
 def _error(name: str, message: str, got: Any) -> RankmeterError:

@@ -1,4 +1,4 @@
-"""What a metric may return beside one number per user: a value that adds up over users."""
+"""What a metric may return apart from one number per user: a value that adds up over users."""
 
 from __future__ import annotations
 
