@@ -140,8 +140,10 @@ def test_a_missing_user_of_an_empty_list_is_found():
     [
         (pl.Series([1.5, 2.0]), ["1 of 2 user ids", "not whole numbers", "1.5"]),
         (pl.Series([INF, 2.0]), ["not whole numbers", "inf"]),
-        (pl.Series([2.0**53, 2.0**53 + 2]), ["floats beyond 9007199254740992", "Float64"]),
-        (pl.Series([2.0**25, 1.0], dtype=pl.Float32), ["floats beyond 16777216", "Float32"]),
+        (pl.Series([2.0**53, 2.0**53 + 2]), ["floats of 9007199254740992 or more", "Float64"]),
+        (pl.Series([2.0**25, 1.0], dtype=pl.Float32), ["floats of 16777216 or more", "Float32"]),
+        (pl.Series([2.0**53]), ["floats of 9007199254740992 or more", "Float64"]),
+        (pl.Series([-(2.0**24)], dtype=pl.Float32), ["floats of 16777216 or more", "Float32"]),
         (pl.Series([Decimal("1.5")]), ["not whole numbers", "1.5"]),
         (pl.Series([-1, 2**63], dtype=pl.Int128), ["9223372036854775808", "64-bit", "strings"]),
         (pl.Series([0, 2**64], dtype=pl.Int128), ["18446744073709551616", "64-bit"]),
@@ -315,6 +317,8 @@ def test_ranks_are_kept_as_they_are():
         ([1.0, NAN, None], ["2 of 3 ranks", "None", "rows 2, 3"]),
         ([1.0, INF, 2.0], ["inf", "row 2"]),
         ([1.0, 1.5, 2.0], ["whole numbers from 1 up", "1.5"]),
+        ([1.0, 1e19, 2.0], ["1 ranks", "above 2^53", "not ranked"]),
+        (pl.Series([1, 2, 2**63], dtype=pl.UInt64), ["above 2^53", "drop these rows"]),
     ],
 )
 def test_ranks_below_1_or_that_are_no_whole_numbers_are_refused(ranks, words):

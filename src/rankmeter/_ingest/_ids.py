@@ -105,11 +105,11 @@ def _whole(series: pl.Series, role: str, source: str) -> pl.Series:
     if series.dtype.is_decimal():
         return series.cast(pl.Int128)
     limit = _EXACT.get(series.dtype, _EXACT_FLOAT16)
-    wide = series.filter(series.abs() > limit)
+    wide = series.filter(series.abs() >= limit)
     if len(wide):
         raise IdTypeError(
-            f"The {role} ids of {source} are floats beyond {limit}, for example {short(wide[0])}, "
-            f"where {series.dtype} cannot hold every integer: some ids may already be wrong. Keep "
+            f"The {role} ids of {source} are floats of {limit} or more, for example "
+            f"{short(wide[0])}, where {series.dtype} cannot hold every integer: some ids may already be wrong. Keep "
             f"them as integers or strings from the start."
         )
     return series.cast(pl.Int64)

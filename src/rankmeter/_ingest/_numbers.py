@@ -51,6 +51,12 @@ def ranks(values: pl.Series, source: str) -> None:
             f"1, for example {short(worst)}, first at {rows(where)}.{hint} To order by the score "
             f"instead, name it: columns={{'score': ...}}."
         )
+    if len(where := (values > 2**53).arg_true()):
+        raise InvalidValueError(
+            f"{len(where)} ranks of {source} are above 2^53, for example "
+            f"{short(values[int(where[0])])}, first at {rows(where)}. If they mark items that were "
+            "not ranked, drop these rows; if more is better, it is a score: columns={'score': ...}."
+        )
     if (broken := values != values.floor()).any():
         raise InvalidValueError(
             f"ranks are whole numbers from 1 up, found {values.filter(broken)[0]}; if more is "
