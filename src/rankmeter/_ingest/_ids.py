@@ -109,8 +109,8 @@ def _whole(series: pl.Series, role: str, source: str) -> pl.Series:
     if len(wide):
         raise IdTypeError(
             f"The {role} ids of {source} are floats of {limit} or more, for example "
-            f"{short(wide[0])}, where {series.dtype} cannot hold every integer: some ids may already be wrong. Keep "
-            f"them as integers or strings from the start."
+            f"{short(wide[0])}, where {series.dtype} cannot hold every integer: some ids may "
+            "already be wrong. Keep them as integers or strings from the start."
         )
     return series.cast(pl.Int64)
 
