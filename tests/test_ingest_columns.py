@@ -326,3 +326,36 @@ def test_duckdb_names_are_quoted():
 
     table = read_rankings(relation, columns={"user": 'the "user', "item": "select"})
     assert table.frame.rows() == [(1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("side", "text"),
+    [
+        ("rankings", "user,item,points\n1,a,0.1\n1,b,0.9\n1,c,N/A\n"),
+        ("rankings", 'user,item,points\n1,a,"1,000"\n1,b,"2,000"\n1,c,3\n'),
+        ("truth", 'user,item,stars\n1,b,0\n1,a,"4,5"\n'),
+        ("truth", "user,item,\n1,b,3\n1,a,5\n"),
+        ("rankings", "user,item,Unnamed: 0\n1,b,0\n1,a,1\n"),
+        ("rankings", ",user,item\n7,1,b\n3,1,a\n"),
+        ("truth", [{"user": 1, "item": "a", "stars": 3}, {"user": 1, "item": "b", "stars": "?"},
+                   {"user": 1, "item": "c", "stars": 4}]),
+    ],
+)  # fmt: skip
+def test_numbers_without_a_role_are_asked_about_even_if_some_are_written_otherwise(
+    side, text, tmp_path
+):
+    data = text
+    if isinstance(text, str):
+        data = tmp_path / "data.csv"
+        data.write_text(text)
+    read = read_rankings if side == "rankings" else read_truth
+    with pytest.raises(ColumnError, match="numbers in"):
+        read(data)
+
+
+def test_the_index_of_the_rows_in_front_is_no_number_of_the_items(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text(",user,item,title\n0,1,b,1984\n1,1,a,Emma\n2,1,c,Persuasion\n")
+    assert read_rankings(path).frame.rows() == [("1", "b"), ("1", "a"), ("1", "c")] or (
+        read_rankings(path).frame.rows() == [(1, "b"), (1, "a"), (1, "c")]
+    )

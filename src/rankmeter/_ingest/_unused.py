@@ -15,8 +15,10 @@ from rankmeter.errors import ColumnError
 
 __all__ = ["refuse_unused_lists", "refuse_unused_numbers"]
 
-# The number that a written row index has in front of the frame, as pandas writes and reads it.
+# The names of a written row index in front of the frame, as pandas writes and reads it.
 _INDEX = frozenset({"", "unnamed:0"})
+# A number as people write it, also with a decimal comma or with thousands set apart.
+_NUMBER = r"^\s*[+-]?[\d.,' ]*\d[\d.,' ]*(?:[eE][+-]?\d+)?\s*$"
 _NUMBERS = frozenset({"integer", "float", "boolean"})
 _BOOLEAN = r"(?i)^\s*(true|false)\s*$"
 
@@ -24,13 +26,17 @@ _BOOLEAN = r"(?i)^\s*(true|false)\s*$"
 def refuse_unused_numbers(found: Columns, side: Side, used: Collection[str]) -> None:
     """Refuse data without a score, rank or gain whose columns that have no role hold numbers.
 
-    Or true and false. Columns whose name says that they are an id, a time or the index of the rows
-    are allowed; `used` are the columns that have a role.
+    Or true and false. It is enough that most values are: the others may be written otherwise.
+    Columns whose name says that they are an id or a time are allowed, and so is the index of the
+    rows in front; `used` are the columns that have a role.
     """
     others = [name for name in found.names if name not in used and not _is_known(name)]
     if found.roles is not None or not others:
         return
-    columns = found.fetch(list(dict.fromkeys(others)))
+    columns = dict(found.fetch(list(dict.fromkeys(others))))
+    first = found.names[0]
+    if plain(first) in _INDEX and first in columns and _counts_rows(columns[first]):
+        del columns[first]
     numeric = [
         name for name, column in columns.items() if _is_numeric(column, untyped=found.untyped)
     ]
@@ -64,20 +70,29 @@ def refuse_unused_lists(
 
 
 def _is_known(name: str) -> bool:
-    if plain(name) in SYNONYMS["user"] | SYNONYMS["item"] | SYNONYMS["time"] | _INDEX:
+    if plain(name) in SYNONYMS["user"] | SYNONYMS["item"] | SYNONYMS["time"]:
         return True
     return bool(re.search(r"(_id|timestamp|datetime|_time|_date|_ts|_at)$", name.lower()))
 
 
+def _counts_rows(column: Column) -> bool:
+    """Whether a column holds the numbers of the rows: 0, 1, 2 and so on."""
+    values = pl.Series(column, strict=False) if isinstance(column, list) else column
+    values = values.cast(pl.Float64, strict=False)
+    return values.equals(pl.int_range(len(values), eager=True).cast(pl.Float64))
+
+
 def _is_numeric(column: Column, *, untyped: bool) -> bool:
     if isinstance(column, list):
-        found = kinds(column) - {"null"}
-        return bool(found) and found <= _NUMBERS
+        filled = [value for value in column if value is not None]
+        return 2 * sum(kinds([value]) <= _NUMBERS for value in filled) > len(filled)
     present = column.drop_nulls()
     if untyped:
         present = present.filter(present.str.strip_chars() != "")
-        numbers = present.str.strip_chars().cast(pl.Float64, strict=False).is_not_null()
-        return len(present) > 0 and bool((numbers | present.str.contains(_BOOLEAN)).all())
+        trimmed = present.str.strip_chars()
+        numbers = trimmed.cast(pl.Float64, strict=False).is_not_null()
+        numbers |= trimmed.str.contains(_NUMBER) | trimmed.str.contains(_BOOLEAN)
+        return 2 * int(numbers.sum()) > len(present)
     return len(present) > 0 and (column.dtype.is_numeric() or column.dtype == pl.Boolean)
 
 
