@@ -10,6 +10,7 @@ declared in its signature.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import re
 import textwrap
@@ -325,15 +326,20 @@ def takes_choices(function: F) -> F:
     """
     signature = inspect.signature(function)
     own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    hints = typing.get_type_hints(Choices)
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    added = [inspect.Parameter(n, keyword, default=None, annotation=hints[n]) for n in CHOICES]
-    function.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+    function.__signature__ = signature.replace(parameters=[*own, *_parameters()])  # type: ignore[attr-defined]
     if function.__doc__:  # absent under python -OO
         function.__doc__ = function.__doc__.replace("    {choices}\n", _documentation())
     return function
 
 
+@functools.cache
+def _parameters() -> list[inspect.Parameter]:
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    hints = typing.get_type_hints(Choices).items()
+    return [inspect.Parameter(n, keyword, default=None, annotation=hint) for n, hint in hints]
+
+
+@functools.cache
 def _documentation() -> str:
     """The choices as entries of a numpydoc section, indented as in a docstring."""
     lines = []

@@ -268,7 +268,8 @@ def describe(
     needs, cutoff = _evidence(function)
     if not inspect.getdoc(function) and sys.flags.optimize < 2:
         raise ValueError(f"{name} has no docstring: help and documentation are made of it")
-    options = _options(function)
+    hints = typing.get_type_hints(function, include_extras=True)
+    options = _options(function, hints)
     if at and at not in options:
         raise ValueError(f"{name} has no option {at!r} that a number after @ could set")
     masked = needs_relevant and "hits" in needs
@@ -292,10 +293,9 @@ def describe(
             values = np.where(hits.n_relevant > 0, values, np.nan)
         return values
 
-    returned = typing.get_type_hints(function).get("return")
     spec = Spec(
         name, title, metric, needs, cutoff=cutoff, open_ties=open_ties, at=at,
-        state=checked if returned is Ratio else None, options=options, **facts,
+        state=checked if hints.get("return") is Ratio else None, options=options, **facts,
     )  # fmt: skip
     metric.__doc__ = _documented(spec, needs_relevant=masked)
     return spec
@@ -318,9 +318,8 @@ def _evidence(function: Callable[..., Any]) -> tuple[tuple[str, ...], bool]:
     return tuple(needs), cutoff
 
 
-def _options(function: Callable[..., Any]) -> dict[str, Option]:
+def _options(function: Callable[..., Any], hints: Mapping[str, Any]) -> dict[str, Option]:
     """The keyword-only parameters of a metric, read from its signature."""
-    hints = typing.get_type_hints(function, include_extras=True)
     options = {}
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is not parameter.KEYWORD_ONLY:
