@@ -119,3 +119,28 @@ def test_the_plan_shows_every_choice_that_a_number_depends_on():
 def test_every_choice_belongs_to_one_part():
     parts = [set(part.__dataclass_fields__) for part in (Alignment, Averaging, Setting)]
     assert sum(map(len, parts)) == len(CHOICES) == len(set.union(*parts))
+
+
+def test_a_name_finds_the_metric_that_it_means_and_no_other():
+    metrics = ["rr(relevant=2)@10", "rr@10", "ndcg(gain=exp2)@10", "ndcg@10"]
+    result = rm.evaluate(RANKINGS, TRUTH, metrics)
+    for name in ("mrr@10", "RR@10", "rr_10"):
+        assert result[name] is result["rr@10"]
+    assert result["MRR(relevant=2)@10"] is result["rr(relevant=2)@10"]
+    assert result["nDCG@10"] is result["ndcg@10"]
+    assert result["nDCG(gain=exp2)@10"] is result["ndcg(gain=exp2)@10"]
+    with pytest.raises(KeyError, match="'recall@2,5' was not evaluated"):
+        _ = result["recall@2,5"]
+    only = rm.evaluate(RANKINGS, TRUTH, ["rr(relevant=2)@10", "ndcg(gain=exp2)@10"])
+    assert only["ndcg@10"] is only["ndcg(gain=exp2)@10"]  # the only one of its kind
+    with pytest.raises(KeyError, match="'rr@10' was not evaluated"):
+        _ = only["rr@10"]
+    two = rm.evaluate(RANKINGS, TRUTH, ["ndcg(gain=exp2)@10", "ndcg(gain=binary)@10"])
+    with pytest.raises(KeyError, match="'ndcg@10' names several metrics"):
+        _ = two["ndcg@10"]
+
+
+def test_explain_holds_the_choices_inside_the_metric():
+    value = rm.evaluate(RANKINGS, TRUTH, "ndcg@10")["ndcg@10"].mean
+    found = rm.explain(RANKINGS, TRUTH, "ndcg(ties=expected)@10", target=f"{value:.12f}")
+    assert not any("ties" in match.switches for match in found.matches)

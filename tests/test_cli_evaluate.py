@@ -360,6 +360,14 @@ def test_a_tripped_gate_still_writes_the_files(half, workspace):
     assert len((workspace / "u.csv").read_text().splitlines()) == 3
 
 
+@pytest.mark.parametrize("label", ["rr(relevant=>=1)@10", "rr(relevant=>0)@10", "rr(relevant=1)"])
+def test_a_gate_may_name_a_metric_with_a_threshold(label, workspace):
+    for sign, code in (("<", 1), (">=", 0)):
+        limit = 2 if sign == "<" else 3
+        done = rankmeter("evaluate", *BOTH, "-m", label, "--fail-if", f"{label}{sign}{limit}")
+        assert done.code == code, done.err
+
+
 def test_a_gate_may_name_a_metric_with_options(half):
     metric = "ndcg(gain=exp2)@3"
     files = (*half[:2], "-m", metric, "--fail-if", f"{metric}<=1")

@@ -12,9 +12,22 @@ from command_line import rankmeter
 from rankmeter._choices import Alignment, Averaging
 from rankmeter._plan import resolve
 from rankmeter.conventions import convention_names, load_convention, translate, translate_all
+from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS
 
 CHOICES = {f.name for part in (Alignment, Averaging) for f in dataclasses.fields(part)}
+
+
+def own_reading(name):
+    """The metrics that a name means without a convention; none if it is no name of ours."""
+    try:
+        return rm.metrics.parse_metrics(name)
+    except UsageError:
+        return ()
+
+
+def _label(metric):
+    return metric.label
 
 
 @pytest.mark.parametrize("name", convention_names())
@@ -59,7 +72,10 @@ class TestProfiles:
             elif metric.spec.cutoff and metric.k is None:
                 theirs += "@2"  # noqa: PLW2901
             result = rm.evaluate(rankings, truth, [theirs], like=name, n_items=9)
-            assert list(result) == [theirs]
+            # As it was asked for, or as without like= where the name means the same there.
+            (asked,) = translate(theirs, name)
+            assert list(result) == [asked.label or str(asked)]
+            assert asked.label in (theirs, *map(_label, own_reading(theirs)))
             assert np.isfinite(result[theirs].mean)
             (expected,) = rm.evaluate(
                 rankings, truth, translate(theirs, name), like=name, n_items=9
@@ -150,7 +166,7 @@ class TestNames:
         assert list(result) == [
             "ndcg_cut.1",
             "ndcg_cut.2",
-            "P_5",
+            "precision@5",
             "num_rel_ret",
             "ndcg(gain=exp2)@3",
         ]
@@ -186,8 +202,8 @@ class TestNames:
         qrels.write_text("1 0 d2 1\n", "utf-8")
         typed = ["-m", "ndcg_cut.2", "-m", "P_2", "--like", "trec_eval", "--json"]
         done = rankmeter("evaluate", run, qrels, *typed, "--fail-if", "P.2<0.5")
-        assert list(done.json["metrics"]) == ["ndcg_cut.2", "P_2"]
-        assert done.json["metrics"]["P_2"]["mean"] == 0.5
+        assert list(done.json["metrics"]) == ["ndcg_cut.2", "precision@2"]
+        assert done.json["metrics"]["precision@2"]["mean"] == 0.5
 
     def test_a_walk_takes_a_name_as_each_tool_means_it(self):
         walk = rm.explain(self.RANKINGS, self.TRUTH, "map@2", between=("recommenders", "lenskit"))

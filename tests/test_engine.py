@@ -134,9 +134,17 @@ def test_any_number_of_blocks_gives_the_same_curve_and_explanation(blocks, engin
     assert calls() == whole
 
 
-@pytest.mark.parametrize(("metric", "data"), [("err(max_gain=2)", 9), ("accuracy(n_items=2)", 3)])
+@pytest.mark.parametrize(
+    ("metric", "data"),
+    [("err(max_gain=2)", 9), ("nerr(max_gain=2)", 4), ("accuracy(n_items=2)", 3),
+     ("rbp(max_gain=3, p=2)", 5), ("ndcg(gain=exp2)", 800)],
+)  # fmt: skip
 def test_what_a_metric_refuses_is_told_alike_for_every_cut(metric, data, engine):
-    truth = {f"u{n}": {f"i{j}": n + j + 1 for j in range(n + 1)} for n in range(data)}
+    big = data > 100  # gains that overflow as powers of 2
+    truth = {
+        f"u{n}": {f"i{j}": (n + j + 1) * (400 if big else 1) for j in range(n + 1)}
+        for n in range(4 if big else data)
+    }
     rankings = {user: list(items) for user, items in truth.items()}
 
     def call():
@@ -265,8 +273,8 @@ def test_scores_travel_as_arrow(ids):
         assert back.facts[alignment].contradictions == facts.contradictions
     (a,), (b,) = scores.states.values(), back.states.values()
     np.testing.assert_array_equal(a.whole, b.whole)
-    assert {k: (type(e), str(e), e.got) for k, e in scores.errors.items()} == {
-        k: (type(e), str(e), e.got) for k, e in back.errors.items()
+    assert {k: (type(e), str(e), e.extent) for k, e in scores.errors.items()} == {
+        k: (type(e), str(e), e.extent) for k, e in back.errors.items()
     }
     with pytest.raises(UsageError, match="record batch of scores"):
         from_arrow(to_arrow(scores).replace_schema_metadata(None))
@@ -309,3 +317,9 @@ def test_users_are_coded_in_the_order_of_their_ids():
 def test_every_choice_of_alignment_and_averaging_is_in_a_plan():
     entry = resolve("ndcg@10").metrics[0]
     assert (CHOICES.keys() - SETTINGS.keys()) <= entry.switches().keys()
+
+
+def test_appended_items_are_no_users_in_common():
+    for rankings in ({"v": ["x"]}, {"v": {"x": 1.0}}, {"v": []}):
+        with pytest.raises(rm.errors.NoOverlapError, match="no user in common"):
+            rm.evaluate(rankings, {"u": {"y"}}, "rr", scope="appended")

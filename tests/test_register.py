@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 import pytest
@@ -16,8 +16,10 @@ from rankmeter.metrics import (
     RESERVED,
     SYNONYMS,
     Example,
+    FloatArray,
     Hits,
     Ratio,
+    ratio,
     register,
     unregister,
 )
@@ -67,7 +69,11 @@ def n_d_c_g(hits):
         (recall, {}, "'recall' is taken: it means 'recall'"),
         (n_d_c_g, {}, "'n_d_c_g' is taken: it means 'ndcg'"),
         (some, {"synonyms": ("quite_new", "hits")}, "'hits' is taken: it means 'hit_rate'"),
-        (some, {"synonyms": ("quite_new", "MAP2")}, "must be in lower case, got 'MAP2'"),
+        (
+            some,
+            {"synonyms": ("quite_new", "MAP2")},
+            "digits, _ and ., got 'MAP2'",
+        ),
         (some, {"at": "level"}, "no option 'level'"),
         (undocumented, {}, "has no docstring"),
         (unannotated, {}, r'has no annotation.*`option: Literal\["a", "b"\] = "a"`'),
@@ -165,8 +171,12 @@ def test_the_function_gives_numbers_and_the_state_adds_up():
 
 
 def test_a_function_can_be_checked_without_being_registered():
-    check_metric(some, k=3)
-    assert "some" not in METRICS
+    def share_found(hits: Hits, k: int | None = None) -> FloatArray:
+        """Share of the relevant items in the top k."""
+        return ratio(hits.sum(hits.within(k)), hits.n_relevant)
+
+    check_metric(share_found, k=3)
+    assert "share_found" not in METRICS
 
 
 @pytest.mark.parametrize("hits", [67, 30, 7])
@@ -181,3 +191,52 @@ def test_a_level_of_recall_is_rounded_up_where_it_says_so(hits, level):
             ranked = [f"i{i}" for i in range(found)] + ["x", "y"]
             result = rm.evaluate([ranked], truth, one, no_overlap="allow")
             assert result[one].mean == value
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda: _with("k: int = 1"), "k of odd_one must be positional"),
+        (lambda: _with('w: Literal["a", "b"] = "c"'), "a default that it does not permit: 'c'"),
+        (lambda: _with("n: int = None"), "a default that it does not permit: None"),
+        (lambda: _with("", synonyms=("odd-2",)), "lower-case letters, digits"),
+    ],
+)
+def test_what_could_not_be_asked_for_is_refused(make, complaint):
+    before = dict(METRICS)
+    with pytest.raises(ValueError, match=complaint):
+        make()
+    assert before == METRICS
+
+
+def _with(option, **facts):
+    """Register a metric with one more option, written as in a file."""
+    star = f", *, {option}" if option else ""
+    code = f'def odd_one(hits, k=None{star}):\n    "Odd."\n    return hits.first\n'
+    if option.startswith("k"):
+        code = code.replace("k=None, ", "")
+    space = {"Literal": Literal, "hits": None}
+    exec(code, space)
+    register("Odd", **facts)(space["odd_one"])
+
+
+def test_a_metric_must_return_one_value_per_user():
+    @register("Scalar")
+    def scalar_metric(hits):
+        """One number for all."""
+        return np.float64(0.5)
+
+    try:
+        with pytest.raises(TypeError, match="one value per user"):
+            rm.evaluate([["a"]], [{"a"}], "scalar_metric")
+    finally:
+        unregister("scalar_metric")
+
+
+def test_a_metric_that_ignores_its_cutoff_is_found():
+    def no_cutoff(hits: Hits, k: int | None = None) -> FloatArray:
+        """Recall, whatever the cutoff."""
+        return ratio(hits.sum(hits.within(None)), hits.n_relevant)
+
+    with pytest.raises(AssertionError, match="cutoff of no_cutoff changes nothing"):
+        check_metric(no_cutoff)

@@ -93,12 +93,20 @@ def shown(value: object) -> str:
 
 
 def refused(
-    name: str, wanted: str, value: Any, allowed: tuple[Any, ...] = (), hint: str = ""
+    name: str,
+    wanted: str,
+    value: Any,
+    allowed: tuple[Any, ...] = (),
+    hint: str = "",
+    extent: float | None = None,
 ) -> UsageError:
-    """Build the error for an option, ``"ties"``, or for one of a metric, ``"k of ndcg"``."""
+    """Build the error for an option, ``"ties"``, or for one of a metric, ``"k of ndcg"``.
+
+    With `extent`, how far the data go: of several blocks of data the largest one is reported.
+    """
     option, of, metric = name.partition(" of ")
     message = f"`{option}`{of}{metric} must be {wanted}, got {shown(value)}{hint}"
-    return UsageError(message, option=option, allowed=allowed, got=value)
+    return UsageError(message, option=option, allowed=allowed, got=value, extent=extent)
 
 
 def _within(value: Any, bounds: Bounds) -> bool:

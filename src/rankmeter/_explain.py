@@ -142,7 +142,8 @@ def explain(
     if between is not None:
         return _walk(bench, entry(between[0]), entry(between[1]), between)
     assert target is not None
-    return _search(bench, entry, target, names[0], set(choices))
+    held = {*choices, *dict(wanted[names[0]].choices)}
+    return _search(bench, entry, target, names[0], held)
 
 
 def _understood(metric: str | Metric, names: Iterable[str]) -> dict[str, Metric]:

@@ -34,12 +34,15 @@ class MetricPlan:
         With all its options explicit.
     alignment : Alignment
     averaging : Averaging
+    asked : Metric, optional
+        The metric as it was asked for, with the options and choices that were named.
     """
 
     label: str
     metric: Metric
     alignment: Alignment
     averaging: Averaging
+    asked: Metric | None = None
 
     @property
     def spec(self) -> Spec:
@@ -76,12 +79,19 @@ class Plan(Setting):
             if label == entry.label:
                 return entry
         tool = self.convention.removesuffix(_BUGGY)
-        (wanted,) = translate_all(label, tool)
-        matches = [e for e in self.metrics if _matches(wanted, e)]
-        if not matches:
-            shown = ", ".join(entry.label for entry in self.metrics)
-            raise KeyError(f"{label!r} was not evaluated; there are {shown}")
-        return matches[0]
+        found: set[str] = set()
+        for wanted in translate_all(label, tool):
+            matches = [e for e in self.metrics if _matches(wanted, e)]
+            exact = [e for e in matches if e.asked == wanted]
+            if len(exact or matches) == 1 and not found:
+                found.add((exact or matches)[0].label)
+            else:
+                found |= {e.label for e in matches}
+        if len(found) == 1:
+            return next(e for e in self.metrics if e.label in found)
+        shown = ", ".join(entry.label for entry in self.metrics)
+        what = "names several metrics" if found else "was not evaluated"
+        raise KeyError(f"{label!r} {what}; there are {shown}")
 
     def alignments(self) -> dict[Alignment, list[MetricPlan]]:
         """The metrics by alignment: each distinct one is computed once."""
@@ -131,9 +141,12 @@ class Plan(Setting):
 
 
 def _matches(wanted: Metric, entry: MetricPlan) -> bool:
+    """Whether a name means a metric: choices that the metric was asked for with must be named."""
     resolved = entry.switches()
-    return (wanted.name, wanted.k) == (entry.metric.name, entry.metric.k) and all(
-        resolved.get(name) == value for name, value in (*wanted.options, *wanted.choices)
+    return (
+        (wanted.name, wanted.k) == (entry.metric.name, entry.metric.k)
+        and all(resolved.get(n) == value for n, value in (*wanted.options, *wanted.choices))
+        and dict(entry.asked.choices if entry.asked else ()).keys() <= dict(wanted.choices).keys()
     )
 
 
@@ -221,7 +234,7 @@ def _resolve_metric(
         shares = ", ".join(name for name, known in METRICS.items() if known.pools)
         raise UsageError(f"{wanted} cannot be pooled (aggregate='micro'): only {shares} can")
     resolved = Metric(wanted.name, wanted.k)(**options)
-    return MetricPlan(wanted.label or str(wanted), resolved, alignment, averaging)
+    return MetricPlan(wanted.label or str(wanted), resolved, alignment, averaging, wanted)
 
 
 def _build(kind: type[Any], switches: Mapping[str, Any]) -> Any:

@@ -54,6 +54,8 @@ class UsageError(RankmeterError, ValueError):
         What it could have been, if the possible values can be listed.
     got : object, optional
         What it was.
+    extent : float, optional
+        How far the data go, where that is what contradicts the option.
     """
 
     def __init__(
@@ -63,11 +65,13 @@ class UsageError(RankmeterError, ValueError):
         option: str | None = None,
         allowed: tuple[object, ...] = (),
         got: object = None,
+        extent: float | None = None,
     ) -> None:
         super().__init__(message)
         self.option = option
         self.allowed = allowed
         self.got = got
+        self.extent = extent
 
 
 class UnknownMetricError(UsageError):

@@ -363,3 +363,7 @@ def _check_options(spec: Spec, rng: np.random.Generator) -> None:
             if changes:
                 break
         assert changes, f"no value of the option {option.name} of {spec.name} changes anything"
+    if spec.cutoff:
+        cut, whole = (outcome(tried[0], k) for k in (1, None))
+        same = cut is not None and whole is not None and _same(cut, whole)
+        assert not same, f"the cutoff of {spec.name} changes nothing"

@@ -22,7 +22,7 @@ _COMPARE = {
     ">": operator.gt,
 }
 _FORM = re.compile(
-    r"\s*(?P<metric>[^<>]+?)(?:\.(?P<figure>mean|low|high))?"
+    r"\s*(?P<metric>(?:[^<>()]|\([^()]*\))+?)(?:\.(?P<figure>mean|low|high))?"
     r"\s*(?P<sign><=|>=|==|<|>)\s*(?P<limit>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*"
 )
 

@@ -53,7 +53,7 @@ def to_arrow(scores: Scores) -> Any:
     for i, state in enumerate(scores.states.values()):
         columns |= {f"part {i}": state.part, f"whole {i}": state.whole}
     errors = {
-        label: [type(error).__name__, str(error), getattr(error, "got", None)]
+        label: [type(error).__name__, str(error), getattr(error, "extent", None)]
         for label, error in scores.errors.items()
     }
     known = {
@@ -119,9 +119,9 @@ def _refused(known: dict[str, Any]) -> Refused:
     return Refused(known["n"], tuple((user, item) for user, item in known["examples"]))
 
 
-def _error(name: str, message: str, got: Any) -> RankmeterError:
+def _error(name: str, message: str, extent: float | None) -> RankmeterError:
     kind: type[RankmeterError] = getattr(known_errors, name)
-    return kind(message, got=got) if issubclass(kind, UsageError) else kind(message)
+    return kind(message, extent=extent) if issubclass(kind, UsageError) else kind(message)
 
 
 def _pyarrow() -> Any:

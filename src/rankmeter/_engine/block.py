@@ -92,4 +92,6 @@ def _call(entry: MetricPlan, aligned: Aligned, function: Callable[..., Any]) -> 
         return function(*evidence, *([metric.k] if spec.cutoff else []), **dict(metric.options))
     except UsageError as error:
         text = str(error).removeprefix(f"{metric.name} ")
-        raise UsageError(f"{entry.label}: {text}", option=error.option, got=error.got) from None
+        raise UsageError(
+            f"{entry.label}: {text}", option=error.option, got=error.got, extent=error.extent
+        ) from None

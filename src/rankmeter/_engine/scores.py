@@ -207,5 +207,5 @@ def _worst(parts: Sequence[Scores]) -> dict[str, RankmeterError]:
 
 
 def _extent(error: RankmeterError) -> float:
-    got = getattr(error, "got", None)
-    return float(got) if isinstance(got, int | float) else -np.inf
+    extent = getattr(error, "extent", None)
+    return -np.inf if extent is None else float(extent)

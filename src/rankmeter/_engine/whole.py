@@ -53,13 +53,16 @@ def _refusal(facts: Facts, truth: Table, rankings: Table) -> RankmeterError | No
 def _no_overlap(
     scores: Scores, facts: Facts, choices: Alignment, truth: Table, rankings: Table
 ) -> RankmeterError | None:
-    if facts.n_found:
-        return None
     if not (scores.in_truth & scores.in_rankings).any():
         if rankings.frame.is_empty() and rankings.empty_users.is_empty():
             return None
         return NoOverlapError(_no_common("user", rankings, truth))
-    if choices.pool == "judged" or rankings.frame.is_empty() or truth.frame.is_empty():
+    if (
+        facts.n_found
+        or choices.pool == "judged"
+        or rankings.frame.is_empty()
+        or truth.frame.is_empty()
+    ):
         return None
     if rankings.frame.join(truth.frame, on="item", how="semi").is_empty():
         return NoOverlapError(_no_common("item", rankings, truth))

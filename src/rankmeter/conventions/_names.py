@@ -35,13 +35,22 @@ def translate(name: str, tool: str, *, ours: bool = True) -> tuple[Metric, ...]:
     """
     profile = load_convention(tool)
     if found := _read(name, profile):
-        return found
+        return _as_ours(name, found)
     if not ours:
         raise UnknownMetricError(_unknown(name, profile) or f"unknown metric {shown(name)}")
     try:
         return tuple(read_metric(name))
     except UnknownMetricError as error:
         raise UnknownMetricError(_unknown(name, profile) or str(error)) from error
+
+
+def _as_ours(name: str, found: tuple[Metric, ...]) -> tuple[Metric, ...]:
+    """The metrics under the names that rankmeter gives them, if the name means the same there."""
+    try:
+        own = tuple(read_metric(name))
+    except UsageError:
+        return found
+    return own if own == found else found
 
 
 def translate_all(metrics: str | Metric | Iterable[str | Metric], tool: str) -> tuple[Metric, ...]:

@@ -290,6 +290,8 @@ def describe(
         values: FloatArray = found.per_user() if isinstance(found, Ratio) else found
         if masked:
             hits = args[place] if place < len(args) else options["hits"]
+            if np.shape(values) != (hits.n_users,):
+                raise TypeError(f"{name} must return one value per user, got {values!r}")
             values = np.where(hits.n_relevant > 0, values, np.nan)
         return values
 
@@ -325,6 +327,8 @@ def _options(function: Callable[..., Any], hints: Mapping[str, Any]) -> dict[str
         if parameter.kind is not parameter.KEYWORD_ONLY:
             continue
         option = f"option {parameter.name} of {function.__name__}"
+        if parameter.name == "k":
+            raise ValueError(f"k of {function.__name__} must be positional, before the *")
         if parameter.name in RESERVED:
             raise ValueError(f"{option} is named like a choice of the plan: give it another name")
         if parameter.name not in hints:
@@ -345,9 +349,12 @@ def _options(function: Callable[..., Any], hints: Mapping[str, Any]) -> dict[str
                 raise ValueError(f"{option} must be int, float, bool, Literal or None, got {part}")
         number = next((part for part in others if part is not types.NoneType), None)
         optional = types.NoneType in others
-        options[parameter.name] = Option(
-            parameter.name, parameter.default, words, number, optional, examples
-        )
+        default = parameter.default
+        one = Option(parameter.name, default, words, number, optional, examples)
+        known = default in words if isinstance(default, str) else number is not None
+        if not (one.required or (optional if default is None else known)):
+            raise ValueError(f"{option} has a default that it does not permit: {default!r}")
+        options[parameter.name] = one
     return options
 
 
@@ -359,8 +366,10 @@ def _check_names(spec: Spec) -> None:
         if key in taken:
             meant = SYNONYMS.get(taken[key], taken[key])
             raise ValueError(f"{name!r} is taken: it means {meant!r}")
-        if name != name.lower():
-            raise ValueError(f"names of {spec.name} must be in lower case, got {name!r}")
+        if not re.fullmatch(r"[a-z0-9][a-z0-9_.]*", name):
+            raise ValueError(
+                f"names of {spec.name} must be of lower-case letters, digits, _ and ., got {name!r}"
+            )
 
 
 def _documented(spec: Spec, *, needs_relevant: bool) -> str | None:

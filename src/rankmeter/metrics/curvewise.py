@@ -162,7 +162,8 @@ def yaap(hits: Hits) -> FloatArray:
     """
     relevant = hits.n_relevant
     total = np.where(relevant > 0, ap(hits, denominator="relevant") * relevant, 0.0)
-    return np.log((1.0 + total) / (1.0 + relevant - total))
+    with np.errstate(invalid="ignore"):  # repeated items that all count may exceed the relevant
+        return np.log((1.0 + total) / (1.0 + relevant - total))
 
 
 # ---------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankmeter._checks import refused
+from rankmeter._checks import number, refused
 from rankmeter._hits import FloatArray, Hits, ratio
 from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import Example, register
@@ -19,12 +19,10 @@ Gain = Literal["linear", "exp2", "binary"]
 
 def _exponential(gain: FloatArray) -> FloatArray:
     """2^g - 1, for grades: a play count would overflow."""
-    largest = gain.max(initial=0.0)
-    if largest > LARGEST_GRADE:
+    if gain.max(initial=0.0) > LARGEST_GRADE:
         raise UsageError(
-            f"gain='exp2' is for grades on a small scale, and {largest:g} overflows: choose "
-            "gain='linear', or grade the gains first",
-            got=float(largest),
+            f"gain='exp2' is for grades on a small scale, and overflows above {LARGEST_GRADE}: "
+            "choose gain='linear', or grade the gains first"
         )
     return np.exp2(gain) - 1.0
 
@@ -122,16 +120,15 @@ def ndcg(
     return result
 
 
-def _share(gain: FloatArray, max_gain: float | None) -> FloatArray:
+def _share(hits: Hits, max_gain: float | None) -> FloatArray:
     """Gains in units of the largest possible one; 1 each where it is None."""
     if max_gain is None:
-        return np.ones_like(gain)
-    if max_gain <= 0 or gain.max(initial=0.0) > max_gain:
-        found = gain.max(initial=0.0)
-        error = refused("max_gain", f"positive and no less than any gain ({found:g})", max_gain)
-        error.got = float(found)  # the worst of all blocks is reported
-        raise error
-    return gain / max_gain
+        return np.ones_like(hits.gain)
+    largest = max(hits.gain.max(initial=0.0), hits.best.gain.max(initial=0.0))
+    if max_gain <= 0 or largest > max_gain:
+        wanted = f"positive and no less than any gain ({largest:g})"
+        raise refused("max_gain", wanted, max_gain, extent=float(largest))
+    return hits.gain / max_gain
 
 
 @register("Rank-biased precision", reached=False, synonyms=("rank_biased_precision",))
@@ -169,7 +166,7 @@ def rbp(
     0.625
     """
     plain = gain == "linear" and max_gain is None
-    worth = hits.gain if plain else _share(hits.gain, max_gain)
+    worth = hits.gain if plain else _share(hits, max_gain)
     return hits.sum(hits.weigh(Geometric(p), k) * worth)
 
 
@@ -245,7 +242,10 @@ def err(
     0.625
     """
     grade = np.ones_like(hits.gain) if gain == "binary" else hits.gain
-    _share(grade, max_gain)
+    if gain == "linear":
+        _share(hits, max_gain)
+    else:
+        number("max_gain", max_gain, least=1)
     stop = (np.exp2(grade) - 1.0) / 2.0**max_gain
     if hits.tied:
         return _expected_err(hits, stop, k)

@@ -228,9 +228,7 @@ def accuracy(
     most = int((hits.depth(k) + hits.n_relevant - found).max(initial=0.0))
     if n_items < most:
         size = f"the size of the catalogue: a user has {most} items, ranked or relevant"
-        error = refused("n_items", size, n_items)
-        error.got = most  # the worst of all blocks is reported
-        raise error
+        raise refused("n_items", size, n_items, extent=most)
     length = hits.depth(k) if chosen == "ranked" or k is None else k
     wrong = (length - found) + (hits.n_relevant - found)
     return 1.0 - wrong / n_items
