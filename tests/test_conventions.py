@@ -27,7 +27,7 @@ def own_reading(name):
 
 
 def _label(metric):
-    return metric.label
+    return metric.label or str(metric)
 
 
 @pytest.mark.parametrize("name", convention_names())

@@ -50,7 +50,8 @@ def _as_ours(name: str, found: tuple[Metric, ...]) -> tuple[Metric, ...]:
         own = tuple(read_metric(name))
     except UsageError:
         return found
-    return own if own == found else found
+    same = own == found
+    return tuple(replace(one, label=one.label or str(one)) for one in own) if same else found
 
 
 def translate_all(metrics: str | Metric | Iterable[str | Metric], tool: str) -> tuple[Metric, ...]:
