@@ -92,11 +92,16 @@ def test_a_command_is_one_file():
         assert re.search(rf"^\s+{name}\s+{re.escape(summary[:30])}", told, re.MULTILINE), name
 
 
+opened = []
+"""The systems that the engine below was opened on, each time."""
+
+
 @dataclasses.dataclass(frozen=True)
 class OneUserAtATime:
     """An engine: it cuts users into blocks, runs them, merges, and checks the whole."""
 
     def open(self, truth: Table, systems: Mapping[str, Table], *, keep: bool = False) -> Data:  # noqa: ARG002
+        opened.append(tuple(systems))
         users = Block(truth, systems).users
 
         class Blocks:
@@ -137,5 +142,8 @@ def test_an_engine_is_one_class_and_serves_every_function(monkeypatch):
     whole = answers()
     engine: Engine = OneUserAtATime()
     monkeypatch.setattr("rankmeter._engine.ENGINE", engine)
+    opened.clear()
     assert answers() == whole
+    one = ("rankings",)
+    assert opened == [("x", "y"), one, one, one, one], "a function passed the engine by"
     assert set(inspect.signature(Engine.open).parameters) == {"self", "truth", "systems", "keep"}

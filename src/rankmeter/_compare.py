@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._checks import choice
-from rankmeter._engine import ENGINE
+from rankmeter._engine import open_data
 from rankmeter._estimates.differences import PairedTests
 from rankmeter._estimates.segments import clusters_of, labels_of, masks_of
 from rankmeter._estimates.settings import Settings
@@ -49,7 +49,7 @@ def compare_tables(
             )
     if settings.test in CAUTIONS:
         warnings.warn(CAUTIONS[settings.test], RankmeterWarning, stacklevel=3)
-    scored = ENGINE.open(truth, systems).run
+    scored = open_data(truth, systems).run
     scores = scored(plan)
     users = scores[names[0]].users
     unused = {"users_without_segment": 0}
