@@ -138,7 +138,7 @@ FILES = {
     "empty.csv": (b"", "empty"),
     "header-only.csv": (b"user,item,score\n", "no rows"),
     "semicolons.csv": (b"user;item;score\nann;b;1\n", ";"),
-    "ragged.csv": (b"user,item,score\nann,b,1\nann,c\n", ""),
+    "ragged.csv": (b"user,item,score\nann,b,1\nann,c\n", "line 3: 2 fields"),
     "latin1.csv": ("user,item,score\nann,\xe9,1\n".encode("latin-1"), "UTF-8"),
     "missing-field.run": (RUN.encode(), "line 2"),
     "broken.jsonl": (b'{"user": 1, "item": 2}\n{"user": 1, \n', "line 2"),

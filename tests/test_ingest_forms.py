@@ -19,11 +19,11 @@ from rankmeter.errors import ColumnError, DataError, DuplicateError
 
 USERS = [0, 0, 0, 1, 1]
 ITEMS = [3, 1, 2, 2, 0]
-SCORES = [0.9, 0.5, 0.25, 0.75, 0.5]
+SCORES = [0.875, 0.5, 0.25, 0.75, 0.5]
 FRAME = pl.DataFrame({"user_id": USERS, "item_id": ITEMS, "score": SCORES})
 LISTS = {0: [3, 1, 2], 1: [2, 0]}
-NESTED = {0: {3: 0.9, 1: 0.5, 2: 0.25}, 1: {2: 0.75, 0: 0.5}}
-MATRIX = np.array([[0, 0.5, 0.25, 0.9], [0.5, 0, 0.75, 0]])
+NESTED = {0: {3: 0.875, 1: 0.5, 2: 0.25}, 1: {2: 0.75, 0: 0.5}}
+MATRIX = np.array([[0, 0.5, 0.25, 0.875], [0.5, 0, 0.75, 0]])
 
 
 class Capsule:
@@ -62,9 +62,7 @@ SCORED_FORMS = {
     "polars small integers": lambda: FRAME.cast({"user_id": pl.UInt8, "item_id": pl.Int16}),
     "polars unsigned": lambda: FRAME.cast({"user_id": pl.UInt64, "item_id": pl.UInt32}),
     "polars decimals": lambda: FRAME.cast({"user_id": pl.Decimal(38, 0)}),
-    "polars float32 scores": lambda: FRAME.with_columns(
-        pl.Series("score", [0.9, 0.5, 0.25, 0.75, 0.5])
-    ),
+    "polars float32 scores": lambda: FRAME.cast({"score": pl.Float32}),
     "polars objects": lambda: FRAME.with_columns(pl.Series("item_id", ITEMS, dtype=pl.Object)),
     "pandas": pandas_frame,
     "pandas nullable": lambda: pandas_frame("Int64", "Int32", "Float64"),
@@ -85,7 +83,7 @@ SCORED_FORMS = {
     "dict of array columns": lambda: {"user": np.array(USERS), "item": ITEMS, "score": SCORES},
     "rows": FRAME.to_dicts,
     "rows of lists": lambda: [
-        {"user": 0, "items": [3, 1, 2], "scores": [0.9, 0.5, 0.25]},
+        {"user": 0, "items": [3, 1, 2], "scores": [0.875, 0.5, 0.25]},
         {"user": 1, "items": [2, 0], "scores": [0.75, 0.5]},
     ],
     "records": lambda: [{"predict_list": value} for value in NESTED.values()],
@@ -110,7 +108,7 @@ def test_every_form_is_also_a_truth(form):
         data = [{"ground_truth": value} for value in NESTED.values()]
     elif form == "rows of lists":
         data = [
-            {"user": 0, "items": [3, 1, 2], "gains": [0.9, 0.5, 0.25]},
+            {"user": 0, "items": [3, 1, 2], "gains": [0.875, 0.5, 0.25]},
             {"user": 1, "items": [2, 0], "gains": [0.75, 0.5]},
         ]
     else:
@@ -174,7 +172,7 @@ def test_masked_cells_are_padding_and_counted():
     ],
 )
 def test_stored_entries_of_a_sparse_matrix_are_scores_or_gains(make):
-    expected = [(0, 1, 0.5), (0, 2, 0.25), (0, 3, 0.9), (1, 0, 0.5), (1, 2, 0.75)]
+    expected = [(0, 1, 0.5), (0, 2, 0.25), (0, 3, 0.875), (1, 0, 0.5), (1, 2, 0.75)]
     assert read_rankings(make(MATRIX)).frame.rows() == expected
     assert read_truth(make(MATRIX)).frame.rows() == expected
 
