@@ -431,9 +431,9 @@ class TestRenderings:
     def test_tables(self):
         assert "no significant difference" in self.found.table().to_text()
         assert "0.4125 ▲" in rm.compare(SYSTEMS, TRUTH, "cg", baseline="b").table().to_text()
-        head, rule, *rows = self.found.to_markdown().splitlines()
+        head, rule = self.found.to_markdown().splitlines()[:2]
         assert rule.startswith("|:--")
-        assert {line.count("|") for line in (head, rule)} == {head.count("|")}
+        assert rule.count("|") == head.count("|")
         assert r"\toprule" in self.found.to_latex()
         assert self.found.to_polars().height == len(self.found.differences)
         assert len(self.found.to_csv().splitlines()) == len(self.found.differences) + 1
