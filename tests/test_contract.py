@@ -161,7 +161,7 @@ def has_a_page(name):
     from rankmeter_docs.metric_pages import page
 
     text = page(METRICS[name])
-    for heading in ("Formula", "On one list", "Names", "Example"):
+    for heading in ("Formula", "On the example list", "Names", "Example"):
         assert f"\n{heading}\n---" in text, f"the page of {name} has no section {heading}"
 
 
