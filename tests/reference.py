@@ -191,7 +191,7 @@ def value(name, ranking, truth, k=None, **options):
 
 
 def orders(scored):
-    """Every order in which a scored list may stand: ties in all permutations."""
+    """Every possible order of a scored list: ties in all permutations."""
     groups = itertools.groupby(sorted(scored, key=lambda pair: -pair[1]), key=lambda pair: pair[1])
     groups = [[item for item, _ in members] for _, members in groups]
     for combination in itertools.product(*(itertools.permutations(group) for group in groups)):

@@ -199,7 +199,7 @@ def test_completion_prints_a_script_and_how_to_enable_it(shell):
     assert f"rankmeter completion {shell}" in last
 
 
-# -- what becomes of errors -------------------------------------------------------------------
+# -- what happens to errors -------------------------------------------------------------------
 
 
 class Explodes:
@@ -222,7 +222,7 @@ def failing(monkeypatch, error):
 
 
 class Panic(BaseException):
-    """Like a panic of a Rust library, which is no Exception."""
+    """Like a panic of a Rust library, which is not an Exception."""
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("by zero\nmore"), Panic("by zero")])

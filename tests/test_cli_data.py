@@ -39,7 +39,7 @@ def keywords_of(function):
 
 # -- split ------------------------------------------------------------------------------------
 
-# (method, keyword) → what is typed, what Python is given; then what both have beside it
+# (method, keyword) → what is typed, what Python is given; then what both have in addition
 SPLIT_OPTIONS = {
     ("leave-one-out", "by"): (["--by", "random"], "random"),
     ("leave-one-out", "ties"): (["--ties", "random"], "random", ["--seed", "1"], {"seed": 1}),
@@ -192,8 +192,8 @@ def test_ten_folds_are_in_order_by_name(workspace):
 FOLDS = ["--method", "k-fold", "--k", "2"]
 LAST = ["--method", "leave-one-out"]
 BESIDE = {
-    "folds beside parts": (LAST, FOLDS, "out/test.csv and 1 more"),
-    "parts beside folds": (FOLDS, LAST, "out/fold-1/test.csv and 3 more"),
+    "folds next to parts": (LAST, FOLDS, "out/test.csv and 1 more"),
+    "parts next to folds": (FOLDS, LAST, "out/fold-1/test.csv and 3 more"),
     "fewer folds": ([*FOLDS[:3], "3"], FOLDS, "out/fold-3/test.csv and 1 more"),
     "another format": ([*LAST, "--format", "tsv"], LAST, "out/test.tsv and 1 more"),
 }

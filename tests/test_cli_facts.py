@@ -1,4 +1,4 @@
-"""``rankmeter metrics``, ``conventions``, ``doctor``: what there is, told truly."""
+"""``rankmeter metrics``, ``conventions``, ``doctor``: their output is complete and true."""
 
 from __future__ import annotations
 

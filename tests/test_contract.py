@@ -42,7 +42,7 @@ NO_MEAN_OVER_ORDERS = {
         "orders that find nothing have no value: it is the mean over those that do",
     ),
 }
-"""Where the value of open ties is defined, but not as the mean over all orders."""
+"""Metrics whose value for unresolved ties is defined, but not as the mean over all orders."""
 
 
 def definition(name):

@@ -19,7 +19,7 @@ CHOICES = {f.name for part in (Alignment, Averaging) for f in dataclasses.fields
 
 
 def own_reading(name):
-    """The metrics that a name means without a convention; none if it is no name of ours."""
+    """The metrics that a name means without a convention; none for an unknown name."""
     try:
         return rm.metrics.parse_metrics(name)
     except UsageError:
@@ -300,7 +300,7 @@ class TestChoices:
         "form", [{"ann": {"x": 9.0, "a": 7.0}}, {"ann": ["x", "a"]}], ids=["scores", "list"]
     )
     def test_missed_items_may_be_appended(self, form):
-        """scikit-learn given all candidates: what a list lacks stands behind it."""
+        """scikit-learn given all candidates: items that a list lacks are appended."""
         truth = {"ann": {"a": 1, "b": 1}}
         result = rm.evaluate(form, truth, ["recall", "ap", "precision"], scope="appended")
         assert result["recall"].mean == 1.0

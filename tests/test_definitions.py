@@ -20,7 +20,7 @@ def one(ranking, truth, metric, **choices):
 
 
 class TestFiveAccuracyMetrics:
-    """Source 0: P = [4,6,2,3,1,8,10,9,5,7] and T = {1,6,9} stand at R = {2,5,8}."""
+    """Source 0: P = [4,6,2,3,1,8,10,9,5,7] and T = {1,6,9} are at R = {2,5,8}."""
 
     ranking = (4, 6, 2, 3, 1, 8, 10, 9, 5, 7)
 

@@ -32,7 +32,7 @@ def extensions(monkeypatch):
 
 
 def blocks(page, language):
-    """The fenced blocks of a language; every line stands where it stands in the page."""
+    """The fenced blocks of a language; every line keeps its line number."""
     kept, inside = [], False
     for line in page.read_text("utf-8").splitlines():
         fence = line.startswith("```")

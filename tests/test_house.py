@@ -1,4 +1,4 @@
-"""Laws of the house: who may import whom, what is public, how fast and how light it starts."""
+"""Laws of the house: which imports are allowed, what is public, how fast and light it starts."""
 
 from __future__ import annotations
 

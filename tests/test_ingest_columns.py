@@ -87,7 +87,7 @@ def test_other_columns_are_not_looked_at():
     assert read_rankings(data).frame.columns == ["user", "item"]
 
 
-# What may be a score or a gain under a name that nobody knows, by its values.
+# Columns with unknown names that could be a score or a gain, by their values.
 UNKNOWN_NUMBERS = {
     "floats": [0.5, 0.7],
     "integers": [1, 0],

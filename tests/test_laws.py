@@ -134,7 +134,7 @@ def test_any_cut_of_the_users_into_blocks_gives_the_same_values(world, k, ties, 
     merged = Scores.merge(parts)
     assert merged.users.to_list() == whole.users.to_list()
     for label in whole.values:
-        # The same bits: a user's value never depends on the users beside it.
+        # The same bits: a user's value never depends on other users.
         np.testing.assert_array_equal(merged.values[label], whole.values[label])
     plan = resolve(metrics, choices={"ties": ties})
     for entry in plan.metrics:

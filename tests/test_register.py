@@ -48,7 +48,7 @@ def of_texts(hits, *, names: list[str] = ()):
 
 
 def asks_for_more(hits, catalogue, k=None):
-    """Asks for what nobody has."""
+    """Asks for evidence that does not exist."""
 
 
 def asks_for_anything(*evidence):

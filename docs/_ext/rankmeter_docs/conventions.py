@@ -114,7 +114,7 @@ def _reasons(title: str, entries: tuple[Mapping[str, Any], ...], lead: str) -> l
     return [heading(title, "-"), lead, "\n".join(said)]
 
 
-# -- which conventions choose what, for the metric pages ---------------------------------------------
+# -- which conventions choose what, for the metric pages ---------------------------------------
 
 
 def choosers(name: str, option: str) -> dict[Any, list[str]]:
