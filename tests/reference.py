@@ -1,6 +1,6 @@
-"""The definition of every metric, as slow and as plain as the formula on paper.
+"""The definition of every metric, as slow and simple as the formula on paper.
 
-Nothing here is shared with the library. A case is one ranking, a list of items in order, and one
+It shares no code with the library. A case is one ranking, a list of items in order, and one
 truth, a dict from item to gain; an item is relevant if its gain is above 0. Metrics are written
 rank by rank, with loops, from the sources cited in the library's docstrings.
 """

@@ -1,4 +1,4 @@
-"""Bad input: each gets the right class of error, its exit code, and a message that says what to do.
+"""Bad input gets the right class of error and exit code, and a message that says what to do.
 
 test_cli_bad_input.py has the same through the command line.
 """

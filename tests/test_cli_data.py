@@ -1,4 +1,4 @@
-"""``rankmeter split``, ``baseline``, ``describe``, ``demo``: the functions, from files to files."""
+"""``rankmeter split``, ``baseline``, ``describe``, ``demo``: from files to files."""
 
 from __future__ import annotations
 
@@ -439,7 +439,7 @@ def test_demo_shows_every_baseline_once_in_every_table(demo):
     lines = done.out[done.out.index("Means with their 95 % intervals") :].splitlines()
     for name in BASELINES:
         assert sum(bool(re.match(rf"{name} +\d", line)) for line in lines) == 4
-    # All but the names of files fits into a terminal of the usual width.
+    # Everything except file names fits into a terminal of the usual width.
     assert max(map(len, lines[:-2])) <= 80
 
 

@@ -1,4 +1,4 @@
-"""``rankmeter evaluate``: it says what `rankmeter.evaluate` says, in every form."""
+"""``rankmeter evaluate`` gives the results of `rankmeter.evaluate` in every format."""
 
 from __future__ import annotations
 

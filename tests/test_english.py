@@ -24,18 +24,21 @@ PHRASES = {
     r"\btold\b": ("shown, reported, given", "the user is told"),
     r"\btells?\b(?!(?: \S+){0,5} apart)": ("says, shows, reports", "the table tells who"),
     r"\bthat there (?:is|are)\b": ("that exist, available, of the", "the lists that there are"),
-    r"\b(?:is|are) none\b": ("is not a …, there is no …", "the name is none of the columns"),
+    r"(?<!there\s)\b(?:is|are) (?-i:none)\b": (
+        "is not a …, there is no …",
+        "it is none of the columns",
+    ),
     r"\bnobody (?:asks|asked|can|claims|could|has|knows|was)\b": (
         "unknown, unjudged, unused; or name who",
         "a column that nobody claims",
     ),
-    r"\bwhom\b": ("who, which users", "whom to recommend to"),
+    r"(?<!for\s)\bwhom\b": ("who, which users", "whom to recommend to"),
     r"\bsave those\b": ("except", "all users, save those without a list"),
     r"\bfrom \d+(?: \w+)? (?:on|up)\b": ("≥ N, N or more", "an integer from 0 on"),
     r"\bwhole numbers?\b": ("integer", "must be a whole number of at least 1"),
     r"\bbeside\b": ("next to, alongside, with", "the column beside it"),
     r"\b(?:has|have) to be said\b": ("is required", "Has to be said."),
-    r"(?<!there\s)\b(?:is|are) no (?!longer|more|less|better|worse|other)[a-z]\w+": (
+    r"(?<!there\s)\b(?:is|are) no (?!longer|more|less|better|worse|other|such|reason)[a-z]\w+": (
         "is not a …",
         "the value is no number",
     ),
@@ -45,6 +48,10 @@ PHRASES = {
     r"\bthe one or the other\b": ("either", "the one or the other is better"),
     r"\bmay be [\w ]{1,40} or not\b": ("can be", "it may be sorted or not"),
     r"\bopen ties?\b": ("unresolved ties", "metrics of open ties"),
+    r"\bjudgements?\b": ("judgment", "a judgement of relevance"),
+    r"\bcounts? (?:0|1|zero|one)\b": ("counts as …", "a user without a list counts 0"),
+    r"\bin silence\b": ("silently", "rows are dropped in silence"),
+    r"\bnothing but\b": ("only", "it reads nothing but ranks"),
     r"[,;] found (?=[`'\"{\d]|\Z)": ("got, for the value that was given", "must be 1, found 0"),
 }
 RULES = [

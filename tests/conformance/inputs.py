@@ -102,7 +102,7 @@ def generate(
     rankings, truth = {}, {}
     for user in names("u", users):
         judged = draw.some(items, draw.between(*n_truth))
-        # The first judgement takes the largest gain: every user has something relevant.
+        # The first judgment takes the largest gain: every user has something relevant.
         truth[user] = {
             item: max(gains) if at == 0 else gains[draw.below(len(gains))]
             for at, item in enumerate(judged)

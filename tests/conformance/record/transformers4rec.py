@@ -3,7 +3,7 @@
 The source is a checkout, of which that module and ``torch_utils`` are loaded; what they import for
 other purposes is replaced by stand-ins. A metric gets one row of scores over all items for each
 user and a multi-hot row of labels. It does not support short lists: dummy items follow
-every list, unlisted items behind them. Values per user are the rows of ``_metric``. All float32.
+every list, then the unlisted items. Values per user are the rows of ``_metric``. All float32.
 """
 
 import os
