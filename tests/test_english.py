@@ -67,8 +67,8 @@ ALLOWED = {
 
 def pages():
     """Prose outside Python: Markdown without its code, TOML, and the scripts of the house."""
-    patterns = ("*.md", "changelog.d/*.md", "docs/**/*.md", "docs/*.toml", "tests/**/*.toml")
-    patterns += ("src/rankmeter/conventions/*.toml", "pyproject.toml", "Makefile", ".ci/*")
+    patterns = ("*.md", "changelog.d/*.md", "docs/**/*.md", "docs/*.toml", "tests/conformance/*.md")
+    patterns += ("tests/**/*.toml", "src/**/*.toml", "pyproject.toml", "Makefile", ".ci/*")
     for path in sorted(itertools.chain.from_iterable(map(ROOT.glob, patterns))):
         if "_build" not in path.parts:
             text = path.read_text("utf-8")

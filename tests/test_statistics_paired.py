@@ -176,7 +176,7 @@ def test_a_near_miss_is_a_miss():
 
 
 def test_every_user_has_a_coin_of_their_own():
-    """If the random flips of one block of users were reused, four equal blocks would flip together."""
+    """If blocks of users shared their random flips, four equal blocks would flip together."""
     block = np.random.default_rng(0).normal(size=1024)
     differences = np.tile((block - block.mean()) / block.std() + 1.96 / 64, 4)
     assert randomization_test(differences, np.zeros(4096)).p == pytest.approx(0.05, abs=0.01)
