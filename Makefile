@@ -13,13 +13,13 @@ FLOOR := .venv-floor
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
-	@echo "make test-floor   run all tests on the oldest dependencies that are supported"
+	@echo "make test-floor   run all tests with the oldest supported dependencies"
 	@echo "make lint types   check style; check types"
 	@echo "make docs         build the documentation into docs/_build/html"
-	@echo "make bench        measure speed, side by side with a floor"
+	@echo "make bench        measure speed, compared with a floor"
 	@echo "make build        build wheel and sdist; install and try the wheel outside the checkout"
-	@echo "make conformance  run the real peer tools again and compare with what is stored"
-	@echo "make clean        remove everything that make made"
+	@echo "make conformance  run the other tools again and compare with the recorded outputs"
+	@echo "make clean        remove everything that make created"
 
 demo: $(VENV)/.demo
 	@$(BIN)/rankmeter demo --output demo
@@ -53,7 +53,7 @@ test-floor: $(FLOOR)/.test
 clean:
 	rm -rf $(VENV) $(FLOOR) build dist demo docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-# One environment, filled as far as the target needs.
+# One environment with the packages that the target needs.
 $(VENV)/.python:
 	@sh .ci/venv "$(PYTHON)" "$(VENV)"
 	@touch $@

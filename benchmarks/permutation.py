@@ -1,4 +1,4 @@
-"""Randomization tests of all pairs of systems, beside scipy.stats.permutation_test.
+"""Randomization tests of all pairs of systems, compared with scipy.stats.permutation_test.
 
 Both test the same vectors with the same number of flips. SciPy tests one pair; rankmeter tests
 every pair of the systems on every metric, and its time is divided by their number. Each run is a

@@ -87,7 +87,7 @@ def frames_benchmark(n_users: int, repeat: int, *, strings: bool) -> None:
 
 
 def metrics_benchmark(n_users: int, repeat: int) -> None:
-    """Forty metrics beside one: hits are found once, and metrics cost what the hits are."""
+    """Forty metrics compared with one: hits are found once, so further metrics are cheap."""
     rankings, truth = frames(n_users)
     names = ("ndcg", "map", "rr", "recall", "precision", "hr", "f1", "dcg")
     forty = [f"{name}@{k}" for name in names for k in (1, 5, 10, 20, 100)]
@@ -104,7 +104,7 @@ def metrics_benchmark(n_users: int, repeat: int) -> None:
 
 
 def command_benchmark(repeat: int) -> None:
-    """Wall time of the import and of the command on two tiny files, beside a bare interpreter."""
+    """Wall time of the import and of the command on two tiny files, and of a bare interpreter."""
     with tempfile.TemporaryDirectory() as folder:
         rankings, truth = Path(folder, "rankings.csv"), Path(folder, "truth.csv")
         rankings.write_text("user,item,score\nann,a,3\nann,b,2\nbob,b,1\n")

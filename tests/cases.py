@@ -1,4 +1,4 @@
-"""Generated cases: rankings and truths with every irregularity that real ones have."""
+"""Generated cases: rankings and ground truth with the irregularities of real data."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ CUTOFFS = (None, 1, 3, 10, 40)
 
 
 def of(spec):
-    """Cutoffs and options of a metric: each value of each option with each of each other one."""
+    """Cutoffs and options of a metric: all combinations of the values of all options."""
     cutoffs = CUTOFFS if spec.cutoff else (None,)
     return [(k, options) for options in variants(spec) for k in cutoffs]
 
 
 def metric(name, k, options):
-    """A metric with options and, maybe, a cutoff."""
+    """A metric with options and an optional cutoff."""
     return Metric(name)(**options) if k is None else Metric(name)(**options) @ k

@@ -1,4 +1,4 @@
-"""The command line as the tests run it, and the files that its examples speak of."""
+"""Runs the command line in tests, and writes the files that its examples use."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ RUN = "ann Q0 x 1 5 tag\nann Q0 a 2 4 tag\nbob Q0 a 1 9 tag\n"
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run of the command line ended."""
+    """The result of a command line run."""
 
     code: int
     out: str
@@ -68,7 +68,7 @@ class Ended:
 
 def rankmeter(*args, stdin=None):
     """Run a command line in this process."""
-    # Before click 8.2 the two streams are kept apart only on request.
+    # Before click 8.2 the two streams are separated only on request.
     apart = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
     done = CliRunner(**apart).invoke(main, [str(arg) for arg in args], input=stdin)
     if not isinstance(done.exception, SystemExit | None):
@@ -84,7 +84,7 @@ def means(*args, stdin=None):
 
 
 def write_examples(folder: Path):
-    """Write the files that the examples in the help texts speak of."""
+    """Write the files that the examples in the help texts use."""
     files = {
         "ratings.csv": RATINGS,
         "train.csv": RATINGS,

@@ -1,4 +1,4 @@
-"""Settings shared by all tests, and what they report at the end."""
+"""Settings shared by all tests, and the report at the end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 
 @pytest.fixture
 def unprivileged(tmp_path):
-    """Be somebody who is not root in the test: root reads and writes everything."""
+    """Run the test as a user other than root, because root can read and write everything."""
     if os.geteuid() != 0:
         yield
         return
@@ -53,7 +53,7 @@ def pytest_terminal_summary(terminalreporter):
 
 
 def pytest_sessionfinish(session):
-    """On a machine that has everything, a skipped test is a failure."""
+    """In CI, which installs everything, a skipped test is a failure."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if os.environ.get("CI") and reporter is not None and reporter.stats.get("skipped"):
         reporter.write_line("tests were skipped: a missing part must be installed", red=True)

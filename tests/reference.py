@@ -1,6 +1,6 @@
-"""The definition of every metric, as slow and as plain as the formula on paper.
+"""The definition of every metric, as slow and simple as the formula on paper.
 
-Nothing here is shared with the library. A case is one ranking, a list of items in order, and one
+It shares no code with the library. A case is one ranking, a list of items in order, and one
 truth, a dict from item to gain; an item is relevant if its gain is above 0. Metrics are written
 rank by rank, with loops, from the sources cited in the library's docstrings.
 """
@@ -191,7 +191,7 @@ def value(name, ranking, truth, k=None, **options):
 
 
 def orders(scored):
-    """Every order in which a scored list may stand: ties in all permutations."""
+    """Every possible order of a scored list: ties in all permutations."""
     groups = itertools.groupby(sorted(scored, key=lambda pair: -pair[1]), key=lambda pair: pair[1])
     groups = [[item for item, _ in members] for _, members in groups]
     for combination in itertools.product(*(itertools.permutations(group) for group in groups)):

@@ -1,4 +1,4 @@
-"""The definitions of trec_eval's measures, as slow and as plain as in `reference`.
+"""The definitions of trec_eval's measures, as slow and simple as in `reference`.
 
 A case is one ranking, a list of items in order, and one truth, a dict from item to gain: an item
 is relevant if its gain is above 0, judged as not relevant if it is 0, and if it is below 0 it was
@@ -166,7 +166,7 @@ DEFINED = (
     "utility",
     "yaap",
 )
-"""Measures that have a value also where nothing is relevant."""
+"""Measures that are defined without relevant items."""
 
 
 def value(name, ranking, truth, k=None, **options):

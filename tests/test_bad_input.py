@@ -1,6 +1,6 @@
-"""Bad input: each gets the right class of error, its exit code, and a message that says what to do.
+"""Bad input gets the right class of error and exit code, and a message that says what to do.
 
-The same through the command line stands in test_cli_bad_input.py.
+test_cli_bad_input.py has the same through the command line.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def test_a_file_that_may_not_be_read(tmp_path, request):
 
 
 def test_infinite_scores_are_first_and_last():
-    """Infinity has a place in an order, so it is no error."""
+    """Infinity has a place in an order, so it is not an error."""
     rankings = {"u": {"a": -math.inf, "b": 0.0, "c": math.inf}}
     assert rm.evaluate(rankings, {"u": {"c"}}, "rr")["rr"].mean == 1.0
     assert rm.evaluate(rankings, {"u": {"a"}}, "mr")["mr"].mean == 3.0

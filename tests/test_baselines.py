@@ -102,7 +102,7 @@ def test_lists_are_what_the_definition_says(name, exclude_seen, log, k):
         expected = [float(-score) for score, _ in best]
         of_user = made.filter(pl.col("user") == user)
         assert of_user["score"].to_list() == pytest.approx(expected, rel=1e-12)
-        # Means that differ by less than a rounding may change places; counts and halves do not.
+        # Means that differ by a rounding error may swap ranks; counts and halves may not.
         assert [float(scores[item]) for item in of_user["item"]] == pytest.approx(expected)
         if "rating" not in name:
             assert of_user["item"].to_list() == [item for _, item in best]
@@ -359,7 +359,7 @@ def test_a_shuffle_is_a_permutation_and_knows_its_inverse(n, keys):
 
 
 def test_random_orders_never_change():
-    """Results published with a seed must be found again by every later version."""
+    """Every later version must reproduce results that were published with a seed."""
     shuffle = Shuffle(10, mix(np.arange(2, dtype=np.uint64)))
 
     order = shuffle.item_at(np.arange(10), np.zeros(10, int))

@@ -1,4 +1,4 @@
-"""Charts: what they show is what the comparison says, and they save without a browser."""
+"""Charts show what the comparison reports, and can be saved without a browser."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FOUND = rm.compare(
 
 
 def rows(chart):
-    """All rows that a chart holds."""
+    """All rows of a chart."""
 
     def walk(part):
         if isinstance(part, dict):

@@ -1,4 +1,4 @@
-"""One sentence per kind of mistake, and plain values out of NumPy scalars."""
+"""Option checks: one sentence per kind of mistake, and Python values from NumPy scalars."""
 
 from __future__ import annotations
 

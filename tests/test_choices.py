@@ -1,4 +1,4 @@
-"""The choices: one declaration, from which signatures, docs, commands and checks are made."""
+"""The choices: one declaration for signatures, docs, commands and checks."""
 
 from __future__ import annotations
 

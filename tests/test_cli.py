@@ -1,4 +1,4 @@
-"""The command line as a whole: what there is, help, examples, laziness, completion, exit codes."""
+"""The command line as a whole: commands, help, examples, lazy imports, completion, exit codes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def command_of(name):
 
 @pytest.fixture
 def workspace(tmp_path, monkeypatch):
-    """A folder with the files that the examples speak of."""
+    """A folder with the files that the examples use."""
     write_examples(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -80,7 +80,7 @@ def test_options_have_the_names_and_choices_of_the_signature():
     assert list(options["missing"].type.choices) == ["zero", "skip", "raise"]
     assert (options["depth"].type, options["confidence"].type) == (click.INT, click.FLOAT)
     assert options["no_overlap"].opts == ["--no-overlap"]
-    # No default of its own: what is not given is not passed on.
+    # The command has no default: options that are not given are not passed on.
     assert all(options[name].default is None for name in keywords)
     assert options["confidence"].help.endswith("Default: 0.95.")
 
@@ -199,7 +199,7 @@ def test_completion_prints_a_script_and_how_to_enable_it(shell):
     assert f"rankmeter completion {shell}" in last
 
 
-# -- what becomes of errors -------------------------------------------------------------------
+# -- what happens to errors -------------------------------------------------------------------
 
 
 class Explodes:
@@ -222,7 +222,7 @@ def failing(monkeypatch, error):
 
 
 class Panic(BaseException):
-    """Like a panic of a Rust library, which is no Exception."""
+    """Like a panic of a Rust library, which is not an Exception."""
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("by zero\nmore"), Panic("by zero")])

@@ -1,4 +1,4 @@
-"""Everything that a person may get wrong on the command line: exit code, message, no traceback."""
+"""User errors on the command line: exit code, message, no traceback."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ CASES = {
     "evaluate recs.csv truth.csv --fail-if ndcg@3,5<1": (2, ["expected one metric"]),
     "evaluate recs.csv truth.csv --fail-if ndcg@7<1": (2, ["was not evaluated", "ndcg@10"]),
     "evaluate recs.csv truth.csv -m rr --fail-if rr@3<1": (2, ["was not evaluated"]),
-    # files that are not what they should be
+    # invalid files
     "evaluate res.csv truth.csv": (3, ["res.csv does not exist", "'recs.csv'"]),
     "evaluate nowhere/recs.csv truth.csv": (3, ["nowhere"]),
     "evaluate folder truth.csv": (3, ["folder", "Parquet"]),

@@ -1,4 +1,4 @@
-"""``rankmeter compare`` and ``rankmeter explain``: what they write, and what they refuse."""
+"""``rankmeter compare`` and ``rankmeter explain``: their output, and the input they refuse."""
 
 from __future__ import annotations
 

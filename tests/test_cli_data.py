@@ -1,4 +1,4 @@
-"""``rankmeter split``, ``baseline``, ``describe``, ``demo``: the functions, from files to files."""
+"""``rankmeter split``, ``baseline``, ``describe``, ``demo``: from files to files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def keywords_of(function):
 
 # -- split ------------------------------------------------------------------------------------
 
-# (method, keyword) → what is typed, what Python is given; then what both have beside it
+# (method, keyword) → what is typed, what Python is given; then what both have in addition
 SPLIT_OPTIONS = {
     ("leave-one-out", "by"): (["--by", "random"], "random"),
     ("leave-one-out", "ties"): (["--ties", "random"], "random", ["--seed", "1"], {"seed": 1}),
@@ -192,8 +192,8 @@ def test_ten_folds_are_in_order_by_name(workspace):
 FOLDS = ["--method", "k-fold", "--k", "2"]
 LAST = ["--method", "leave-one-out"]
 BESIDE = {
-    "folds beside parts": (LAST, FOLDS, "out/test.csv and 1 more"),
-    "parts beside folds": (FOLDS, LAST, "out/fold-1/test.csv and 3 more"),
+    "folds next to parts": (LAST, FOLDS, "out/test.csv and 1 more"),
+    "parts next to folds": (FOLDS, LAST, "out/fold-1/test.csv and 3 more"),
     "fewer folds": ([*FOLDS[:3], "3"], FOLDS, "out/fold-3/test.csv and 1 more"),
     "another format": ([*LAST, "--format", "tsv"], LAST, "out/test.tsv and 1 more"),
 }
@@ -439,7 +439,7 @@ def test_demo_shows_every_baseline_once_in_every_table(demo):
     lines = done.out[done.out.index("Means with their 95 % intervals") :].splitlines()
     for name in BASELINES:
         assert sum(bool(re.match(rf"{name} +\d", line)) for line in lines) == 4
-    # All but the names of files fits into a terminal of the usual width.
+    # Everything except file names fits into a terminal of the usual width.
     assert max(map(len, lines[:-2])) <= 80
 
 

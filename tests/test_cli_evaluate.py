@@ -1,4 +1,4 @@
-"""``rankmeter evaluate``: it says what `rankmeter.evaluate` says, in every form."""
+"""``rankmeter evaluate`` gives the results of `rankmeter.evaluate` in every format."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ OPTIONS = {
     "seed": (BOTH, "rr", ["--seed", "3"], 3),
     "clusters": (BOTH, "rr", ["--clusters", "clusters.csv"], "clusters.csv"),
 }
-# What two options need beside themselves to show their effect, on both sides of the comparison.
+# Other options that two options need to show their effect, on both sides of the comparison.
 BESIDE = {
     "bugs": (["--like", "lenskit"], {"like": "lenskit"}),
     "gains": (["--relevant", ">=3"], {"relevant": ">=3"}),
@@ -100,7 +100,7 @@ BESIDE = {
 
 @pytest.fixture
 def buggy_lenskit(monkeypatch):
-    """A convention with a bug, since real ones may be told without any."""
+    """A convention with a bug, since real ones may have none."""
     data = load_convention("lenskit").__dict__
     bug = {"why": "none", "metrics": ["recall"], "choices": {"denominator": "relevant"}}
     convention = type(load_convention("lenskit"))(**{**data, "bugs": (bug,)})

@@ -1,4 +1,4 @@
-"""``rankmeter metrics``, ``conventions``, ``doctor``: what there is, told truly."""
+"""``rankmeter metrics``, ``conventions``, ``doctor``: their output is complete and true."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rankmeter.metrics import METRICS
 
 
 def words(text):
-    """The words of a page, however it is broken into lines."""
+    """The words of a page, independent of line breaks."""
     return " ".join(text.split())
 
 

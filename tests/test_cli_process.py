@@ -1,4 +1,4 @@
-"""The command line as a process: pipes that close, Ctrl-C, full disks, files that stay whole."""
+"""The command line as a process: closed pipes, Ctrl-C, full disks, complete files."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def test_a_named_pipe_can_be_read(workspace):
 
 
 def on_terminal(code):
-    """What a program writes whose streams are a terminal."""
+    """The output of a program whose streams are a terminal."""
     spawn = "import pty, sys; pty.spawn([sys.executable, '-c', sys.argv[1]])"
     done = subprocess.run(
         [sys.executable, "-c", spawn, code],

@@ -1,4 +1,4 @@
-"""What a person sees: tables that fit the terminal, numbers that are whole, tame names."""
+"""Terminal output: tables that fit the width, complete numbers, escaped names."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def compared(*names, metrics="ndcg@10 mrr map@5 recall@10 precision@10 ap"):
 
 @pytest.fixture
 def drawn(monkeypatch, capsys):
-    """Draw a table on a terminal of some width; the lines."""
+    """The lines of a table on a terminal of the given width."""
 
     def draw(table, width, **options):
         monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
         monkeypatch.setenv("COLUMNS", str(width))
         print_table(table, **options)
-        # The styles of the table itself, bold and dim, take no room; no other may be there.
+        # The table's own styles, bold and dim, take no room; other escapes are not allowed.
         return re.sub(r"\x1b\[[0-3]m", "", capsys.readouterr().out).splitlines()
 
     return draw

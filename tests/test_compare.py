@@ -1,4 +1,4 @@
-"""Comparisons: the worked fixture, who is compared with whom over which users, and what is said."""
+"""Comparisons: the worked fixture, which systems and users are compared, and the texts."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class TestRefusals:
             rm.compare({1: SYSTEMS["a"], "1": SYSTEMS["b"]}, TRUTH, "cg")
 
     def test_ids_that_suit_only_some_of_the_systems(self, tmp_path):
-        """Text ids that are no numbers beside native numbers, over a truth that could be either."""
+        """Text ids that are not numbers with native numbers, over a truth that could be either."""
         (tmp_path / "text.csv").write_text("user,item\n01,10\n2,11\n")
         (tmp_path / "truth.csv").write_text("user,item\n1,10\n2,11\n")
         numbers = {1: [10], 2: [11]}
@@ -105,7 +105,7 @@ class TestRefusals:
 
 
 def test_a_constant_difference_is_tested_by_randomization():
-    """All users gain the same: t has no variation to compare it with, but 30 of 30 is no chance."""
+    """All users gain the same: t has no variation to compare with, but 30 of 30 is not chance."""
     users = range(30)
     systems = {"x": {u: ["a"] for u in users}, "y": {u: ["b", "a"] for u in users}}
     found = rm.compare(systems, {u: {"a"} for u in users}, "rr", test="t")["rr"][0]

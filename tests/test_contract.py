@@ -1,6 +1,6 @@
-"""The contract that every registered metric keeps. Nobody lists metrics, options or values here.
+"""The contract of every registered metric. No metrics, options or values are listed here.
 
-What a metric cannot do is declared where it is registered (``open_ties``, ``reached``), or in the
+The limits of a metric are declared where it is registered (``open_ties``, ``reached``), or in the
 tables below, with the reason.
 """
 
@@ -42,7 +42,7 @@ NO_MEAN_OVER_ORDERS = {
         "orders that find nothing have no value: it is the mean over those that do",
     ),
 }
-"""Where the value of open ties is defined, but not as the mean over all orders."""
+"""Metrics whose value for unresolved ties is defined, but not as the mean over all orders."""
 
 
 def definition(name):
@@ -59,7 +59,7 @@ def definition(name):
 
 
 def accepted(name):
-    """The cases of a metric, without those that it refuses, which it must."""
+    """The cases of a metric, without those that it must refuse."""
     refuses, _ = REFUSED.get(name, (lambda *_: False, ""))
     every = cases.of(METRICS[name])
     for k, options in every:
@@ -70,7 +70,7 @@ def accepted(name):
 
 
 def agree(name, chosen, rankings, truth, wanted, **choices):
-    """Assert that every user has the value wanted, NaN where the metric is undefined."""
+    """Assert that every user has the expected value, NaN where the metric is undefined."""
     asked = [cases.metric(name, *case) for case in chosen]
     scores = rm.evaluate(rankings, truth, asked, **choices).scores
     users = list(scores.users)
@@ -161,7 +161,7 @@ def has_a_page(name):
     from rankmeter_docs.metric_pages import page
 
     text = page(METRICS[name])
-    for heading in ("Formula", "On one list", "Names", "Example"):
+    for heading in ("Formula", "On the example list", "Names", "Example"):
         assert f"\n{heading}\n---" in text, f"the page of {name} has no section {heading}"
 
 
@@ -186,7 +186,7 @@ BUILT_IN = list(METRICS)
 
 @pytest.fixture(autouse=True)
 def extensions(monkeypatch):
-    """What generates the pages can be imported."""
+    """Make the generators of the pages importable."""
     monkeypatch.syspath_prepend(DOCS / "_ext")
 
 
@@ -206,7 +206,7 @@ def test_exceptions_are_of_metrics_that_exist():
 
 @pytest.fixture
 def registered():
-    """Registers metrics for one test."""
+    """Register metrics for one test."""
     before = set(METRICS)
 
     def add(function, **facts):

@@ -1,4 +1,4 @@
-"""The conventions: data that can be trusted to mean what it says, and the choices they need."""
+"""The conventions: valid data, and the choices they need."""
 
 import dataclasses
 import time
@@ -19,7 +19,7 @@ CHOICES = {f.name for part in (Alignment, Averaging) for f in dataclasses.fields
 
 
 def own_reading(name):
-    """The metrics that a name means without a convention; none if it is no name of ours."""
+    """The metrics that a name means without a convention; none for an unknown name."""
     try:
         return rm.metrics.parse_metrics(name)
     except UsageError:
@@ -32,7 +32,7 @@ def _label(metric):
 
 @pytest.mark.parametrize("name", convention_names())
 class TestProfiles:
-    """A profile that loads names only what exists, with values that it may have."""
+    """A profile that loads names only existing options, with valid values."""
 
     def test_says_what_it_is_and_where_its_facts_come_from(self, name):
         convention = load_convention(name)
@@ -72,7 +72,7 @@ class TestProfiles:
             elif metric.spec.cutoff and metric.k is None:
                 theirs += "@2"  # noqa: PLW2901
             result = rm.evaluate(rankings, truth, [theirs], like=name, n_items=9)
-            # As it was asked for, or as without like= where the name means the same there.
+            # The requested name, or the usual label if the name means the same without like=.
             (asked,) = translate(theirs, name)
             assert list(result) == [asked.label or str(asked)]
             assert asked.label in (theirs, *map(_label, own_reading(theirs)))
@@ -241,7 +241,7 @@ class TestNames:
         "piece", ["a", "1", "_1", ".1,1", " ", "(", "()", "a b ", "11pt ", "@1,", "[", "-", "_at_"]
     )
     def test_reading_takes_time_in_proportion_to_the_length(self, like, piece):
-        """100,000 characters of anything are refused at once."""
+        """100,000 arbitrary characters are refused immediately."""
         for start in ("ndcg", ""):
             text = start + piece * (100_000 // len(piece)) + "!"
             began = time.perf_counter()
@@ -267,7 +267,7 @@ class TestChoices:
         assert strict.per_user["precision"].to_list() == [0.5]
 
     def test_items_without_a_positive_score_may_be_no_hits(self):
-        """torchmetrics: they keep their ranks, and what is relevant is still to be found."""
+        """torchmetrics: they keep their ranks, and relevant items still count as relevant."""
         scores = {"ann": {"a": 1.0, "b": 0.0, "c": -1.0}}
         result = rm.evaluate(
             scores,
@@ -300,7 +300,7 @@ class TestChoices:
         "form", [{"ann": {"x": 9.0, "a": 7.0}}, {"ann": ["x", "a"]}], ids=["scores", "list"]
     )
     def test_missed_items_may_be_appended(self, form):
-        """scikit-learn given all candidates: what a list lacks stands behind it."""
+        """scikit-learn given all candidates: items that a list lacks are appended."""
         truth = {"ann": {"a": 1, "b": 1}}
         result = rm.evaluate(form, truth, ["recall", "ap", "precision"], scope="appended")
         assert result["recall"].mean == 1.0
@@ -349,12 +349,12 @@ class TestChoices:
 
     @pytest.mark.parametrize(("choice", "users"), [("all", 3), ("relevant", 2), ("hit", 1)])
     def test_users_may_need_something_relevant_or_a_hit(self, choice, users):
-        """Also for a count, which is defined for everybody."""
+        """Also for a count, which is defined for every user."""
         rankings = {"ann": ["a"], "bob": ["x"], "eve": ["d"]}
         assert rm.evaluate(rankings, self.TRUTH, "n_hits", users=choice)["n_hits"].n == users
 
     def test_shares_may_be_pooled(self):
-        """All hits over all that could be hits: 1 + 1 of min(2, 2) + min(2, 1)."""
+        """All hits divided by all possible hits: 1 + 1 of min(2, 2) + min(2, 1)."""
         rankings = {"ann": ["a", "x"], "bob": ["c", "x"]}
         result = rm.evaluate(
             rankings, self.TRUTH, ["recall@2", "precision@2"], aggregate="micro", empty_truth="skip"

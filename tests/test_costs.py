@@ -1,4 +1,4 @@
-"""What adding something costs: the exercise of CONTRIBUTING, done here in memory."""
+"""What adding something costs: the exercises of CONTRIBUTING, done in memory."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_choice_is_named_where_it_takes_effect_and_in_no_other_list(name):
 
 
 class Pairs:
-    """A container of its own that an input form may accept."""
+    """A custom container that an input form accepts."""
 
     def __init__(self, frame):
         self.frame = frame
@@ -93,12 +93,12 @@ def test_a_command_is_one_file():
 
 
 opened = []
-"""The systems that the engine below was opened on, each time."""
+"""The systems of each call that opened the engine below."""
 
 
 @dataclasses.dataclass(frozen=True)
 class OneUserAtATime:
-    """An engine: it cuts users into blocks, runs them, merges, and checks the whole."""
+    """An engine: it divides users into blocks, runs them, merges, and checks the whole."""
 
     def open(self, truth: Table, systems: Mapping[str, Table], *, keep: bool = False) -> Data:  # noqa: ARG002
         opened.append(tuple(systems))

@@ -1,4 +1,4 @@
-"""The MovieLens ratings of the checkout, and the made-up ones."""
+"""The MovieLens ratings of the checkout, and synthetic ratings."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Every worked number of the literature that the product was asked for on; errata included.
+"""Worked numbers from the literature that rankmeter must reproduce, including errata.
 
-Where a source contradicts its own formula the right value is asserted, and the published one is
+If a source contradicts its own formula, the correct value is asserted, and the published one is
 shown to differ from it.
 """
 
@@ -20,7 +20,7 @@ def one(ranking, truth, metric, **choices):
 
 
 class TestFiveAccuracyMetrics:
-    """Source 0: P = [4,6,2,3,1,8,10,9,5,7] and T = {1,6,9} stand at R = {2,5,8}."""
+    """Source 0: P = [4,6,2,3,1,8,10,9,5,7] and T = {1,6,9} are at R = {2,5,8}."""
 
     ranking = (4, 6, 2, 3, 1, 8, 10, 9, 5, 7)
 
@@ -140,7 +140,7 @@ class TestRankBasedModels:
 
     @pytest.mark.parametrize(("rule", "value"), [(">4", 0.5), (">=4", 1.0)])
     def test_threshold(self, rule, value):
-        """Greater than 4 is relevant, 4 or below is not; and the other reading."""
+        """Ratings above 4 are relevant, 4 or below are not; and the alternative, 4 or above."""
         assert one("ab", {"a": 5.0, "b": 4.0}, "precision@2", relevant=rule) == value
 
     def test_recall_divides_by_the_relevant_items(self):
@@ -275,7 +275,7 @@ class TestExampleA:
         assert got == pytest.approx(value, abs=6e-5)
 
     def test_only_the_candidates_passed_in(self):
-        """What torchmetrics and scikit-learn see: the truth among the four retrieved."""
+        """The input of torchmetrics and scikit-learn: the truth among the four retrieved items."""
         result = rm.evaluate({"q": self.run}, {"q": self.qrels}, "ndcg@3", scope="ranked")
         assert result["ndcg@3"].mean == pytest.approx(0.8212, abs=5e-5)
 

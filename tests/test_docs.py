@@ -1,4 +1,4 @@
-"""The documentation: what it shows runs, what it says is complete, and no page loads anything."""
+"""The documentation: examples run, lists are complete, and pages load nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ WRITTEN = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.par
 
 @pytest.fixture(autouse=True)
 def extensions(monkeypatch):
-    """What generates the pages can be imported."""
+    """Make the generators of the pages importable."""
     monkeypatch.syspath_prepend(DOCS / "_ext")
 
 
 def blocks(page, language):
-    """The fenced blocks of a language; every line stands where it stands in the page."""
+    """The fenced blocks of a language; every line keeps its line number."""
     kept, inside = [], False
     for line in page.read_text("utf-8").splitlines():
         fence = line.startswith("```")
@@ -48,14 +48,14 @@ def named(pages):
 
 @pytest.fixture
 def reader(tmp_path, monkeypatch):
-    """A folder in which a reader would try things: examples are there, and files can be written."""
+    """A writable folder with the examples, as a reader would use."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def run_python(page):
-    """What a page's Python does otherwise than it says."""
+    """The number of Python examples of a page, and the differences from the output it shows."""
     options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     told: list[str] = []
     test = doctest.DocTestParser().get_doctest(
@@ -74,7 +74,7 @@ def test_python_of_a_page_does_what_the_page_says(page, reader):
 
 @pytest.mark.parametrize("page", named(p for p in WRITTEN if "$ rankmeter" in p.read_text("utf-8")))
 def test_commands_of_a_page_do_what_the_page_says(page, reader):
-    """Every command that begins with ``rankmeter``; the others are about installing it."""
+    """Every command that begins with ``rankmeter``; the others install it."""
     found = re.findall(
         r"^\$ (rankmeter .*?)(?<!\\)\n(.*?)(?=^\$ |\Z)",
         blocks(page, "console"),
@@ -201,7 +201,7 @@ def test_korean_is_marked_in_text_and_not_in_tags():
 
 
 class Page(HTMLParser):
-    """What a page loads when it is opened, and where its links lead."""
+    """The resources that a page loads, and the targets of its links."""
 
     LOADING = {
         "script": ("src",),
@@ -246,7 +246,7 @@ def test_what_a_page_loads_from_elsewhere_is_noticed(tmp_path):
 
 
 def test_pages_build_without_a_warning_complete_and_self_contained(tmp_path):
-    """One test, because the pages are built once: a few seconds."""
+    """One test, because building the pages takes a few seconds."""
     pytest.importorskip("sphinx", reason="the group docs is not installed")
     out = tmp_path / "html"
     built = subprocess.run(
@@ -305,7 +305,7 @@ def complete(pages):
 
 
 def computed(pages):
-    """Numbers of the literature, on pages that compute them while they are built."""
+    """Numbers from the literature on pages that compute them at build time."""
     for page, numbers in {
         "metrics/ap.html": "0.4611 0.2767 0.6917 0.4533 0.3778 0.7556",
         "metrics/ndcg.html": "0.6693 0.6577 0.6664 0.5903 0.8815",

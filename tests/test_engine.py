@@ -1,4 +1,4 @@
-"""Engines: a block decides nothing about the whole, counts add up, scores travel."""
+"""Engines: a block decides nothing about the whole, counts add up, scores convert to Arrow."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ METRICS_OF_ALL = [
 
 @pytest.fixture
 def engine(monkeypatch):
-    """Make all functions use an engine of so many blocks."""
+    """Make all functions use an engine with the given number of blocks."""
 
     def use(blocks):
         monkeypatch.setattr("rankmeter._engine.ENGINE", Memory(blocks))
@@ -46,7 +46,7 @@ def engine(monkeypatch):
 
 
 def outcome(call):
-    """Everything that a reader can tell two calls apart by: result, warnings, error."""
+    """Everything that distinguishes two calls for a reader: result, warnings, error."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:

@@ -1,4 +1,4 @@
-"""Explanations: the walk from one convention to another, and the search for a number."""
+"""Explanations: the steps from one convention to another, and the search for a number."""
 
 from __future__ import annotations
 

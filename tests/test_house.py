@@ -1,4 +1,4 @@
-"""Laws of the house: who may import whom, what is public, how fast and how light it starts."""
+"""Laws of the house: which imports are allowed, what is public, how fast and light it starts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ HEAVY = {"pandas", "pyarrow", "duckdb", "scipy", "rich", "altair", "jinja2"}
 
 
 def modules():
-    """Every module of the package: its path, and its name without that of the package."""
+    """Every module of the package: its path, and its name without the package name."""
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE).with_suffix("").parts
         yield path, ".".join(part for part in parts if part != "__init__")
@@ -61,7 +61,7 @@ MODULES = {name: ast.parse(path.read_text("utf-8")) for path, name in modules()}
 
 
 def imported(nodes):
-    """What the import statements among syntax nodes import, each with its package."""
+    """The names that the import statements among syntax nodes import, with their packages."""
     for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

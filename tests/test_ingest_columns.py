@@ -1,4 +1,4 @@
-"""Which column is the user, the item, the score, the rank, the gain."""
+"""Recognizing the columns of users, items, scores, ranks and gains."""
 
 import pandas as pd
 import polars as pl
@@ -87,7 +87,7 @@ def test_other_columns_are_not_looked_at():
     assert read_rankings(data).frame.columns == ["user", "item"]
 
 
-# What may be a score or a gain under a name that nobody knows, by its values.
+# Columns with unknown names that could be a score or a gain, by their values.
 UNKNOWN_NUMBERS = {
     "floats": [0.5, 0.7],
     "integers": [1, 0],
@@ -200,7 +200,7 @@ def test_an_explicit_column_wins_over_the_synonyms():
 
 
 def test_an_explicit_column_is_not_taken_for_another_role():
-    """`rating` named as the score leaves `relevance` alone as the gain of nobody."""
+    """If `rating` is named as the score, `relevance` stays unused."""
     data = frame(user=[1], topic=["x"], item=[2])
     assert read_rankings(data, columns={"user": "topic"}).frame.rows() == [("x", 2)]
     assert read_rankings(data, columns={"item": "topic", "user": "user"}).frame.rows() == [(1, "x")]

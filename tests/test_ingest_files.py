@@ -1,4 +1,4 @@
-"""Files: every format of the same data, and every way in which a file can be wrong."""
+"""Files: every format of the same data, and every kind of invalid file."""
 
 import contextlib
 import gzip

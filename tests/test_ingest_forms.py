@@ -103,7 +103,7 @@ def test_every_form_with_scores_is_the_same_ranking(form):
 
 @pytest.mark.parametrize("form", SCORED_FORMS)
 def test_every_form_is_also_a_truth(form):
-    """A column called score is no gain; the numbers of dicts and records are."""
+    """A column called score is not a gain; the numbers of dicts and records are gains."""
     if form == "records":
         data = [{"ground_truth": value} for value in NESTED.values()]
     elif form == "rows of lists":
@@ -285,7 +285,7 @@ def test_truth_without_gains_counts_what_it_assumed():
 
 
 def test_lists_and_scores_may_be_mixed():
-    """A list keeps its order beside users with scores; a judgement without a gain is worth 1."""
+    """A list keeps its order next to users with scores; a judgment without a gain counts as 1."""
     mixed = {"u": ["b", "a"], "v": {"a": 0.1, "b": 0.2}}
     ranked = read_rankings(mixed).frame.sort("user", "score", descending=[False, True])
 

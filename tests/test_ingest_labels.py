@@ -1,4 +1,4 @@
-"""What is said of users: segments, clusters, and who is asked for."""
+"""Labels of users: segments, clusters, and the users to recommend to."""
 
 import json
 

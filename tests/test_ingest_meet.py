@@ -1,4 +1,4 @@
-"""How rankings and truth come to speak of the same ids, and laws of reading as a whole."""
+"""Matching the ids of rankings and truth, and laws of reading as a whole."""
 
 import contextlib
 import json

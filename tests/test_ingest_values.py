@@ -1,4 +1,4 @@
-"""Ids, scores, ranks and gains: what is kept, what is converted, what is refused."""
+"""Ids, scores, ranks and gains: which values are kept, converted or refused."""
 
 import datetime as dt
 import uuid

@@ -28,7 +28,7 @@ cutoffs = st.sampled_from([None, 1, 2, 3, 5, 20])
 
 
 def wanted(k=None, names=tuple(METRICS), ties="item"):
-    """Metrics at one cutoff, with what they cannot do without, that have a value under the rule."""
+    """Metrics at one cutoff, with their required options, that have a value under the rule."""
     found = []
     for name in names:
         spec = METRICS[name]
@@ -134,7 +134,7 @@ def test_any_cut_of_the_users_into_blocks_gives_the_same_values(world, k, ties, 
     merged = Scores.merge(parts)
     assert merged.users.to_list() == whole.users.to_list()
     for label in whole.values:
-        # The same bits: a user's value never depends on the users beside it.
+        # The same bits: a user's value never depends on other users.
         np.testing.assert_array_equal(merged.values[label], whole.values[label])
     plan = resolve(metrics, choices={"ties": ties})
     for entry in plan.metrics:
@@ -144,7 +144,7 @@ def test_any_cut_of_the_users_into_blocks_gives_the_same_values(world, k, ties, 
 @given(worlds, cutoffs)
 def test_renamed_users_and_items_change_nothing(world, k):
     rankings, truth = split(world)
-    rename = {item: f"z{item}" for item in ITEMS}  # keeps the order, on which the tie rule rests
+    rename = {item: f"z{item}" for item in ITEMS}  # keeps the order, on which the tie rule depends
     metrics = wanted(k)
     other = values(
         {int(u[1:]): {rename[i]: s for i, s in items.items()} for u, items in rankings.items()},

@@ -1,4 +1,4 @@
-"""The same choices give the per-user values of pytrec_eval, which runs trec_eval's own code."""
+"""The same options give the per-user values of pytrec_eval, which runs trec_eval's own code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shell examples of the README run as they stand there, in the order given."""
+"""The shell examples of the README run as written, in the order given."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def folder(tmp_path_factory):
 
 
 def run(command, folder):
-    """Run a line as it stands in the README."""
+    """Run a line of the README."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         command,

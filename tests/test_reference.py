@@ -1,4 +1,4 @@
-"""What ties, bounds and half ranks mean, beyond what the contract asks of every metric."""
+"""Ties, bounds and half ranks, beyond the contract of every metric."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def compare(values, rows, expected):
 
 @pytest.mark.parametrize("of", ["first", "all"])
 def test_expected_mean_rank_of_what_is_always_found(of):
-    """Without a cutoff every order finds the same items, so nothing is undefined at random."""
+    """Without a cutoff every order has the same hits, so the order decides nothing."""
     rankings, truth = cases.batch(77, n_users=60, max_length=6, n_items=8, ties=True)
     one = rm.MeanRank(of=of)
     rows, values = compute(rankings, truth, one, ties="expected")

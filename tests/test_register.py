@@ -1,4 +1,4 @@
-"""What can become a metric, and what is refused before anything changes."""
+"""Registering metrics: what is accepted, and what is refused before anything changes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def undocumented(hits):
 
 
 def unannotated(hits, *, option="a"):
-    """Says nothing about its option."""
+    """Does not document its option."""
 
 
 def depth_of_its_own(hits, *, depth: int = 3):
@@ -48,15 +48,15 @@ def of_texts(hits, *, names: list[str] = ()):
 
 
 def asks_for_more(hits, catalogue, k=None):
-    """Asks for what nobody has."""
+    """Asks for evidence that does not exist."""
 
 
 def asks_for_anything(*evidence):
-    """Does not say what it needs."""
+    """Does not declare the evidence it needs."""
 
 
 def recall(hits):
-    """Has a name that is taken."""
+    """Has a name that is already used."""
 
 
 def n_d_c_g(hits):

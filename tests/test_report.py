@@ -1,4 +1,4 @@
-"""The report: one page, offline, readable back, and deaf to what names try to say."""
+"""The report: one page that opens offline, can be read back, and escapes all names."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def compared(names=("one", "two", EVIL), metrics="ndcg@5 rr", **options):
 
 
 class Page(HTMLParser):
-    """What a page consists of: its elements with their attributes, its scripts, its text."""
+    """The parts of a page: its elements with their attributes, its scripts, its text."""
 
     def __init__(self, text):
         super().__init__()
@@ -304,7 +304,7 @@ class TestHeadline:
 @pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
 class TestBrowser:
     def opened(self, tmp_path, text):
-        """The page as the browser has it in the end, and what it said on the console."""
+        """The final page in the browser, and the console output."""
         (tmp_path / "report.html").write_text(text, "utf-8")
         profile, page = f"--user-data-dir={tmp_path / 'profile'}", tmp_path / "report.html"
         done = subprocess.run(
@@ -326,7 +326,7 @@ class TestBrowser:
         assert any(one.startswith("difference to <img src=x") for one in page.texts)
 
     def test_the_browser_would_tell_of_anything_that_is_fetched_or_run(self, tmp_path, text):
-        """The check above can fail: what the policy forbids is said on the console."""
+        """The check above can fail: the console reports what the policy forbids."""
         for foreign in (
             '<img src="http://example.org/x.png">',
             "<script>document.title = 1</script>",

@@ -80,7 +80,7 @@ COLD = {
 
 
 def splits(method, log):
-    """The splits that a method makes, none if the table is too small for it."""
+    """The splits of a method, none if the table is too small for it."""
     try:
         made = method(log)
     except DataError:
@@ -470,7 +470,7 @@ def test_mix_is_splitmix64():
 
 
 def test_draws_never_change():
-    """Splits published with a seed must be found again by every later version."""
+    """Every later version must reproduce splits that were published with a seed."""
     assert draws(0, pl.Series([1, 2]), pl.Series([1, 1])).tolist() == [
         5067554077270220563,
         5890467614480005915,

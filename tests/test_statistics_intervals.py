@@ -1,4 +1,4 @@
-"""Intervals of a mean: worked values, SciPy, and dependence on nothing but the seed."""
+"""Intervals of a mean: worked values, comparison with SciPy, and dependence only on the seed."""
 
 import math
 import tracemalloc
@@ -123,7 +123,7 @@ def test_repeating_every_row_changes_nothing_if_the_copies_share_a_cluster():
     repeated = np.repeat(CONTINUOUS, 9)
     plain = bootstrap_interval(CONTINUOUS)
     assert bootstrap_interval(repeated, clusters=users) == pytest.approx(plain, rel=1e-9)
-    assert np.diff(bootstrap_interval(repeated)) < 0.5 * np.diff(plain)  # what ignoring them does
+    assert np.diff(bootstrap_interval(repeated)) < 0.5 * np.diff(plain)  # without clusters
 
 
 def test_labels_of_clusters_may_be_anything_sortable():

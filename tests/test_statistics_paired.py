@@ -1,4 +1,4 @@
-"""Tests of two systems: published values, SciPy, brute force, and what must never happen."""
+"""Tests of two systems: published values, SciPy, brute force, and impossible results."""
 
 import itertools
 import math
@@ -176,7 +176,7 @@ def test_a_near_miss_is_a_miss():
 
 
 def test_every_user_has_a_coin_of_their_own():
-    """Were the coins of one block of users used again, four equal blocks would flip together."""
+    """If blocks of users shared their random flips, four equal blocks would flip together."""
     block = np.random.default_rng(0).normal(size=1024)
     differences = np.tile((block - block.mean()) / block.std() + 1.96 / 64, 4)
     assert randomization_test(differences, np.zeros(4096)).p == pytest.approx(0.05, abs=0.01)
@@ -342,7 +342,7 @@ def test_memory_follows_the_table_and_not_the_flips():
     randomization_tests(table, PAIRS, n_resamples=3000)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 30_000_000  # all the coins would be 150 MB in bits, 1.2 GB in floats
+    assert peak < 30_000_000  # all flips would take 150 MB as bits, 1.2 GB as floats
 
 
 def test_input_is_left_alone():

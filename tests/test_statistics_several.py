@@ -42,7 +42,7 @@ def test_randomized_tukey_of_the_fixture():
 
 
 def test_tukey_of_blocks_without_a_block_effect_is_scipys_with_fewer_degrees_of_freedom():
-    """Users with equal means leave nothing to take out but their degrees of freedom."""
+    """If all users have equal means, removing their effect only costs degrees of freedom."""
     scores = np.random.default_rng(1).normal(size=(30, 4))
     scores -= scores.mean(axis=1, keepdims=True)
     ours = tukey_hsd(scores)

@@ -1,4 +1,4 @@
-"""The notes below a table of means: every rule is said of the metrics that it holds for."""
+"""The notes below a table of means: every rule names the metrics it applies to."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_ties():
 
 
 def test_relevance_and_who_has_nothing_relevant():
-    """By trec_eval, a threshold holds for hits, and gains above 0 count all the same."""
+    """In trec_eval a threshold applies to hits, but all gains above 0 count."""
     found = notes("ndcg@2 rr", like="trec_eval", relevant=">=2")
     assert found[0] == "convention trec_eval, relevant ndcg@2 >0; rr >=2"
     assert "users with nothing relevant: ndcg@2 1 (zero); rr 3 (zero)" in found

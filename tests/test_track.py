@@ -1,4 +1,4 @@
-"""Results in experiment trackers: real ones, on this machine alone."""
+"""Results in experiment trackers: real trackers, without network."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FOUND = rm.compare(
 
 
 class Writer:
-    """As the SummaryWriter of TensorBoard, without the framework that it comes with."""
+    """Like the SummaryWriter of TensorBoard, without its framework."""
 
     def __init__(self):
         self.written = []
@@ -117,7 +117,7 @@ class TestWhoTakesIt:
 
 
 def run(code, folder, **environment):
-    """Run a program of its own, as trackers set up much that stays."""
+    """Run a separate program, because trackers keep global state."""
     head = """
         import sys; sys.path.insert(0, {tests!r})
         from test_track import EXPECTED, RESULT

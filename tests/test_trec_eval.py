@@ -133,7 +133,7 @@ def test_only_the_first_parameters_of_a_measure_count_and_that_is_said(tmp_path)
 
 
 def test_close_gains_are_ordered_by_their_values(tmp_path):
-    """Where trec_eval, which orders whole numbers, prints 0 for half of it."""
+    """Where trec_eval, which orders integers, prints 0 for half of it."""
     qrels, ranked = "1 0 a 3\n1 0 b 2\n1 0 c 1\n", "1 Q0 b 1 3 r\n1 Q0 a 2 2 r\n1 Q0 c 3 1 r\n"
     small = lines(tmp_path, qrels, ranked, ["ndcg.1=0.5,2=0.7,3=0.9"])
     large = lines(tmp_path, qrels, ranked, ["ndcg.1=5,2=7,3=9"])

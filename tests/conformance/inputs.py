@@ -102,7 +102,7 @@ def generate(
     rankings, truth = {}, {}
     for user in names("u", users):
         judged = draw.some(items, draw.between(*n_truth))
-        # The first judgement takes the largest gain: every user has something relevant.
+        # The first judgment takes the largest gain: every user has something relevant.
         truth[user] = {
             item: max(gains) if at == 0 else gains[draw.below(len(gains))]
             for at, item in enumerate(judged)
@@ -272,7 +272,7 @@ def duplicates():
     rankings, truth = generate("duplicates", length=(12, 12), hit_chance=0.5)
     draw = Draw("duplicates again")
     for listed in rankings.values():
-        # The second copy of an item stands lower, in the place of another item.
+        # The second copy of an item is lower in the list, in place of another item.
         first, again = sorted(draw.some(range(len(listed)), 2))
         listed[again][0] = listed[first][0]
     return case("duplicates", ["one item twice in every list"], rankings, truth)
@@ -301,7 +301,7 @@ def absent_items():
 
 
 def number_ids(name, features):
-    """Items "1" to "50" with ties: "10" stands before "9" as text, after it as a number."""
+    """Items "1" to "50" with ties: "10" comes before "9" as text, after it as a number."""
     rankings, truth = generate(
         "number_ids", length=(6, 20), n_truth=(2, 12), gains=(0, 1, 1), scores=coarse
     )
@@ -415,7 +415,7 @@ def is_relevant(case, gain):
 
 
 def relevant_items(case, user):
-    """The relevant items of `user` in the order of the truth: for tools that know no gains."""
+    """The relevant items of `user` in the order of the truth: for tools without gains."""
     judged = case["truth"].get(user, {})
     return [item for item, gain in judged.items() if is_relevant(case, gain)]
 
@@ -434,7 +434,7 @@ def in_score_order(case):
 
 
 def with_typed_items(case):
-    """`case` with whole numbers as items where it is ``integer_ids``: for tools that take both."""
+    """`case` with integers as items if it is ``integer_ids``: for tools that take both."""
     if case["name"] != "integer_ids":
         return case
     rankings = {
@@ -449,7 +449,7 @@ def with_typed_items(case):
 
 
 def item_numbers(case):
-    """Item to 1, 2, 3 ...: the items' order kept, for tools that take whole numbers only.
+    """Item to 1, 2, 3 ...: the items' order kept, for tools that take only integers.
 
     The order is that of the text, except in ``integer_ids``, where an item is its own number.
     """

@@ -28,7 +28,7 @@ RELATIVE = 1e-12
 def interpreter(version: str) -> str:
     """The Python of this minor version: on the path, else the newest of pyenv."""
     found = shutil.which(f"python{version}")
-    # A pyenv shim stands on the path for every version but answers only for the chosen ones.
+    # A pyenv shim is on the path for every version but works only for the selected ones.
     if found and not subprocess.run([found, "-V"], capture_output=True, check=False).returncode:
         return found
     root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))

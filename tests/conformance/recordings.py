@@ -1,4 +1,4 @@
-"""What each recording says beside the answers: ``record/TOOL.toml``, one file for each tool.
+"""The facts of each recording besides its output: ``record/TOOL.toml``, one file for each tool.
 
 To add a convention costs two places: its profile, ``src/rankmeter/conventions/NAME.toml``, and the
 recording. The recording is a script ``record/TOOL.py``, which asks the tool, the answers that

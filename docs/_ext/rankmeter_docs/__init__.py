@@ -1,4 +1,4 @@
-"""What the documentation generates from the library, as extensions of Sphinx.
+"""Sphinx extensions that generate documentation from the library.
 
 ``pages`` writes whole pages: metrics, conventions, reference. ``generated`` puts tables into pages
 that people write. ``mathml``, ``names`` and ``korean`` are about how things are set.

@@ -1,4 +1,4 @@
-"""The reference: a table of every public name, each with a page of its own."""
+"""The reference: a table of all public names, with a page for each."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rankmeter_docs.public import modules, objects, ready_made
 from rankmeter_docs.rst import heading, paragraphs, table
 
 LEAD = """
-Everything that can be imported from ``rankmeter``. Positional arguments are data, keyword-only
-arguments are options. Nothing that is passed in is ever changed.
+All public functions and classes of ``rankmeter``. Positional arguments are data, keyword-only
+arguments are options. Arguments are never modified.
 """
 
 
 def pages() -> dict[str, str]:
-    """The page that lists them; autosummary makes the others."""
+    """The overview page; autosummary makes the others."""
     groups = {"rankmeter": [], **{name: [] for name in modules()}}
     for full in objects():
         groups[full.rpartition(".")[0]].append(full)
@@ -33,7 +33,7 @@ def pages() -> dict[str, str]:
 
 
 def _about(module: str) -> str:
-    """What a module says of itself, but not twice what the index page says."""
+    """The docstring of a module, without what the index page already says."""
     if module == "rankmeter":
         return ""
     return inspect.getdoc(modules()[module]).split("\n\n")[0]
@@ -56,7 +56,7 @@ def _summaries(names: list[str]) -> str:
 
 
 def _value(name: str, thing: Any) -> str:
-    """A constant, with the text that stands below it in the source."""
+    """A constant, with the docstring below it in the source."""
     shown = f"\n   :value: {thing!r}" if len(repr(thing)) < 200 else ""
     short = name.rpartition(".")[2]
     for home, module in sorted(sys.modules.items()):
@@ -64,7 +64,7 @@ def _value(name: str, thing: Any) -> str:
             docs = ModuleAnalyzer.for_module(home).find_attr_docs()
             if ("", short) in docs:
                 return f".. py:data:: {short}{shown}\n\n   {' '.join(docs['', short]).strip()}\n"
-    raise LookupError(f"{name} is public and has no text below it in the source")
+    raise LookupError(f"{name} is public but has no docstring below it in the source")
 
 
 def _metrics() -> str:
@@ -72,5 +72,5 @@ def _metrics() -> str:
         (f"``rm.{name}``", f":doc:`{metric.name} </metrics/{metric.name}>`", metric.spec.title)
         for name, metric in ready_made().items()
     ]
-    said = "Values to write metrics with: ``rm.NDCG(gain='exp2') @ 10``. Each is a `Metric`."
+    said = "Values for building metrics: ``rm.NDCG(gain='exp2') @ 10``. Each is a `Metric`."
     return said + "\n\n" + table(["value", "metric", ""], rows, widths=[25, 25, 50])

@@ -1,4 +1,4 @@
-"""The choices of a plan with their values and defaults, read from their declarations."""
+"""The options of a plan with their values and defaults, read from their declarations."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def alignment() -> str:
 
 
 def averaging() -> str:
-    """Which users are averaged, and what counts for those without a value."""
+    """Which users are averaged, and how users without a value count."""
     return _table(Averaging)
 
 
 def setting() -> str:
-    """What is the same for all metrics of a plan."""
+    """Options that are the same for all metrics of a plan."""
     return _table(Setting)
 
 
@@ -30,11 +30,11 @@ def _table(part: type[Any]) -> str:
         if choice.part is part:
             shown = ", ".join(map(code, choice.words or _kind(choice.hint)))
             rows.append((code(choice.name), code(show(choice.default)), shown, choice.meaning))
-    return table(["choice", "default", "values", "meaning"], rows, widths=[16, 14, 28, 42])
+    return table(["option", "default", "values", "meaning"], rows, widths=[16, 14, 28, 42])
 
 
 def _kind(hint: Any) -> list[str]:
-    """Examples of the values of a choice that is no word."""
+    """Examples of the values of an option that takes no words."""
     if hint is bool:
         return ["True", "False"]
     parts = set(typing.get_args(hint)) or {hint}

@@ -1,4 +1,4 @@
-"""By which names columns are found."""
+"""The column names that are recognized."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ SIDES = {"rankings": "rankings", "truth": "truth", "interactions": "data of spli
 
 
 def names() -> str:
-    """Every role with where it is looked for and the names that it goes by."""
+    """Every role with the inputs it belongs to and its column names."""
     rows = []
     for role, known in SYNONYMS.items():
         sides = [said for side, said in SIDES.items() if role in ROLES[side]]
         where = "all" if len(sides) == len(SIDES) else ", ".join(sides)
         rows.append((code(role), where, ", ".join(map(code, sorted(known, key=_by_role(role))))))
-    return table(["role", "of", "names"], rows, widths=[12, 28, 60])
+    return table(["role", "input", "column names"], rows, widths=[12, 28, 60])
 
 
 def _by_role(role: str) -> object:
-    """The role itself first, then the alphabet."""
+    """The name of the role first, then the others in alphabetical order."""
     return lambda name: (name != role, name)

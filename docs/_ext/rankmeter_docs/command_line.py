@@ -1,4 +1,4 @@
-"""The commands as their own help tells them."""
+"""The commands, generated from their help."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from rankmeter_docs.rst import code, heading, paragraphs, plain, table
 
 
 def exit_codes() -> str:
-    """What a process says when it ends, as the module that decides it lists them."""
+    """The exit codes, from the docstring of the module that decides them."""
     rows = re.findall(r"^ *(\d+) +(.+)$", inspect.getdoc(_exits) or "", re.MULTILINE)
-    return table(["code", "means"], [(code(n), said) for n, said in rows], widths=[10, 90])
+    return table(["code", "meaning"], [(code(n), said) for n, said in rows], widths=[10, 90])
 
 
 def sections() -> str:
@@ -50,7 +50,7 @@ def _groups(command: click.Command, context: click.Context) -> dict[str, list[tu
 
 
 def _list(entries: Iterable[tuple[str, str]]) -> str:
-    """Terms with what they mean; what stands without a term is a paragraph."""
+    """Terms with their meanings; an entry without a term is a paragraph."""
     said = [f"{code(term)}\n    {plain(text)}" if term else plain(text) for term, text in entries]
     return f".. container:: rm-options\n\n{_indent(paragraphs(*said))}"
 

@@ -1,13 +1,13 @@
-"""The conventions: a page for each, the tools that were run, and how far the two agree.
+"""The conventions: a page for each, the tools that were run, and their agreement.
 
-The matrix of agreement is made from ``tests/conformance/agreement.json`` and is not shown before
-there is one. Its form, by convention and by the tool's own name of a metric::
+The agreement matrix is made from ``tests/conformance/agreement.json`` and is not shown without
+that file. Its form, by convention and by the tool's own name of a metric::
 
     {"lenskit": {"NDCG[gain=rating]": {"metric": "ndcg(gain=linear)", "compared": 2179,
                                        "largest": 4.4e-16, "differs": 0, "excused": ["…"]}}}
 
-``compared`` numbers, of which ``differs`` do, the others by at most ``largest``; ``excused`` says
-why some cases were left out.
+``compared`` is the number of values, of which ``differs`` disagree; the others differ by at most
+``largest``. ``excused`` gives the reasons why some cases were left out.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ def _page(one: Convention) -> str:
         heading(_title(one), "="),
         facts(rows),
         "\n".join(f"* {plain(note)}" for note in one.notes),
-        heading("Choices", "-"),
+        heading("Options", "-"),
         _choices(one),
         *_names(one),
-        *_reasons("Bugs of the tool, followed on demand", one.bugs,
-                  "Only ``bugs=True`` (``--bugs``) follows these, to trace published numbers."),
-        *_reasons("Where the tool is not followed", one.deviations, ""),
+        *_reasons("Bugs of the tool, reproduced on request", one.bugs,
+                  "Only ``bugs=True`` (``--bugs``) reproduces these, to trace published numbers."),
+        *_reasons("Known deviations from the tool", one.deviations, ""),
         heading("Sources", "-") if one.sources else "",
         "\n".join(f"* {plain(source)}" for source in one.sources),
     )  # fmt: skip
@@ -74,14 +74,14 @@ def _choices(one: Convention) -> str:
         shown = f":doc:`{plain} </metrics/{plain}>`" + (" with a cutoff" if plain != name else "")
         said[shown] = choices
     if not said:
-        return "All are the defaults: see :doc:`/guide/plan`."
+        return "All options have their defaults: see :doc:`/guide/plan`."
     rows = [(name, _said(choices)) for name, choices in said.items()]
-    lead = "Whatever is not listed is the default: see :doc:`/guide/plan`."
-    return paragraphs(lead, table(["metric", "choices"], rows, widths=[30, 70]))
+    lead = "Options that are not listed have their defaults: see :doc:`/guide/plan`."
+    return paragraphs(lead, table(["metric", "options"], rows, widths=[30, 70]))
 
 
 def _said(choices: Mapping[str, Any]) -> str:
-    """Choices as they are written in Python."""
+    """Options as they are written in Python."""
     return ", ".join(code(f"{name}={json.dumps(value)}") for name, value in choices.items())
 
 
@@ -93,13 +93,13 @@ def _names(one: Convention) -> list[str]:
         (meant,) = translate(name, one.name)
         rows.append((code(name), f":doc:`{target} </metrics/{meant.name}>`"))
     lead = (
-        f'What the tool calls its metrics, and what they are here. Under ``like="{one.name}"`` '
-        "they are understood, with their cutoffs and with the options below."
+        "The metric names of the tool and their meaning in rankmeter. Use them with "
+        f'``like="{one.name}"``, with their cutoffs and with the options below.'
     )
     parts = [heading("Names", "-"), lead, table([one.title, "rankmeter"], rows, widths=[45, 55])]
     options = [(code(name), _said(choices) or "nothing") for name, choices in one.options.items()]
     if options:
-        lead = "Its options that hold for any metric, and what they choose here."
+        lead = "Options of the tool that apply to every metric, and the rankmeter options they set."
         parts += [lead, table([one.title, "rankmeter"], options, widths=[45, 55])]
     return parts
 
@@ -114,11 +114,11 @@ def _reasons(title: str, entries: tuple[Mapping[str, Any], ...], lead: str) -> l
     return [heading(title, "-"), lead, "\n".join(said)]
 
 
-# -- who chooses what, for the pages of the metrics ---------------------------------------------
+# -- which conventions choose what, for the metric pages ---------------------------------------
 
 
 def choosers(name: str, option: str) -> dict[Any, list[str]]:
-    """By the value of an option of a metric: links to the conventions that have the metric so."""
+    """Links to the conventions that use each value of an option of a metric."""
     found: dict[Any, dict[str, list[str]]] = defaultdict(dict)
     for one in all_conventions():
         for spelled, wanted in _spellings(one, name).items():
@@ -135,7 +135,7 @@ def choosers(name: str, option: str) -> dict[Any, list[str]]:
 
 
 def _spellings(one: Convention, name: str) -> dict[str, Metric]:
-    """The metrics of a tool that are the metric here, by the tool's spelling."""
+    """The variants of a metric in a tool, by the tool's spelling."""
     if one.name == "rankmeter":
         return {name: Metric(name)}
     read = {spelled: translate(spelled, one.name)[0] for spelled in one.names}
@@ -143,12 +143,12 @@ def _spellings(one: Convention, name: str) -> dict[str, Metric]:
 
 
 def _all(found: Mapping[Any, Mapping[str, list[str]]], name: str) -> list[Any]:
-    """The values that a tool has for an option under its different spellings."""
+    """The values of an option in the different variants of a tool."""
     return [value for value, by_name in found.items() if name in by_name]
 
 
 def _chooser(name: str, spelled: list[str], *, sure: bool) -> str:
-    """A tool that has a metric in several variants is shown with its spellings."""
+    """A link; a tool with several variants of a metric is shown with its spellings."""
     return link(name) if sure else f"{link(name)} ({', '.join(map(code, spelled))})"
 
 
@@ -156,14 +156,14 @@ def _chooser(name: str, spelled: list[str], *, sure: bool) -> str:
 
 
 def overview() -> str:
-    """All conventions with the tools that they stand for."""
+    """All conventions with the tools that they describe."""
     rows = [
         (link(one.name), _title(one), plain(one.notes[0]) if one.notes else "")
         for one in all_conventions()
     ]
     names = "\n".join(f"   {_title(one)} <{one.name}>" for one in all_conventions())
     return paragraphs(
-        table(["convention", "tool", "above all"], rows, widths=[20, 25, 55]),
+        table(["convention", "tool", "main difference"], rows, widths=[20, 25, 55]),
         f".. toctree::\n   :hidden:\n\n{names}",
     )
 
@@ -181,7 +181,7 @@ def recorded_tools() -> str:
         name = load_convention(file.stem).name
         shown = f":doc:`{golden['tool']} </conventions/{name}>`"
         rows.append((shown, golden["version"], f"{answers:,}"))
-    return table(["tool", "version", "answers"], rows, widths=[40, 35, 25])
+    return table(["tool", "version", "recorded outputs"], rows, widths=[40, 35, 25])
 
 
 def agreement(matrix: Mapping[str, Mapping[str, Any]] | None = None) -> str:
@@ -204,9 +204,9 @@ def agreement(matrix: Mapping[str, Mapping[str, Any]] | None = None) -> str:
     ]
     return paragraphs(
         heading("Agreement", "-"),
-        "✓ the convention gives every number that the tool gave on the shared inputs · "
-        "≈ all but those where the tool is not followed, for reasons on its page · "
-        "≠ not all · empty: the tool does not have the metric. Point at a cell for the count.",
+        "✓ the convention reproduces all recorded outputs of the tool · "
+        "≈ all except the known deviations, which its page lists · "
+        "≠ not all · empty: the tool does not have the metric. Hover over a cell for the counts.",
         raw_html(
             '<div class="rm-scroll"><table class="rm-matrix"><thead><tr><th></th>'
             f"{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
@@ -220,7 +220,5 @@ def _cell(found: list[tuple[str, Mapping[str, Any]]]) -> str:
     sign = "≠" if differs else "≈" if any(cell["excused"] for _, cell in found) else "✓"
     largest = max(cell["largest"] for _, cell in found)
     about = ", ".join(name for name, _ in found)
-    title = (
-        f"{about}: {compared:,} numbers, {differs:,} differ, the others by {largest:.0e} at most"
-    )
+    title = f"{about}: {compared:,} values, {differs:,} differ, the others by at most {largest:.0e}"
     return f'<td class="rm-agree"><abbr title="{escape(title)}">{sign}</abbr></td>'

@@ -1,4 +1,4 @@
-"""The one list on which every metric is shown, and its picture.
+"""The example list for every metric, and its picture.
 
 Ranked gains 3, 0, 2, 0, 1, 0, 0, 2, 0, 0; relevant items with the gains 3, 3, 2, 2, 1, 1.
 """
@@ -15,24 +15,24 @@ from rankmeter.metrics import Metric, Spec
 RANKING = tuple("abcdefghij")
 TRUTH = {"a": 3, "c": 2, "e": 1, "h": 2, "m": 3, "n": 1}
 JUDGED_ZERO = ("b", "d", "f")
-"""Judged as not relevant, for the metrics that ask: ranks 2, 4 and 6."""
+"""Judged not relevant, for the metrics that use such judgments: ranks 2, 4 and 6."""
 
 LOST = tuple(gain for item, gain in TRUTH.items() if item not in RANKING)
 CATALOGUE = len(set(RANKING) | set(TRUTH))
 
 
 def truth_for(spec: Spec) -> dict[str, int]:
-    """The judgements that a metric is shown."""
+    """The relevance judgments for a metric."""
     return {**TRUTH, **dict.fromkeys(JUDGED_ZERO, 0)} if asks(spec) else dict(TRUTH)
 
 
 def asks(spec: Spec) -> bool:
-    """Whether a metric looks at items judged as not relevant."""
+    """Whether a metric uses items judged not relevant."""
     return "nonrelevant" in spec.needs
 
 
 def given(spec: Spec) -> dict[str, Any]:
-    """Values for the options that have no default."""
+    """Values for the required options."""
     values = {name: CATALOGUE if name == "n_items" else v for name, v in spec.example.items()}
     for name, option in spec.options.items():
         if option.required and name not in values:
@@ -47,7 +47,7 @@ def value(metric: Metric) -> float:
 
 
 def shown(number: float) -> str:
-    """A value as the pages show it."""
+    """A value in the format of the pages."""
     return "–" if math.isnan(number) else f"{number:.4f}"
 
 

@@ -1,7 +1,7 @@
-"""``.. generated:: NAME`` puts what the library itself says into a page.
+"""``.. generated:: NAME`` inserts text that is generated from the library into a page.
 
 A generator is a function without arguments that returns reStructuredText. In a MyST page the
-directive stands inside ``{eval-rst}``. The role ``live`` sets one number: it evaluates an
+directive goes inside ``{eval-rst}``. The role ``live`` inserts one number: it evaluates an
 expression in which ``value(ranking, truth, metric)`` is the value of a metric for one user.
 """
 
@@ -38,15 +38,15 @@ GENERATORS: dict[str, Callable[[], str]] = {
 
 
 class Generated(SphinxDirective):
-    """Calls a generator and reads its text in place."""
+    """Calls a generator and parses its text in place."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Read the generated text."""
+        """Parse the generated text."""
         name = self.arguments[0]
         if name not in GENERATORS:
-            raise self.error(f"nothing is generated as {name!r}; there are {', '.join(GENERATORS)}")
+            raise self.error(f"unknown generator {name!r}; available: {', '.join(GENERATORS)}")
         self.env.note_reread()  # what it generates can change without the page
         return self.parse_text_to_nodes(GENERATORS[name](), allow_section_headings=True)
 
@@ -57,17 +57,17 @@ def value(ranking: Iterable[Any], truth: Any, metric: str, **choices: Any) -> fl
 
 
 class Live(SphinxRole):
-    """A number that is computed while the page is built."""
+    """A number that is computed when the page is built."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Evaluate the expression and set the number with four decimals."""
+        """Evaluate the expression and insert the number with four decimals."""
         number = eval(self.text, {"value": value, "rm": rm, "math": math})
         text = f"{number:.4f}".rstrip("0").rstrip(".") if isinstance(number, float) else str(number)
         return [nodes.literal(self.rawtext, text, classes=["rm-live"])], []
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Offer the directive and the role."""
+    """Register the directive and the role."""
     app.add_directive("generated", Generated)
     app.add_role("live", Live())
     return {"parallel_read_safe": True, "parallel_write_safe": True}

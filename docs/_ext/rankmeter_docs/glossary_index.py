@@ -1,4 +1,4 @@
-"""The terms of the glossary in Korean order, each with its English one."""
+"""The terms of the glossary in Korean order, each with its English term."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ GLOSSARY = Path(__file__).parents[2] / "glossary.md"
 
 
 def terms() -> dict[str, str]:
-    """English term by Korean term: two lines that stand together at the left margin."""
+    """English term by Korean term: two consecutive lines without indentation."""
     text = GLOSSARY.read_text("utf-8").partition("```{glossary}")[2].partition("```")[0]
     entries = [entry.splitlines() for entry in text.strip().split("\n\n")]
     return {

@@ -1,4 +1,4 @@
-"""Korean words are marked as Korean, for speech, fonts and line breaks."""
+"""Marks Korean words as Korean, for screen readers, fonts and line breaks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WORDS = re.compile(r"[가-힣](?:[가-힣A-Za-z0-9 ·,.~-]*[가-힣.])?")
 
 
 def mark(body: str) -> str:
-    """Wrap each run of Korean text in HTML, but not in its tags, in ``<span lang="ko">``."""
+    """Wrap Korean text in ``<span lang="ko">``, but not inside HTML tags."""
     return _TEXT.sub(lambda text: _WORDS.sub(_span, text[0]), body)
 
 
@@ -28,6 +28,6 @@ def _mark_page(
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Look at every page before it is written."""
+    """Process every page before it is written."""
     app.connect("html-page-context", _mark_page)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

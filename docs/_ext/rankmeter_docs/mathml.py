@@ -1,4 +1,4 @@
-"""Formulas as MathML, converted at build time: browsers show it without any script or font."""
+"""Formulas as MathML, converted at build time: browsers need no script or font to show it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _block(writer: Any, node: nodes.math_block) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Make this the way in which formulas are written."""
+    """Register this as the renderer of formulas."""
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     app.config.html_math_renderer = "mathml"
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,6 +1,6 @@
-"""One page per metric, and an overview on top: all of it read from the registry.
+"""One page per metric and an overview, all generated from the registry.
 
-A page is made of the metric's docstring, its options, the conventions, and numbers that the library
+A page has the metric's docstring, its options, the conventions, and numbers that the library
 computes while the pages are built. ``docs/formulas.toml`` adds the typeset formula.
 """
 
@@ -31,37 +31,37 @@ K = 5
 FORMULAS = Path(__file__).parents[2] / "formulas.toml"
 
 NOTATION = (
-    ("*R*", "the ranks at which relevant items stand in the list; the best rank is 1"),
-    ("*gᵣ*", "the gain of the item at rank *r*: how relevant it is; 1 if it only is or is not"),
-    ("*n*", "the number of relevant items, found or not"),
+    ("*R*", "the ranks of the relevant items in the list; the best rank is 1"),
+    ("*gᵣ*", "the gain of the item at rank *r*: its relevance grade, or 1 for binary relevance"),
+    ("*n*", "the number of relevant items, in the list or not"),
     ("*k*", "the cutoff: only ranks up to *k* count"),
 )
 
 LEAD = """
-A metric is a function from hits to one number per user; the result is the mean over the users. On
-these pages, for one user:
+A metric turns the hits of a user into one number; the result is the mean over the users. On
+these pages, for a single user:
 """
 
 THE_LIST = """
-Every page shows its metric on one list of ten items, for a user with six relevant items of the
-gains 3, 3, 2, 2, 1, 1. Four of them stand in the list, at the ranks 1, 3, 5 and 8; two are not
+Every page shows its metric on the same list of ten items, for a user with six relevant items of the
+gains 3, 3, 2, 2, 1, 1. Four of them are in the list, at ranks 1, 3, 5 and 8; two are not
 found:
 """
 
 
 @cache
 def formulas() -> dict[str, dict[str, str]]:
-    """Formula, letters and reading by metric."""
+    """Formula, symbols and interpretation by metric."""
     return tomllib.loads(FORMULAS.read_text("utf-8"))
 
 
 def pages() -> dict[str, str]:
-    """The pages by their names: the overview and one for each metric."""
+    """The pages by name: the overview and one for each metric."""
     return {"index": _overview(), **{name: page(spec) for name, spec in METRICS.items()}}
 
 
 def families() -> dict[str, list[Spec]]:
-    """The metrics by the module they stand in, those that are asked for most first."""
+    """The metrics by module, the modules with the most common metrics first."""
     found = defaultdict(list)
     for spec in METRICS.values():
         found[spec.family].append(spec)
@@ -83,7 +83,7 @@ def _overview() -> str:
              shown(value(_at(spec, K))))
             for spec in specs
         ]  # fmt: skip
-        heads = ["metric", "what it says", "range", f"on the list, k = {K}"]
+        heads = ["metric", "meaning", "range", f"on the list, k = {K}"]
         parts.append(table(heads, rows, widths=[18, 52, 15, 15]))
         names = "\n".join(f"   {spec.name} <{spec.name}>" for spec in specs)
         parts.append(f".. toctree::\n   :hidden:\n   :caption: {title}\n\n{names}")
@@ -105,7 +105,7 @@ def page(spec: Spec) -> str:
         "\n".join(doc["Extended Summary"]),
         facts(_facts(spec)),
         _formula(extra),
-        heading("On one list", "-"),
+        heading("On the example list", "-"),
         _on_the_list(spec),
         *_options(spec, doc),
         heading("Edge cases and notes", "-") + "\n" + notes if notes else "",
@@ -122,7 +122,7 @@ def _facts(spec: Spec) -> list[tuple[str, str]]:
         ("Range", _range(spec)),
         ("Better", "larger values" if spec.increasing else "smaller values"),
         ("Cutoff", _cutoff(spec)),
-        ("Open ties", _OPEN_TIES[spec.open_ties]),
+        ("Unresolved ties", _OPEN_TIES[spec.open_ties]),
     ]
 
 
@@ -161,9 +161,9 @@ def _on_the_list(spec: Spec) -> str:
         said = f"The value of {code(_at(spec, None))} is {shown(value(_at(spec, None)))}."
     pool = ""
     if asks(spec):
-        pool = "Items with the gain 0 were judged as not relevant; those with ? were not judged."
+        pool = "Items with gain 0 were judged not relevant; items with ? were not judged."
     return paragraphs(
-        f"Six items are relevant, two of them are not in the list. {said} {pool}".strip(),
+        f"Six items are relevant; two of them are not in the list. {said} {pool}".strip(),
         raw_html(picture(spec)),
     )
 
@@ -180,25 +180,25 @@ def _options(spec: Spec, doc: FunctionDoc) -> list[str]:
     parts = [heading("Options", "-")]
     for option in spec.options.values():
         if option.name not in parameters:
-            raise LookupError(f"the docstring of {spec.name} does not say what {option.name} is")
+            raise LookupError(f"the docstring of {spec.name} does not describe {option.name}")
         described = "\n".join(parameters[option.name].desc)
         parts += [heading(option.name, "~"), described, _permitted(option), _choices(spec, option)]
     return parts
 
 
 def _permitted(option: Option) -> str:
-    """What an option takes beside the words that the table below lists."""
-    kinds = {int: "A whole number", float: "A number", bool: "Yes or no"}
+    """The values of an option other than the words in the table below."""
+    kinds = {int: "An integer", float: "A number", bool: "true or false"}
     said = [kinds[option.type]] if option.type is not None else []
     said += [code("none")] if option.optional else []
     if option.required:
-        return f"{' or '.join(said)}; has to be said." if said else "Has to be said."
+        return f"{' or '.join(said)}; required." if said else "Required."
     standard = f"default {code(_spell(option.default))}" if not option.choices else ""
     return "; ".join(filter(None, [" or ".join(said), standard])) + "." if said else ""
 
 
 def _choices(spec: Spec, option: Option) -> str:
-    """What each choice gives on the list, and who makes it."""
+    """The value on the list with each choice, and the conventions that use it."""
     users = choosers(spec.name, option.name)
     flags = [False, True] if option.type is bool else []
     numbers = sorted(v for v in users if isinstance(v, int | float))
@@ -230,7 +230,7 @@ def _try(metric: Metric, option: Option, choice: Any) -> str:
 
 
 def _names(spec: Spec) -> str:
-    """How the metric is written; no page promises a spelling that is not read."""
+    """The metric strings of the metric; each is checked to be accepted."""
     metric = _at(spec, 10)
     forms = [str(metric)]
     if spec.cutoff:
@@ -257,7 +257,7 @@ def _names(spec: Spec) -> str:
         ("In Python", ", ".join(map(code, python))),
         ("In a shell", code(f"rankmeter evaluate RANKINGS TRUTH -m {shell}")),
     ]
-    said = "Case does not matter, nor do spaces, hyphens and underscores in a name."
+    said = "Names ignore case, spaces, hyphens and underscores."
     return paragraphs(facts([row for row in rows if row[1]]), said)
 
 
@@ -270,7 +270,7 @@ def _at(spec: Spec, k: int | None) -> Metric:
 
 
 def _notes_and_source(doc: FunctionDoc) -> tuple[str, str]:
-    """The notes without the sentence that names the sources, and that sentence."""
+    """The notes without the sentence that names the sources, and that sentence separately."""
     text = re.sub(r"\bEdge cases: (\w)", lambda m: m[1].upper(), "\n".join(doc["Notes"]))
     notes, *rest = re.split(r"\bSources?:\s+", text, maxsplit=1)
     source = "".join(rest).strip()

@@ -1,7 +1,7 @@
-"""What a name in single backticks leads to: the page of a metric, or a public object.
+"""Links a name in single backticks to the page of a metric or to a public object.
 
-Docstrings write parameters and objects alike in single backticks. A name that is public becomes a
-link; any other, above all a parameter, is set as code.
+Docstrings write both parameters and objects in single backticks. A public name becomes a link;
+any other name, such as a parameter, is set as code.
 """
 
 from __future__ import annotations
@@ -52,6 +52,6 @@ def _name(
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Offer the role."""
+    """Register the role."""
     app.add_role("name", _name)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

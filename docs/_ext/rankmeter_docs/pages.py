@@ -1,4 +1,4 @@
-"""Writes the generated pages before Sphinx looks for any; removes those of things that are gone."""
+"""Writes the generated pages before Sphinx looks for pages; removes outdated ones."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rankmeter_docs.public import objects
 
 
 def write(folder: Path, pages: dict[str, str], *, keep: frozenset[str] = frozenset()) -> None:
-    """Write the pages that differ from what is there: an unchanged one is not read again.
+    """Write the pages that changed, so that Sphinx does not read unchanged pages again.
 
-    Other pages in the folder are removed, save those to `keep`.
+    Other pages in the folder are removed, except those in `keep`.
     """
     folder.mkdir(exist_ok=True)
     for name, text in pages.items():
@@ -29,11 +29,11 @@ def write(folder: Path, pages: dict[str, str], *, keep: frozenset[str] = frozens
 def _generate(app: Sphinx, config: Config) -> None:
     write(Path(app.srcdir, "metrics"), metric_pages.pages())
     write(Path(app.srcdir, "conventions"), conventions.pages())
-    # autosummary writes a page for each public name beside the index.
+    # autosummary writes a page for each public name next to the index.
     write(Path(app.srcdir, "api"), api_pages.pages(), keep=frozenset(objects()))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Run as early as possible: autosummary looks for names in the pages that it finds."""
+    """Run as early as possible: autosummary looks for names in existing pages."""
     app.connect("config-inited", _generate)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

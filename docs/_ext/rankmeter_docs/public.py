@@ -19,9 +19,9 @@ def modules() -> dict[str, ModuleType]:
 
 @cache
 def objects() -> dict[str, Any]:
-    """Everything else that is public by its full name: once each, at its shortest name.
+    """All other public objects by full name: each once, under its shortest name.
 
-    Metrics are not among them: they have pages of their own.
+    Metrics are excluded, because they have their own pages.
     """
     found = {f"rankmeter.{n}": v for n, v in _top().items() if not isinstance(v, ModuleType)}
     for module, value in modules().items():
@@ -41,7 +41,7 @@ def objects() -> dict[str, Any]:
 
 @cache
 def ready_made() -> dict[str, Metric]:
-    """The metrics that are values of the package, ``rankmeter.NDCG``."""
+    """The metrics that the package exports, such as ``rankmeter.NDCG``."""
     return {name: value for name, value in _top().items() if isinstance(value, Metric)}
 
 

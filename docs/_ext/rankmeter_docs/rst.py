@@ -1,4 +1,4 @@
-"""Pieces of reStructuredText, of which the generated pages are put together."""
+"""Building blocks of reStructuredText for the generated pages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def table(
     widths: Sequence[int] | None = None,
     style: str = "rm-table",
 ) -> str:
-    """A table whose cells are reStructuredText; it scrolls by itself where it is too wide."""
+    """A table whose cells are reStructuredText; it scrolls if it is too wide."""
     options = ["   :header-rows: 1", f"   :class: {style}"]
     if widths:
         options.append(f"   :widths: {' '.join(map(str, widths))}")
@@ -35,12 +35,12 @@ def table(
 
 
 def raw_html(markup: str) -> str:
-    """HTML as it is."""
+    """Raw HTML."""
     return f".. raw:: html\n\n{indent(markup, '   ')}\n"
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> str:
-    """Names with what they say, side by side."""
+    """Names and their descriptions, side by side."""
     body = "\n".join(f":{name}: {text}" for name, text in rows)
     return f".. container:: rm-facts\n\n{indent(body, '   ')}\n"
 
@@ -51,7 +51,7 @@ def code(text: object) -> str:
 
 
 def plain(text: str) -> str:
-    """Text in which nothing is markup, on one line; addresses in it are still links."""
+    """Text on one line without markup; URLs are still links."""
     return re.sub(r"[\\*`|@]|_(?!\w)", r"\\\g<0>", " ".join(text.split()))
 
 

@@ -1,4 +1,4 @@
-"""What a tie leaves open, computed by the library."""
+"""The effect of the tie rules, computed by the library."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import rankmeter as rm
 from rankmeter_docs.rst import code, table
 
 SPANS = ((1, 20), (2, 4), (9, 12))
-"""First and last rank that the one relevant item could have."""
+"""The first and last possible rank of the relevant item."""
 
 RULES = ("optimistic", "pessimistic", "realistic", "rounded", "expected")
 METRICS = ("mean_rank", "rr", "hits@10", "ndcg")
 
 
 def one(span: tuple[int, int], rule: str, metric: str) -> float:
-    """A metric of a list in which the relevant item is tied over a span of ranks."""
+    """The value of a metric for a list whose relevant item is tied over a span of ranks."""
     first, last = span
     scores = {f"above {i}": 2.0 for i in range(1, first)}
     scores |= {f"tied {i}": 1.0 for i in range(first, last)}

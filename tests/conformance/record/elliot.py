@@ -3,7 +3,7 @@
 No registry carries Elliot: the source is a checkout, of which only the package
 ``elliot.evaluation`` is loaded (its ``__init__`` would start a recommender framework). As in its
 ``Evaluator``, users without truth leave the recommendations first. The relevance threshold is 1,
-or that of the case; ``[relevance_threshold=2]`` is recorded beside it for graded truths.
+or that of the case; ``[relevance_threshold=2]`` is also recorded for graded truths.
 """
 
 import os

@@ -1,6 +1,6 @@
 """ir_measures: ``calc_aggregate(measures, qrels, run)``, ``iter_calc``, the default providers.
 
-The provider, and with it the tie rule, depends on the measure and its parameters: it is kept beside
+The provider, and with it the tie rule, depends on the measure and its parameters: it is kept with
 each measure in the metric's name, as in ``RR {msmarco}@3``.
 """
 
@@ -57,7 +57,7 @@ def record(golden):
     logging.getLogger("ir_measures.cwl_eval").setLevel("ERROR")
     for case in inputs.CASES:
         run = {user: dict(map(tuple, listed)) for user, listed in case["rankings"].items()}
-        # gdeval reads whole numbers only: every user is known by its number.
+        # gdeval reads only integers: every user is represented by its number.
         numbers = inputs.user_numbers(case)
         run = {str(numbers[user]): listed for user, listed in run.items()}
         truth = {str(numbers[user]): judged for user, judged in case["truth"].items()}

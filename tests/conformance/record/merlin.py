@@ -2,8 +2,8 @@
 
 The source is a checkout, of which the metrics and ``tf_utils`` are loaded; what they import for
 other purposes is replaced by stand-ins. A metric gets one row of scores over all items for each
-user and a multi-hot row of labels. It knows no short lists: items that are nobody's stand behind
-every list, unlisted items behind them. Merlin breaks ties by random noise, so cases with ties are
+user and a multi-hot row of labels. It does not support short lists: dummy items follow
+every list, then the unlisted items. Merlin breaks ties by random noise, so cases with ties are
 left out. A value per user is the metric of that row alone. All float32.
 """
 

@@ -1,7 +1,7 @@
 """ranx: ``evaluate(Qrels, Run, metric, make_comparable=True)``.
 
 ``[dict]`` marks plain dictionaries instead of ``Qrels`` and ``Run``, which ranx sorts by another
-path; they are recorded where every user stands on both sides (ranx refuses them otherwise). The
+path; they are recorded if both sides have every user (ranx refuses them otherwise). The
 values per user are those that ranx keeps in ``run.scores``. One thread, because bpref leaves the
 users behind one with nothing relevant at 0, in each thread's share.
 """

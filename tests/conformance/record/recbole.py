@@ -1,11 +1,11 @@
 """RecBole: the collector's ``eval_batch_collect`` and the metric classes of ``recbole.evaluator``.
 
 The collector is fed one row of scores over all items for each user, as its trainer does it, with
--inf for the padding item 0 and for what the list does not hold. RecBole knows no short lists: items
-that are nobody's (as many as the largest k) stand behind every list, so that no unlisted item is
-drawn in. It evaluates users with something relevant only: others get no row. All digits are kept
-by asking for 17 decimal places (the default is four). Values per user are those of ``metric_info``.
-GAUC is recorded where the lists hold the whole catalogue.
+-inf for the padding item 0 and for unlisted items. RecBole does not support short lists: dummy
+items (as many as the largest k) follow every list, so that no unlisted item is drawn in. It
+evaluates only users with relevant items: others get no row. All digits are kept by asking for 17
+decimal places (the default is four). Values per user are those of ``metric_info``. GAUC is recorded
+where the lists hold the whole catalogue.
 """
 
 from importlib.metadata import version

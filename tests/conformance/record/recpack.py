@@ -1,8 +1,9 @@
 """RecPack: ``Metric(K).calculate(y_true, y_pred)``, then ``.value`` and ``.results``.
 
-``y_pred`` is a sparse matrix of scores: a score of zero is no recommendation, so where a case has
-scores at or below zero all of that user's are shifted up by a constant. ``y_true`` holds ones.
-Rows are the users of the truth. Of a duplicate the better place stays: a cell holds one score.
+``y_pred`` is a sparse matrix of scores: an item with score zero is not recommended, so if a case
+has scores at or below zero, all scores of that user are shifted up by a constant. ``y_true`` holds
+ones. Rows are the users of the truth. Of a duplicate the better place is kept: a cell holds one
+score.
 """
 
 from importlib.metadata import version

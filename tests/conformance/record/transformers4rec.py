@@ -2,8 +2,8 @@
 
 The source is a checkout, of which that module and ``torch_utils`` are loaded; what they import for
 other purposes is replaced by stand-ins. A metric gets one row of scores over all items for each
-user and a multi-hot row of labels. It knows no short lists: items that are nobody's stand behind
-every list, unlisted items behind them. Values per user are the rows of ``_metric``. All float32.
+user and a multi-hot row of labels. It does not support short lists: dummy items follow
+every list, then the unlisted items. Values per user are the rows of ``_metric``. All float32.
 """
 
 import os

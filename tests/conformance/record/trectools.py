@@ -1,6 +1,6 @@
 """trectools: ``TrecEval(TrecRun(file), TrecQrel(file)).get_...(depth=, per_query=)``.
 
-The run and the judgements are read from TREC files, as trectools reads them by default: that read
+The run and the judgments are read from TREC files, as trectools reads them by default: that read
 sorts every list by score, equal scores by item ascending. A user with an empty list or an empty
 truth has no lines.
 """
