@@ -30,8 +30,10 @@ MERGED = (
     "duplicate_items_dropped",
     "duplicate_items_counted",
     "duplicate_judgements_merged",
+    "rounded_scores",
+    "rounded_gains",
 )
-"""What was dropped or merged on the way, as the notes below a table say it."""
+"""What was dropped, merged or rounded on the way, as the notes below a table say it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
