@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._checks import integer, number, refused
+from rankmeter._engine import Scores
 from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter._ingest import read_interactions, read_labels
 
@@ -30,16 +31,16 @@ class Segments(pl.DataFrame):
 def labels_of(
     data: object,
     column: Literal["segment", "cluster"],
-    users: pl.Series,
+    scores: Scores,
     counts: dict[str, int] | None = None,
 ) -> pl.Series | None:
-    """The label of each user of a result, null where there is none; None without any data.
+    """The label of each user of the scores, null where there is none; None without any data.
 
     What `read_labels` counts is added to `counts`.
     """
     if data is None:
         return None
-    values, found = read_labels(data, column, users)
+    values, found = read_labels(data, column, scores.users, textual=scores.textual)
     if isinstance(data, Segments) and data.others is not None:
         values = values.fill_null(data.others)
         found.pop(f"users_without_{column}", None)
@@ -59,10 +60,10 @@ def masks_of(labels: pl.Series | None) -> dict[str, BoolArray]:
 
 
 def clusters_of(
-    clusters: object, users: pl.Series, counts: dict[str, int] | None = None
+    clusters: object, scores: Scores, counts: dict[str, int] | None = None
 ) -> IntArray | None:
-    """The cluster of each user of a result, as a number; those without a label have their own."""
-    labels = labels_of(clusters, "cluster", users, counts)
+    """The cluster of each user of the scores, as a number; those without a label have their own."""
+    labels = labels_of(clusters, "cluster", scores, counts)
     if labels is None:
         return None
     code = labels.rank("dense").fill_null(0).to_numpy().astype(np.int64)

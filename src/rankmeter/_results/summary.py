@@ -110,7 +110,7 @@ class Summary(Measured, Mapping[str, Estimate]):
             Columns segment, metric, mean, low, high, std, n_users.
         """
         rows = []
-        labels = labels_of(segments, "segment", self.scores.users)
+        labels = labels_of(segments, "segment", self.scores)
         for segment, mask in masks_of(labels).items():
             for entry in self.plan.metrics:
                 part = self.scores.averaged(entry).only(mask)
