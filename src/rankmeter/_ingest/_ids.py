@@ -19,7 +19,7 @@ from rankmeter._ingest._messages import rows, short
 from rankmeter._ingest._table import whole_numbers
 from rankmeter.errors import IdTypeError, InvalidValueError
 
-__all__ = ["as_float", "converted", "ids", "is_null", "kinds"]
+__all__ = ["floats", "ids", "is_null", "kinds"]
 
 _T = TypeVar("_T")
 
@@ -163,8 +163,15 @@ def converted(
     return list(map(convert, values))
 
 
-def as_float(number: Any) -> float:
-    """A number as a float: an integer beyond all floats is infinite, as it is in text."""
+def floats(values: Sequence[Any], found: set[str]) -> pl.Series:
+    """Numbers as Float64: an integer beyond all floats is infinite, as it is in text."""
+    try:
+        return pl.Series(converted(values, found, float), dtype=pl.Float64)
+    except OverflowError:
+        return pl.Series(converted(values, found, _float), dtype=pl.Float64)
+
+
+def _float(number: Any) -> float:
     try:
         return float(number)
     except OverflowError:
@@ -209,7 +216,7 @@ def _python_floats(
             counts[f"float_{role}_ids"] += len(values)
             whole = [None if one is None else int(one) for one in exact]
             return _python_integers(whole, role, source)
-    series = pl.Series(converted(values, found, as_float), dtype=pl.Float64)
+    series = floats(values, found)
     for kind, limit in _NARROW.items():
         if kind in types:
             _refuse_inexact(series, limit, kind.__name__, role, source)

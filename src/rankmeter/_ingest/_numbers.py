@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from rankmeter._ingest._columns import Column
-from rankmeter._ingest._ids import as_float, converted, kinds
+from rankmeter._ingest._ids import floats, kinds
 from rankmeter._ingest._messages import rows, short
 from rankmeter._ingest._table import whole_numbers
 from rankmeter.errors import InvalidValueError
@@ -152,7 +152,7 @@ def _from_python(values: list[Any], role: str, source: str) -> pl.Series:
     if not found <= allowed:
         where = [at for at, value in enumerate(values) if not kinds([value]) <= allowed]
         raise _not_a_number(role, source, values[where[0]], where)
-    return pl.Series(converted(values, found, as_float), dtype=pl.Float64)
+    return floats(values, found)
 
 
 def _not_a_number(
