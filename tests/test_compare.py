@@ -302,6 +302,55 @@ class TestSegments:
         found = rm.compare(SYSTEMS, TRUTH, "cg", segments=active)
         assert len(found.differences) == 3 * 4
 
+    def test_users_without_a_history_are_a_segment(self):
+        train = {u: [f"i{n}" for n in range(u + 1)] for u in range(8)}
+        active = rm.by_activity(train, bins=2)
+        assert active["user"].to_list() == list(range(8))
+        found = rm.compare(SYSTEMS, TRUTH, "cg", segments=active)
+        cold = [d for d in found.differences if d.segment == "cold: 0 interactions"]
+        assert [d.n for d in cold] == [4] * 3
+        assert not any("segment" in note for note in found.table().notes)
+        table = rm.evaluate(SYSTEMS["a"], TRUTH, "cg").by_segment(active)
+        assert table["segment"].to_list()[-1] == "cold: 0 interactions"
+        assert table["n_users"].sum() == 12
+        assert table["mean"].to_list()[-1] == pytest.approx(np.mean(VALUES["a"][8:]))
+
+    def test_users_of_another_history_are_not_cold(self):
+        with pytest.raises(DataError, match="No user of the result is in any segment"):
+            rm.evaluate(SYSTEMS["a"], TRUTH, "cg").by_segment(rm.by_activity({99: ["a"]}))
+        with pytest.raises(DataError, match="String ids"):
+            rm.evaluate(SYSTEMS["a"], TRUTH, "cg").by_segment(rm.by_activity({"1": ["a"]}))
+
+    @pytest.mark.parametrize(
+        ("bins", "labels"),
+        [
+            ([4], ["1 of 2: 1–3 interactions"] * 3 + ["2 of 2: 4–5 interactions"] * 2),
+            ([2.5, 50], ["1 of 2: 1–2 interactions"] * 2 + ["2 of 2: 3–5 interactions"] * 3),
+            ({"new": 1, "old": 5},
+             ["1 of 2: new, 1–4 interactions"] * 4 + ["2 of 2: old, 5 interactions"]),
+            ({"few": 0, "none of these": 1, "all": 2},
+             ["1 of 2: none of these, 1 interactions"] + ["2 of 2: all, 2–5 interactions"] * 4),
+        ],
+    )  # fmt: skip
+    def test_segments_may_begin_where_they_are_wanted(self, bins, labels):
+        train = {u: [f"i{n}" for n in range(u + 1)] for u in range(5)}
+        assert rm.by_activity(train, bins=bins)["segment"].to_list() == labels
+
+    @pytest.mark.parametrize(
+        ("bins", "words"),
+        [
+            (1, "an integer ≥ 2, got 1"),
+            ("4", "an integer ≥ 2, got '4'"),
+            ([], r"numbers in ascending order, got \[\]"),
+            ([5, 5], "numbers in ascending order"),
+            (["5"], "must be a number, got '5'"),
+            ({"new": 2, "old": 5}, "≤ 1 at first, the least value of a user, got 2"),
+        ],
+    )
+    def test_bins_that_are_none_are_refused(self, bins, words):
+        with pytest.raises(UsageError, match=words):
+            rm.by_activity({1: ["a"], 2: ["a", "b"]}, bins=bins)
+
     @pytest.mark.parametrize(
         ("segments", "error"),
         [

@@ -21,6 +21,7 @@ import cases
 import rankmeter as rm
 import reference
 import reference_trec
+from rankmeter._align.placing import ORDERED
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS, RESERVED, register, unregister
 from rankmeter.testing import check_metric
@@ -109,11 +110,11 @@ def equals_its_definition(name):
 
 def takes_a_tie_rule_for_an_order_of_the_tied_items(name):
     module = definition(name)
-    for rule in ("item", "item-descending", "input"):
+    for rule in ORDERED:
 
         def value(name, scored, truth, k, rule=rule, **options):
             items = list(scored) if rule == "input" else sorted(scored)
-            items = items[::-1] if rule == "item-descending" else items
+            items = items[::-1] if rule.endswith("descending") else items
             order = sorted(items, key=lambda item: -scored[item])
             return module.value(name, order, truth, k, **options)
 

@@ -107,6 +107,55 @@ def test_users_that_were_read_from_text_follow_the_labels():
     assert found.counts == {"users_without_segment": 1, "segments_of_other_users": 1}
 
 
+LABELLED = {
+    "numbers": {1: "x", 2: "y"},
+    "strings": {"1": "x", "2": "y"},
+    "frame of numbers": pl.DataFrame({"userId": [1, 2], "segment": ["x", "y"]}),
+    "pandas Series of strings": pd.Series({"1": "x", "2": "y"}),
+    "pairs of strings": [("1", "x"), ("2", "y")],
+    "CSV": None,
+}
+EVALUATED = {
+    "CSV of numbers": ("user,item\n1,a\n2,a\n", {"numbers", "strings"}),
+    "CSV with names": ("user,item\n1,a\n2,a\nann,a\n", {"numbers", "strings"}),
+    "TREC": ("1 Q0 a 1 .5 t\n2 Q0 a 1 .5 t\n", {"numbers", "strings"}),
+    "dict of numbers": ({1: ["a"], 2: ["a"]}, {"numbers"}),
+    "dict of strings": ({"1": ["a"], "2": ["a"]}, {"strings"}),
+}
+
+
+@pytest.mark.parametrize("form", LABELLED)
+@pytest.mark.parametrize("data", EVALUATED)
+def test_labels_meet_the_evaluated_users_as_the_ground_truth_meets_the_rankings(
+    data, form, tmp_path
+):
+    rankings, kinds = EVALUATED[data]
+    truth = tmp_path / "truth.csv"
+    truth.write_text("user,item\n1,a\n2,a\n")
+    if isinstance(rankings, str):
+        (tmp_path / "run").write_text(rankings)
+        rankings = tmp_path / "run"
+    (tmp_path / "labels.csv").write_text("user,segment,cluster\n1,x,x\n2,y,y\n")
+    kind = "numbers" if "numbers" in form else "strings" if "strings" in form else "text"
+    labels = tmp_path / "labels.csv" if form == "CSV" else LABELLED[form]
+    found = rm.evaluate(rankings, truth, "rr")
+    systems = {"a": rankings, "b": rankings}
+    if kind not in {"text", *kinds}:
+        for call in (
+            lambda: found.by_segment(labels),
+            lambda: rm.compare(systems, truth, "rr", segments=labels),
+        ):
+            with pytest.raises(IdTypeError, match="convert one of them"):
+                call()
+        return
+    assert found.by_segment(labels)["n_users"].to_list() == [1, 1]
+    compared = rm.compare(systems, truth, "rr", segments=labels)
+    assert [d.n for d in compared.differences] == [2, 1, 1]
+    if "frame" not in form:
+        drawn = rm.evaluate(rankings, truth, "rr", clusters=labels)
+        assert drawn.counts["clusters"] >= 2
+
+
 def test_a_user_may_have_the_same_label_twice_but_not_two():
     pairs = [("ann", "new"), ("ann", "new")]
     assert read_labels(pairs, "segment", USERS).values.to_list() == [None, "new", None, None]

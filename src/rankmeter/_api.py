@@ -96,7 +96,7 @@ def evaluate(
     plan = resolve(metrics, like=like, choices=choices, clusters=clusters is not None)
     judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns)
     scores = open_data(judged, systems).run(plan)[ONE]
-    drawn = clusters_of(clusters, scores.users)
+    drawn = clusters_of(clusters, scores)
     return summarise(plan, scores, {**judged.counts, **systems[ONE].counts}, drawn)
 
 

@@ -42,6 +42,9 @@ __all__ = [
 TieRule = Literal[
     "item",
     "item-descending",
+    "text",
+    "text-descending",
+    "native-descending",
     "input",
     "expected",
     "optimistic",
@@ -77,7 +80,10 @@ class Alignment:
     )
     ties: TieRule = choice(  # noqa: RUF009 - a declaration, as its neighbours
         "item",
-        "Order of items with equal scores: by ``item`` (ascending), ``item-descending``, "
+        "Order of items with equal scores: by ``item`` (ascending: whole numbers by value, then "
+        "all other ids by the bytes of their text), ``item-descending``, ``text`` and "
+        "``text-descending`` (every id by the bytes of its text), ``native-descending`` (integers "
+        "by value, strings by their bytes), "
         "``input`` (row order), ``expected`` (exact expectation over all orders), ``optimistic`` "
         "and ``pessimistic`` (hits first, hits last), ``realistic`` (the mean of these two ranks), "
         "``rounded`` (that mean, rounded up), ``together`` (tied items are found together, at the "

@@ -51,10 +51,11 @@ def compare_tables(
         warnings.warn(CAUTIONS[settings.test], RankmeterWarning, stacklevel=3)
     scored = open_data(truth, systems).run
     scores = scored(plan)
-    users = scores[names[0]].users
+    first = scores[names[0]]
+    users = first.users
     unused = {"users_without_segment": 0}
-    labels = labels_of(segments, "segment", users, unused)
-    drawn = clusters_of(clusters, users, unused)
+    labels = labels_of(segments, "segment", first, unused)
+    drawn = clusters_of(clusters, first, unused)
     tests = PairedTests(plan, scores, drawn, settings)
     everyone = np.ones(len(users), dtype=bool)
     parts = masks_of(labels)

@@ -13,6 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 import polars as pl
 
+from rankmeter._align import by_item
 from rankmeter._api import ONE, read_all
 from rankmeter._choices import CHOICES, Alignment, Averaging, Choices, takes_choices
 from rankmeter._engine import open_data
@@ -251,8 +252,9 @@ def _in_order(
     if ties in ("optimistic", "pessimistic"):
         by, descending = [*by, "gain"], [*descending, ties == "optimistic"]
     if ties != "input":
-        by, descending = [*by, "item"], [*descending, ties == "item-descending"]
-    return frame.with_columns(gain).sort(by, descending=descending, maintain_order=True)
+        by, descending = [*by, "place"], [*descending, ties.endswith("descending")]
+    frame = frame.with_columns(gain, place=by_item(frame["item"], ties))
+    return frame.sort(by, descending=descending, maintain_order=True)
 
 
 def _search(

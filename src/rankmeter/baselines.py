@@ -73,7 +73,7 @@ def popularity(
 
     Notes
     -----
-    1. Items of the same score are ordered by item, ascending.
+    1. Items of the same score are ordered by item, ascending, as with ``ties="item"``.
     2. Each of several interactions of a user with an item counts. To count people instead, give
        each pair once: ``train.unique(["user", "item"])``.
     3. Only items in `train` are recommended. A user who has seen all but n of them gets n; a user

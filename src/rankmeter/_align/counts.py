@@ -16,8 +16,9 @@ from rankmeter._align.placing import ORDERED
 from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
+from rankmeter._ingest import places
 
-__all__ = ["Candidates", "Targets", "count"]
+__all__ = ["Candidates", "Targets", "by_item", "count"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,8 +187,11 @@ def _before(c: Candidates, t: Targets, tied: npt.NDArray[np.bool_], ties: TieRul
             ),
         ]
     )
-    keys = ["user", "bits", *(["row"] if ties == "input" else ["item", "row"]), "rows"]
-    both = both.sort(keys, descending=[key == "item" and ties == "item-descending" for key in keys])
+    keys = ["user", "bits", "row", "rows"]
+    if ties != "input":
+        both = both.with_columns(item=by_item(both["item"], ties))
+        keys.insert(2, "item")
+    both = both.sort(keys, descending=[key == "item" and "descending" in ties for key in keys])
     seen = both["rows"].cum_sum().to_numpy()
     user, bits = both["user"].to_numpy(), both["bits"].to_numpy()
     start = np.ones(seen.size, dtype=bool)
@@ -198,6 +202,12 @@ def _before(c: Candidates, t: Targets, tied: npt.NDArray[np.bool_], ties: TieRul
     result = np.empty(at.size, dtype=np.int64)
     result[both["target"].drop_nulls().to_numpy()] = before[at]
     return result
+
+
+def by_item(item: pl.Series, ties: TieRule) -> pl.Series:
+    """What orders tied items by a rule that compares items, before it may be descending."""
+    written = ties.startswith("text") or (ties.startswith("native") and item.dtype == pl.String)
+    return places(item, text=written)
 
 
 def _bits(value: FloatArray) -> IntArray:

@@ -13,7 +13,14 @@ from rankmeter.errors import UsageError
 
 __all__ = ["ORDERED", "Placed", "place"]
 
-ORDERED = ("item", "item-descending", "input")
+ORDERED = (
+    "item",
+    "item-descending",
+    "text",
+    "text-descending",
+    "native-descending",
+    "input",
+)
 """The tie rules that put tied items into one order."""
 
 

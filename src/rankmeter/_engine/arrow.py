@@ -61,6 +61,7 @@ def to_arrow(scores: Scores) -> Any:
         "facts": about,
         "states": list(scores.states),
         "errors": errors,
+        "textual": scores.textual,
     }
     batch = pa.RecordBatch.from_arrays([pa.array(c) for c in columns.values()], list(columns))
     return batch.replace_schema_metadata({_KEY: json.dumps(known).encode()})
@@ -112,6 +113,7 @@ def from_arrow(batch: Any) -> Scores:
             for i, label in enumerate(known["states"])
         },
         {label: _error(*parts) for label, parts in known["errors"].items()},
+        known["textual"],
     )
 
 

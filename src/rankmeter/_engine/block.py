@@ -82,6 +82,7 @@ class Block:
             facts,
             states,
             errors,
+            self.truth.textual and all(table.textual for table in self.systems.values()),
         )
 
 

@@ -59,6 +59,7 @@ class Scores:
     facts: Mapping[Alignment, Facts]  # once for all metrics of an alignment
     states: Mapping[str, Ratio]  # by label, the shares of metrics that are pooled
     errors: Mapping[str, RankmeterError]  # by label, why a metric has no values on these data
+    textual: bool = False  # whether the ids were read from text, so that "7" and 7 may be the same
 
     @property
     def n_users(self) -> int:
@@ -137,6 +138,7 @@ class Scores:
                 for label in first.states
             },
             _worst(parts),
+            all(part.textual for part in parts),
         )
 
     def averaged(self, entry: MetricPlan) -> Averaged:

@@ -103,7 +103,7 @@ def curves_of(
     plan = replace(plan, metrics=tuple(points.values()))
     rows: dict[str, list[tuple[Any, ...]]] = {entry.label: [] for entry in entries}
     for name, scores in scored(plan).items():
-        drawn = clusters_of(clusters, scores.users)
+        drawn = clusters_of(clusters, scores)
         for (label, k), point in points.items():
             e = estimate(plan, point, scores.averaged(point), drawn)
             se = e.std / math.sqrt(e.n) if e.n else math.nan

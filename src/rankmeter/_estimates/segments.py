@@ -2,35 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from rankmeter._checks import integer
+from rankmeter._checks import integer, number, refused
+from rankmeter._engine import Scores
 from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter._ingest import read_interactions, read_labels
 
-__all__ = ["by_activity", "by_popularity", "clusters_of", "labels_of", "masks_of"]
+__all__ = ["Segments", "by_activity", "by_popularity", "clusters_of", "labels_of", "masks_of"]
+
+Bins: TypeAlias = "int | Sequence[float] | Mapping[str, float]"
+
+COLD = "cold: 0 interactions"
+"""The segment of the users that the history does not know."""
+
+
+class Segments(pl.DataFrame):
+    """A frame of ``user`` and ``segment`` that knows the segment of all users that it lacks."""
+
+    others: str | None = None
 
 
 def labels_of(
     data: object,
     column: Literal["segment", "cluster"],
-    users: pl.Series,
+    scores: Scores,
     counts: dict[str, int] | None = None,
 ) -> pl.Series | None:
-    """The label of each user of a result, null where there is none; None without any data.
+    """The label of each user of the scores, null where there is none; None without any data.
 
     What `read_labels` counts is added to `counts`.
     """
     if data is None:
         return None
-    labels = read_labels(data, column, users)
+    values, found = read_labels(data, column, scores.users, textual=scores.textual)
+    if isinstance(data, Segments) and data.others is not None:
+        values = values.fill_null(data.others)
+        found.pop(f"users_without_{column}", None)
     if counts is not None:
-        counts.update(labels.counts)
-    return labels.values
+        counts.update(found)
+    return values
 
 
 def masks_of(labels: pl.Series | None) -> dict[str, BoolArray]:
@@ -44,10 +60,10 @@ def masks_of(labels: pl.Series | None) -> dict[str, BoolArray]:
 
 
 def clusters_of(
-    clusters: object, users: pl.Series, counts: dict[str, int] | None = None
+    clusters: object, scores: Scores, counts: dict[str, int] | None = None
 ) -> IntArray | None:
-    """The cluster of each user of a result, as a number; those without a label have their own."""
-    labels = labels_of(clusters, "cluster", users, counts)
+    """The cluster of each user of the scores, as a number; those without a label have their own."""
+    labels = labels_of(clusters, "cluster", scores, counts)
     if labels is None:
         return None
     code = labels.rank("dense").fill_null(0).to_numpy().astype(np.int64)
@@ -56,35 +72,49 @@ def clusters_of(
     return code - 1
 
 
-def by_activity(train: object, *, bins: int = 4, columns: Mapping[str, str] | None = None) -> Any:
+def by_activity(train: object, *, bins: Bins = 4, columns: Mapping[str, str] | None = None) -> Any:
     """Segments of users by how much is known of them.
+
+    Evaluated users that `train` does not have are a segment too: ``"cold: 0 interactions"``.
 
     Parameters
     ----------
     train : object
         Interactions, in any form that `rankmeter.describe` takes.
-    bins : int
-        How many segments of about as many users each.
+    bins : int, list or mapping
+        How many segments of about as many users each; or the least number of interactions of the
+        second segment, the third and so on; or that of every segment, by its name.
     columns : mapping, optional
         Which column plays which role.
 
     Returns
     -------
     polars.DataFrame
-        Columns ``user`` and ``segment``; labels like ``"1 of 4: 1–20 interactions"``.
+        Columns ``user`` and ``segment``; labels like ``"1 of 4: 1–20 interactions"``. As `segments`
+        of `rankmeter.compare` it gives users that it lacks the segment ``"cold: 0 interactions"``;
+        a frame that is made from it does not.
+
+    Raises
+    ------
+    UsageError
+        If `bins` is no integer ≥ 2 and no ascending numbers.
 
     Examples
     --------
     >>> train = {"ann": ["a"], "bob": ["a", "b", "c"]}
     >>> by_activity(train, bins=2)["segment"].to_list()
     ['1 of 2: 1 interactions', '2 of 2: 3 interactions']
+    >>> by_activity(train, bins={"new": 1, "regular": 2})["segment"].to_list()
+    ['1 of 2: new, 1 interactions', '2 of 2: regular, 3 interactions']
     """
     counts = read_interactions(train, columns=columns).group_by("user").len("value").sort("user")
-    return _binned(counts, bins, "interactions")
+    segments = Segments(_binned(counts, bins, "interactions"))
+    segments.others = COLD
+    return segments
 
 
 def by_popularity(
-    train: object, truth: object, *, bins: int = 4, columns: Mapping[str, str] | None = None
+    train: object, truth: object, *, bins: Bins = 4, columns: Mapping[str, str] | None = None
 ) -> Any:
     """Segments of users by how popular the items are that they are to be shown.
 
@@ -93,8 +123,9 @@ def by_popularity(
     train, truth : object
         Interactions: the popularity of an item is its number in `train`, that of a user the mean
         over the user's items in `truth`.
-    bins : int
-        How many segments of about as many users each.
+    bins : int, list or mapping
+        How many segments of about as many users each; or the least popularity of the second
+        segment, the third and so on; or that of every segment, by its name.
     columns : mapping, optional
         Which column plays which role.
 
@@ -115,19 +146,39 @@ def by_popularity(
     return _binned(seen.group_by("user").agg(mean).sort("user"), bins, "popularity")
 
 
-def _binned(frame: pl.DataFrame, bins: int, what: str) -> pl.DataFrame:
-    """Users in segments of about equal size; equal values are never parted."""
-    integer("bins", bins, least=2)
+def _binned(frame: pl.DataFrame, bins: Bins, what: str) -> pl.DataFrame:
+    """Users in segments of about equal size, or between edges; equal values are never parted."""
     value = frame["value"].to_numpy().astype(np.float64)
-    # Equal values belong where the first of them falls.
-    share = np.searchsorted(np.sort(value), value) / max(value.size, 1)
-    number = np.floor(share * bins).astype(np.int64)
-    bins_used = np.unique(number).tolist()
+    names: Sequence[str] = ()
+    if isinstance(bins, Mapping | Sequence) and not isinstance(bins, str):
+        names = [f"{name}, " for name in bins] if isinstance(bins, Mapping) else ()
+        part = np.searchsorted(_edges(bins, value), value, side="right")
+    else:
+        integer("bins", bins, least=2)
+        # Equal values belong where the first of them falls.
+        share = np.searchsorted(np.sort(value), value) / max(value.size, 1)
+        part = np.floor(share * bins).astype(np.int64)
+    bins_used = np.unique(part).tolist()
     labels = {
-        bin_: f"{place} of {len(bins_used)}: {_span(value[number == bin_])} {what}"
+        bin_: f"{place} of {len(bins_used)}: {names[bin_] if names else ''}"
+        f"{_span(value[part == bin_])} {what}"
         for place, bin_ in enumerate(bins_used, 1)
     }
-    return frame.select("user", segment=pl.Series([labels[i] for i in number.tolist()]))
+    return frame.select("user", segment=pl.Series([labels[i] for i in part.tolist()]))
+
+
+def _edges(bins: Sequence[float] | Mapping[str, float], value: FloatArray) -> list[float]:
+    """Where the second segment begins, the third and so on."""
+    edges = [
+        number("bins", edge) for edge in (bins.values() if isinstance(bins, Mapping) else bins)
+    ]
+    if not edges or any(low >= high for low, high in pairwise(edges)):
+        raise refused("bins", "an integer ≥ 2, or numbers in ascending order", bins)
+    if not isinstance(bins, Mapping):
+        return edges
+    if (least := value.min(initial=np.inf)) < edges[0]:
+        raise refused("bins", f"≤ {least:g} at first, the least value of a user", edges[0])
+    return edges[1:]
 
 
 def _span(values: FloatArray) -> str:

@@ -8,6 +8,7 @@ Three steps, each in one place:
 3. `_read` fetches these columns only, has `_ids` and `_numbers` check every value, and returns a
    `Table`; `meet` brings the ids of two tables to the same types, `meet_all` those of several.
    `_labels` does the same for what is said of users: segments, clusters, who is asked for.
+   `_order` has the one order of ids, by which ties are decided.
 
 An input form costs one function and one row of `_forms.FORMS`.
 """
@@ -15,6 +16,7 @@ An input form costs one function and one row of `_forms.FORMS`.
 from __future__ import annotations
 
 from rankmeter._ingest._labels import Labels, read_labels, read_users
+from rankmeter._ingest._order import places
 from rankmeter._ingest._read import (
     Interactions,
     is_records,
@@ -32,6 +34,7 @@ __all__ = [
     "is_records",
     "meet",
     "meet_all",
+    "places",
     "read_interactions",
     "read_labels",
     "read_rankings",

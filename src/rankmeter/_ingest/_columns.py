@@ -18,6 +18,7 @@ __all__ = [
     "OF_USERS",
     "ROLES",
     "SYNONYMS",
+    "VALUE",
     "Column",
     "Columns",
     "Side",

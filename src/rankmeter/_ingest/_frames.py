@@ -125,8 +125,8 @@ def numpy_column(values: Any) -> Column:
     """A 1-D array; types that Polars lacks become the next wider one or Python objects."""
     if isinstance(values, np.ma.MaskedArray):
         return values.tolist() if values.mask.any() else numpy_column(values.data)
-    if values.dtype == np.float16:
-        return pl.Series(values.astype(np.float32))
+    if values.dtype == np.float16 and not hasattr(pl, "Float16"):
+        return list(values)  # scalars that still say how exact they are
     if values.dtype.kind == "f" and values.dtype.itemsize > 8:
         return pl.Series(values.astype(np.float64))
     if values.dtype.kind in "mM" and np.datetime_data(values.dtype)[0] not in ("ms", "us", "ns"):

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from enum import Enum
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -18,17 +19,19 @@ from rankmeter._ingest._messages import rows, short
 from rankmeter._ingest._table import whole_numbers
 from rankmeter.errors import IdTypeError, InvalidValueError
 
-__all__ = ["converted", "ids", "is_null", "kinds"]
+__all__ = ["floats", "ids", "is_null", "kinds"]
 
 _T = TypeVar("_T")
 
 # The largest whole number up to which a float type skips none; Float16 exists since Polars 2.
 _EXACT: dict[pl.DataType, int] = {pl.Float64(): 2**53, pl.Float32(): 2**24}
 _EXACT_FLOAT16 = 2**11
+_NARROW: dict[type, int] = {np.float16: _EXACT_FLOAT16, np.float32: 2**24}
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _NULLS = frozenset({"NoneType", "NAType", "NaTType"})
-# The first kind that fits: a bool is an integer to Python.
+# The first kind that fits: a bool is an integer to Python, and a timedelta64 to NumPy.
 _KINDS: dict[str, tuple[type, ...]] = {
+    "timedelta": (np.timedelta64,),
     "boolean": (bool, np.bool_),
     "string": (str,),
     "integer": (numbers.Integral,),
@@ -45,7 +48,7 @@ def ids(
     `untyped` text may mean integers; `counts` gets ``float_user_ids`` or ``float_item_ids`` where
     whole numbers came as floats. What cannot be an id, mixes types or is missing is refused.
     """
-    series = _from_python(column, role, source) if isinstance(column, list) else column
+    series = _from_python(column, role, source, counts) if isinstance(column, list) else column
     if series.dtype.is_float() and series.is_nan().any():
         series = series.fill_nan(None)
     if nulls := series.null_count():
@@ -105,14 +108,18 @@ def _whole(series: pl.Series, role: str, source: str) -> pl.Series:
     if series.dtype.is_decimal():
         return series.cast(pl.Int128)
     limit = _EXACT.get(series.dtype, _EXACT_FLOAT16)
-    wide = series.filter(series.abs() >= limit)
+    _refuse_inexact(series, limit, str(series.dtype), role, source)
+    return series.cast(pl.Int64)
+
+
+def _refuse_inexact(series: pl.Series, limit: int, kind: str, role: str, source: str) -> None:
+    wide = series.filter(series.is_finite() & (series.abs() >= limit))
     if len(wide):
         raise IdTypeError(
             f"The {role} ids of {source} are floats of {limit} or more, for example "
-            f"{short(wide[0])}, where {series.dtype} cannot hold every integer: some ids may "
+            f"{short(wide[0])}, where {kind} cannot hold every integer: some ids may "
             "already be wrong. Keep them as integers or strings from the start."
         )
-    return series.cast(pl.Int64)
 
 
 def _too_wide(role: str, source: str, value: object) -> IdTypeError:
@@ -156,15 +163,32 @@ def converted(
     return list(map(convert, values))
 
 
-def _from_python(values: list[Any], role: str, source: str) -> pl.Series:
+def floats(values: Sequence[Any], found: set[str]) -> pl.Series:
+    """Numbers as Float64: an integer beyond all floats is infinite, as it is in text."""
+    try:
+        return pl.Series(converted(values, found, float), dtype=pl.Float64)
+    except OverflowError:
+        return pl.Series(converted(values, found, _float), dtype=pl.Float64)
+
+
+def _float(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")
+
+
+def _from_python(values: list[Any], role: str, source: str, counts: Counter[str]) -> pl.Series:
     found = kinds(values)
     present = found - {"null"}
     if present == {"integer"}:
         return _python_integers(converted(values, found, int), role, source)
-    if present in ({"string"}, {"UUID"}):
+    if present == {"string"}:  # a member of an enumeration of strings is its value
+        return _python_strings(converted(values, found, str.__str__), role, source)
+    if present == {"UUID"}:
         return _python_strings(converted(values, found, str), role, source)
     if present in ({"float"}, {"integer", "float"}):
-        return pl.Series(converted(values, found, float), dtype=pl.Float64)
+        return _python_floats(values, found, role, source, counts)
     if not present:
         return pl.Series([None] * len(values), dtype=pl.Null)
     raise _refused(values, present, role, source)
@@ -177,6 +201,26 @@ def _python_integers(integers: list[int | None], role: str, source: str) -> pl.S
         except (OverflowError, TypeError, pl.exceptions.PolarsError):
             continue
     raise _too_wide(role, source, max(integers, key=lambda value: abs(value or 0)))
+
+
+def _python_floats(
+    values: list[Any], found: set[str], role: str, source: str, counts: Counter[str]
+) -> pl.Series:
+    """Decimals are exact; other floats are as exact as the narrowest of them."""
+    types = set(map(type, values))
+    if Decimal in types and not any(issubclass(kind, float | np.floating) for kind in types):
+        exact = [None if is_null(value) else Decimal(value) for value in values]
+        if all(
+            one is None or (one.is_finite() and one == one.to_integral_value()) for one in exact
+        ):
+            counts[f"float_{role}_ids"] += len(values)
+            whole = [None if one is None else int(one) for one in exact]
+            return _python_integers(whole, role, source)
+    series = floats(values, found)
+    for kind, limit in _NARROW.items():
+        if kind in types:
+            _refuse_inexact(series, limit, kind.__name__, role, source)
+    return series
 
 
 def _python_strings(strings: list[str | None], role: str, source: str) -> pl.Series:
@@ -204,6 +248,8 @@ def _refused(values: list[object], present: set[str], role: str, source: str) ->
     ((_, value),) = first.values()
     if role == "item" and isinstance(value, Sequence | Mapping):
         todo = "If these are items with their scores or gains, pass {item: number} for each user."
+    elif isinstance(value, Enum):
+        todo = f"Use their values, such as {short(value.value)}, if these are integers or strings."
     elif isinstance(value, tuple):
         todo = f"Join the parts to one string, such as {'|'.join(map(str, value))!r}."
     else:

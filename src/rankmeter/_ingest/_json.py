@@ -65,7 +65,15 @@ def _parse(text: str, where: str) -> Any:
             )
         return found
 
-    return json.loads(text, object_pairs_hook=whole)
+    try:
+        return json.loads(text, object_pairs_hook=whole)
+    except (json.JSONDecodeError, FileFormatError):
+        raise
+    except ValueError as error:  # Python reads no integer of more than 4300 digits
+        raise FileFormatError(
+            f"{where} has an integer with too many digits. Write the number as a float, or an "
+            f"identifier as a string."
+        ) from error
 
 
 def _parse_lines(file: Text) -> list[Any]:
@@ -88,7 +96,7 @@ def _flat_rows(file: Text) -> Columns | None:
 
     Polars reads the integer 7 in a column with strings as ``"7"``. So a column of strings that
     look like something else is left to the slow and exact way. So are escaped surrogates, because
-    it reads half a pair as the character 0.
+    it reads half a pair as the character 0, and floats beyond 2^53, which may be integers.
     """
     if _SURROGATE.search(file.text):
         return None
@@ -106,6 +114,9 @@ def _flat_rows(file: Text) -> Columns | None:
         if column.dtype == pl.String:
             if column.str.contains(r"^\s*([-+.0-9\[{]|true|false|null|nan|inf)").any():
                 return None
-        elif column.dtype not in (pl.Int64, pl.Float64, pl.Null):
+        elif column.dtype == pl.Float64:
+            if (column.is_finite() & (column.abs() >= 2**53)).any():
+                return None
+        elif column.dtype not in (pl.Int64, pl.Null):
             return None
     return Columns.of(frame.to_dict(), file.name)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from decimal import Decimal
+from numbers import Integral
 from typing import Any
 
 import polars as pl
 
 from rankmeter._ingest._columns import Column
-from rankmeter._ingest._ids import converted, kinds
+from rankmeter._ingest._ids import floats, kinds
 from rankmeter._ingest._messages import rows, short
 from rankmeter._ingest._table import whole_numbers
 from rankmeter.errors import InvalidValueError
 
-__all__ = ["gains", "numbers", "ranks", "typed"]
+__all__ = ["gains", "numbers", "ranks", "rounded", "typed"]
 
 
 def numbers(
@@ -22,26 +25,54 @@ def numbers(
     """The numbers of a column as Float64, named after the role.
 
     NaN and missing values are both null. `untyped` text must mean numbers; `counts` gets
-    ``rounded_scores`` (ranks, gains, ratings): integers that no float holds exactly.
+    ``rounded_scores`` (ranks, gains, ratings), as `rounded` counts them.
     """
     series = _from_python(column, role, source) if isinstance(column, list) else column
     dtype = series.dtype
     if untyped:
-        return _from_text(series, role, source).fill_nan(None).alias(role)
+        values = _from_text(series, role, source).fill_nan(None).alias(role)
+        counts[f"rounded_{role}s"] += rounded(column, values)
+        return values
     if dtype == pl.Boolean and role in ("gain", "rating"):
         return series.cast(pl.Float64).alias(role)
     if not (dtype.is_numeric() or dtype == pl.Null):
         first = next((value for value in series if value is not None), None)
         raise _not_a_number(role, source, first, series.is_not_null().arg_true())
-    values = series.cast(pl.Float64)
-    if dtype.is_integer() and (values.abs() >= 2**53).any():
-        again = values.cast(dtype, strict=False)
-        counts[f"rounded_{role}s"] += int(again.ne_missing(series).sum())
-    return values.fill_nan(None).alias(role)
+    values = series.cast(pl.Float64).fill_nan(None).alias(role)
+    counts[f"rounded_{role}s"] += rounded(column, values)
+    return values
 
 
-def ranks(values: pl.Series, source: str) -> None:
-    """Check that ranks are whole numbers of at least 1."""
+def rounded(column: Column, values: pl.Series) -> int:
+    """How many numbers of a column are written as integers that no float64 holds exactly.
+
+    `values` are the floats that were read from them. Decimals are not counted unless they are
+    whole: almost none has a float of exactly its value.
+    """
+    if isinstance(column, pl.Series) and column.dtype.is_float():
+        return 0
+    large = values.is_finite() & (values.abs() >= 2**53)
+    if not large.any():
+        return 0
+    if isinstance(column, pl.Series) and column.dtype.is_integer():
+        again = values.cast(column.dtype, strict=False)
+        return int(again.ne_missing(column).sum())
+    where = large.arg_true().to_list()
+    return sum(_changes(column[at], values[at]) for at in where)
+
+
+def _changes(written: Any, value: float) -> bool:
+    """Whether a float is another number than the integer that was written."""
+    if isinstance(written, str):
+        written = written.strip()
+        return bool(re.fullmatch("[-+]?[0-9]+", written)) and Decimal(written) != value
+    if isinstance(written, Decimal):
+        return written == written.to_integral_value() and written != value
+    return isinstance(written, Integral) and int(written) != value
+
+
+def ranks(values: pl.Series, source: str, *, rounded: int = 0) -> None:
+    """Check that ranks are whole numbers of at least 1; `rounded` of them were above 2^53."""
     where = (values.is_null() | values.is_infinite() | (values < 1)).arg_true()
     if len(where):
         worst = values[int(where[0])]
@@ -51,7 +82,7 @@ def ranks(values: pl.Series, source: str) -> None:
             f"1, for example {short(worst)}, first at {rows(where)}.{hint} To order by the score "
             f"instead, name it: columns={{'score': ...}}."
         )
-    if len(where := (values > 2**53).arg_true()):
+    if len(where := (values >= 2**53 if rounded else values > 2**53).arg_true()):
         raise InvalidValueError(
             f"{len(where)} ranks of {source} are above 2^53, for example "
             f"{short(values[int(where[0])])}, first at {rows(where)}. If they mark items that were "
@@ -121,7 +152,7 @@ def _from_python(values: list[Any], role: str, source: str) -> pl.Series:
     if not found <= allowed:
         where = [at for at, value in enumerate(values) if not kinds([value]) <= allowed]
         raise _not_a_number(role, source, values[where[0]], where)
-    return pl.Series(converted(values, found, float), dtype=pl.Float64)
+    return floats(values, found)
 
 
 def _not_a_number(

@@ -52,7 +52,7 @@ def read_rankings(
     users, items, empty, counts, values = _checked(found, roles)
     frame = pl.DataFrame([users, items, *values.values()])
     if "rank" in values:
-        ranks(values["rank"], found.source)
+        ranks(values["rank"], found.source, rounded=counts["rounded_ranks"])
         if unused is not None:
             counts["scores_beside_ranks"] = len(users)
         return _table(frame, "rank", empty, found, counts)

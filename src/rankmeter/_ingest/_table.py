@@ -28,8 +28,8 @@ class Origin:
 
     Of `counts` only ``rows`` is always there, the others if they are not zero: ``float_user_ids``,
     ``float_item_ids`` (whole numbers that came as floats), ``infinite_scores``, ``worst_scores``,
-    ``dropped_scores``, ``rounded_scores``, ``rounded_ranks``, ``rounded_gains`` (integers that no
-    float holds exactly), ``scores_beside_ranks`` (not used, because the input also has ranks),
+    ``dropped_scores``, ``rounded_scores``, ``rounded_gains`` (integers that no float64 holds
+    exactly), ``scores_beside_ranks`` (not used, because the input also has ranks),
     ``assumed_gains`` (judgments without a gain, taken as 1), ``masked_cells`` (padding of arrays).
     """
 

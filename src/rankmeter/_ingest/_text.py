@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from io import StringIO
 from typing import Literal
 
 import polars as pl
 
-from rankmeter._ingest._columns import Columns, Side, named
+from rankmeter._ingest._columns import VALUE, Columns, Side, named
 from rankmeter._ingest._messages import short
+from rankmeter._ingest._numbers import rounded
 from rankmeter.errors import FileFormatError
 
 __all__ = ["Text", "looks_like_trec", "read_delimited", "read_lines", "read_qrels", "read_run"]
@@ -186,7 +188,8 @@ def _read_trec(file: Text, side: Side, form: str, value: int) -> Columns:
             raise _bad_line(file.name, int(bad[0]) + 1, lines[int(bad[0])], fields, value)
         rows, numbers = rows.filter(numbers.is_not_null()), numbers.drop_nulls()  # blank lines
     columns = {"user": rows["user"], "item": rows["item"], "value": numbers}
-    return Columns.by_role(columns, file.name, textual=True)
+    counts = Counter({f"rounded_{VALUE.get(side, 'value')}s": rounded(rows["value"], numbers)})
+    return Columns.by_role(columns, file.name, textual=True, counts=counts)
 
 
 def _bad_line(name: str, number: int, line: str, fields: list[str], value: int) -> FileFormatError:

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._checks import flag, integer, shown
-from rankmeter._ingest import read_users
+from rankmeter._ingest import places, read_users
 from rankmeter._ingest._forms import is_accepted
 from rankmeter._interactions.chance import Numbers, Shuffle, draws
 from rankmeter.errors import UsageError
@@ -34,7 +34,7 @@ def recommend(
     """List the first `k` unseen items of each user, in an order of the user's own if seeded."""
     integer("k", k, least=1)
     flag("exclude_seen", exclude_seen)
-    best = scores.sort("score", "item", descending=[True, False])
+    best = scores.sort("score", places(scores["item"]), descending=[True, False])
     items, score = best["item"], best["score"].cast(pl.Float64)
     audience = _audience(frame["user"], users)
     shuffle = None if seed is None else Shuffle(len(items), draws(seed, audience))

@@ -30,8 +30,10 @@ MERGED = (
     "duplicate_items_dropped",
     "duplicate_items_counted",
     "duplicate_judgements_merged",
+    "rounded_scores",
+    "rounded_gains",
 )
-"""What was dropped or merged on the way, as the notes below a table say it."""
+"""What was dropped, merged or rounded on the way, as the notes below a table say it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,7 +110,7 @@ class Summary(Measured, Mapping[str, Estimate]):
             Columns segment, metric, mean, low, high, std, n_users.
         """
         rows = []
-        labels = labels_of(segments, "segment", self.scores.users)
+        labels = labels_of(segments, "segment", self.scores)
         for segment, mask in masks_of(labels).items():
             for entry in self.plan.metrics:
                 part = self.scores.averaged(entry).only(mask)

@@ -27,7 +27,7 @@ class Reading:
 
     def __init__(self, run: Table, truth: Table, relevant: str) -> None:
         self._data = Memory().open(truth, {"run": run}, keep=True)
-        self._alignment = Alignment(relevant=relevant, ties="item-descending")
+        self._alignment = Alignment(relevant=relevant, ties="text-descending")
 
     @property
     def hits(self) -> Hits:
