@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 
 from rankmeter._ingest import read_interactions, read_rankings, read_truth
 from rankmeter.errors import ColumnError, DataError, IdTypeError
@@ -201,3 +202,171 @@ def test_a_series_with_two_levels_of_index_is_refused():
     index = pd.MultiIndex.from_tuples([("a", 1), ("b", 2)])
     with pytest.raises(DataError, match="tuple"):
         read_truth({"u": pd.Series([0.5, 0.25], index=index)})
+
+
+ZEROS_AND_ONES = np.array([[0, 1, 0, 0], [1, 0, 0, 1], [0, 0, 0, 0]])
+LABELS = {
+    "integers": ZEROS_AND_ONES,
+    "small integers": ZEROS_AND_ONES.astype(np.int8),
+    "floats": ZEROS_AND_ONES.astype(np.float32),
+    "booleans": ZEROS_AND_ONES.astype(bool),
+    "lists": ZEROS_AND_ONES.tolist(),
+    "lists of booleans": ZEROS_AND_ONES.astype(bool).tolist(),
+    "arrays by user": dict(zip("uvw", ZEROS_AND_ONES, strict=True)),
+    "nothing masked": np.ma.masked_array(ZEROS_AND_ONES),
+    "mostly ones": 1 - ZEROS_AND_ONES,
+}
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+def test_a_matrix_of_labels_is_not_read_as_ids(labels):
+    for read, words in (
+        (read_truth, ["[np.flatnonzero(row) for row in labels]", "sparse matrix", "as gains"]),
+        (read_rankings, ["the top k, np.argsort(-scores, axis=1)[:, :k]", "as scores"]),
+    ):
+        with pytest.raises(DataError) as caught:
+            read(labels)
+        for word in words:
+            assert word in str(caught.value)
+
+
+GRADES = {
+    "graded": np.array([[0, 4, 0, 2, 0], [3, 0, 0, 1, 0]]),
+    "graded floats": np.array([[0, 4.0, 0, 2, 0], [3, 0, 0, 1, 0]]),
+    "halves": np.array([[0, 4.5, 0, 2, 0], [3, 0, 0, 1, 0]]),
+    "padding": [[50, -1, -1], [70, -1, -1]],
+    "one user": [[0, 1, 0, 1]],
+    "one user's gains": [3, 3, 2, 1],
+    "one user's labels": [True, False, True],
+    "one user's halves": [0.5, 1, 0.5],
+    "an array": np.array([3, 3, 2, 1]),
+}
+
+
+@pytest.mark.parametrize("gains", GRADES.values(), ids=GRADES)
+def test_gains_in_place_of_ids_are_refused_as_ground_truth(gains):
+    with pytest.raises(DataError, match=r"\{item: score\} as rankings and \{item: gain\}"):
+        read_truth(gains)
+
+
+def test_what_a_message_says_to_pass_is_read_as_the_labels():
+    relevant = [(0, 1), (1, 0), (1, 3)]
+    lists = [np.flatnonzero(row) for row in ZEROS_AND_ONES]
+    for truth in (lists, sparse.csr_matrix(ZEROS_AND_ONES)):
+        table = read_truth(truth)
+        assert table.frame.rows() == [(*pair, 1.0) for pair in relevant]
+        assert table.empty_users.to_list() == [2]
+    scores = np.array([[0.1, 0.9, 0.5], [0.7, 0.2, 0.3]])
+    assert read_rankings(np.argsort(-scores, axis=1)[:, :2]).frame["item"].to_list() == [1, 2, 0, 2]
+
+
+IDS = {
+    "ids": [[0, 1, 2], [2, 1, 0]],
+    "few ids": np.array([[0, 1], [1, 0]]),
+    "one repeats": np.array([[5, 7], [9, 9]]),
+    "different lengths": {"u": [5, 5], "v": [7, 7, 7]},
+    "other ids": [[500, 500], [700, 700]],
+    "one user, large ids": [500, 500, 700],
+    "names": [["a", "a"], ["a", "a"]],
+    "masked padding": np.ma.masked_equal([[7, 8, -1], [7, -1, -1]], -1),
+}
+
+
+@pytest.mark.parametrize("data", IDS.values(), ids=IDS)
+def test_lists_of_ids_are_read_where_some_repeat(data):
+    """Equal judgments are one judgment; what repeated items of rankings mean is a choice."""
+    values = data.values() if isinstance(data, dict) else data
+    n = sum(1 if np.isscalar(row) else np.ma.count(np.ma.asarray(row)) for row in values)
+    assert len(read_truth(data).frame) == len(read_rankings(data).frame) == n
+
+
+def test_repeated_interactions_are_rows():
+    assert len(read_interactions([[0, 1, 0], [1, 1, 0]])) == 6
+
+
+def test_a_matrix_of_scores_is_named_as_such():
+    with pytest.raises(IdTypeError, match=r"0\.25; .* scores of all items \(users × items\)"):
+        read_rankings(np.array([[0.25, 0.5], [0.75, 0.1]]))
+    with pytest.raises(IdTypeError, match="Is this the right column"):
+        read_rankings(pl.DataFrame({"user": [1], "item": [0.5]}))
+
+
+class Tensor:
+    """What a tensor of torch offers: NumPy only on the CPU, without gradient, of known types."""
+
+    def __init__(self, values, dtype=None, *, device="cpu", requires_grad=False):
+        self.values = np.asarray(values, dtype=None if dtype == "bfloat16" else dtype)
+        self.dtype = f"torch.{dtype or self.values.dtype}"
+        self.device, self.requires_grad = device, requires_grad
+
+    def __array__(self, dtype=None, copy=None):
+        if self.device != "cpu":
+            raise TypeError("can't convert cuda:0 device type tensor to numpy.")
+        if self.requires_grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+        if self.dtype == "torch.bfloat16":
+            raise TypeError("Got unsupported ScalarType BFloat16")
+        return self.values.astype(dtype) if dtype else self.values
+
+    def __len__(self):
+        if not self.values.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return len(self.values)
+
+    def __iter__(self):
+        raise NotImplementedError
+
+    def detach(self):
+        self.requires_grad = False
+        return self
+
+    def cpu(self):
+        self.device = "cpu"
+        return self
+
+    def tolist(self):
+        return self.values.tolist()
+
+
+TENSORS = {
+    "integers": (Tensor([[7, 8], [9, 7]]), [7, 8, 9, 7]),
+    "int8": (Tensor([[7, 8], [9, 7]], "int8"), [7, 8, 9, 7]),
+    "uint8": (Tensor([[7, 8], [9, 7]], "uint8"), [7, 8, 9, 7]),
+    "half": (Tensor([[7, 8], [9, 7]], "float16"), [7, 8, 9, 7]),
+    "one user": (Tensor([7, 8]), [7, 8]),
+    "gradient": (Tensor([[7.0, 8.0]], requires_grad=True), [7, 8]),
+    "device": (Tensor([[7, 8]], device="cuda:0"), [7, 8]),
+    "in a list": ([Tensor([7, 8]), Tensor([9])], [7, 8, 9]),
+    "by user": ({"u": Tensor([7, 8]), "v": Tensor([9])}, [7, 8, 9]),
+    "bfloat16": (Tensor([[7, 8]], "bfloat16"), r"cannot be read as an array: .*BFloat16.*Pass ids"),
+    "bfloat16 by user": ({"u": Tensor([256.0], "bfloat16")}, "bfloat16 cannot hold every integer"),
+    "a number": (Tensor(5), r"has shape \(\)"),
+    "numbers in a list": ([Tensor(5), Tensor(7)], "where a list of items"),
+    "a number by user": ({"u": Tensor(5)}, "where a list of items"),
+    "three dimensions": (Tensor([[[1]]]), r"has shape \(1, 1, 1\)"),
+    "three dimensions in a list": ([Tensor([[1, 2]])], "type list"),
+    "half too large": (Tensor([[2048]], "float16"), "cannot hold every integer"),
+    "half too large by user": ({"u": Tensor([2048], "float16")}, "cannot hold every integer"),
+    "single too large by user": ({"u": np.float32([2**24])}, "float32 cannot hold every integer"),
+    "single too large": ({"u": pl.Series([2**24], dtype=pl.Float32)}, "cannot hold every integer"),
+    "half of NumPy": (np.float16([[2048]]), "float16 cannot hold every integer"),
+    "booleans": (Tensor([[True, False]]), "labels or gains of all items"),
+    "scores": (Tensor([[0.5, 0.25]]), "labels or gains of all items"),
+    "scores with gradient": (Tensor([[0.5, 0.2]], requires_grad=True), "labels or gains of all"),
+    "labels": (Tensor(ZEROS_AND_ONES), "repeats some of them"),
+}
+
+
+@pytest.mark.parametrize(("data", "expected"), TENSORS.values(), ids=TENSORS)
+def test_tensors_are_read_as_ids_or_refused(data, expected):
+    if isinstance(expected, list):
+        assert read_truth(data).frame["item"].to_list() == expected
+    else:
+        with pytest.raises(DataError, match=expected):
+            read_truth(data)
+
+
+def test_an_array_of_a_type_beyond_numpy_is_refused():
+    void = np.zeros((2, 3), dtype="V2")
+    with pytest.raises(DataError, match=r"type \|V2; expected item ids"):
+        read_rankings(void)

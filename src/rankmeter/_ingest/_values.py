@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from rankmeter._ingest._columns import VALUE, Side, named
 from rankmeter._ingest._frames import made_by
-from rankmeter._ingest._ids import kinds
+from rankmeter._ingest._ids import kinds, refuse_rounded
 from rankmeter._ingest._messages import short
 from rankmeter.errors import DataError
 
@@ -127,6 +127,7 @@ def _listed(user: object, value: Any, side: Side, source: str) -> list[Any]:
     # The arrays and Series of NumPy, Polars, pyarrow and torch.
     for name in ("tolist", "to_list"):
         if hasattr(value, name) and isinstance(items := getattr(value, name)(), list):
+            refuse_rounded(items, getattr(value, "dtype", ""), source)
             return items
     raise DataError(
         f"User {short(user)} of {source} has {short(value)} ({type(value).__name__}) where a list "
