@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from rankmeter._ingest import read_interactions, read_rankings, read_truth
-from rankmeter.errors import ColumnError, DataError, IdTypeError
+from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError
 
 
 class ScoredDoc(NamedTuple):
@@ -370,3 +370,27 @@ def test_an_array_of_a_type_beyond_numpy_is_refused():
     void = np.zeros((2, 3), dtype="V2")
     with pytest.raises(DataError, match=r"type \|V2; expected item ids"):
         read_rankings(void)
+
+
+MIXED = {
+    "rows": '{"user": 1, "item": "a", "gain": true}\n{"user": 1, "item": "b", "gain": 3}\n',
+    "rows, number first": '{"user": 1, "item": "a", "gain": 3}\n'
+    '{"user": 1, "item": "b", "gain":true}\n',
+    "floats": '[{"user": 1, "item": "a", "gain": false}, {"user": 1, "item": "b", "gain": 2.5}]',
+    "by user": '{"u": {"a": true, "b": 3}}',
+    "lists": '{"user": "u", "items": ["a", "b"], "gains": [true, 3]}\n',
+    "csv": "user,item,gain\n1,a,true\n1,b,3\n",
+}
+
+
+@pytest.mark.parametrize("text", MIXED.values(), ids=MIXED)
+def test_a_text_with_gains_that_are_true_and_numbers_is_refused(tmp_path, text):
+    path = tmp_path / ("a.csv" if text.startswith("user") else "a.json")
+    path.write_text(text)
+    with pytest.raises(InvalidValueError, match=r"The gain \S+ of .* is not a number"):
+        read_truth(path)
+
+
+def test_gains_of_json_may_all_be_true_or_false(tmp_path):
+    (tmp_path / "a.json").write_text('{"u": {"a": true, "b": false}}')
+    assert read_truth(tmp_path / "a.json").frame.rows() == [("u", "a", 1.0), ("u", "b", 0.0)]

@@ -150,7 +150,7 @@ def _checked(
     """
     columns = found.fetch([*roles.values(), *others])
     counts = Counter(found.counts)
-    source, untyped = found.source, found.untyped
+    source, untyped, textual = found.source, found.untyped, found.textual
     listed = found.roles is not None and roles.keys() == {"user", "item"}
     todo = instead_of_values(side) if listed else ""
     column = columns[roles["item"]]
@@ -165,7 +165,8 @@ def _checked(
     counts["rows"] = len(items)
     values = {}
     for role in roles.keys() - {"user", "item", "time"}:
-        values[role] = numbers(columns[roles[role]], role, source, counts, untyped=untyped)
+        column = columns[roles[role]]
+        values[role] = numbers(column, role, source, counts, untyped=untyped, textual=textual)
     for name in (["time"] if "time" in roles else []) + list(others):
         values[name] = typed(columns[roles.get(name, name)], name, untyped=untyped)
     return users.slice(0, len(items)), items, users.slice(len(items)), counts, values
