@@ -48,7 +48,7 @@ class _Settings:
         """The result under one setting."""
         self.tried += 1
         plan = dataclasses.replace(self.plan, convention=convention, metrics=(entry,))
-        return summarise(plan, self.data.run(plan)[ONE], {})
+        return summarise(plan, self.data.run(plan)[ONE], self.truth, self.rankings)
 
     def _fingerprint(self, alignment: Alignment) -> list[bytes]:
         """What tells two alignments apart that find other hits."""
@@ -193,6 +193,7 @@ def _walk(
         end[second.label],
         steps=tuple(steps),
         users=_changed(bench, start, end, first),
+        cautions=start.cautions,
     )
 
 
@@ -266,7 +267,8 @@ def _search(
     wanted, tolerance = float(text), 0.5 * 10.0**-digits * (1 + 1e-9)
     matches: list[Match] = []
     base = entry(like)
-    start = bench.run(base, like)[base.label]
+    summary = bench.run(base, like)
+    start = summary[base.label]
 
     def check(name: str, switches: Mapping[str, Any], without: Iterable[float]) -> float:
         """The value of a setting, which matches only if it differs from simpler ones."""
@@ -292,7 +294,15 @@ def _search(
         if one.keys() != other.keys():
             check(like, {**one, **other}, [start.mean, first, second])
     return Explanation(
-        base.label, like, "", start, start, target=text, matches=tuple(matches), tried=bench.tried
+        base.label,
+        like,
+        "",
+        start,
+        start,
+        target=text,
+        matches=tuple(matches),
+        tried=bench.tried,
+        cautions=summary.cautions,
     )
 
 

@@ -31,9 +31,9 @@ def numbers(
     true and false has nothing else; `counts` gets
     ``rounded_scores`` (ranks, gains, ratings): integers that no float holds exactly.
     """
-    series = column
-    if isinstance(column, list):
-        series = _from_python(column, role, source, textual=textual)
+    series = (
+        _from_python(column, role, source, textual=textual) if isinstance(column, list) else column
+    )
     dtype = series.dtype
     if untyped:
         return _from_text(series, role, source).fill_nan(None).alias(role)

@@ -39,6 +39,7 @@ class Origin:
     textual: bool = False  # ids were read from text, so that "7" and 7 may be the same id
     counts: dict[str, int] = field(default_factory=dict)  # what was read, dropped or converted
     shape: Shape = ""
+    cautions: tuple[str, ...] = ()  # what makes it doubtful that the data are what was meant
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,18 @@ class Table:
     def textual(self) -> bool:
         """Whether the ids were read from text."""
         return self.origin.textual
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What makes it doubtful that the data are what was meant."""
+        return self.origin.cautions
+
+    def doubted(self, caution: str) -> Table:
+        """The table with a caution more, if it is not empty."""
+        if not caution:
+            return self
+        origin = replace(self.origin, cautions=(*self.cautions, caution))
+        return replace(self, origin=origin)
 
     @property
     def counts(self) -> dict[str, int]:

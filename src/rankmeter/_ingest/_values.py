@@ -119,7 +119,8 @@ def _listed(user: object, value: Any, side: Side, source: str) -> list[Any]:
         if side == "rankings":
             raise DataError(
                 f"User {short(user)} of {source} has a set of items, and a set has no order. Pass "
-                f"a list in the order of the ranking, or {{item: score}}."
+                f"a list in the order of the ranking, or {{item: score}}. If it is the ground "
+                f"truth, are the two arguments swapped?"
             )
         return list(value)
     if isinstance(value, Sequence | Iterator):
