@@ -51,7 +51,7 @@ def items_of(
         return list(value.keys()), list(value.values())
     if isinstance(value, Numbered):
         return value
-    if _is_pandas_series(value):
+    if hasattr(value, "iloc") and _is_pandas_series(value):
         return _from_series(user, value, side, source)
     items = _listed(user, value, side, source)
     if items and is_pair(items[0]) and are_scored(items, named=True):
