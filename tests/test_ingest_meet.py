@@ -34,8 +34,8 @@ FLAT_TRUTHS = {
     "array": np.array([5, 7, 9]),
     "masked array": np.ma.masked_array([5, 7, 9]),
     "series": pl.Series([5, 7, 9]),
-    "gains": {5: 1.0, 7: 1.0, 9: 2.0},
 }
+ONE_TO_ONE = {5: 1, 7: 1, 9: 2}
 MANY_RANKINGS = {
     "lists": [[5, 7], [7, 5], []],
     "scores": [{5: 0.2, 7: 0.1}, {7: 1.0}, {9: 1.0}],
@@ -52,6 +52,50 @@ def test_one_item_per_user_written_flat_is_not_taken_for_one_user(rankings, trut
         meet(read_rankings(rankings), read_truth(truth))
     for word in ("3 items are those of one user", "rankings side", "3 users", "[[5], [7], [9]]"):
         assert word in str(caught.value)
+
+
+NAMED_RANKINGS = {
+    "dict": {5: [1, 2], 7: [2, 1], 9: [1, 2]},
+    "text": {"5": [1, 2], "7": [2, 1], "9": [1, 2]},
+    "frame": pl.DataFrame({"user": [5, 7, 9], "item": [1, 1, 2]}),
+    "one user": {5: [1, 2]},
+    "empty user": {0: [1], 5: []},
+}
+
+
+@pytest.mark.parametrize("many", [*MANY_RANKINGS.values(), *NAMED_RANKINGS.values()])
+@pytest.mark.parametrize("swap", [False, True])
+def test_one_item_for_each_user_is_not_taken_for_the_numbers_of_one_user(many, swap):
+    """Both readings are written out."""
+    rankings, truth = (ONE_TO_ONE, many) if swap else (many, ONE_TO_ONE)
+    sides = read_rankings(rankings), read_truth(truth)
+    with pytest.raises(DataError) as caught:
+        meet(*sides)
+    assert "write {5: [1], 7: [1], 9: [2]}. If" in str(caught.value)
+    assert ": {5: 1, 7: 1, 9: 2}}." in str(caught.value)
+
+
+def test_numbers_that_are_no_ids_have_one_reading():
+    with pytest.raises(DataError) as caught:
+        meet(read_rankings(NAMED_RANKINGS["dict"]), read_truth({5: 0.5, 7: 1, 8: 1, 9: 2}))
+    assert "each user" not in str(caught.value)
+    assert "name their user: {5: {5: 0.5, 7: 1, 8: 1, …}}." in str(caught.value)
+
+
+@pytest.mark.parametrize("many", NAMED_RANKINGS.values(), ids=NAMED_RANKINGS)
+def test_a_flat_list_is_not_taken_for_the_items_of_a_named_user(many):
+    with pytest.raises(
+        DataError, match=r"flat, so its 2 items are those of one user; .* \[1, 2\]\}"
+    ):
+        meet(read_rankings(many), read_truth([1, 2]))
+
+
+def test_the_only_user_may_be_an_item_too():
+    with pytest.raises(DataError, match=r"write \{0: \[5\]\}\. If these .* \{0: \{0: 5\}\}"):
+        meet(read_rankings({0: [0, 5]}), read_truth({0: 5}))
+    left, right = meet(read_rankings({0: 2, 5: 1}), read_truth({0: 5}))
+    assert left.frame.rows() == [(0, 0, 2.0), (0, 5, 1.0)]
+    assert right.frame.rows() == [(0, 0, 5.0)]
 
 
 def test_a_flat_ranking_beside_many_truths_is_refused_too():

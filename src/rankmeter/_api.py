@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, Unpack
 
@@ -11,11 +12,19 @@ from rankmeter._engine import open_data
 from rankmeter._estimates.curves import Curve, curves_of
 from rankmeter._estimates.segments import clusters_of
 from rankmeter._estimates.settings import Common, Correction, Family, Settings, Test
-from rankmeter._ingest import Table, is_records, meet_all, read_rankings, read_truth
+from rankmeter._ingest import (
+    Table,
+    all_relevant,
+    is_records,
+    look_swapped,
+    meet_all,
+    read_rankings,
+    read_truth,
+)
 from rankmeter._plan import Plan, resolve
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.summary import Summary, summarise
-from rankmeter.errors import UsageError
+from rankmeter.errors import RankmeterWarning, UsageError
 from rankmeter.metrics import Metric
 
 __all__ = ["DEFAULT_METRICS", "compare", "curve", "evaluate", "read_all"]
@@ -97,7 +106,7 @@ def evaluate(
     judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns)
     scores = open_data(judged, systems).run(plan)[ONE]
     drawn = clusters_of(clusters, scores)
-    return summarise(plan, scores, {**judged.counts, **systems[ONE].counts}, drawn)
+    return summarise(plan, scores, judged, systems[ONE], drawn)
 
 
 @takes_choices
@@ -260,6 +269,8 @@ def read_all(
 ) -> tuple[Table, dict[str, Table]]:
     """Ground truth and rankings in canonical form, with ids of the same types.
 
+    What makes it doubtful that they are what was meant is a warning, and their `cautions`.
+
     Parameters
     ----------
     systems : mapping of str to object
@@ -288,7 +299,14 @@ def read_all(
         tables[str(name)] = read_rankings(
             rankings, columns=by_side["rankings"], bad_scores=plan.bad_scores
         )
-    return meet_all(read_truth(truth, columns=by_side["truth"]), tables)
+    judged, tables = meet_all(read_truth(truth, columns=by_side["truth"]), tables)
+    if plan.assumes("relevant") and plan.assumes("gains"):
+        judged = judged.doubted(all_relevant(judged))
+    tables = {name: one.doubted(look_swapped(one, judged)) for name, one in tables.items()}
+    for table in (judged, *tables.values()):
+        for caution in table.cautions:
+            warnings.warn(caution, RankmeterWarning, stacklevel=3)
+    return judged, tables
 
 
 def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str, str] | None]:

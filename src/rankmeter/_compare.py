@@ -67,7 +67,7 @@ def compare_tables(
         settings.baseline or "",
         plan,
         {
-            name: summarise(plan, scores[name], {**truth.counts, **table.counts}, drawn)
+            name: summarise(plan, scores[name], truth, table, drawn)
             for name, table in systems.items()
         },
         tests.estimates(everyone),

@@ -49,7 +49,7 @@ class _Settings:
         """The result under one setting."""
         self.tried += 1
         plan = dataclasses.replace(self.plan, convention=convention, metrics=(entry,))
-        return summarise(plan, self.data.run(plan)[ONE], {})
+        return summarise(plan, self.data.run(plan)[ONE], self.truth, self.rankings)
 
     def _fingerprint(self, alignment: Alignment) -> list[bytes]:
         """What tells two alignments apart that find other hits."""
@@ -194,6 +194,7 @@ def _walk(
         end[second.label],
         steps=tuple(steps),
         users=_changed(bench, start, end, first),
+        cautions=start.cautions,
     )
 
 
@@ -268,7 +269,8 @@ def _search(
     wanted, tolerance = float(text), 0.5 * 10.0**-digits * (1 + 1e-9)
     matches: list[Match] = []
     base = entry(like)
-    start = bench.run(base, like)[base.label]
+    summary = bench.run(base, like)
+    start = summary[base.label]
 
     def check(name: str, switches: Mapping[str, Any], without: Iterable[float]) -> float:
         """The value of a setting, which matches only if it differs from simpler ones."""
@@ -294,7 +296,15 @@ def _search(
         if one.keys() != other.keys():
             check(like, {**one, **other}, [start.mean, first, second])
     return Explanation(
-        base.label, like, "", start, start, target=text, matches=tuple(matches), tried=bench.tried
+        base.label,
+        like,
+        "",
+        start,
+        start,
+        target=text,
+        matches=tuple(matches),
+        tried=bench.tried,
+        cautions=summary.cautions,
     )
 
 

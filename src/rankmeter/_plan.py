@@ -36,6 +36,8 @@ class MetricPlan:
     averaging : Averaging
     asked : Metric, optional
         The metric as it was asked for, with the options and choices that were named.
+    made : frozenset of str
+        The choices that the caller or the convention makes; the others have their defaults.
     """
 
     label: str
@@ -43,6 +45,7 @@ class MetricPlan:
     alignment: Alignment
     averaging: Averaging
     asked: Metric | None = None
+    made: frozenset[str] = dataclasses.field(default=frozenset(), compare=False)
 
     @property
     def spec(self) -> Spec:
@@ -92,6 +95,10 @@ class Plan(Setting):
         shown = ", ".join(entry.label for entry in self.metrics)
         what = "names several metrics" if found else "was not evaluated"
         raise KeyError(f"{label!r} {what}; there are {shown}")
+
+    def assumes(self, name: str) -> bool:
+        """Whether some metric has the default of a choice, and no other tool is followed."""
+        return self.convention == "rankmeter" and any(name not in e.made for e in self.metrics)
 
     def alignments(self) -> dict[Alignment, list[MetricPlan]]:
         """The metrics by alignment: each distinct one is computed once."""
@@ -234,7 +241,8 @@ def _resolve_metric(
         shares = ", ".join(name for name, known in METRICS.items() if known.pools)
         raise UsageError(f"{wanted} cannot be pooled (aggregate='micro'): only {shares} can")
     resolved = Metric(wanted.name, wanted.k)(**options)
-    return MetricPlan(wanted.label or str(wanted), resolved, alignment, averaging, wanted)
+    label, made = wanted.label or str(wanted), frozenset(switches)
+    return MetricPlan(label, resolved, alignment, averaging, wanted, made)
 
 
 def _build(kind: type[Any], switches: Mapping[str, Any]) -> Any:

@@ -7,6 +7,7 @@ Three steps, each in one place:
 2. `_columns` decides which column is the user, the item, the score, the rank, the gain.
 3. `_read` fetches these columns only, has `_ids` and `_numbers` check every value, and returns a
    `Table`; `meet` brings the ids of two tables to the same types, `meet_all` those of several.
+   `_doubts` says where the sides look swapped or a threshold is missing.
    `_labels` does the same for what is said of users: segments, clusters, who is asked for.
    `_order` has the one order of ids, by which ties are decided.
 
@@ -15,6 +16,7 @@ An input form costs one function and one row of `_forms.FORMS`.
 
 from __future__ import annotations
 
+from rankmeter._ingest._doubts import all_relevant, look_swapped
 from rankmeter._ingest._labels import Labels, read_labels, read_users
 from rankmeter._ingest._order import places
 from rankmeter._ingest._read import (
@@ -31,7 +33,9 @@ __all__ = [
     "Labels",
     "Origin",
     "Table",
+    "all_relevant",
     "is_records",
+    "look_swapped",
     "meet",
     "meet_all",
     "places",

@@ -11,6 +11,7 @@ import polars as pl
 from rankmeter._ingest._columns import OF_USERS, Column, Columns, Side
 from rankmeter._ingest._containers import from_listing
 from rankmeter._ingest._frames import numpy_column, origin
+from rankmeter._ingest._ids import refuse_rounded
 from rankmeter.errors import DataError
 
 __all__ = ["from_array", "from_sparse"]
@@ -22,10 +23,10 @@ def from_array(data: Any, side: Side) -> Columns:
     Masked cells are padding: they hold no item and are counted.
     """
     source = origin(data)
-    array = data if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
+    array = data if isinstance(data, np.ma.MaskedArray) else _numpy(data, source)
     if array.dtype == object and array.ndim == 1:
         return from_listing(array.tolist(), side, source)
-    if array.dtype.names or array.ndim not in (1, 2) or array.shape[0] == 0:
+    if array.dtype.kind == "V" or array.ndim not in (1, 2) or array.shape[0] == 0:
         raise DataError(
             f"The {source} has shape {array.shape} and type {array.dtype}; expected item ids of "
             f"shape (users, k), or (k,) for one user."
@@ -35,8 +36,24 @@ def from_array(data: Any, side: Side) -> Columns:
     table = array.reshape(1, -1) if array.ndim == 1 else array
     keep = ~np.ma.getmaskarray(table)
     counts = Counter({"masked_cells": int(keep.size - keep.sum())})
-    items = numpy_column(np.ma.getdata(table)[keep])
+    values = np.ma.getdata(table)[keep]
+    if array.dtype == np.float16:  # a column of them may be wider
+        refuse_rounded(values.tolist(), array.dtype, source)
+    items = numpy_column(values)
     return _columns(source, keep.sum(axis=1), {"item": items}, counts, ndim=array.ndim)
+
+
+def _numpy(data: Any, source: str) -> Any:
+    """Anything that NumPy can read, and tensors that first must leave a device or a gradient."""
+    if hasattr(data, "detach") and hasattr(data, "cpu"):
+        data = data.detach().cpu()
+    try:
+        return np.asarray(data)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise DataError(
+            f"The {source} cannot be read as an array: {str(error).splitlines()[0]}. Pass ids as "
+            f"integers, in memory of the CPU."
+        ) from error
 
 
 def from_sparse(data: Any, side: Side) -> Columns:

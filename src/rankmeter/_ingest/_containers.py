@@ -6,15 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import chain, repeat
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
-from rankmeter._ingest._columns import OF_USERS, ROLES, Column, Columns, Side, named, plain
+from rankmeter._ingest._columns import OF_USERS, ROLES, VALUE, Column, Columns, Side, named, plain
 from rankmeter._ingest._ids import is_null
 from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._unused import refuse_unused_lists
+from rankmeter._ingest._values import are_scored, implied, is_pair, items_of, paired
 from rankmeter.errors import DataError, DuplicateError
 
 __all__ = ["from_listing", "from_mapping", "from_pandas_series", "starts_with_record"]
@@ -47,12 +48,15 @@ def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> C
     if row:
         return _READERS[row]([data], side, source)
     if data and all(isinstance(value, int | float | np.number) for value in data.values()):
-        return replace(_flattened(range(1), [data], side, source), shape="flat")
+        return replace(_flattened(range(1), [data], side, source), shape="pairs")
     return _flattened(list(data.keys()), list(data.values()), side, source)
 
 
 def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> Columns:
-    """Lists (the user is the row's number), rows, records, or the items of one user, user 0."""
+    """Lists (the user is the row's number), rows, records, or the items of one user, user 0.
+
+    Items of one user may be pairs of a text and a float: an item and its number.
+    """
     source = source or type(data).__name__
     values = list(data)
     if not values:
@@ -63,7 +67,10 @@ def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> 
         items = data if isinstance(data, AbstractSet) else values
         return replace(_flattened(range(1), [items], side, source), shape="flat")
     if row := _row(values[0]):
-        return _READERS[row](values, side, source)
+        return _READERS[row](list(map(_fields, values)), side, source)
+    if is_pair(values[0]) and are_scored(values, named=False):
+        return replace(_flattened(range(1), [values], side, source), shape="pairs")
+    _refuse_tuples(values, side, source)
     found = _flattened(range(len(values)), values, side, source)
     return replace(found, shape="rows" if len(values) > 1 else "")
 
@@ -107,11 +114,12 @@ def _columns(data: Mapping[Any, Any], source: str) -> Columns:
 
 
 def _row(value: object) -> Literal["record", "list", "item", ""]:
-    """What the keys of a value say that it is.
+    """What the keys of a value, or the fields of a named tuple, say that it is.
 
     A record has the prediction, the truth or both of one user, a row of a list one user with the
     items, and a row of an item, as in ``{"user": 1, "item": 7}``, one of each.
     """
+    value = _fields(value)
     if not isinstance(value, Mapping):
         return ""
     if any(key in value for key in RECORD_KEYS.values()):
@@ -122,6 +130,11 @@ def _row(value: object) -> Literal["record", "list", "item", ""]:
     if any(plain(key) in LIST_KEYS for key in keys):
         return "list"
     return "item" if named("item", keys) else ""
+
+
+def _fields(row: object) -> object:
+    """A named tuple as a mapping; anything else as it is."""
+    return row._asdict() if isinstance(row, tuple) and hasattr(row, "_asdict") else row
 
 
 def _from_item_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
@@ -152,7 +165,7 @@ def _from_list_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
         if not numbers and side != "interactions":
             refuse_unused_lists(row, items[0], side, where, VALUE_KEYS[side])
         users += user
-        values.append(_paired(items[0], numbers[0], where) if numbers else items[0])
+        values.append(paired(items[0], numbers[0], where) if numbers else items[0])
     return _flattened(users, values, side, source)
 
 
@@ -178,6 +191,22 @@ def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
             )
     users = [record[name] for record, (name,) in zip(records, keys, strict=True)]
     return _flattened(users, values, side, source)
+
+
+def _refuse_tuples(rows: Sequence[Any], side: Side, source: str) -> None:
+    """Tuples of two to four fields each may be rows of a table, or lists of items."""
+    first = rows[0]
+    if not isinstance(first, tuple) or len(first) not in (2, 3, 4):
+        return
+    if any(not isinstance(row, tuple) or len(row) != len(first) for row in rows):
+        return
+    names = ["user", "item", VALUE[side], "time"][: len(first)]
+    raise DataError(
+        f"Row 1 of {source} is the tuple {short(first)}, and whether its fields are "
+        f"{', '.join(names)} or all of them items is not certain. For rows, pass "
+        f"pl.DataFrame(rows, schema={names}, orient='row'); for items of users, {{user: [items]}} "
+        f"or a list of lists; for items of one user, {{item: {VALUE[side]}}}."
+    )
 
 
 _READERS = {"record": _from_records, "list": _from_list_rows, "item": _from_item_rows}
@@ -234,36 +263,17 @@ def _by_user(values: Iterable[Iterable[Any]], side: Side, source: str) -> Column
 # One value per user
 
 
-class _Numbered(NamedTuple):
-    """Items with a number each, where an item may occur twice (a dict would merge them)."""
-
-    items: list[Any]
-    numbers: list[Any]
-
-
-def _paired(items: Any, numbers: Any, where: str) -> _Numbered:
-    for part in (items, numbers):
-        if not isinstance(part, Sequence) or isinstance(part, str):
-            raise DataError(f"{where} has {short(part)} where a list belongs.")
-    if len(items) != len(numbers):
-        raise DataError(
-            f"{where} has {len(items)} items but {len(numbers)} numbers for them. Each item needs "
-            f"one."
-        )
-    return _Numbered(list(items), list(numbers))
-
-
 def _flattened(users: Sequence[Any], values: Sequence[Any], side: Side, source: str) -> Columns:
     """Long columns ``user``, ``item`` and, if any value has numbers, ``value``.
 
     Users that are a range are numbers of rows. Values are lists of items, mappings item → number
-    or `_Numbered`; they may be mixed. A user must not occur twice, except in interactions.
+    or `Numbered`; they may be mixed. A user must not occur twice, except in interactions.
     """
     if len(users) == 0:
         raise DataError(f"{source} is empty: there is nothing to evaluate.")
     if side != "interactions" and not isinstance(users, range):
         _refuse_twice(users, source)
-    pairs = [_pairs(user, value, side, source) for user, value in zip(users, values, strict=True)]
+    pairs = [items_of(user, value, side, source) for user, value in zip(users, values, strict=True)]
     lengths = [len(items) for items, _ in pairs]
     columns: dict[str, Column] = {
         "user": pl.Series(np.repeat(np.arange(len(users)), lengths))
@@ -273,9 +283,7 @@ def _flattened(users: Sequence[Any], values: Sequence[Any], side: Side, source: 
     }
     if any(numbers is not None for _, numbers in pairs):
         columns["value"] = list(
-            chain.from_iterable(
-                _implied(len(items), side) if n is None else n for items, n in pairs
-            )
+            chain.from_iterable(implied(len(items), side) if n is None else n for items, n in pairs)
         )
     empty = [user for user, n in zip(users, lengths, strict=True) if n == 0]
     return Columns.by_role(columns, source, empty_users=empty)
@@ -295,44 +303,3 @@ def _refuse_twice(users: Sequence[Any], source: str) -> None:
                 f"User {short(user)} of {source} has two lists, number {before} and number "
                 f"{number}. Which comes first is not known: merge them, or leave one out."
             )
-
-
-def _implied(n: int, side: Side) -> Iterable[float]:
-    """The numbers of a list where other lists have some: its order, or a gain of 1 each."""
-    return range(0, -n, -1) if side == "rankings" else repeat(1.0, n)
-
-
-def _pairs(user: object, value: Any, side: Side, source: str) -> tuple[list[Any], list[Any] | None]:
-    """The items of one user and, if they have any, their numbers."""
-    if isinstance(value, Mapping):
-        return list(value.keys()), list(value.values())
-    if isinstance(value, _Numbered):
-        return value
-    return _items(user, value, side, source), None
-
-
-def _items(user: object, value: Any, side: Side, source: str) -> list[Any]:
-    if isinstance(value, list):
-        return value
-    if isinstance(value, str | bytes):
-        raise DataError(
-            f"User {short(user)} of {source} has the text {short(value)} where a list of items "
-            f"belongs. For one item, write [{short(value)}]."
-        )
-    if isinstance(value, AbstractSet):
-        if side == "rankings":
-            raise DataError(
-                f"User {short(user)} of {source} has a set of items, and a set has no order. Pass "
-                f"a list in the order of the ranking, or {{item: score}}."
-            )
-        return list(value)
-    if isinstance(value, Sequence | Iterator):
-        return list(value)
-    # The Series and arrays of NumPy, pandas, Polars and pyarrow.
-    for name in ("tolist", "to_list"):
-        if hasattr(value, name) and isinstance(items := getattr(value, name)(), list):
-            return items
-    raise DataError(
-        f"User {short(user)} of {source} has {short(value)} ({type(value).__name__}) where a list "
-        f"of items, or {{item: {'score' if side == 'rankings' else 'gain'}}}, belongs."
-    )

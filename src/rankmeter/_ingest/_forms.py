@@ -13,7 +13,14 @@ from rankmeter._ingest._arrays import from_array, from_sparse
 from rankmeter._ingest._columns import Columns, Side
 from rankmeter._ingest._containers import from_listing, from_mapping, from_pandas_series
 from rankmeter._ingest._files import from_path
-from rankmeter._ingest._frames import from_arrow, from_duckdb, from_lazy, from_pandas, from_polars
+from rankmeter._ingest._frames import (
+    from_arrow,
+    from_duckdb,
+    from_lazy,
+    from_pandas,
+    from_polars,
+    made_by,
+)
 from rankmeter._ingest._messages import short
 from rankmeter.errors import DataError
 
@@ -34,14 +41,6 @@ def _is(*kinds: type) -> Callable[[Any], bool]:
 
 def _has(name: str) -> Callable[[Any], bool]:
     return lambda data: hasattr(data, name)
-
-
-def _made_by(package: str, name: str) -> Callable[[Any], bool]:
-    """Whether an object is of a package's class or a subclass of it, without importing it."""
-    return lambda data: any(
-        kind.__name__ == name and kind.__module__.partition(".")[0] == package
-        for kind in type(data).__mro__
-    )
 
 
 def _is_sparse(data: object) -> bool:
@@ -69,11 +68,11 @@ FORMS = (
     Form("a Polars DataFrame", _is(pl.DataFrame), from_polars),
     Form("a Polars LazyFrame", _is(pl.LazyFrame), from_lazy),
     Form("a Polars Series", _is(pl.Series), _from_series),
-    Form("a pandas DataFrame", _made_by("pandas", "DataFrame"), from_pandas),
-    Form("a pandas Series of lists", _made_by("pandas", "Series"), from_pandas_series),
+    Form("a pandas DataFrame", made_by("pandas", "DataFrame"), from_pandas),
+    Form("a pandas Series of lists", made_by("pandas", "Series"), from_pandas_series),
     Form("a SciPy sparse matrix (users × items)", _is_sparse, from_sparse),
     Form("a dict {user: [items]} or {user: {item: number}}", _is(Mapping), from_mapping),
-    Form("a DuckDB relation", _made_by("duckdb", "DuckDBPyRelation"), from_duckdb),
+    Form("a DuckDB relation", made_by("duckdb", "DuckDBPyRelation"), from_duckdb),
     Form(
         "an Arrow table (anything with __arrow_c_stream__)", _has("__arrow_c_stream__"), from_arrow
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -18,6 +18,7 @@ __all__ = [
     "from_lazy",
     "from_pandas",
     "from_polars",
+    "made_by",
     "numpy_column",
     "origin",
 ]
@@ -26,6 +27,14 @@ __all__ = [
 def origin(data: object) -> str:
     """What an object is, for messages: ``"pyarrow Table"``."""
     return f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"
+
+
+def made_by(package: str, name: str) -> Callable[[Any], bool]:
+    """Whether an object is of a package's class or a subclass of it, without importing it."""
+    return lambda data: any(
+        kind.__name__ == name and kind.__module__.partition(".")[0] == package
+        for kind in type(data).__mro__
+    )
 
 
 def from_polars(data: pl.DataFrame, side: Side, source: str = "polars DataFrame") -> Columns:

@@ -19,14 +19,15 @@ from rankmeter._ingest._messages import rows, short
 from rankmeter._ingest._table import whole_numbers
 from rankmeter.errors import IdTypeError, InvalidValueError
 
-__all__ = ["floats", "ids", "is_null", "kinds"]
+__all__ = ["converted", "floats", "ids", "is_null", "kinds", "refuse_rounded"]
 
 _T = TypeVar("_T")
 
 # The largest whole number up to which a float type skips none; Float16 exists since Polars 2.
 _EXACT: dict[pl.DataType, int] = {pl.Float64(): 2**53, pl.Float32(): 2**24}
 _EXACT_FLOAT16 = 2**11
-_NARROW: dict[type, int] = {np.float16: _EXACT_FLOAT16, np.float32: 2**24}
+# Of narrow types whose values arrive as wider floats.
+_NARROW = {"bfloat16": 2**8, "float16": _EXACT_FLOAT16, "float32": 2**24}
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _NULLS = frozenset({"NoneType", "NAType", "NaTType"})
 # The first kind that fits: a bool is an integer to Python, and a timedelta64 to NumPy.
@@ -41,14 +42,24 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 def ids(
-    column: Column, role: str, source: str, counts: Counter[str], *, untyped: bool = False
+    column: Column,
+    role: str,
+    source: str,
+    counts: Counter[str],
+    *,
+    untyped: bool = False,
+    otherwise: str = "",
 ) -> pl.Series:
     """The ids of a column as Int64, UInt64 or String without nulls, named after the role.
 
     `untyped` text may mean integers; `counts` gets ``float_user_ids`` or ``float_item_ids`` where
-    whole numbers came as floats. What cannot be an id, mixes types or is missing is refused.
+    whole numbers came as floats. What cannot be an id, mixes types or is missing is refused;
+    `otherwise` says what to do about booleans and numbers that are not whole.
     """
-    series = _from_python(column, role, source, counts) if isinstance(column, list) else column
+    if isinstance(column, list):
+        series = _from_python(column, role, source, counts, otherwise)
+    else:
+        series = column
     if series.dtype.is_float() and series.is_nan().any():
         series = series.fill_nan(None)
     if nulls := series.null_count():
@@ -58,11 +69,14 @@ def ids(
             f"first at {rows(series.is_null().arg_true())}. Every row needs {one}: fill or drop "
             f"these rows."
         )
-    return _canonical(series, role, source, counts, untyped=untyped).alias(role)
+    if series.dtype.is_float() or series.dtype.is_decimal():
+        counts[f"float_{role}_ids"] += len(series)
+        series = _whole(series, role, source, otherwise or "Is this the right column?")
+    return _canonical(series, role, source, untyped=untyped, otherwise=otherwise).alias(role)
 
 
 def _canonical(
-    series: pl.Series, role: str, source: str, counts: Counter[str], *, untyped: bool
+    series: pl.Series, role: str, source: str, *, untyped: bool, otherwise: str
 ) -> pl.Series:
     dtype = series.dtype
     if dtype == pl.String:
@@ -72,17 +86,16 @@ def _canonical(
         return series
     if dtype.is_integer():
         return _integers(series, role, source)
-    if dtype.is_float() or dtype.is_decimal():
-        counts[f"float_{role}_ids"] += len(series)
-        return _integers(_whole(series, role, source), role, source)
     if dtype in (pl.Categorical, pl.Enum):
         return series.cast(pl.String)
     if len(series) == 0 and dtype == pl.Null:
         return series.cast(pl.Int64)
-    todo = "Explode the lists into rows first" if dtype == pl.List else "Cast them to strings"
+    todo = "Explode the lists into rows first." if dtype == pl.List else "Cast them to strings."
+    if dtype == pl.Boolean and otherwise:
+        todo = otherwise
     raise IdTypeError(
         f"The {role} ids of {source} are of type {dtype}, for example {short(series[0])}; ids are "
-        f"integers or strings. {todo}."
+        f"integers or strings. {todo}"
     )
 
 
@@ -95,7 +108,7 @@ def _integers(series: pl.Series, role: str, source: str) -> pl.Series:
     raise _too_wide(role, source, outside[0])
 
 
-def _whole(series: pl.Series, role: str, source: str) -> pl.Series:
+def _whole(series: pl.Series, role: str, source: str, otherwise: str) -> pl.Series:
     """Floats or decimals that are whole numbers, as integers."""
     broken = series.filter(series != series.floor())
     if series.dtype.is_float():
@@ -103,7 +116,7 @@ def _whole(series: pl.Series, role: str, source: str) -> pl.Series:
     if len(broken):
         raise IdTypeError(
             f"{len(broken)} of {len(series)} {role} ids of {source} are not whole numbers, for "
-            f"example {short(broken[0])}; ids are integers or strings. Is this the right column?"
+            f"example {short(broken[0])}; ids are integers or strings. {otherwise}"
         )
     if series.dtype.is_decimal():
         return series.cast(pl.Int128)
@@ -115,11 +128,25 @@ def _whole(series: pl.Series, role: str, source: str) -> pl.Series:
 def _refuse_inexact(series: pl.Series, limit: int, kind: str, role: str, source: str) -> None:
     wide = series.filter(series.is_finite() & (series.abs() >= limit))
     if len(wide):
-        raise IdTypeError(
-            f"The {role} ids of {source} are floats of {limit} or more, for example "
-            f"{short(wide[0])}, where {kind} cannot hold every integer: some ids may "
-            "already be wrong. Keep them as integers or strings from the start."
-        )
+        raise _rounded(role, source, wide[0], kind, limit)
+
+
+def refuse_rounded(items: list[Any], dtype: object, source: str) -> None:
+    """Refuse items of an array whose type, if it is a narrow float, cannot hold every integer."""
+    kind = str(dtype).rpartition(".")[2].lower()  # torch.float16, Float32
+    limit = _NARROW.get(kind)
+    if limit is not None:
+        for item in items:
+            if isinstance(item, float) and abs(item) >= limit:
+                raise _rounded("item", source, item, kind, limit)
+
+
+def _rounded(role: str, source: str, value: object, kind: str, limit: int) -> IdTypeError:
+    return IdTypeError(
+        f"The {role} ids of {source} are floats of {limit} or more, for example {short(value)}, "
+        f"where {kind} cannot hold every integer: some ids may already be wrong. Keep them as "
+        f"integers or strings from the start."
+    )
 
 
 def _too_wide(role: str, source: str, value: object) -> IdTypeError:
@@ -178,7 +205,9 @@ def _float(number: Any) -> float:
         return float("inf") if number > 0 else float("-inf")
 
 
-def _from_python(values: list[Any], role: str, source: str, counts: Counter[str]) -> pl.Series:
+def _from_python(
+    values: list[Any], role: str, source: str, counts: Counter[str], otherwise: str
+) -> pl.Series:
     found = kinds(values)
     present = found - {"null"}
     if present == {"integer"}:
@@ -191,7 +220,7 @@ def _from_python(values: list[Any], role: str, source: str, counts: Counter[str]
         return _python_floats(values, found, role, source, counts)
     if not present:
         return pl.Series([None] * len(values), dtype=pl.Null)
-    raise _refused(values, present, role, source)
+    raise _refused(values, present, role, source, otherwise)
 
 
 def _python_integers(integers: list[int | None], role: str, source: str) -> pl.Series:
@@ -217,9 +246,8 @@ def _python_floats(
             whole = [None if one is None else int(one) for one in exact]
             return _python_integers(whole, role, source)
     series = floats(values, found)
-    for kind, limit in _NARROW.items():
-        if kind in types:
-            _refuse_inexact(series, limit, kind.__name__, role, source)
+    for kind in {one.__name__ for one in types} & _NARROW.keys():
+        _refuse_inexact(series, _NARROW[kind], kind, role, source)
     return series
 
 
@@ -234,7 +262,9 @@ def _python_strings(strings: list[str | None], role: str, source: str) -> pl.Ser
         ) from error
 
 
-def _refused(values: list[object], present: set[str], role: str, source: str) -> IdTypeError:
+def _refused(
+    values: list[object], present: set[str], role: str, source: str, otherwise: str
+) -> IdTypeError:
     first: dict[str, tuple[int, object]] = {}
     for row, value in enumerate(values, start=1):
         if not is_null(value):
@@ -250,6 +280,8 @@ def _refused(values: list[object], present: set[str], role: str, source: str) ->
         todo = "If these are items with their scores or gains, pass {item: number} for each user."
     elif isinstance(value, Enum):
         todo = f"Use their values, such as {short(value.value)}, if these are integers or strings."
+    elif present == {"boolean"} and otherwise:
+        todo = otherwise
     elif isinstance(value, tuple):
         todo = f"Join the parts to one string, such as {'|'.join(map(str, value))!r}."
     else:

@@ -49,7 +49,7 @@ def read_json_lines(file: Text, side: Side) -> Columns:
     return replace(found, textual=True)
 
 
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_CHANGED = re.compile(r"\\u[dD][89a-fA-F]|:\s*(?:true|false)\b")
 
 
 def _parse(text: str, where: str) -> Any:
@@ -96,9 +96,10 @@ def _flat_rows(file: Text) -> Columns | None:
 
     Polars reads the integer 7 in a column with strings as ``"7"``. So a column of strings that
     look like something else is left to the slow and exact way. So are escaped surrogates, because
-    it reads half a pair as the character 0, and floats beyond 2^53, which may be integers.
+    it reads half a pair as the character 0, booleans, because it reads true among numbers as 1, and
+    floats beyond 2^53, which may be integers.
     """
-    if _SURROGATE.search(file.text):
+    if _CHANGED.search(file.text):
         return None
     first = file.text[:65536].lstrip().partition("\n")[0]
     try:

@@ -20,14 +20,23 @@ __all__ = ["gains", "numbers", "ranks", "rounded", "typed"]
 
 
 def numbers(
-    column: Column, role: str, source: str, counts: Counter[str], *, untyped: bool = False
+    column: Column,
+    role: str,
+    source: str,
+    counts: Counter[str],
+    *,
+    untyped: bool = False,
+    textual: bool = False,
 ) -> pl.Series:
     """The numbers of a column as Float64, named after the role.
 
-    NaN and missing values are both null. `untyped` text must mean numbers; `counts` gets
-    ``rounded_scores`` (ranks, gains, ratings), as `rounded` counts them.
+    NaN and missing values are both null. `untyped` text must mean numbers; a `textual` column with
+    true and false has nothing else; `counts` gets ``rounded_scores`` (ranks, gains, ratings), as
+    `rounded` counts them.
     """
-    series = _from_python(column, role, source) if isinstance(column, list) else column
+    series = (
+        _from_python(column, role, source, textual=textual) if isinstance(column, list) else column
+    )
     dtype = series.dtype
     if untyped:
         values = _from_text(series, role, source).fill_nan(None).alias(role)
@@ -144,11 +153,11 @@ def _from_text(series: pl.Series, role: str, source: str) -> pl.Series:
     return values
 
 
-def _from_python(values: list[Any], role: str, source: str) -> pl.Series:
+def _from_python(values: list[Any], role: str, source: str, *, textual: bool) -> pl.Series:
     allowed = {"integer", "float", "null"}
-    if role in ("gain", "rating"):
-        allowed.add("boolean")
     found = kinds(values)
+    if role in ("gain", "rating") and not (textual and found & {"integer", "float"}):
+        allowed.add("boolean")
     if not found <= allowed:
         where = [at for at, value in enumerate(values) if not kinds([value]) <= allowed]
         raise _not_a_number(role, source, values[where[0]], where)

@@ -10,12 +10,13 @@ from typing import Literal
 
 import polars as pl
 
-from rankmeter._ingest._columns import Columns, resolve
+from rankmeter._ingest._columns import Columns, Side, resolve
 from rankmeter._ingest._containers import starts_with_record
 from rankmeter._ingest._files import holds_records
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._ids import ids
 from rankmeter._ingest._messages import rows, some
+from rankmeter._ingest._no_ids import instead_of_values, refuse_labels
 from rankmeter._ingest._numbers import gains, numbers, ranks, typed
 from rankmeter._ingest._table import Origin, Table
 from rankmeter._ingest._unused import refuse_unused_numbers
@@ -49,7 +50,7 @@ def read_rankings(
     if not roles.keys() & {"score", "rank"}:
         refuse_unused_numbers(found, "rankings", roles.values())
     unused = roles.pop("score", None) if "rank" in roles else None
-    users, items, empty, counts, values = _checked(found, roles)
+    users, items, empty, counts, values = _checked(found, roles, "rankings")
     frame = pl.DataFrame([users, items, *values.values()])
     if "rank" in values:
         ranks(values["rank"], found.source, rounded=counts["rounded_ranks"])
@@ -72,7 +73,7 @@ def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Tab
     roles = resolve(found, "truth", columns)
     if "gain" not in roles:
         refuse_unused_numbers(found, "truth", roles.values())
-    users, items, empty, counts, values = _checked(found, roles)
+    users, items, empty, counts, values = _checked(found, roles, "truth")
     frame = pl.DataFrame([users, items, *values.values()])
     if "gain" in values:
         gains(values["gain"], found.source)
@@ -109,7 +110,7 @@ class Interactions:
                 f"{some(found.names, 12)}, of which {some(roles.items(), 4)} are named for what "
                 f"they are. Rename one of the two."
             )
-        users, items, _, _, values = _checked(found, roles, others)
+        users, items, _, _, values = _checked(found, roles, "interactions", others)
         frame = pl.DataFrame([users, items, *values.values()])
         if found.roles is not None:
             return cls(frame, {}, frame.columns)
@@ -141,7 +142,7 @@ def is_records(data: object) -> bool:
 
 
 def _checked(
-    found: Columns, roles: Mapping[str, str], others: Sequence[str] = ()
+    found: Columns, roles: Mapping[str, str], side: Side, others: Sequence[str] = ()
 ) -> tuple[pl.Series, pl.Series, pl.Series, Counter[str], dict[str, pl.Series]]:
     """Users and items of the rows, users without rows, counts, other columns by role or name.
 
@@ -149,17 +150,23 @@ def _checked(
     """
     columns = found.fetch([*roles.values(), *others])
     counts = Counter(found.counts)
-    source, untyped = found.source, found.untyped
-    items = ids(columns[roles["item"]], "item", source, counts, untyped=untyped)
+    source, untyped, textual = found.source, found.untyped, found.textual
+    listed = found.roles is not None and roles.keys() == {"user", "item"}
+    todo = instead_of_values(side) if listed else ""
+    column = columns[roles["item"]]
+    items = ids(column, "item", source, counts, untyped=untyped, otherwise=todo)
     # Typed together, so that no user with an empty list can be of another type than the rest.
     everyone = found.everyone(columns[roles["user"]])
     users = ids(everyone, "user", source, counts, untyped=untyped)
     if len(users) == 0:
         raise DataError(f"{source} has no rows: there is nothing to evaluate.")
+    if listed and side != "interactions":
+        refuse_labels(users.slice(0, len(items)), items, side, source)
     counts["rows"] = len(items)
     values = {}
     for role in roles.keys() - {"user", "item", "time"}:
-        values[role] = numbers(columns[roles[role]], role, source, counts, untyped=untyped)
+        column = columns[roles[role]]
+        values[role] = numbers(column, role, source, counts, untyped=untyped, textual=textual)
     for name in (["time"] if "time" in roles else []) + list(others):
         values[name] = typed(columns[roles.get(name, name)], name, untyped=untyped)
     return users.slice(0, len(items)), items, users.slice(len(items)), counts, values

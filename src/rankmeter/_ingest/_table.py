@@ -13,8 +13,10 @@ from rankmeter.errors import DataError, IdTypeError
 
 __all__ = ["Origin", "Shape", "Table", "meet", "meet_all", "whole_numbers"]
 
-Shape: TypeAlias = Literal["flat", "rows", ""]
-"""How users without names came: as one flat list, which is user 0, or as one list per user.
+Shape: TypeAlias = Literal["flat", "pairs", "rows", ""]
+"""How users without names came.
+
+One flat list or one flat ``{item: number}`` (pairs), which is user 0, or one list per user (rows).
 
 Empty where users have names.
 """
@@ -37,6 +39,7 @@ class Origin:
     textual: bool = False  # ids were read from text, so that "7" and 7 may be the same id
     counts: dict[str, int] = field(default_factory=dict)  # what was read, dropped or converted
     shape: Shape = ""
+    cautions: tuple[str, ...] = ()  # what makes it doubtful that the data are what was meant
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,18 @@ class Table:
     def textual(self) -> bool:
         """Whether the ids were read from text."""
         return self.origin.textual
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What makes it doubtful that the data are what was meant."""
+        return self.origin.cautions
+
+    def doubted(self, caution: str) -> Table:
+        """The table with a caution more, if it is not empty."""
+        if not caution:
+            return self
+        origin = replace(self.origin, cautions=(*self.cautions, caution))
+        return replace(self, origin=origin)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -96,10 +111,10 @@ def meet(rankings: Table, truth: Table) -> tuple[Table, Table]:
     4. Int64 and UInt64 meet as UInt64 if no id is negative.
     5. A side without any id takes the type of the other.
 
-    Where none of these applies, `IdTypeError` is raised; `DataError` where one side is a flat list,
-    so of one user, and the other one list per user.
+    Where none of these applies, `IdTypeError` is raised; `DataError` where one side is flat, so of
+    one user, and the other side has other users.
     """
-    _refuse_flat_beside_rows(rankings, truth)
+    _refuse_flat_beside_users(rankings, truth)
     for role in ("user", "item"):
         dtype = _meeting_type(role, rankings, truth)
         rankings, truth = _cast(rankings, role, dtype), _cast(truth, role, dtype)
@@ -127,21 +142,55 @@ def meet_all(truth: Table, systems: Mapping[str, Table]) -> tuple[Table, dict[st
     return truth, met
 
 
-def _refuse_flat_beside_rows(rankings: Table, truth: Table) -> None:
+def _refuse_flat_beside_users(rankings: Table, truth: Table) -> None:
     """One item per user, written flat, would be read as the items of user 0 alone."""
     sides = [("rankings", rankings), ("truth", truth)]
-    for (flat, one), (rows, many) in (sides, sides[::-1]):
-        if (one.origin.shape, many.origin.shape) != ("flat", "rows"):
+    for (flat, one), (named, many) in (sides, sides[::-1]):
+        if one.origin.shape not in _FLAT or many.origin.shape in _FLAT:
             continue
-        users = many.frame["user"].n_unique() + len(many.empty_users)
+        users = _ids(many, "user").unique(maintain_order=True)
         items = one.frame["item"]
-        lists = ", ".join(f"[{short(item)}]" for item in items.head(3))
+        only = users.to_list() in ([0], ["0"])
+        if only and not (one.origin.shape == "pairs" and items.to_list() == users.to_list()):
+            continue
         raise DataError(
             f"The {flat} side ({one.source}) names no users and is flat, so its {len(items)} items "
-            f"are those of one user; the {rows} side ({many.source}) has {users} users, a list for "
-            f"each. If each user has one item, write [{lists}{', …' if len(items) > 3 else ''}]; "
-            f"if all are of the first user, write a list for each of the others too."
+            f"are those of one user; the {named} side ({many.source}) has {len(users)} "
+            f"{'user' if len(users) == 1 else 'users'}"
+            f"{', a list for each' if many.origin.shape == 'rows' else f': {some(users)}'}. "
+            f"{_both_readings(one, users[0], rows=many.origin.shape == 'rows')}"
         )
+
+
+_FLAT = ("flat", "pairs")
+
+
+def _both_readings(flat: Table, user: object, *, rows: bool) -> str:
+    """How to write each of the two things that a flat list or mapping may mean."""
+    frame = flat.frame.head(3)
+    more = ", …" if len(flat.frame) > len(frame) else ""
+    items = list(map(short, frame["item"]))
+    lists = ", ".join(f"[{item}]" for item in items)
+    if flat.origin.shape == "pairs":
+        numbers = frame.to_series(2).to_list()
+        pairs = list(zip(items, (f"{number:g}" for number in numbers), strict=True))
+        whole = ", ".join(f"{item}: {number}" for item, number in pairs)
+        named = f"If these are items with their numbers, name their user: {{{short(user)}: "
+        named += f"{{{whole}{more}}}}}"
+        if not all(map(float.is_integer, numbers)):
+            return f"{named}."
+        each = ", ".join(f"{item}: [{number}]" for item, number in pairs)
+        return f"If it is one item for each user, write {{{each}{more}}}. {named}."
+    if rows:
+        return (
+            f"If each user has one item, write [{lists}{more}]; if all are of the first user, "
+            f"write a list for each of the others too."
+        )
+    each = f"{{{short(user)}: [{items[0]}]{more}}}" if items else "{user: [item]}"
+    return (
+        f"If each user has one item, write {each}; if all are of one user, name the user: "
+        f"{{{short(user)}: [{', '.join(items)}{more}]}}."
+    )
 
 
 def _meeting_type(role: str, rankings: Table, truth: Table) -> _Type:

@@ -151,6 +151,12 @@ class Comparison(Measured):
         """One row per comparison, a column per attribute of `Difference`."""
         return pl.DataFrame([vars(d) for d in self.differences])
 
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What makes it doubtful that the data are what was meant."""
+        summaries = self.summaries.values()
+        return tuple(dict.fromkeys(said for one in summaries for said in one.cautions))
+
     def _content(self) -> dict[str, Any]:
         segments: dict[str, dict[str, Any]] = {}
         for (segment, metric, name), e in self.segment_estimates.items():
@@ -166,6 +172,7 @@ class Comparison(Measured):
             "differences": [vars(d) | {"sentence": d.sentence()} for d in self.differences],
             "dropped_users": self.dropped,
             "users": {name: summary.counts for name, summary in self.summaries.items()},
+            "cautions": list(self.cautions),
             "settings": self.settings,
             "plan": self.plan.to_dict(),
         }
@@ -227,7 +234,7 @@ class Comparison(Measured):
         if self.plan.interval != "t":
             notes.append(self._drawn())
         notes += sorted({d.note for d in self.differences if d.note})
-        return tuple(notes)
+        return (*self.cautions, *notes)
 
     def difference_table(self) -> Table:
         """Every comparison: difference, interval, p, effect size, wins and losses."""

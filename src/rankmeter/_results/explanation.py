@@ -107,6 +107,8 @@ class Explanation(Result):
         What gives that number, simplest first.
     tried : int
         How many settings were computed.
+    cautions : tuple of str
+        What makes it doubtful that the data are what was meant.
     """
 
     metric: str
@@ -119,25 +121,27 @@ class Explanation(Result):
     target: str = ""
     matches: tuple[Match, ...] = ()
     tried: int = 0
+    cautions: tuple[str, ...] = ()
 
     def _content(self) -> dict[str, Any]:
         if self.target:
             matches = [vars(match) for match in self.matches]
             searched = {"target": self.target, "tried": self.tried, "matches": matches}
-            return {"metric": self.metric, **searched}
+            return {"metric": self.metric, **searched, "cautions": list(self.cautions)}
         return {
             "metric": self.metric,
             "between": [self.first, self.second],
             "values": [self.start.mean, self.end.mean],
             "steps": [vars(step) for step in self.steps],
             "users": [vars(user) for user in self.users],
+            "cautions": list(self.cautions),
         }
 
     def table(self) -> Table:
         """The steps, or the matches, as a table."""
         if self.target:
             rows = [(str(m), f"{m.value:.10g}") for m in self.matches]
-            return Table(("setting", self.metric), tuple(rows), (self.verdict(),))
+            return Table(("setting", self.metric), tuple(rows), (self.verdict(), *self.cautions))
         still = [step for step in self.steps if step.change == 0]
         steps = [
             (
@@ -156,7 +160,7 @@ class Explanation(Result):
         columns = ("one switch at a time", self.metric, "change", "of total")
         quiet = ", ".join(f"{step.switch} ({step.before} → {step.after})" for step in still)
         notes = (self.verdict(), f"without effect here: {quiet}") if still else (self.verdict(),)
-        return Table(columns, (start, *steps, end), notes)
+        return Table(columns, (start, *steps, end), (*notes, *self.cautions))
 
     def user_table(self) -> Table:
         """The users whose value changes most, with the top of their lists."""

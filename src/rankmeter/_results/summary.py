@@ -18,6 +18,7 @@ from rankmeter._estimates.segments import labels_of, masks_of
 from rankmeter._estimates.verdicts import histogram_of
 from rankmeter._estimates.wording import number
 from rankmeter._hits import IntArray
+from rankmeter._ingest import Table as Read
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._report import charts
 from rankmeter._report.table import Table
@@ -54,6 +55,8 @@ class Summary(Measured, Mapping[str, Estimate]):
         By label of the metric.
     clusters : int64 array of shape (n_users,) or None
         The cluster of each user of the scores, if users share clusters.
+    cautions : tuple of str
+        What makes it doubtful that the data are what was meant.
     """
 
     plan: Plan
@@ -61,6 +64,7 @@ class Summary(Measured, Mapping[str, Estimate]):
     counts: Mapping[str, int]
     estimates: Mapping[str, Estimate]
     clusters: IntArray | None = None
+    cautions: tuple[str, ...] = ()
 
     def __getitem__(self, metric: str) -> Estimate:
         if metric in self.estimates:
@@ -125,6 +129,7 @@ class Summary(Measured, Mapping[str, Estimate]):
                 label: self._plain_mean(e) | {"undefined": e.undefined} for label, e in self.items()
             },
             "users": self.counts,
+            "cautions": list(self.cautions),
             "plan": self.plan.to_dict(),
         }
 
@@ -179,7 +184,7 @@ class Summary(Measured, Mapping[str, Estimate]):
             for entry in self.plan.metrics
             if entry.averaging.aggregate in named
         )
-        return tuple(notes)
+        return (*self.cautions, *notes)
 
     def _facts(self, entry: MetricPlan) -> dict[str, tuple[int, str]]:
         """Of one metric: how many users or hits are special, and by which rule they count."""
@@ -227,18 +232,20 @@ class Summary(Measured, Mapping[str, Estimate]):
 
 
 def summarise(
-    plan: Plan, scores: Scores, counts: Mapping[str, int], clusters: IntArray | None = None
+    plan: Plan, scores: Scores, truth: Read, rankings: Read, clusters: IntArray | None = None
 ) -> Summary:
-    """Average the scores as the plan says.
+    """Average the scores, which were made of ground truth and rankings, as the plan says.
 
-    `counts` has what was read and dropped before the scores, `clusters` the cluster of each user.
+    `clusters` has the cluster of each user.
     """
     estimates = {
         entry.label: estimate(plan, entry, scores.averaged(entry), clusters)
         for entry in plan.metrics
     }
     drawn = {} if clusters is None else {"clusters": int(np.unique(clusters).size)}
-    return Summary(plan, scores, {**scores.counts, **counts, **drawn}, estimates, clusters)
+    counts = {**scores.counts, **truth.counts, **rankings.counts, **drawn}
+    cautions = (*truth.cautions, *rankings.cautions)
+    return Summary(plan, scores, counts, estimates, clusters, cautions)
 
 
 def _by_metric(facts: Mapping[str, str]) -> str:

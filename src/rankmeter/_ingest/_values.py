@@ -1,0 +1,140 @@
+"""What one user has: items in order, a set of them, or items with a number each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import repeat
+from typing import Any, NamedTuple
+
+from rankmeter._ingest._columns import VALUE, Side, named
+from rankmeter._ingest._frames import made_by
+from rankmeter._ingest._ids import kinds, refuse_rounded
+from rankmeter._ingest._messages import short
+from rankmeter.errors import DataError
+
+__all__ = ["Numbered", "are_scored", "implied", "is_pair", "items_of", "paired"]
+
+_is_pandas_series = made_by("pandas", "Series")
+
+
+class Numbered(NamedTuple):
+    """Items with a number each, where an item may occur twice (a dict would merge them)."""
+
+    items: list[Any]
+    numbers: list[Any]
+
+
+def paired(items: Any, numbers: Any, where: str) -> Numbered:
+    """Items and their numbers from two lists of one length."""
+    for part in (items, numbers):
+        if not isinstance(part, Sequence) or isinstance(part, str):
+            raise DataError(f"{where} has {short(part)} where a list belongs.")
+    if len(items) != len(numbers):
+        raise DataError(
+            f"{where} has {len(items)} items but {len(numbers)} numbers for them. Each item needs "
+            f"one."
+        )
+    return Numbered(list(items), list(numbers))
+
+
+def implied(n: int, side: Side) -> Iterable[float]:
+    """The numbers of a list where other lists have some: its order, or a gain of 1 each."""
+    return range(0, -n, -1) if side == "rankings" else repeat(1.0, n)
+
+
+def items_of(
+    user: object, value: Any, side: Side, source: str
+) -> tuple[list[Any], list[Any] | None]:
+    """The items of one user and, if they have any, their numbers."""
+    if isinstance(value, Mapping):
+        return list(value.keys()), list(value.values())
+    if isinstance(value, Numbered):
+        return value
+    if hasattr(value, "iloc") and _is_pandas_series(value):
+        return _from_series(user, value, side, source)
+    items = _listed(user, value, side, source)
+    if items and is_pair(items[0]) and are_scored(items, named=True):
+        return Numbered(*map(list, zip(*items, strict=True)))
+    return items, None
+
+
+def is_pair(value: object) -> bool:
+    """Whether a value is a tuple or list of two."""
+    return isinstance(value, tuple | list) and len(value) == 2
+
+
+def are_scored(pairs: Sequence[Any], *, named: bool) -> bool:
+    """Whether pairs are items with a number each, because nothing else can be meant.
+
+    A text comes first and a float second; where the pairs are those of a `named` user, whose name
+    cannot come first, the number may be an integer, or the item if the number is a float.
+    """
+    if not all(map(is_pair, pairs)):
+        return False
+    items, numbers = (kinds(part) - {"null"} for part in zip(*pairs, strict=True))
+    if items == {"integer"}:
+        return named and numbers == {"float"}
+    allowed = {"integer", "float"} if named else {"float"}
+    return items == {"string"} and bool(numbers) and numbers <= allowed
+
+
+def _from_series(
+    user: object, series: Any, side: Side, source: str
+) -> tuple[list[Any], list[Any] | None]:
+    """Values that are items, or an index of items whose values are numbers.
+
+    A name of the values or of the index decides; then what only one of the two can be: text is no
+    number, floats and booleans are no items, and an index that counts the rows says nothing.
+    """
+    values, index = series.tolist(), series.index.tolist()
+    kind, keys = kinds(values) - {"null"}, kinds(index)
+    counts_rows = index == list(range(len(index)))
+    if named("item", [series.index.name]):
+        return index, values
+    if named("item", [series.name]) or kind <= {"string"}:
+        return values, None
+    if counts_rows and not kind & {"float", "boolean"}:
+        return values, None
+    numeric = kind <= {"integer", "float", "boolean"}
+    if numeric and not counts_rows and ("integer" not in kind or keys == {"string"}):
+        return index, values
+    raise DataError(
+        f"User {short(user)} of {source} has a pandas Series, and whether its values "
+        f"({short(values[0])}, …) or its index ({short(index[0])}, …) are the items is not "
+        f"certain. Pass .tolist() if the values are the items in order, .to_dict() if they are the "
+        f"{_number(side)}s of the items in the index."
+    )
+
+
+def _listed(user: object, value: Any, side: Side, source: str) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    if isinstance(value, str | bytes):
+        raise DataError(
+            f"User {short(user)} of {source} has the text {short(value)} where a list of items "
+            f"belongs. For one item, write [{short(value)}]."
+        )
+    if isinstance(value, AbstractSet):
+        if side == "rankings":
+            raise DataError(
+                f"User {short(user)} of {source} has a set of items, and a set has no order. Pass "
+                f"a list in the order of the ranking, or {{item: score}}. If it is the ground "
+                f"truth, are the two arguments swapped?"
+            )
+        return list(value)
+    if isinstance(value, Sequence | Iterator):
+        return list(value)
+    # The arrays and Series of NumPy, Polars, pyarrow and torch.
+    for name in ("tolist", "to_list"):
+        if hasattr(value, name) and isinstance(items := getattr(value, name)(), list):
+            refuse_rounded(items, getattr(value, "dtype", ""), source)
+            return items
+    raise DataError(
+        f"User {short(user)} of {source} has {short(value)} ({type(value).__name__}) where a list "
+        f"of items, or {{item: {_number(side)}}}, belongs."
+    )
+
+
+def _number(side: Side) -> str:
+    return VALUE[side] if side == "rankings" else "gain"
