@@ -123,6 +123,7 @@ def _flat_rows(file: Text) -> Columns | None:
     return Columns.of(frame.to_dict(), file.name)
 
 
+_COLON = re.compile(r"\\u003[aA]")
 _TEXT = r'"(?:[^"\\]|\\.)*"'
 
 
@@ -130,10 +131,14 @@ def _refuse_twice(file: Text, frame: pl.DataFrame) -> None:
     """Refuse a key twice in one object, of which Polars reads the first.
 
     Outside of texts every colon belongs to a key, so a row with more of them than values has an
-    explicit null or a key twice. Only where all colons are more than all values are rows looked at.
+    explicit null or a key twice. Rows are looked at only where the file has more colons than its
+    values explain.
     """
     n_values = frame.width * frame.height - sum(column.null_count() for column in frame)
-    if file.text.count(":") == n_values:
+    texts = frame.select(pl.col(pl.String).str.count_matches(":", literal=True).sum())
+    inside = sum(texts.row(0)) if texts.height else 0
+    plain = not any(":" in name for name in frame.columns) and not _COLON.search(file.text)
+    if plain and file.text.count(":") == n_values + inside:
         return
     lines = pl.Series("line", [file.text]).str.split("\n").explode().to_frame()
     lines = lines.with_row_index("n", offset=1).filter(pl.col("line").str.contains(r"\S"))
