@@ -198,8 +198,7 @@ def test_measures_without_meaning_are_refused(tmp_path, measure, message):
         ({"run": "1 Q0 a 1 high mine\n"}, FileFormatError, "line 1: the score 'high'"),
         ({"run": "1 Q0 a 1 2.0\n"}, FileFormatError, "5 fields where a line needs 6"),
         ({"run": "# only this\n"}, FileFormatError, "is empty"),
-        ({"qrels": b"1 0 \xff 1\n"}, FileFormatError, "not text in UTF-8"),
-        ({"qrels": b"\x1f\x8b broken"}, FileFormatError, "not text in UTF-8, gzipped or not"),
+        ({"qrels": b"\x1f\x8b broken"}, FileFormatError, "not a complete gzip file"),
         ({"qrels": RUN, "run": QRELS}, FileFormatError, "swapped"),
     ],
 )

@@ -81,7 +81,7 @@ def near(word: str, known: Iterable[str]) -> str:
     """The words most like ``word``, as the end of a sentence: ``; did you mean 'ties'?``, or ""."""
     lower = {name.lower(): name for name in known}
     found = get_close_matches(word.lower(), lower, n=3, cutoff=0.6)
-    return f"; did you mean {' or '.join(repr(lower[key]) for key in found)}?" if found else ""
+    return f"; did you mean {' or '.join(shown(lower[key]) for key in found)}?" if found else ""
 
 
 def shown(value: object) -> str:

@@ -11,7 +11,8 @@
     │   ├── FileFormatError                 a file that cannot be read as what it claims to be
     │   ├── InvalidValueError               NaN or null where a value is needed, a rank below 1, …
     │   ├── DuplicateError                  an item twice in one ranking, contradicting judgments
-    │   └── NoOverlapError                  rankings and truth share no user, or no item
+    │   ├── NoOverlapError                  rankings and truth share no user, or no item
+    │   └── NotEnoughMemoryError            data that need more memory than there is
     └── MissingDependencyError (ImportError) an optional package is not installed
 
     RankmeterWarning (UserWarning)          a number that is right but easily misread
@@ -30,6 +31,7 @@ __all__ = [
     "InvalidValueError",
     "MissingDependencyError",
     "NoOverlapError",
+    "NotEnoughMemoryError",
     "RankmeterError",
     "RankmeterWarning",
     "UnknownMetricError",
@@ -104,6 +106,10 @@ class DuplicateError(DataError):
 
 class NoOverlapError(DataError):
     """Rankings and ground truth share no user, or no item."""
+
+
+class NotEnoughMemoryError(DataError, MemoryError):
+    """The data need more memory than the process may use."""
 
 
 class MissingDependencyError(RankmeterError, ImportError):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from rankmeter._checks import shown
 from rankmeter._choices import Alignment
 from rankmeter._ingest import Table
 
@@ -31,7 +32,7 @@ class Refused:
         return Refused(self.n + other.n, tuple(sorted(self.examples + other.examples)[:SHOWN]))
 
     def __str__(self) -> str:
-        return "; ".join(f"user {user!r} item {item!r}" for user, item in self.examples)
+        return "; ".join(f"user {shown(user)} item {shown(item)}" for user, item in self.examples)
 
 
 def _refused(n: int, pairs: pl.DataFrame) -> Refused:

@@ -65,6 +65,9 @@ def exit_code(run: Callable[[], object]) -> int:
             names = " → ".join(str(one) for one in (error.filename, error.filename2) if one)
             complain(": ".join(filter(None, [names, error.strerror or str(error)])))
             return 3
+        except MemoryError:
+            complain("there is not enough memory for these data: evaluate fewer users at a time")
+            return 3
         except ModuleNotFoundError as error:
             complain(f"the package {error.name} is not installed: see rankmeter doctor")
             return 4

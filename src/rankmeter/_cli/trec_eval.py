@@ -17,8 +17,10 @@ __all__ = ["command"]
 def _run(qrels: str, run: str, measures: tuple[str, ...], **choices: Any) -> None:
     with standard_input(run) as (results,):
         lines = report(qrels, str(results), measures or ("official",), **choices)
-        # A topic that stops the evaluation stops it after the lines of those before it.
-        sys.stdout.writelines(lines)
+        # Byte for byte what the files have, whatever the terminal is; a topic that stops the
+        # evaluation stops it after the lines of those before it.
+        for line in lines:
+            sys.stdout.buffer.write(line.encode("utf-8", "surrogateescape"))
 
 
 COUNT, LEVEL = click.IntRange(min=1), click.IntRange(min=0)

@@ -12,7 +12,7 @@ from rankmeter._align import universe
 from rankmeter._engine.block import Block
 from rankmeter._engine.scores import Scores
 from rankmeter._engine.whole import check
-from rankmeter._ingest import Table
+from rankmeter._ingest import PER_MEASURED_ROW, Table, check_memory
 from rankmeter._plan import Plan
 
 __all__ = ["Data", "Engine", "Memory"]
@@ -49,6 +49,8 @@ class Memory:
 
     def open(self, truth: Table, systems: Mapping[str, Table], *, keep: bool = False) -> _Tables:
         """See `Engine.open`."""
+        rows = truth.frame.height + max((t.frame.height for t in systems.values()), default=0)
+        check_memory(rows * PER_MEASURED_ROW, f"Measuring {rows:,} rows of rankings and truth")
         return _Tables(truth, dict(systems), tuple(self._cut(truth, systems, keep=keep)))
 
     def _cut(self, truth: Table, systems: Mapping[str, Table], *, keep: bool) -> Iterator[Block]:

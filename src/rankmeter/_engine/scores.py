@@ -14,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._align import Facts
+from rankmeter._checks import shown
 from rankmeter._choices import Alignment
 from rankmeter._hits import FloatArray
 from rankmeter._plan import MetricPlan
@@ -191,7 +192,7 @@ class Scores:
         return Averaged(values[rows], rows, int(undefined.sum()), int(missing.sum()), state)
 
     def _refusal(self, entry: MetricPlan, name: str, mask: BoolArray, what: str) -> str:
-        examples = ", ".join(repr(user) for user in self.users.filter(mask).head(3))
+        examples = ", ".join(shown(user) for user in self.users.filter(mask).head(3))
         return (
             f"{int(mask.sum())} users {what}, for example {examples}: {entry.label} was asked to "
             f"raise then ({name}='raise')"

@@ -7,6 +7,7 @@ from dataclasses import replace
 import polars as pl
 
 from rankmeter._align import Facts
+from rankmeter._checks import shown
 from rankmeter._choices import Alignment
 from rankmeter._engine.scores import Scores
 from rankmeter._ingest import Table
@@ -71,7 +72,7 @@ def _no_overlap(
 
 def _no_common(column: str, rankings: Table, truth: Table) -> str:
     def show(values: pl.Series) -> str:
-        return f"{', '.join(map(repr, values.unique().sort().head(3).to_list()))} ({values.dtype})"
+        return f"{', '.join(map(shown, values.unique().sort().head(3).to_list()))} ({values.dtype})"
 
     return (
         f"rankings and truth have no {column} in common: {rankings.source} has "

@@ -3,7 +3,7 @@
 Three steps, each in one place:
 
 1. A *form* (`_forms`) recognises the data and its reader hands over named `Columns`:
-   `_frames`, `_arrays`, `_containers`, `_files` (with `_text`, `_json`).
+   `_frames`, `_arrays`, `_containers`, `_files` (with `_text`, `_json`, `_parquet`).
 2. `_columns` decides which column is the user, the item, the score, the rank, the gain.
 3. `_read` fetches these columns only, has `_ids` and `_numbers` check every value, and returns a
    `Table`; `meet` brings the ids of two tables to the same types, `meet_all` those of several.
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from rankmeter._ingest._doubts import all_relevant, look_swapped
 from rankmeter._ingest._labels import Labels, read_labels, read_users
+from rankmeter._ingest._memory import PER_MEASURED_ROW, check_memory
 from rankmeter._ingest._order import places
 from rankmeter._ingest._read import (
     Interactions,
@@ -29,11 +30,13 @@ from rankmeter._ingest._read import (
 from rankmeter._ingest._table import Origin, Table, meet, meet_all
 
 __all__ = [
+    "PER_MEASURED_ROW",
     "Interactions",
     "Labels",
     "Origin",
     "Table",
     "all_relevant",
+    "check_memory",
     "is_records",
     "look_swapped",
     "meet",

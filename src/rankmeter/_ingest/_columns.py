@@ -127,7 +127,7 @@ def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> di
     chosen = {key: str(name) for key, name in (columns or {}).items()}
     if odd := [key for key in chosen if key not in SYNONYMS]:
         raise UsageError(
-            f"columns= has the key {odd[0]!r}; its keys are {some(SYNONYMS, len(SYNONYMS))}"
+            f"columns= has the key {short(odd[0])}; its keys are {some(SYNONYMS, len(SYNONYMS))}"
             f"{near(odd[0], SYNONYMS) or '.'}"
         )
     if found.roles is not None:
@@ -139,7 +139,9 @@ def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> di
             role: _explicit(role, chosen[role], found) for role in ROLES[side] if role in chosen
         }
         if len(set(roles.values())) < len(roles):
-            raise UsageError(f"columns={roles} names one column for two roles; each needs its own.")
+            raise UsageError(
+                f"columns={short(roles)} names one column for two roles; each needs its own."
+            )
         for role in ROLES[side]:
             if role not in roles and (name := _by_synonym(role, found, roles, side)):
                 roles[role] = name
@@ -156,18 +158,21 @@ def _explicit(role: str, name: str, found: Columns) -> str:
     if count == 1:
         return name
     wrong = (
-        f"{count} columns of {found.source}, which are all called {name!r}. Rename all but one."
+        f"{count} columns of {found.source}, which are all called {short(name)}. Rename all but "
+        f"one."
         if count
         else f"a column that {found.source} does not have. Its columns are {_names(found)}"
         f"{near(name, found.names) or '.'}"
     )
-    raise ColumnError(f"columns={{{role!r}: {name!r}}} names {wrong}")
+    raise ColumnError(f"columns={{{role!r}: {short(name)}}} names {wrong}")
 
 
 def _by_synonym(role: str, found: Columns, taken: Mapping[str, str], side: Side) -> str | None:
     candidates = [name for name in named(role, found.names) if name not in taken.values()]
     if len(candidates) > 1:
-        choose = f"Say which one, for example columns={{{role!r}: {candidates[0]!r}}}, or rename"
+        choose = (
+            f"Say which one, for example columns={{{role!r}: {short(candidates[0])}}}, or rename"
+        )
         if side in _WITHOUT_CHOICE:
             choose = "Rename"
         raise ColumnError(

@@ -6,18 +6,18 @@ import gzip
 import json
 import os
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
 
-import polars as pl
-
-from rankmeter._ingest._columns import Column, Columns, Side
+from rankmeter._ingest._columns import Columns, Side
 from rankmeter._ingest._containers import starts_with_record
-from rankmeter._ingest._frames import from_lazy
 from rankmeter._ingest._json import read_json, read_json_lines
+from rankmeter._ingest._memory import PER_TEXT_BYTE, available, check_memory, size
 from rankmeter._ingest._messages import near, short
+from rankmeter._ingest._parquet import PARQUET, read_parquet
 from rankmeter._ingest._text import (
     Text,
     looks_like_trec,
@@ -28,7 +28,7 @@ from rankmeter._ingest._text import (
 )
 from rankmeter.errors import FileFormatError
 
-__all__ = ["from_path", "holds_records"]
+__all__ = ["from_path", "holds_records", "read_content"]
 
 ACCEPTED = (
     "a Parquet file or a folder of them, CSV or TSV with a header line, JSON, JSON Lines, a TREC "
@@ -46,7 +46,6 @@ TEXT_FORMATS: Mapping[str, Callable[[Text, Side], Columns]] = {
     ".qrels": read_qrels,
     ".qrel": read_qrels,
 }
-PARQUET = (".parquet", ".pq")
 GZIP = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
 
@@ -65,19 +64,20 @@ def from_path(data: str | PathLike[str], side: Side) -> Columns:
         )
     try:
         if path.is_dir():
-            return _parquet(_folder(path), path)
+            return read_parquet(path)
         if not path.exists():
             raise _missing(path)
-        if _extension(path) in PARQUET:
-            if path.stat().st_size == 0:
-                raise FileFormatError(f"{path} is empty. Was it written completely?")
-            return _parquet([path], path)
-        content = path.read_bytes()
+        if _extension(path) in PARQUET and path.stat().st_size == 0:
+            raise FileFormatError(f"{path} is empty. Was it written completely?")
+        # A pipe can be read only once, so it is text.
+        start = _first(path, 4) if path.is_file() else b""
+        if _extension(path) in PARQUET or start == b"PAR1":
+            return read_parquet(path)
+        if path.name.lower().endswith(".gz") and start[:2] != GZIP:
+            raise FileFormatError(f"{path} ends in .gz but is not gzipped. Compress or rename it.")
     except OSError as error:
-        raise FileFormatError(f"{path} cannot be read: {error.strerror or error}.") from error
-    if content[:4] == b"PAR1":
-        return _parquet([path], path)
-    text = _text(content, path)
+        raise _unreadable(path, error) from error
+    text = _text(read_content(path), path)
     return _reader(text, path, side)(text, side)
 
 
@@ -87,9 +87,9 @@ def holds_records(data: str | PathLike[str]) -> bool:
     try:
         if not path.is_file() or _start(path)[:1] not in (b"{", b"["):
             return False
-        text = _text(path.read_bytes(), path).text
+        text = _text(read_content(path), path).text
         first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
-    except (OSError, EOFError, zlib.error, ValueError):
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError):
         # Whatever is wrong with the file is said when it is read.
         return False
     return starts_with_record(first)
@@ -97,10 +97,13 @@ def holds_records(data: str | PathLike[str]) -> bool:
 
 def _start(path: Path) -> bytes:
     """The first bytes of the content, so that a large file of another format is not read twice."""
-    with path.open("rb") as file:
-        zipped = file.read(2) == GZIP
-    with gzip.open(path) if zipped else path.open("rb") as file:
+    with gzip.open(path) if _first(path, 2) == GZIP else path.open("rb") as file:
         return file.read(4096).lstrip(BOM + b" \t\r\n")
+
+
+def _first(path: Path, n: int) -> bytes:
+    with path.open("rb") as file:
+        return file.read(n)
 
 
 def _path(data: str | PathLike[str]) -> Path:
@@ -112,6 +115,10 @@ def _extension(path: Path) -> str:
     return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
+def _unreadable(path: Path, error: OSError) -> FileFormatError:
+    return FileFormatError(f"{path} cannot be read: {error.strerror or error}.")
+
+
 def _missing(path: Path) -> FileFormatError:
     if not path.parent.is_dir():
         return FileFormatError(f"{path} does not exist, nor does its folder {path.parent}.")
@@ -120,82 +127,42 @@ def _missing(path: Path) -> FileFormatError:
 
 
 # ---------------------------------------------------------------------------------------------
-# Parquet
-
-
-def _folder(path: Path) -> list[Path]:
-    """The Parquet files below a folder, without what Spark and friends hide."""
-    files = sorted(
-        file
-        for file in path.rglob("*")
-        if file.suffix.lower() in PARQUET
-        and not any(part.startswith(("_", ".")) for part in file.relative_to(path).parts)
-    )
-    if not files:
-        raise FileFormatError(
-            f"{path} is a folder without Parquet files (*.parquet). Name a file, or a folder of "
-            f"Parquet files."
-        )
-    return files
-
-
-def _parquet(files: list[Path], path: Path) -> Columns:
-    try:
-        found = from_lazy(pl.scan_parquet(files, glob=False), "rankings", str(path))
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise _bad_parquet(path, error) from error
-
-    def fetch(names: Sequence[str]) -> Mapping[str, Column]:
-        try:
-            return found.fetch(names)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise _unlike(files, path) or _bad_parquet(path, error) from error
-
-    return Columns(found.names, fetch, str(path))
-
-
-def _unlike(files: list[Path], path: Path) -> FileFormatError | None:
-    """The first part of a folder whose columns are not those of the first part."""
-    try:
-        schemas = [pl.scan_parquet(file, glob=False).collect_schema() for file in files]
-    except (pl.exceptions.PolarsError, OSError):
-        return None
-    for file, schema in zip(files, schemas, strict=True):
-        for name in [*schemas[0], *schema]:
-            kinds = [str(one[name]) if name in one else None for one in (schemas[0], schema)]
-            if kinds[0] != kinds[1]:
-                said = [f"of type {kind}" if kind else "missing" for kind in kinds]
-                return FileFormatError(
-                    f"The files of {path} differ: the column {name!r} is {said[0]} in "
-                    f"{files[0].name} and {said[1]} in {file.name}. Write all of them with the "
-                    f"same columns."
-                )
-    return None
-
-
-def _bad_parquet(path: Path, error: Exception) -> FileFormatError:
-    return FileFormatError(
-        f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}. It may be truncated, or "
-        f"another format under this name, or its files may have different columns; write it again."
-    )
-
-
-# ---------------------------------------------------------------------------------------------
 # Text
 
 
-def _text(content: bytes, path: Path) -> Text:
-    """Decompressed and decoded content."""
-    if content[:2] == GZIP:
-        try:
-            content = gzip.decompress(content)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise FileFormatError(
-                f"{path} is not a complete gzip file: {error}. It may be truncated; copy or "
-                f"compress it again."
-            ) from error
-    elif path.name.lower().endswith(".gz"):
-        raise FileFormatError(f"{path} ends in .gz but is not gzipped. Compress or rename it.")
+def read_content(path: Path) -> bytes | bytearray:
+    """The content of a text file, decompressed, where there is memory for reading it.
+
+    It is decompressed in pieces: a few bytes may hold more text than a machine has memory.
+    """
+    try:
+        n = path.stat().st_size
+        check_memory(n * PER_TEXT_BYTE, f"{path} ({size(n)})")
+        content = path.read_bytes()
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if content[:2] != GZIP:
+        return content
+    text, free = bytearray(), available()
+    try:
+        with gzip.GzipFile(fileobj=BytesIO(content)) as unzipped:
+            while piece := unzipped.read(_PIECE):
+                text += piece
+                what = f"{path} ({size(len(content))} that hold {size(len(text))} or more of text)"
+                check_memory(len(text) * PER_TEXT_BYTE, what, free)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FileFormatError(
+            f"{path} is not a complete gzip file: {error}. It may be truncated; copy or "
+            f"compress it again."
+        ) from error
+    return text
+
+
+_PIECE = 2**22
+
+
+def _text(content: bytes | bytearray, path: Path) -> Text:
+    """Decoded content."""
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise FileFormatError(f"{path} is UTF-16 text; expected UTF-8. Save it again as UTF-8.")
     try:

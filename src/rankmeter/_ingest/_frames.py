@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from rankmeter._ingest._columns import Column, Columns, Side, named
+from rankmeter._ingest._messages import POLARS_ERRORS, reason
 from rankmeter.errors import DataError
 
 __all__ = [
@@ -51,10 +52,24 @@ def from_lazy(data: pl.LazyFrame, side: Side, source: str = "polars LazyFrame") 
 
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
         # The in-memory engine keeps the row order that a ranking without scores relies on.
-        frame = data.select(names).collect(engine="in-memory")
+        with _named(source):
+            frame = data.select(names).collect(engine="in-memory")
         return from_polars(frame, side).fetch(names)
 
-    return Columns(data.collect_schema().names(), fetch, source)
+    with _named(source):
+        return Columns(data.collect_schema().names(), fetch, source)
+
+
+@contextmanager
+def _named(source: str) -> Iterator[None]:
+    """Whatever a query of another package fails with becomes an error that names the query."""
+    try:
+        yield
+    except (Exception, *POLARS_ERRORS) as error:
+        raise DataError(
+            f"The {source} cannot be computed: {type(error).__name__}: {reason(error)}. Run the "
+            f"query by itself to see more."
+        ) from error
 
 
 def from_arrow(data: Any, side: Side) -> Columns:
@@ -63,10 +78,10 @@ def from_arrow(data: Any, side: Side) -> Columns:
     try:
         # Not pl.from_arrow: Polars 2 makes it a Series for objects that only have the capsule.
         frame = pl.DataFrame(data)
-    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+    except (TypeError, ValueError, *POLARS_ERRORS) as error:
         raise DataError(
-            f"The Arrow data of {source} cannot be read as a table: {error}. Pass an object that "
-            f"exports a table with a column for the user and one for the item."
+            f"The Arrow data of {source} cannot be read as a table: {reason(error)}. Pass an "
+            f"object that exports a table with a column for the user and one for the item."
         ) from error
     return from_polars(frame, side, source)
 
@@ -75,10 +90,11 @@ def from_duckdb(data: Any, side: Side) -> Columns:
     """A DuckDB relation, of which only the needed columns are computed."""
 
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
-        chosen = data.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
-        if hasattr(chosen, "__arrow_c_stream__"):
-            return from_polars(pl.DataFrame(chosen), side).fetch(names)
-        return {name: numpy_column(values) for name, values in chosen.fetchnumpy().items()}
+        with _named("DuckDB relation"):
+            chosen = data.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
+            if hasattr(chosen, "__arrow_c_stream__"):
+                return from_polars(pl.DataFrame(chosen), side).fetch(names)
+            return {name: numpy_column(values) for name, values in chosen.fetchnumpy().items()}
 
     return Columns(data.columns, fetch, "DuckDB relation")
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from rankmeter._ingest._columns import Columns, Side, named
 from rankmeter._ingest._containers import from_listing, from_mapping
-from rankmeter._ingest._messages import short
+from rankmeter._ingest._messages import POLARS_ERRORS, short
 from rankmeter._ingest._text import Text
 from rankmeter.errors import FileFormatError
 
@@ -60,13 +60,17 @@ def _parse(text: str, where: str) -> Any:
         if len(found) < len(pairs):
             twice = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
             raise FileFormatError(
-                f"{where} has the key {twice!r} twice in one object, and only one of them could be "
-                f"read. Merge the two."
+                f"{where} has the key {short(twice)} twice in one object, and only one of them "
+                f"could be read. Merge the two."
             )
         return found
 
     try:
         return json.loads(text, object_pairs_hook=whole)
+    except RecursionError:
+        raise FileFormatError(
+            f"{where} is nested too deep to be rankings or relevance judgments."
+        ) from None
     except (json.JSONDecodeError, FileFormatError):
         raise
     except ValueError as error:  # Python reads no integer of more than 4300 digits
@@ -109,7 +113,7 @@ def _flat_rows(file: Text) -> Columns | None:
         # Not read_ndjson: Polars 1.30 takes its columns from the first 100 rows alone.
         lazy = pl.scan_ndjson(BytesIO(file.text.encode()), infer_schema_length=None)
         frame = lazy.collect(engine="in-memory")
-    except (ValueError, pl.exceptions.PolarsError):
+    except (ValueError, RecursionError, *POLARS_ERRORS):
         return None
     for column in frame.iter_columns():
         if column.dtype == pl.String:
@@ -120,4 +124,32 @@ def _flat_rows(file: Text) -> Columns | None:
                 return None
         elif column.dtype not in (pl.Int64, pl.Null):
             return None
+    _refuse_twice(file, frame)
     return Columns.of(frame.to_dict(), file.name)
+
+
+_COLON = re.compile(r"\\u003[aA]")
+_TEXT = r'"(?:[^"\\]|\\.)*"'
+
+
+def _refuse_twice(file: Text, frame: pl.DataFrame) -> None:
+    """Refuse a key twice in one object, of which Polars reads the first.
+
+    Outside of texts every colon belongs to a key, so a row with more of them than values has an
+    explicit null or a key twice. Rows are looked at only where the file has more colons than its
+    values explain.
+    """
+    n_values = frame.width * frame.height - sum(column.null_count() for column in frame)
+    texts = frame.select(pl.col(pl.String).str.count_matches(":", literal=True).sum())
+    inside = sum(texts.row(0)) if texts.height else 0
+    plain = not any(":" in name for name in frame.columns) and not _COLON.search(file.text)
+    if plain and file.text.count(":") == n_values + inside:
+        return
+    lines = pl.Series("line", [file.text]).str.split("\n").explode().to_frame()
+    lines = lines.with_row_index("n", offset=1).filter(pl.col("line").str.contains(r"\S"))
+    if lines.height == frame.height:
+        keys = lines["line"].str.replace_all(_TEXT, "").str.count_matches(":", literal=True)
+        values = frame.select(pl.sum_horizontal(pl.all().is_not_null())).to_series()
+        lines = lines.filter(keys != values)
+    for n, line in lines.iter_rows():
+        _parse(line, f"{file.name}, line {n}")

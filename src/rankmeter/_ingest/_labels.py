@@ -60,8 +60,8 @@ def read_labels(
     if twice := table.filter(pl.col("user").is_duplicated()).sort("user", column).head(2).rows():
         (user, one), (_, other) = twice
         raise DataError(
-            f"User {short(user)} of {found.source} has two {side}, {one!r} and {other!r}. Give "
-            f"each user one."
+            f"User {short(user)} of {found.source} has two {side}, {short(one)} and "
+            f"{short(other)}. Give each user one."
         )
     fitting = _fitted(table["user"], users, textual=textual or found.textual)
     if fitting is None:
@@ -124,6 +124,6 @@ def _fitted(ids: pl.Series, others: pl.Series, *, textual: bool) -> pl.Series | 
 
 def _apart(source: str, ids: pl.Series, whose: str, others: pl.Series) -> IdTypeError:
     return IdTypeError(
-        f"{source} has {ids.dtype} ids such as {ids.first()!r}, {whose} has {others.dtype} ids "
-        f"such as {others.first()!r}: convert one of them"
+        f"{source} has {ids.dtype} ids such as {short(ids.first())}, {whose} has {others.dtype} "
+        f"ids such as {short(others.first())}: convert one of them"
     )

@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
+import polars as pl
+
 from rankmeter._checks import near
 from rankmeter._checks import shown as short
 
-__all__ = ["near", "rows", "short", "some"]
+__all__ = ["POLARS_ERRORS", "near", "reason", "rows", "short", "some"]
+
+POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+"""What comes out of Polars for damaged data; a panic of Rust is no `Exception`."""
+
+
+def reason(error: object) -> str:
+    """The first line of what another package says, of at most 200 characters."""
+    line = str(error).strip().partition("\n")[0]
+    return line if len(line) <= 200 else f"{line[:199]}…"
 
 
 def some(values: Iterable[object], n: int = 3) -> str:

@@ -15,7 +15,7 @@ from rankmeter._ingest._containers import starts_with_record
 from rankmeter._ingest._files import holds_records
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._ids import ids
-from rankmeter._ingest._messages import rows, some
+from rankmeter._ingest._messages import rows, short, some
 from rankmeter._ingest._no_ids import instead_of_values, refuse_labels
 from rankmeter._ingest._numbers import gains, numbers, ranks, typed
 from rankmeter._ingest._table import Origin, Table
@@ -44,7 +44,7 @@ def read_rankings(
        numbers: that may be the score under another name, and is an error.
     """
     if bad_scores not in ("error", "drop", "worst"):
-        raise UsageError(f"bad_scores is {bad_scores!r}; expected 'error', 'drop' or 'worst'.")
+        raise UsageError(f"bad_scores is {short(bad_scores)}; expected 'error', 'drop' or 'worst'.")
     found = find(data, "rankings")
     roles = resolve(found, "rankings", columns)
     if not roles.keys() & {"score", "rank"}:
@@ -106,7 +106,7 @@ class Interactions:
         names = Counter([*roles, *others])
         if twice := [name for name, n in names.items() if n > 1]:
             raise ColumnError(
-                f"{found.source} would have two columns called {twice[0]!r}: "
+                f"{found.source} would have two columns called {short(twice[0])}: "
                 f"{some(found.names, 12)}, of which {some(roles.items(), 4)} are named for what "
                 f"they are. Rename one of the two."
             )
@@ -195,7 +195,9 @@ def _settle_scores(
         return frame, empty
     bad = frame.filter(scores.is_null())
     if bad_scores == "error":
-        pairs = ", ".join(f"user {user!r} item {item!r}" for user, item, _ in bad.head(3).rows())
+        pairs = ", ".join(
+            f"user {short(user)} item {short(item)}" for user, item, _ in bad.head(3).rows()
+        )
         raise InvalidValueError(
             f"{missing} of {frame.height} scores of {source} are missing or NaN: {pairs}; first at "
             f"{rows(scores.is_null().arg_true())}. Where NaN sorts differs between tools, so it is "

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from rankmeter._ingest._messages import short, some
-from rankmeter.errors import DataError, IdTypeError
+from rankmeter.errors import DataError, IdTypeError, InvalidValueError
 
 __all__ = ["Origin", "Shape", "Table", "meet", "meet_all", "whole_numbers"]
 
@@ -112,12 +112,14 @@ def meet(rankings: Table, truth: Table) -> tuple[Table, Table]:
     5. A side without any id takes the type of the other.
 
     Where none of these applies, `IdTypeError` is raised; `DataError` where one side is flat, so of
-    one user, and the other side has other users.
+    one user, and the other side has other users. White space at the ends of an id is part of it;
+    where an id read from text matches only without it, `InvalidValueError` is raised.
     """
     _refuse_flat_beside_users(rankings, truth)
     for role in ("user", "item"):
         dtype = _meeting_type(role, rankings, truth)
         rankings, truth = _cast(rankings, role, dtype), _cast(truth, role, dtype)
+        _refuse_stray_blanks(role, rankings, truth)
     return rankings, truth
 
 
@@ -216,6 +218,30 @@ def _meeting_type(role: str, rankings: Table, truth: Table) -> _Type:
     if named.textual and not _names(text, numbers.dtype).any():
         return numbers.dtype
     raise _cannot_meet(role, rankings, left, truth, right)
+
+
+def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
+    """Refuse ids that match those of the other side only without the white space at their ends.
+
+    It is part of an id otherwise. Only text that was read has it by accident.
+    """
+    sides = ((rankings, truth), (truth, rankings))
+    for table, others in sides:
+        ids, known = _ids(table, role), _ids(others, role)
+        if not table.textual or ids.dtype != pl.String:
+            continue
+        blank = ids.filter(ids.str.contains(r"^\s|\s$")).unique(maintain_order=True)
+        if len(blank) == 0:
+            continue
+        stray = blank.filter(
+            ~blank.is_in(known.implode()) & blank.str.strip_chars().is_in(known.implode())
+        )
+        if len(stray):
+            raise InvalidValueError(
+                f"{len(stray)} {role} ids of {table.source} match those of {others.source} only "
+                f"without the white space at their ends, for example {some(stray)}. Remove the "
+                f"white space from the file."
+            )
 
 
 def _ids(table: Table, role: str) -> pl.Series:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from io import StringIO
 from typing import Literal
 
 import polars as pl
 
 from rankmeter._ingest._columns import VALUE, Columns, Side, named
-from rankmeter._ingest._messages import short
+from rankmeter._ingest._messages import POLARS_ERRORS, reason, short
 from rankmeter._ingest._numbers import rounded
 from rankmeter.errors import FileFormatError
 
@@ -33,6 +33,7 @@ class Text:
 
 def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
     """A table with a header line; every value stays text until its meaning is known."""
+    _refuse_returns(file, quoted=True)
     header = _header(file, separator)
     if len(header) == 1 and (other := next((c for c in "\t;|," if c in header[0]), None)):
         name = {"\t": ", or name it .tsv", ",": ", or name it .csv"}.get(other, "")
@@ -43,14 +44,16 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
         )
     text = file.text.lstrip("\r\n")
     if "\n\n" in text or "\n\r\n" in text:  # Polars would read a blank line as a row of nulls
-        text = re.sub(r"(?:\r?\n)+(?=\r?\n|$)", "", text)
+        # What is between quotation marks stays as it is.
+        text = re.sub(r'("[^"]*(?:"|$))|(?:\r?\n)+(?=\r?\n|$)', r"\1", text)
     try:
         frame = pl.read_csv(text.encode(), separator=separator, infer_schema=False)
-    except pl.exceptions.PolarsError as error:
+    except POLARS_ERRORS as error:
         raise _ragged(file, separator, len(header)) or FileFormatError(
-            f"{file.name} cannot be read as a table: {str(error).splitlines()[0]}. Write it again "
-            f"as plain CSV."
+            f"{file.name} cannot be read as a table: {reason(error)}. Write it again as plain CSV."
         ) from error
+    if '""' in text:  # quoted or not, nothing is a missing value
+        frame = frame.with_columns(pl.all().replace("", None))
     if frame.width != len(header):
         raise _bad_header(file, "its quotation marks do not pair")
     # A short row leaves its last column empty; only then is it worth walking over the rows.
@@ -68,9 +71,34 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
     return replace(found, names=header)
 
 
+def _refuse_returns(file: Text, *, quoted: bool = False) -> None:
+    r"""Refuse a ``\r`` that ends no line: it would become part of a value.
+
+    Where values may be quoted, what is between quotation marks is text.
+    """
+    if file.text.count("\r") == file.text.count("\r\n"):
+        return
+    for found in re.finditer(r'"[^"]*(?:"|$)|\r(?!\n)' if quoted else r"\r(?!\n)", file.text):
+        if found[0] == "\r":
+            line = file.text.count("\n", 0, found.start()) + 1
+            raise FileFormatError(
+                f"{file.name}, line {line}: a carriage return (\\r) that ends no line, while other "
+                f"lines end in \\n. Write the file again with one kind of line end."
+            )
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines with their ends, one at a time: a second copy of a large text is not needed."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        yield text[start:end]
+        start = end
+
+
 def _header(file: Text, separator: str) -> list[str]:
     try:
-        return next(csv.reader(StringIO(file.text.lstrip("\r\n")), delimiter=separator))
+        return next(csv.reader(_lines(file.text.lstrip("\r\n")), delimiter=separator))
     except csv.Error as error:
         raise _bad_header(file, str(error)) from error
 
@@ -85,7 +113,7 @@ def _bad_header(file: Text, reason: str) -> FileFormatError:
 
 def _ragged(file: Text, separator: str, width: int) -> FileFormatError | None:
     """The first row whose fields are too many or too few, or whose quotation never ends."""
-    reader = csv.reader(StringIO(file.text), delimiter=separator, strict=True)
+    reader = csv.reader(_lines(file.text), delimiter=separator, strict=True)
     line = 0
     try:
         for row in reader:
@@ -107,6 +135,7 @@ def _ragged(file: Text, separator: str, width: int) -> FileFormatError | None:
 
 def read_lines(file: Text, side: Side) -> Columns:
     """One user per line, perhaps below a title; blank lines are not looked at."""
+    _refuse_returns(file)
     lines = [line for line in map(str.strip, file.text.split("\n")) if line]
     users = pl.Series(lines[1:] if named("user", lines[:1]) else lines, dtype=pl.String)
     return Columns.by_role({"user": users}, file.name, textual=True, untyped=True)
@@ -133,15 +162,33 @@ def read_qrels(file: Text, side: Side) -> Columns:
 
 
 def looks_like_trec(text: str) -> Literal["run", "qrels"] | None:
-    """What the first lines of a text are, judged by their fields."""
+    """What a text is by the fields of its first lines.
+
+    The second field of TREC files is not used: it says Q0, or 0. So may the item of a table of
+    ratings, which differs by its header, by a third field of numbers beside second fields that are
+    not 0, or by a time where the grade would be.
+    """
     lines = [re.findall(_FIELD, line) for line in text[:65536].split("\n")[:50]]
-    # The second field is unused and always says so; four columns of ratings look different.
-    marked = [line for line in lines if len(line) >= 4 and line[1].upper() in {"Q0", "0"}]
+    lines = [line for line in lines if len(line) >= 4]
+    if not lines or (named("user", lines[0]) and named("item", lines[0])):
+        return None
+    marked = [line for line in lines if line[1].upper() == "Q0"]
+    if not marked:
+        marked = [line for line in lines if line[1] == "0"]
+        if any(_is_number(line[2]) for line in lines) and not _zero_throughout(text):
+            return None
     if any(len(line) >= 6 and _is_number(line[3]) and _is_number(line[4]) for line in marked):
         return "run"
-    if any(len(line) == 4 and _is_number(line[3]) for line in marked):
-        return "qrels"
-    return None
+    grades = [line[3] for line in marked if len(line) == 4 and _is_number(line[3])]
+    return "qrels" if any(abs(float(grade)) < _LEAST_TIME for grade in grades) else None
+
+
+_SECOND = re.compile(f"{_SPACE}*{_FIELD}{_SPACE}+([^ \\t\\r\\n\\x0b\\x0c]+)")
+_LEAST_TIME = 1e8  # in seconds since 1970
+
+
+def _zero_throughout(text: str) -> bool:
+    return all(found[1] == "0" for found in map(_SECOND.match, _lines(text)) if found)
 
 
 def _is_number(text: str) -> bool:
@@ -153,6 +200,7 @@ def _is_number(text: str) -> bool:
 
 
 def _read_trec(file: Text, side: Side, form: str, value: int) -> Columns:
+    _refuse_returns(file)
     kind = looks_like_trec(file.text)
     if (side, kind) in (("rankings", "qrels"), ("truth", "run")):
         found, wanted = (_QRELS, _RUN) if kind == "qrels" else (_RUN, _QRELS)
@@ -197,7 +245,7 @@ def _bad_line(name: str, number: int, line: str, fields: list[str], value: int) 
     if len(found) < len(fields):
         what = f"{len(found)} fields where a line needs {len(fields)}"
     else:
-        what = f"the {fields[value]} {found[value]!r} is not a number"
+        what = f"the {fields[value]} {short(found[value])} is not a number"
     return FileFormatError(
         f"{name}, line {number}: {what} ({' '.join(fields)}): {short(line)}. Correct or remove the "
         f"line."

@@ -10,7 +10,7 @@ import polars as pl
 
 from rankmeter._ingest._columns import SYNONYMS, Column, Columns, Side, plain
 from rankmeter._ingest._ids import kinds
-from rankmeter._ingest._messages import some
+from rankmeter._ingest._messages import short, some
 from rankmeter.errors import ColumnError
 
 __all__ = ["refuse_unused_lists", "refuse_unused_numbers"]
@@ -97,21 +97,21 @@ def _is_numeric(column: Column, *, untyped: bool) -> bool:
 
 
 def _unused(source: str, side: Side, numeric: list[str]) -> ColumnError:
-    first, them = numeric[0], "it" if len(numeric) == 1 else "them"
+    named, them = short(numeric[0]), "it" if len(numeric) == 1 else "them"
     what = f"but numbers in {some(numeric, 9)}"
     swapped = [name for name in numeric if plain(name) in _OF_THE_OTHER[side]]
     if side == "rankings":
         hint = " Or is this the truth, and the two arguments are swapped?" if swapped else ""
         return ColumnError(
             f"{source} has no score and no rank, {what}. If they order the items, write "
-            f"columns={{'score': {first!r}}} (the highest comes first) or "
-            f"columns={{'rank': {first!r}}} (1 comes first). If the order of the rows is the "
+            f"columns={{'score': {named}}} (the highest comes first) or "
+            f"columns={{'rank': {named}}} (1 comes first). If the order of the rows is the "
             f"ranking, drop {them}.{hint}"
         )
     hint = f" {some(swapped)} looks like rankings: are the two arguments swapped?"
     return ColumnError(
         f"{source} has no gain, {what}.{hint if swapped else ''} If they say how relevant an item "
-        f"is, write columns={{'gain': {first!r}}}. If every row is a relevant item, drop {them}."
+        f"is, write columns={{'gain': {named}}}. If every row is a relevant item, drop {them}."
     )
 
 

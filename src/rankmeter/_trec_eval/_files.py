@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,12 +10,14 @@ import polars as pl
 
 from rankmeter._ingest import Origin, Table
 from rankmeter._ingest._columns import Columns, Side
+from rankmeter._ingest._files import read_content
 from rankmeter._ingest._text import Text, read_qrels, read_run
 from rankmeter.errors import DuplicateError, FileFormatError, InvalidValueError
 
-__all__ = ["read_judgments", "read_results"]
+__all__ = ["as_written", "read_judgments", "read_results"]
 
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
+_SPACE = " \t\n\x0b\x0c"
 
 
 def read_judgments(path: str) -> Table:
@@ -25,14 +25,15 @@ def read_judgments(path: str) -> Table:
     frame = _frame(_text(path), read_qrels, "truth", "gain")
     odd = frame.filter(pl.col("gain") != pl.col("gain").round())
     if odd.height:
-        topic, document, grade = odd.row(0)
+        topic, document = map(as_written, odd.row(0)[:2])
+        grade = odd["gain"][0]
         raise InvalidValueError(
             f"{path}: the grade {grade:g} of topic {topic} document {document} is no whole number, "
             "which trec_eval would cut to one in silence. Use rankmeter evaluate for such grades"
         )
     twice = frame.filter(pl.struct("user", "item").is_duplicated())
     if twice.height:
-        topic, document, _ = twice.row(0)
+        topic, document = map(as_written, twice.row(0)[:2])
         raise DuplicateError(f"{path}: topic {topic} document {document} is judged twice")
     return Table(frame, "list", origin=Origin(path, textual=True))
 
@@ -43,25 +44,27 @@ def read_results(path: str) -> tuple[Table, str]:
     frame = _frame(text, read_run, "rankings", "score")
     bad = frame.filter(pl.col("score").is_nan())
     if bad.height:
-        topic, document, _ = bad.row(0)
+        topic, document = map(as_written, bad.row(0)[:2])
         raise InvalidValueError(
             f"{path}: the score of topic {topic} document {document} is NaN, which has no place "
             "in an order. Remove the line or give it a number"
         )
     # −0.0 and 0.0 are equal scores, and sort as such once they are the same.
     frame = frame.with_columns(pl.col("score") + 0.0)
-    last = text.text.rstrip().rpartition("\n")[2]
-    return Table(frame, "score", origin=Origin(path, textual=True)), last.split()[5]
+    last = text.text.rstrip(_SPACE).rpartition("\n")[2]
+    run_id = re.split(f"[{_SPACE}]+", last.lstrip(_SPACE))[5]
+    return Table(frame, "score", origin=Origin(path, textual=True)), as_written(run_id)
+
+
+def as_written(name: str) -> str:
+    """A name of a file as text: UTF-8, and bytes that are not as surrogates, which encode again."""
+    return name.encode("latin-1").decode("utf-8", "surrogateescape")
 
 
 def _text(path: str) -> Text:
-    content = Path(path).read_bytes()
-    try:
-        if content[:2] == b"\x1f\x8b":
-            content = gzip.decompress(content)
-        text = content.decode("utf-8")
-    except (EOFError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError) as error:
-        raise FileFormatError(f"{path} is not text in UTF-8, gzipped or not: {error}") from error
+    """The content with a character for each byte: names match and sort by their bytes."""
+    # A carriage return is white space to trec_eval, wherever it is.
+    text = read_content(Path(path)).decode("latin-1").replace("\r", " ")
     if "#" in text:
         # The empty line that is left keeps the numbers of the lines below.
         text = _COMMENT.sub("", text)

@@ -14,6 +14,7 @@ from rankmeter._engine import Memory
 from rankmeter._hits import FloatArray, Hits
 from rankmeter._ingest import Origin, Table
 from rankmeter._plan import MetricPlan, Plan
+from rankmeter._trec_eval._files import as_written
 from rankmeter.metrics import Metric
 
 __all__ = ["Gains", "Reading", "Topics"]
@@ -63,7 +64,7 @@ class Topics:
     ) -> None:
         grades = qrels.frame
         self._topics = grades["user"].unique().sort()
-        self.names: list[str] = self._topics.to_list()
+        self.names: list[str] = list(map(as_written, self._topics))
         self.n_above_zero = int((grades["gain"] > 0).sum())
         self.n_items = n_items
         results = run.frame.join(grades, on="user", how="semi")

@@ -1,0 +1,114 @@
+"""Memory: what the process may still use, and what reading or measuring needs at least.
+
+The needs are measured, on the small side: what they refuse would not have ended well.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from rankmeter.errors import NotEnoughMemoryError
+
+__all__ = [
+    "PER_MEASURED_ROW",
+    "PER_PARQUET_ROW",
+    "PER_TEXT_BYTE",
+    "available",
+    "check_memory",
+    "size",
+]
+
+PER_TEXT_BYTE = 4
+"""Bytes for each byte of a text file, decompressed."""
+PER_PARQUET_ROW = 100
+"""Bytes for each row of a Parquet file until it is measured."""
+PER_MEASURED_ROW = 50
+"""Bytes for each row of a table that has been read until it is measured."""
+
+_LITTLE = 2**25  # not worth a look
+
+
+def check_memory(needed: int, what: str, free: int | None = None) -> None:
+    """Refuse what needs more memory than is `free`, now by default; `what` begins the message."""
+    if needed < _LITTLE:
+        return
+    free = available() if free is None else free
+    if free is not None and needed > free:
+        raise NotEnoughMemoryError(
+            f"{what} needs at least {size(needed)} of memory, and {size(free)} are available. "
+            f"Evaluate fewer users at a time (a mean over all users is the mean of the parts, "
+            f"weighted by their users), keep only the top of each ranking, or use a machine or a "
+            f"limit with more memory."
+        )
+
+
+def available() -> int | None:
+    """Bytes that the process may still use: by the machine, its control group and its own limit.
+
+    None where the system does not say.
+    """
+    return min(
+        (free for free in (*_machine(), *_groups(), *_own()) if free is not None), default=None
+    )
+
+
+def size(n: float) -> str:
+    """A number of bytes for people: ``1.5 GB``."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if n < 1000:
+            return f"{n:.3g} {unit}"
+        n /= 1000
+    return f"{n:.4g} TB"
+
+
+def _machine() -> Iterator[int]:
+    with suppress(OSError, ValueError, KeyError):
+        lines = Path("/proc/meminfo").read_text("ascii").splitlines()
+        found = {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
+        yield 1024 * (int(found["MemAvailable"][0]) + int(found["SwapFree"][0]))
+        return
+    with suppress(AttributeError, OSError, ValueError):  # no such call on Windows
+        yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _groups() -> Iterator[int]:
+    """What each control group above the process has left, in either version."""
+    root = Path("/sys/fs/cgroup")
+    lines: list[str] = []
+    with suppress(OSError):
+        lines = Path("/proc/self/cgroup").read_text("utf-8").splitlines()
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            top, limit, usage, cache = root, "memory.max", "memory.current", "inactive_file"
+        elif "memory" in controllers.split(","):
+            top, limit, usage, cache = (
+                root / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+                "total_inactive_file",
+            )  # fmt: skip
+        else:
+            continue
+        here = top / path.lstrip("/")
+        for folder in (here, *here.parents):
+            if top not in (folder, *folder.parents):
+                break
+            with suppress(OSError, ValueError):  # without a limit it says "max"
+                most = int((folder / limit).read_text("ascii"))
+                stat = dict(
+                    row.split() for row in (folder / "memory.stat").read_text().splitlines()
+                )
+                yield most - int((folder / usage).read_text("ascii")) + int(stat.get(cache, 0))
+
+
+def _own() -> Iterator[int]:
+    """What the limit of the address space leaves (``ulimit -v``)."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY:
+            pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+            yield limit - pages * resource.getpagesize()

@@ -1,0 +1,267 @@
+"""Parquet: a file, or a folder of them whose subfolders may be named ``key=value``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import unquote
+
+import polars as pl
+
+from rankmeter._ingest._columns import Column, Columns, named
+from rankmeter._ingest._frames import from_polars
+from rankmeter._ingest._memory import PER_PARQUET_ROW, check_memory
+from rankmeter._ingest._messages import POLARS_ERRORS, reason, short, some
+from rankmeter._ingest._numbers import typed
+from rankmeter.errors import FileFormatError
+
+__all__ = ["PARQUET", "read_parquet"]
+
+PARQUET = (".parquet", ".pq")
+"""The extensions of Parquet files."""
+
+_NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+
+def read_parquet(path: Path) -> Columns:
+    """The columns of a Parquet file, or of all those of a folder.
+
+    A folder ``user=7`` gives its files a column ``user``, unless they have one. Where several
+    values of a key are below the folder, a reader that does not use that column is refused: the
+    parts of a data set, such as its splits, are not one.
+    """
+    files = _folder(path) if path.is_dir() else [path]
+    keys = _partition_keys(files, path)
+    try:
+        scan = pl.scan_parquet(files, glob=False, include_file_paths=_PATH if keys else None)
+        names = [name for name in scan.collect_schema().names() if name != _PATH]
+    except POLARS_ERRORS as error:
+        raise _unlike(files, path) or _bad(path, error) from error
+    of_folders = {key: values for key, values in keys.items() if key not in names}
+
+    def fetch(chosen: Sequence[str]) -> Mapping[str, Column]:
+        _refuse_pooled(path, keys, chosen)
+        n_rows = sum(_check(file, {name.encode() for name in chosen}) for file in files)
+        check_memory(n_rows * PER_PARQUET_ROW, f"{path} ({n_rows:,} rows)")
+        wanted = [_of_folder(name, of_folders[name], files) if name in of_folders else pl.col(name)
+                  for name in chosen]  # fmt: skip
+        try:
+            # The in-memory engine keeps the row order that a ranking without scores relies on.
+            frame = scan.select(wanted).collect(engine="in-memory")
+        except POLARS_ERRORS as error:
+            raise _unlike(files, path) or _bad(path, error) from error
+        return from_polars(frame, "rankings").fetch(chosen)
+
+    return Columns([*names, *of_folders], fetch, str(path))
+
+
+_PATH = "\x00path"  # the column of file names
+
+
+def _folder(path: Path) -> list[Path]:
+    """The Parquet files below a folder, without what Spark and friends hide."""
+    files = sorted(
+        file
+        for file in path.rglob("*")
+        if file.suffix.lower() in PARQUET
+        and not any(part.startswith(("_", ".")) for part in file.relative_to(path).parts)
+    )
+    if not files:
+        raise FileFormatError(
+            f"{path} is a folder without Parquet files (*.parquet). Name a file, or a folder of "
+            f"Parquet files."
+        )
+    return files
+
+
+def _partition_keys(files: list[Path], path: Path) -> dict[str, list[str | None]]:
+    """For each key of ``key=value`` folders the value of each file."""
+    found: list[dict[str, str | None]] = []
+    for file in files:
+        parts = file.relative_to(path).parts[:-1]
+        pairs = (part.partition("=") for part in parts if "=" in part)
+        found.append({key: None if v == _NULL_PARTITION else unquote(v) for key, _, v in pairs})
+    keys = {key: [pairs.get(key) for pairs in found] for key in found[0]}
+    odd = next((n for n, pairs in enumerate(found) if pairs.keys() != keys.keys()), None)
+    if odd is not None:
+        raise FileFormatError(
+            f"The files of {path} are not in folders of the same keys: {short(str(files[0]))} and "
+            f"{short(str(files[odd]))}. Pass the folder or the file that is meant."
+        )
+    return keys
+
+
+def _of_folder(name: str, values: list[str | None], files: list[Path]) -> pl.Expr:
+    """A column of the values in the names of folders: numbers or times where all of them are."""
+    series = pl.Series(values, dtype=pl.String)
+    read = typed(series, "time" if named("time", [name]) else name, untyped=True)
+    return pl.col(_PATH).replace_strict(pl.Series(list(map(str, files))), read).alias(name)
+
+
+def _refuse_pooled(
+    path: Path, keys: Mapping[str, Sequence[str | None]], chosen: Sequence[str]
+) -> None:
+    for key, values in keys.items():
+        several = list(dict.fromkeys(values))
+        if len(several) > 1 and key not in chosen:
+            folders = [f"{key}={value}" for value in several]
+            raise FileFormatError(
+                f"{path} holds {len(several)} parts, {some(folders)}, and {key!r} is no column "
+                f"that is read here: together they would be read as one table. Pass one of the "
+                f"folders, or the frame that polars.scan_parquet makes of those that are meant."
+            )
+
+
+def _unlike(files: list[Path], path: Path) -> FileFormatError | None:
+    """The first part of a folder whose columns are not those of the first part."""
+    try:
+        schemas = [pl.scan_parquet(file, glob=False).collect_schema() for file in files]
+    except POLARS_ERRORS:
+        return None
+    for file, schema in zip(files, schemas, strict=True):
+        for name in [*schemas[0], *schema]:
+            kinds = [str(one[name]) if name in one else None for one in (schemas[0], schema)]
+            if kinds[0] != kinds[1]:
+                said = [f"of type {kind}" if kind else "missing" for kind in kinds]
+                return FileFormatError(
+                    f"The files of {path} differ: the column {short(name)} is {said[0]} in "
+                    f"{files[0].name} and {said[1]} in {file.name}. Write all of them with the "
+                    f"same columns."
+                )
+    return None
+
+
+def _bad(path: Path, error: object) -> FileFormatError:
+    return FileFormatError(
+        f"{path} cannot be read as Parquet: {reason(error)}. It may be damaged or truncated, or "
+        f"another format under this name, or its files may have different columns; write it again."
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# What is looked at before Polars reads: a page with a negative number of values makes it allocate
+# 2^61 bytes, and that ends the process. The rest of what damage does to it are errors and panics.
+
+
+def _check(file: Path, names: Collection[bytes]) -> int:
+    """Number of rows; refuses a page of these columns with an impossible number of values."""
+    with file.open("rb") as opened:
+        try:
+            footer = _Compact(_footer(opened)).struct()
+            if 8 in footer:  # encrypted: Polars says that it does not read them
+                return 0
+            for group in footer[4]:
+                for column in group[1]:
+                    if column[3][3][0] in names:
+                        _check_pages(opened, column[3])
+            return max(0, int(footer[3]))
+        except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
+            raise _bad(file, f"its structure is damaged ({reason(error)})") from error
+
+
+def _footer(opened: BinaryIO) -> bytes:
+    opened.seek(0, 2)
+    end = opened.tell()
+    opened.seek(max(0, end - 8))
+    tail = opened.read(8)
+    length = int.from_bytes(tail[:4], "little")
+    if end < 12 or tail[4:] != b"PAR1" or length > end - 12:
+        raise ValueError("it does not end as a Parquet file does")
+    opened.seek(end - 8 - length)
+    return opened.read(length)
+
+
+def _check_pages(opened: BinaryIO, column: Mapping[int, Any]) -> None:
+    """Walk over the headers of the pages of one column in one row group."""
+    n_values, length = column[5], column[7]
+    at = min(place for place in (column[9], column.get(11)) if place)
+    left, end = n_values, at + length
+    if at < 0:
+        raise ValueError("a page before the start")
+    while left > 0 and at < end:
+        opened.seek(at)
+        # Statistics of long texts make long headers; most have less than 100 bytes.
+        header = _Compact(opened.read(256), more=opened.read)
+        page = header.struct()
+        n = (page.get(5) or page.get(8) or {1: 0})[1]
+        if not 0 <= n <= left or page[3] < 0 or page[2] < 0:
+            raise ValueError(f"a page of {n} values, where {left} of {n_values} are left")
+        left -= n
+        at += header.at + page[3]
+
+
+_LARGEST_HEADER = 2**24
+
+
+class _Compact:
+    """A reader of Thrift's compact protocol: structs as ``{field: value}``."""
+
+    def __init__(self, data: bytes, more: Callable[[int], bytes] | None = None) -> None:
+        self.data, self.at, self._more = data, 0, more
+
+    def struct(self, depth: int = 0) -> dict[int, Any]:
+        """The fields of a struct by their numbers."""
+        if depth > 30:
+            raise ValueError("nested too deep")
+        found: dict[int, Any] = {}
+        field = 0
+        while head := self._byte():
+            field = field + (head >> 4) if head >> 4 else self._zigzag()
+            found[field] = self._value(head & 15, depth)
+        return found
+
+    def _value(self, kind: int, depth: int) -> Any:
+        if kind in (1, 2):
+            return kind == 1
+        if kind == 3:
+            return self._byte()
+        if kind in (4, 5, 6):
+            return self._zigzag()
+        if kind == 7:
+            return self._bytes(8)
+        if kind == 8:
+            return self._bytes(self._varint())
+        if kind in (9, 10):
+            head = self._byte()
+            n = head >> 4 if head >> 4 < 15 else self._varint()
+            if (head & 15) in (1, 2):  # in a list each truth value is a byte
+                return list(self._bytes(n))
+            return [self._value(head & 15, depth + 1) for _ in range(n)]
+        if kind == 12:
+            return self.struct(depth + 1)
+        raise ValueError(f"type {kind} of a field")
+
+    def _bytes(self, n: int) -> bytes:
+        if self.at + n > len(self.data) and self._more and n < _LARGEST_HEADER:
+            self.data += self._more(self.at + n - len(self.data) + 256)
+        if self.at + n > len(self.data):
+            raise ValueError("cut off")
+        self.at += n
+        return self.data[self.at - n : self.at]
+
+    def _byte(self) -> int:
+        try:
+            byte = self.data[self.at]
+        except IndexError:
+            return self._bytes(1)[0]
+        self.at += 1
+        return byte
+
+    def _varint(self) -> int:
+        value, shift = 0, 0
+        while True:
+            byte = self._byte()
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value
+            shift += 7
+            if shift > 63:
+                raise ValueError("a number of more than 64 bits")
+
+    def _zigzag(self) -> int:
+        value = self._byte()
+        if value >= 128:
+            self.at -= 1
+            value = self._varint()
+        return value >> 1 ^ -(value & 1)
