@@ -266,6 +266,14 @@ class TestChoices:
         assert mild.per_user["cg"].to_list() == [4.0, 2.0]
         assert strict.per_user["precision"].to_list() == [0.5]
 
+    def test_gains_may_count_only_for_users_with_something_relevant(self):
+        """trec_eval's Rndcg: bob has nothing at the level, so nothing of his counts."""
+        for form in (self.RANKINGS, {"ann": {"a": 2.0, "b": 1.0}, "bob": {"c": 1.0}}):
+            result = rm.evaluate(form, self.TRUTH, "cg", relevant=3, gains="reached")
+            assert result.per_user.rows() == [("ann", 4.0)]
+        assert result.counts["users_in_truth"] == 3
+        assert "relevant >0 of users with >=3" in repr(result)
+
     def test_items_without_a_positive_score_may_be_no_hits(self):
         """torchmetrics: they keep their ranks, and what is relevant is still to be found."""
         scores = {"ann": {"a": 1.0, "b": 0.0, "c": -1.0}}

@@ -6,9 +6,11 @@ import gzip
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import rankmeter as rm
 from rankmeter._cli._exits import code_of
 from rankmeter._cli.trec_eval import command
 from rankmeter._trec_eval import MEASURES, NICKNAMES, report
@@ -221,3 +223,60 @@ def test_every_measure_has_a_place_in_the_help_and_every_nickname_names_measures
         assert name in text
     for names in NICKNAMES.values():
         assert set(names) <= set(MEASURES)
+
+
+# ---------------------------------------------------------------------------------------------
+# The convention and the drop-in are two ways to the same numbers
+
+CUT = {"P", "recall", "ndcg_cut", "map_cut", "relative_P", "success", "unj"}
+AT = {"iprec_at_recall": 0.2, "Rprec_mult": 0.6}
+CHANCE = {"rbp", "rbp_resid"}  # named in the deviations of the profile
+LOST = {"relstring", "runid", "num_q"}  # texts and facts of the run
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_measure_of_the_convention_is_that_of_the_drop_in(tmp_path, seed, level):
+    """Whichever way a measure looks at the level: for its hits, for its gains, or for neither."""
+    rng = np.random.default_rng([seed, level])
+    run, qrels = {}, {}
+    for topic in map(str, range(25)):
+        documents = [f"d{i}" for i in rng.permutation(30)]
+        n = int(rng.integers(1, 25))
+        run[topic] = dict(zip(documents[:n], rng.integers(0, 9, n).astype(float), strict=True))
+        judged = rng.permutation(documents)[: int(rng.integers(2, 20))]
+        grades = rng.integers(0, rng.integers(1, 5), judged.size)
+        qrels[topic] = dict(zip(judged.tolist(), grades.tolist(), strict=True))
+    assert any(max(of.values()) < level for of in qrels.values())
+    names = [name for name in MEASURES if name not in CHANCE | LOST]
+    points = {**dict.fromkeys(CUT, 5), **AT}
+    asked = {name: f"{name}.{points[name]}" if name in points else name for name in names}
+    texts = {
+        "qrels": "".join(f"{t} 0 {d} {g}\n" for t, of in qrels.items() for d, g in of.items()),
+        "run": "".join(f"{t} Q0 {d} 1 {s} me\n" for t, of in run.items() for d, s in of.items()),
+    }
+    for file, text in texts.items():
+        (tmp_path / file).write_text(text)
+    printed: dict[str, dict[str, float]] = {}
+    paths = str(tmp_path / "qrels"), str(tmp_path / "run")
+    for line in report(*paths, asked.values(), level=level, per_topic=True):
+        label, topic, value = line.split()
+        printed.setdefault(label, {})[topic] = float(value)
+    for name in names:
+        shown = f"{name}_{points[name]:.2f}" if name in AT else asked[name].replace(".", "_")
+        wanted = dict(printed[shown])
+        total = wanted.pop("all")
+        result = rm.evaluate(run, qrels, [asked[name]], like="trec_eval", relevant=level)
+        (label,) = result
+        assert result[label].mean == pytest.approx(total, abs=6e-5), name
+        if wanted:
+            found = dict(result.per_user.iter_rows())
+            assert found == pytest.approx(wanted, abs=6e-5), name
+
+
+def test_the_level_decides_who_has_anything_relevant_for_rndcg():
+    run, qrels = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 1, "b": 2}}
+    for like in ("trec_eval", "trec_eval_9", "pytrec_eval"):
+        assert rm.evaluate(run, qrels, "rndcg", like=like, relevant=3)["rndcg"].mean == 0
+        assert rm.evaluate(run, qrels, "rndcg", like=like, relevant=2)["rndcg"].mean > 0
+        assert rm.evaluate(run, qrels, "ndcg", like=like, relevant=3)["ndcg"].mean > 0

@@ -255,4 +255,5 @@ def _by_metric(facts: Mapping[str, str]) -> str:
 def _relevant(entry: MetricPlan) -> str:
     """Which judged items are hits of a metric."""
     alignment = entry.alignment
-    return {"positive": ">0", "all": "any"}.get(alignment.gains, alignment.relevant)
+    others = {"positive": ">0", "all": "any", "reached": f">0 of users with {alignment.relevant}"}
+    return others.get(alignment.gains, alignment.relevant)
