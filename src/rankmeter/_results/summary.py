@@ -151,7 +151,7 @@ class Summary(Measured, Mapping[str, Estimate]):
         """What a reader must know to read the means rightly."""
         counts, metrics = self.counts, self.plan.metrics
         relevant = _by_metric({entry.label: _relevant(entry) for entry in metrics})
-        notes = [f"convention {self.plan.convention}, relevant {relevant}"]
+        notes = [f"convention {self.plan.convention}, relevant {relevant}", *self.plan.notes]
         facts = {entry.label: self._facts(entry) for entry in metrics}
         for what in facts[metrics[0].label]:
             found = {label: of[what] for label, of in facts.items()}

@@ -16,7 +16,7 @@ from rankmeter.conventions._profiles import Convention, convention_names, load_c
 from rankmeter.errors import UnknownMetricError, UsageError
 from rankmeter.metrics import Metric, parse_metrics, read_metric, take_cutoffs
 
-__all__ = ["translate", "translate_all"]
+__all__ = ["has_metric", "translate", "translate_all"]
 
 _GROUP = re.compile(r"[\[({]([^\[\](){}]*)[\])}]")
 _CUTOFF = re.compile(r"(?:(?:k|n|top_?[kn])\s*=\s*)?(\d{1,18})", re.IGNORECASE)
@@ -57,6 +57,18 @@ def _as_ours(name: str, found: tuple[Metric, ...]) -> tuple[Metric, ...]:
 def translate_all(metrics: str | Metric | Iterable[str | Metric], tool: str) -> tuple[Metric, ...]:
     """The metrics asked for under a convention, each once; a text may hold several names."""
     return parse_metrics(metrics, functools.partial(translate, tool=tool))
+
+
+def has_metric(tool: str, metric: str) -> bool:
+    """Whether a tool has a metric, by its canonical name: one of its own names means it."""
+    return metric in _metrics(load_convention(tool).name) or not load_convention(tool).names
+
+
+@functools.cache
+def _metrics(tool: str) -> frozenset[str]:
+    return frozenset(
+        one.name for name in load_convention(tool).names for one in translate(name, tool)
+    )
 
 
 def _read(text: str, profile: Convention) -> tuple[Metric, ...]:
