@@ -384,3 +384,40 @@ class TestChoices:
         )
         assert micro.mean == pytest.approx(mean.mean)
         assert micro.interval == pytest.approx(mean.interval)
+
+
+class TestLacking:
+    """A convention applied to a metric that its tool does not have."""
+
+    RANKINGS, TRUTH = {"ann": ["a", "b"], "bob": ["c", "x"]}, {"ann": {"b"}, "bob": {"c"}}
+
+    @pytest.mark.parametrize(
+        ("tool", "metric", "title"),
+        [
+            ("pykeen", "ndcg@2", "PyKEEN"),
+            ("ogb", "ndcg@2", "OGB"),
+            ("libkge", "ndcg@2", "LibKGE"),
+            ("rexmex", "ndcg@2", "rexmex"),
+            ("recpack", "ap", "RecPack"),
+            ("sklearn", "hit_rate", "scikit-learn"),
+        ],
+    )
+    def test_every_form_of_a_result_says_so(self, tool, metric, title):
+        name = rm.metric(metric).name
+        said = f"{title} has no {name}; its conventions are applied to rankmeter's {name}"
+        result = rm.evaluate(self.RANKINGS, self.TRUTH, metric, like=tool)
+        both = {"a": self.RANKINGS, "b": self.RANKINGS}
+        compared = rm.compare(both, self.TRUTH, [metric, "rr"], like=tool)
+        for one in (result, compared):
+            for shown in (repr(one), one.to_markdown(), one.to_latex()):
+                assert said in shown.replace(", rr;", ";").replace(f"{name}, rr", name)
+        assert result.to_dict()["plan"]["notes"] == [said]
+        assert said in result.plan.describe()
+
+    @pytest.mark.parametrize("tool", convention_names())
+    def test_what_the_tool_has_needs_no_note(self, tool):
+        for theirs in load_convention(tool).names:
+            (metric,) = translate(theirs, tool)
+            missing = {n: 1 for n, o in metric.spec.options.items() if o.required}
+            assert resolve(metric(**missing | dict(metric.options)), like=tool).notes == ()
+        assert resolve("ndcg rr utility(n_items=9)").notes == ()
