@@ -421,3 +421,46 @@ class TestLacking:
             missing = {n: 1 for n, o in metric.spec.options.items() if o.required}
             assert resolve(metric(**missing | dict(metric.options)), like=tool).notes == ()
         assert resolve("ndcg rr utility(n_items=9)").notes == ()
+
+
+class TestUnknown:
+    """Names that mean no metric here."""
+
+    @pytest.mark.parametrize("like", ["rankmeter", "lenskit", "trec_eval", "torchmetrics"])
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "auc", "AUC", "gauc", "ROC_AUC", "rmse", "mae", "mse", "coverage@10", "diversity@10",
+            "novelty", "serendipity@5", "gini", "personalization", "catalog_coverage", "logloss",
+        ],
+    )  # fmt: skip
+    def test_measures_of_the_field_that_are_not_here_get_no_suggestion(self, name, like):
+        bare = name.partition("@")[0]
+        if bare.lower().replace("_", "") in METRICS:
+            pytest.skip("rankmeter has it")
+        with pytest.raises(rm.errors.UnknownMetricError) as caught:
+            translate_all(name, like)
+        assert f"rankmeter has no {bare.lower()}" in str(caught.value)
+        assert "did you mean" not in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("name", "meant"),
+        [
+            ("ndgc", "ndcg"),
+            ("recal", "recall"),
+            ("mrrr", "mrr"),
+            ("mapk", "map"),
+            ("precison@5", "precision"),
+            ("hitrates", "hitrate"),
+        ],
+    )
+    def test_near_misses_are_suggested(self, name, meant):
+        with pytest.raises(rm.errors.UnknownMetricError, match=f"did you mean '{meant}'"):
+            rm.metric(name)
+
+    @pytest.mark.parametrize("name", ["nDCG(rel=2)@10", "RR(rel=2)", "AP(rel=2)", "P(rel=2)@3"])
+    def test_the_level_of_ir_measures_is_read_under_it_and_explained_elsewhere(self, name):
+        (metric,) = translate(name, "ir_measures")
+        assert dict(metric.choices) == {"relevant": ">=2"}
+        with pytest.raises(UsageError, match="did you mean relevant=2"):
+            rm.metric(name)

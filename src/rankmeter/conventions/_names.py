@@ -14,7 +14,7 @@ from dataclasses import replace
 from rankmeter._checks import near, shown
 from rankmeter.conventions._profiles import Convention, convention_names, load_convention
 from rankmeter.errors import UnknownMetricError, UsageError
-from rankmeter.metrics import Metric, parse_metrics, read_metric, take_cutoffs
+from rankmeter.metrics import Metric, is_elsewhere, parse_metrics, read_metric, take_cutoffs
 
 __all__ = ["has_metric", "translate", "translate_all"]
 
@@ -168,7 +168,7 @@ def _unknown(text: str, profile: Convention) -> str:
         follow = f"like={tools[0]!r} follows it"
         return f"unknown metric {shown(text)}: it is a name of {', '.join(tools)}; {follow}"
     bare = take_cutoffs(_bare(text)[0], profile.marks)[0]
-    hint = near(bare, (_bare(name)[0] for name in profile.names))
+    hint = "" if is_elsewhere(bare) else near(bare, (_bare(name)[0] for name in profile.names))
     return f"unknown metric {shown(bare)} of {profile.title}{hint}" if hint else ""
 
 
