@@ -30,6 +30,7 @@ OFFICIAL = {
     "out.test.aq": "-m all_trec -q qrels.test results.test",
     "out.test.aqc": "-m all_trec -q -c qrels.test results.trunc",
     "out.test.aql": "-m all_trec -mrelstring.20 -q -l2 qrels.rel_level results.test",
+    "out.test.aqZ": "-q -m all_trec -Z zscores_file qrels.test results.test",
     "out.test.meas_params": (
         "-q -miprec_at_recall..10,.20,.25,.75,.50 -m P.5,7,3 -m recall.20,2000 "
         "-m Rprec_mult.5.0,0.2,0.35 -mutility.2,-1,0,0 -m 11pt_avg..25,.5,.75 "
@@ -210,7 +211,7 @@ def test_bad_input_is_refused(tmp_path, files, error, message):
         lines(tmp_path, **files)
 
 
-@pytest.mark.parametrize("arguments", ["-M 0", "-l -1", "-R prefs", "-Z scores", "-l two"])
+@pytest.mark.parametrize("arguments", ["-M 0", "-l -1", "-R prefs", "-Z", "-l two"])
 def test_options_without_meaning_are_refused(arguments):
     result = run(f"{arguments} qrels run")
     assert result.exit_code == 2
@@ -280,3 +281,40 @@ def test_the_level_decides_who_has_anything_relevant_for_rndcg():
         assert rm.evaluate(run, qrels, "rndcg", like=like, relevant=3)["rndcg"].mean == 0
         assert rm.evaluate(run, qrels, "rndcg", like=like, relevant=2)["rndcg"].mean > 0
         assert rm.evaluate(run, qrels, "ndcg", like=like, relevant=3)["ndcg"].mean > 0
+
+
+def test_values_without_a_reference_are_far_below_all_others(tmp_path):
+    """Also where the reference runs do not differ from each other and this run does from them."""
+    (tmp_path / "z").write_text("1 map 0.5 0.25\n2 map 0.5 0\n1 recip_rank 0.25 0\n", "utf-8")
+    found = lines(
+        tmp_path, measures=["map", "recip_rank"], per_topic=True, zscores=str(tmp_path / "z")
+    )
+    assert found == [
+        "1\t2.0000",
+        "1\t-1000000.0000",
+        "2\t0.0000",
+        "2\t-1000000.0000",
+        "all\t1.0000",
+        "all\t-1000000.0000",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("1 map 0.5\n", FileFormatError, "line 1: expected topic, measure, mean and standard"),
+        ("1 map 0.5 1\n1 map x 1\n", FileFormatError, "line 2: expected"),
+        ("1 map 0.5 1\n1 map 0.5 1\n", DuplicateError, "line 2: map of topic 1 occurs twice"),
+    ],
+)
+def test_references_that_cannot_be_read_are_refused(tmp_path, text, error, message):
+    (tmp_path / "z").write_text(text, "utf-8")
+    with pytest.raises(error, match=message):
+        lines(tmp_path, zscores=str(tmp_path / "z"))
+
+
+@pytest.mark.parametrize("option", ["-v", "--version"])
+def test_the_version_is_that_of_the_output(option):
+    result = run(option)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "trec_eval version 10.0\n"
