@@ -113,3 +113,10 @@ def test_columns_of_one_file_can_be_named(workspace):
 
 def test_only_commands_with_two_files_speak_of_sides():
     assert "rankings.user" not in " ".join(rankmeter("describe", "--help").out.split())
+
+
+@pytest.mark.parametrize(("target", "code"), [("0.123456789", 1), ("0.5", 0)])
+def test_explain_exits_with_1_if_nothing_gives_the_number(target, code):
+    done = rankmeter("explain", "recs.csv", "truth.csv", "-m", "rr", "--target", target)
+    assert done.code == code, done
+    assert ("nearest setting" in done.out) == (code == 1)

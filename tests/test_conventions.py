@@ -266,6 +266,14 @@ class TestChoices:
         assert mild.per_user["cg"].to_list() == [4.0, 2.0]
         assert strict.per_user["precision"].to_list() == [0.5]
 
+    def test_gains_may_count_only_for_users_with_something_relevant(self):
+        """trec_eval's Rndcg: bob has nothing at the level, so nothing of his counts."""
+        for form in (self.RANKINGS, {"ann": {"a": 2.0, "b": 1.0}, "bob": {"c": 1.0}}):
+            result = rm.evaluate(form, self.TRUTH, "cg", relevant=3, gains="reached")
+            assert result.per_user.rows() == [("ann", 4.0)]
+        assert result.counts["users_in_truth"] == 3
+        assert "relevant >0 of users with >=3" in repr(result)
+
     def test_items_without_a_positive_score_may_be_no_hits(self):
         """torchmetrics: they keep their ranks, and relevant items still count as relevant."""
         scores = {"ann": {"a": 1.0, "b": 0.0, "c": -1.0}}
@@ -376,3 +384,83 @@ class TestChoices:
         )
         assert micro.mean == pytest.approx(mean.mean)
         assert micro.interval == pytest.approx(mean.interval)
+
+
+class TestLacking:
+    """A convention applied to a metric that its tool does not have."""
+
+    RANKINGS, TRUTH = {"ann": ["a", "b"], "bob": ["c", "x"]}, {"ann": {"b"}, "bob": {"c"}}
+
+    @pytest.mark.parametrize(
+        ("tool", "metric", "title"),
+        [
+            ("pykeen", "ndcg@2", "PyKEEN"),
+            ("ogb", "ndcg@2", "OGB"),
+            ("libkge", "ndcg@2", "LibKGE"),
+            ("rexmex", "ndcg@2", "rexmex"),
+            ("recpack", "ap", "RecPack"),
+            ("sklearn", "hit_rate", "scikit-learn"),
+        ],
+    )
+    def test_every_form_of_a_result_says_so(self, tool, metric, title):
+        name = rm.metric(metric).name
+        said = f"{title} has no {name}; its conventions are applied to rankmeter's {name}"
+        result = rm.evaluate(self.RANKINGS, self.TRUTH, metric, like=tool)
+        both = {"a": self.RANKINGS, "b": self.RANKINGS}
+        compared = rm.compare(both, self.TRUTH, [metric, "rr"], like=tool)
+        for one in (result, compared):
+            for shown in (repr(one), one.to_markdown(), one.to_latex()):
+                assert said in shown.replace(", rr;", ";").replace(f"{name}, rr", name)
+        assert result.to_dict()["plan"]["notes"] == [said]
+        assert said in result.plan.describe()
+
+    @pytest.mark.parametrize("tool", convention_names())
+    def test_what_the_tool_has_needs_no_note(self, tool):
+        for theirs in load_convention(tool).names:
+            (metric,) = translate(theirs, tool)
+            missing = {n: 1 for n, o in metric.spec.options.items() if o.required}
+            assert resolve(metric(**missing | dict(metric.options)), like=tool).notes == ()
+        assert resolve("ndcg rr utility(n_items=9)").notes == ()
+
+
+class TestUnknown:
+    """Names that mean no metric here."""
+
+    @pytest.mark.parametrize("like", ["rankmeter", "lenskit", "trec_eval", "torchmetrics"])
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "auc", "AUC", "gauc", "ROC_AUC", "rmse", "mae", "mse", "coverage@10", "diversity@10",
+            "novelty", "serendipity@5", "gini", "personalization", "catalog_coverage", "logloss",
+        ],
+    )  # fmt: skip
+    def test_measures_of_the_field_that_are_not_here_get_no_suggestion(self, name, like):
+        bare = name.partition("@")[0]
+        if bare.lower().replace("_", "") in METRICS:
+            pytest.skip("rankmeter has it")
+        with pytest.raises(rm.errors.UnknownMetricError) as caught:
+            translate_all(name, like)
+        assert f"rankmeter has no {bare.lower()}" in str(caught.value)
+        assert "did you mean" not in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("name", "meant"),
+        [
+            ("ndgc", "ndcg"),
+            ("recal", "recall"),
+            ("mrrr", "mrr"),
+            ("mapk", "map"),
+            ("precison@5", "precision"),
+            ("hitrates", "hitrate"),
+        ],
+    )
+    def test_near_misses_are_suggested(self, name, meant):
+        with pytest.raises(rm.errors.UnknownMetricError, match=f"did you mean '{meant}'"):
+            rm.metric(name)
+
+    @pytest.mark.parametrize("name", ["nDCG(rel=2)@10", "RR(rel=2)", "AP(rel=2)", "P(rel=2)@3"])
+    def test_the_level_of_ir_measures_is_read_under_it_and_explained_elsewhere(self, name):
+        (metric,) = translate(name, "ir_measures")
+        assert dict(metric.choices) == {"relevant": ">=2"}
+        with pytest.raises(UsageError, match="did you mean relevant=2"):
+            rm.metric(name)

@@ -9,7 +9,8 @@ import pytest
 
 import cases
 import rankmeter as rm
-from rankmeter.errors import UsageError
+from rankmeter.conventions import convention_names, has_metric
+from rankmeter.errors import DataError, UsageError
 
 RANKINGS, TRUTH = cases.batch(3, n_users=60, ties=True)
 
@@ -77,6 +78,11 @@ def test_renderings(walk):
     assert walk.to_latex() == walk.table().to_latex()
 
 
+@pytest.fixture(scope="module")
+def nothing():
+    return rm.explain(RANKINGS, TRUTH, "ndcg@5", target="0.300001")
+
+
 class TestTarget:
     def test_a_convention_is_found_before_any_switch(self):
         value = rm.evaluate(RANKINGS, TRUTH, "ndcg@5", like="lenskit")["ndcg@5"].mean
@@ -108,12 +114,69 @@ class TestTarget:
         assert all(abs(m.value - round(value, 2)) <= 0.005000001 for m in found.matches)
         assert found.matches[0].convention == "rankmeter"
 
-    def test_nothing_matches(self):
-        found = rm.explain(RANKINGS, TRUTH, "rr", target="0.99999")
+    def test_the_nearest_settings_are_listed_when_nothing_matches(self, nothing):
+        found = nothing
         assert found.matches == ()
-        assert "none of" in found.verdict()
-        assert found.tried > 20
         assert found.to_dict()["matches"] == []
+        assert found.tried > 1000
+        assert len(found.nearest) == 5
+        distances = [abs(one.value - 0.300001) for one in found.nearest]
+        assert distances == sorted(distances)
+        assert len(set(distances)) == 5
+        for one in found.nearest:
+            turned = rm.metric("ndcg@5")(**one.switches)
+            (got,) = rm.evaluate(RANKINGS, TRUTH, turned, like=one.convention).values()
+            assert got.mean == pytest.approx(one.value, rel=1e-12)
+        assert found.table().columns[0] == "nearest setting"
+        assert [name for name, _ in found.table().rows] == [str(one) for one in found.nearest]
+        assert len(found.to_dict()["nearest"]) == 5
+        for part in (f"none of {found.tried:,} settings", "thresholds", "(relevant)", "(like)"):
+            assert part in found.verdict()
+
+    @pytest.mark.parametrize("like", ["lenskit", "recbole", "ranx"])
+    def test_a_tool_at_a_threshold_is_found_without_naming_either(self, like):
+        value = rm.evaluate(RANKINGS, TRUTH, "ndcg@5", like=like, relevant=3)["ndcg@5"].mean
+        found = rm.explain(RANKINGS, TRUTH, "ndcg@5", target=f"{value:.9f}")
+        assert (like, {"relevant": ">=3"}) in [(m.convention, m.switches) for m in found.matches]
+
+    @pytest.mark.parametrize(
+        ("like", "switch"),
+        [("torchmetrics", {"undefined": "skip"}), ("lenskit", {"ideal": "ones"})],
+    )
+    @pytest.mark.parametrize("level", [{}, {"relevant": ">=2"}])
+    def test_a_tool_with_a_switch_at_a_threshold_is_found(self, like, switch, level):
+        name, choices = "ndcg@5", dict(switch)
+        if "ideal" in choices:
+            name = f"ndcg(ideal={choices.pop('ideal')})@5"
+        (value,) = rm.evaluate(RANKINGS, TRUTH, name, like=like, **choices, **level).values()
+        found = rm.explain(RANKINGS, TRUTH, "ndcg@5", target=f"{value.mean:.9f}")
+        assert found.matches
+        assert any(m.value == pytest.approx(value.mean, rel=1e-12) for m in found.matches)
+        assert len(found.matches[0].switches) <= len(switch) + len(level)
+
+    def test_only_tools_that_have_the_metric_are_in_the_lists(self):
+        for name in ("ndcg@5", "precision@5", "rr"):
+            value = rm.evaluate(RANKINGS, TRUTH, name)[name].mean
+            found = rm.explain(RANKINGS, TRUTH, name, target=f"{value:.2f}")
+            tools = {m.convention for m in found.matches}
+            assert tools
+            assert all(has_metric(tool, rm.metric(name).name) for tool in tools)
+        for tool, name in (("pykeen", "ndcg"), ("sklearn", "hit_rate"), ("recpack", "ap")):
+            assert not has_metric(tool, name)
+            assert has_metric("rankmeter", name)
+
+    def test_an_option_of_the_metric_that_was_asked_for_stays(self):
+        found = rm.explain(RANKINGS, TRUTH, "ndcg(gain=exp2)@5", target="0.2")
+        assert found.matches
+        assert all("gain" not in m.switches for m in found.matches)
+
+    def test_large_data_are_searched_in_part_and_that_is_said(self, nothing, monkeypatch):
+        whole = nothing
+        monkeypatch.setattr("rankmeter._explain.search.MAX_ROWS", 20_000)
+        part = rm.explain(RANKINGS, TRUTH, "ndcg@5", target="0.300001")
+        assert part.tried < whole.tried
+        assert f"but for {whole.tried - part.tried:,} settings" in part.verdict()
+        assert "but for" not in whole.verdict()
 
     def test_several_match(self):
         value = rm.evaluate(RANKINGS, TRUTH, "precision@1", undefined="zero")["precision@1"].mean
@@ -167,3 +230,72 @@ def test_a_list_is_shown_in_the_order_in_which_it_was_measured(tool, shown):
     found = rm.explain(tied, truth, "rr", between=(tool, other))
     assert found.start.mean == pytest.approx(1.0 if tool == "trec_eval" else 1 / 3)
     assert found.users[0].items == shown
+
+
+def test_items_that_tie_in_single_precision_are_shown_as_they_were_measured():
+    close, truth = {"u": {"a": 1.0 + 1e-9, "b": 1.0}}, {"u": {"b": 1}}
+    found = rm.explain(close, truth, "rr", between=("trec_eval_9", "rankmeter"))
+    assert found.start.mean == 1.0
+    assert found.users[0].items == ("b (1)", "a")
+
+
+def small(seed):
+    """A few users: some without a ranking, without truth, with nothing relevant, without hits."""
+    rankings, truth = cases.batch(seed, n_users=6, ties=True)
+    some = list(truth)
+    truth = {**truth, some[0]: {"nothing": 1}, some[1]: dict.fromkeys(truth[some[1]], 0)}
+    return rankings, truth
+
+
+MEASURED = ("ndcg@3", "ap@3", "precision@3", "rr", "recall@3", "hit_rate@3")
+
+
+@pytest.mark.parametrize("first", convention_names())
+def test_the_steps_between_any_two_conventions_are_numbers_and_add_up(first):
+    for n, second in enumerate(convention_names(), start=len(first)):
+        rankings, truth = small(n)
+        try:
+            walk = rm.explain(rankings, truth, MEASURED[n % len(MEASURED)], between=(first, second))
+        except DataError:
+            assert "pykeen" in (first, second)  # refuses users without a ranking
+            continue
+        ends, changes = (walk.start.mean, walk.end.mean), [step.change for step in walk.steps]
+        if any(map(math.isnan, ends)):
+            assert sum(map(math.isnan, changes)) <= 1 or all(map(math.isnan, ends))
+            continue
+        assert not any(map(math.isnan, changes))
+        assert sum(changes) == pytest.approx(ends[1] - ends[0], abs=1e-12)
+        if walk.steps:
+            assert walk.steps[-1].value == ends[1]
+
+
+def test_undefined_is_turned_away_from_nan_first_and_to_nan_last():
+    rankings, truth = {"u": ["a", "b"], "v": ["c"]}, {"u": ["b"], "v": ["z"]}
+    for pair in (("rankereval", "evidently"), ("evidently", "rankereval")):
+        walk = rm.explain(rankings, truth, "ap@2", between=pair)
+        order = [step.switch for step in walk.steps]
+        assert order[0 if pair[0] == "rankereval" else -1] == "undefined"
+        assert sum(s.change for s in walk.steps) == pytest.approx(walk.end.mean - walk.start.mean)
+        assert "nan:" not in walk.verdict()
+        largest = max(walk.steps, key=lambda step: abs(step.change))
+        assert f"most of all {largest.switch}" in walk.verdict()
+
+
+def test_an_end_without_a_number_is_explained_by_what_takes_it_away():
+    rankings, truth = {"u": ["a", "b"], "v": ["c"]}, {"u": {"b": 1}, "v": {"c": 0}}
+    walk = rm.explain(rankings, truth, "ap@2", between=("rankereval", "evidently"))
+    assert math.isnan(walk.start.mean)
+    assert "whether there is a mean at all depends on undefined" in walk.verdict()
+    assert "nan:" not in walk.verdict()
+    assert "+nan" not in repr(walk) + walk.footnote()
+    assert walk.to_dict()["steps"][0]["change"] is None
+
+
+def test_tools_that_lack_the_metric_are_named_in_a_note():
+    walk = rm.explain(RANKINGS, TRUTH, "ndcg@5", between=("libkge", "ranx"))
+    said = "LibKGE has no ndcg; its conventions are applied to rankmeter's ndcg"
+    assert walk.notes == (said,)
+    assert said in repr(walk)
+    assert walk.to_dict()["notes"] == [said]
+    search = rm.explain(RANKINGS, TRUTH, "ndcg@5", like="libkge", target="0.5")
+    assert search.notes == (said,)

@@ -6,9 +6,11 @@ import gzip
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import rankmeter as rm
 from rankmeter._cli._exits import code_of
 from rankmeter._cli.trec_eval import command
 from rankmeter._trec_eval import MEASURES, NICKNAMES, report
@@ -28,6 +30,7 @@ OFFICIAL = {
     "out.test.aq": "-m all_trec -q qrels.test results.test",
     "out.test.aqc": "-m all_trec -q -c qrels.test results.trunc",
     "out.test.aql": "-m all_trec -mrelstring.20 -q -l2 qrels.rel_level results.test",
+    "out.test.aqZ": "-q -m all_trec -Z zscores_file qrels.test results.test",
     "out.test.meas_params": (
         "-q -miprec_at_recall..10,.20,.25,.75,.50 -m P.5,7,3 -m recall.20,2000 "
         "-m Rprec_mult.5.0,0.2,0.35 -mutility.2,-1,0,0 -m 11pt_avg..25,.5,.75 "
@@ -207,7 +210,7 @@ def test_bad_input_is_refused(tmp_path, files, error, message):
         lines(tmp_path, **files)
 
 
-@pytest.mark.parametrize("arguments", ["-M 0", "-l -1", "-R prefs", "-Z scores", "-l two"])
+@pytest.mark.parametrize("arguments", ["-M 0", "-l -1", "-R prefs", "-Z", "-l two"])
 def test_options_without_meaning_are_refused(arguments):
     result = run(f"{arguments} qrels run")
     assert result.exit_code == 2
@@ -220,3 +223,97 @@ def test_every_measure_has_a_place_in_the_help_and_every_nickname_names_measures
         assert name in text
     for names in NICKNAMES.values():
         assert set(names) <= set(MEASURES)
+
+
+# ---------------------------------------------------------------------------------------------
+# The convention and the drop-in are two ways to the same numbers
+
+CUT = {"P", "recall", "ndcg_cut", "map_cut", "relative_P", "success", "unj"}
+AT = {"iprec_at_recall": 0.2, "Rprec_mult": 0.6}
+CHANCE = {"rbp", "rbp_resid"}  # named in the deviations of the profile
+LOST = {"relstring", "runid", "num_q"}  # texts and facts of the run
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_measure_of_the_convention_is_that_of_the_drop_in(tmp_path, seed, level):
+    """Whichever way a measure looks at the level: for its hits, for its gains, or for neither."""
+    rng = np.random.default_rng([seed, level])
+    run, qrels = {}, {}
+    for topic in map(str, range(25)):
+        documents = [f"d{i}" for i in rng.permutation(30)]
+        n = int(rng.integers(1, 25))
+        run[topic] = dict(zip(documents[:n], rng.integers(0, 9, n).astype(float), strict=True))
+        judged = rng.permutation(documents)[: int(rng.integers(2, 20))]
+        grades = rng.integers(0, rng.integers(1, 5), judged.size)
+        qrels[topic] = dict(zip(judged.tolist(), grades.tolist(), strict=True))
+    assert any(max(of.values()) < level for of in qrels.values())
+    names = [name for name in MEASURES if name not in CHANCE | LOST]
+    points = {**dict.fromkeys(CUT, 5), **AT}
+    asked = {name: f"{name}.{points[name]}" if name in points else name for name in names}
+    texts = {
+        "qrels": "".join(f"{t} 0 {d} {g}\n" for t, of in qrels.items() for d, g in of.items()),
+        "run": "".join(f"{t} Q0 {d} 1 {s} me\n" for t, of in run.items() for d, s in of.items()),
+    }
+    for file, text in texts.items():
+        (tmp_path / file).write_text(text)
+    printed: dict[str, dict[str, float]] = {}
+    paths = str(tmp_path / "qrels"), str(tmp_path / "run")
+    for line in report(*paths, asked.values(), level=level, per_topic=True):
+        label, topic, value = line.split()
+        printed.setdefault(label, {})[topic] = float(value)
+    for name in names:
+        shown = f"{name}_{points[name]:.2f}" if name in AT else asked[name].replace(".", "_")
+        wanted = dict(printed[shown])
+        total = wanted.pop("all")
+        result = rm.evaluate(run, qrels, [asked[name]], like="trec_eval", relevant=level)
+        (label,) = result
+        assert result[label].mean == pytest.approx(total, abs=6e-5), name
+        if wanted:
+            found = dict(result.per_user.iter_rows())
+            assert found == pytest.approx(wanted, abs=6e-5), name
+
+
+def test_the_level_decides_who_has_anything_relevant_for_rndcg():
+    run, qrels = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 1, "b": 2}}
+    for like in ("trec_eval", "trec_eval_9", "pytrec_eval"):
+        assert rm.evaluate(run, qrels, "rndcg", like=like, relevant=3)["rndcg"].mean == 0
+        assert rm.evaluate(run, qrels, "rndcg", like=like, relevant=2)["rndcg"].mean > 0
+        assert rm.evaluate(run, qrels, "ndcg", like=like, relevant=3)["ndcg"].mean > 0
+
+
+def test_values_without_a_reference_are_far_below_all_others(tmp_path):
+    """Also where the reference runs do not differ from each other and this run does from them."""
+    (tmp_path / "z").write_text("1 map 0.5 0.25\n2 map 0.5 0\n1 recip_rank 0.25 0\n", "utf-8")
+    found = lines(
+        tmp_path, measures=["map", "recip_rank"], per_topic=True, zscores=str(tmp_path / "z")
+    )
+    assert found == [
+        "1\t2.0000",
+        "1\t-1000000.0000",
+        "2\t0.0000",
+        "2\t-1000000.0000",
+        "all\t1.0000",
+        "all\t-1000000.0000",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("1 map 0.5\n", FileFormatError, "line 1: expected topic, measure, mean and standard"),
+        ("1 map 0.5 1\n1 map x 1\n", FileFormatError, "line 2: expected"),
+        ("1 map 0.5 1\n1 map 0.5 1\n", DuplicateError, "line 2: map of topic 1 occurs twice"),
+    ],
+)
+def test_references_that_cannot_be_read_are_refused(tmp_path, text, error, message):
+    (tmp_path / "z").write_text(text, "utf-8")
+    with pytest.raises(error, match=message):
+        lines(tmp_path, zscores=str(tmp_path / "z"))
+
+
+@pytest.mark.parametrize("option", ["-v", "--version"])
+def test_the_version_is_that_of_the_output(option):
+    result = run(option)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "trec_eval version 10.0\n"

@@ -77,10 +77,13 @@ def unknown(kind: str, word: object, known: Iterable[str]) -> UsageError:
     return UsageError(f"unknown {kind} {shown(word)}{hint}", allowed=words, got=word)
 
 
-def near(word: str, known: Iterable[str]) -> str:
-    """The words most like ``word``, as the end of a sentence: ``; did you mean 'ties'?``, or ""."""
+def near(word: str, known: Iterable[str], *, likeness: float = 0.6) -> str:
+    """The words most like ``word``, as the end of a sentence: ``; did you mean 'ties'?``, or "".
+
+    `likeness` is the share of letters that have to be the same, from 0 to 1.
+    """
     lower = {name.lower(): name for name in known}
-    found = get_close_matches(word.lower(), lower, n=3, cutoff=0.6)
+    found = get_close_matches(word.lower(), lower, n=3, cutoff=likeness)
     return f"; did you mean {' or '.join(shown(lower[key]) for key in found)}?" if found else ""
 
 

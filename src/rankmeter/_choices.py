@@ -70,12 +70,13 @@ class Alignment:
         "Which judged items are relevant: ``>0``, ``>=4``, ``>3.5``, or ``any`` (every judged "
         "item). A number t means ``>=t``.",
     )
-    gains: Literal["relevant", "positive", "all", "above"] = choice(
+    gains: Literal["relevant", "positive", "all", "above", "reached"] = choice(
         "relevant",
         "Which judged items have a gain: the ``relevant`` ones; or, regardless of ``relevant``, "
         "the ``positive`` ones or ``all``, negative ones included (for metrics that weigh and do "
         "not count); or ``above``: the relevant ones, by how far they exceed the threshold, where "
-        "an item exactly at the threshold gains 1.",
+        "an item exactly at the threshold gains 1; or ``reached``: the positive ones of users with "
+        "something relevant, and none of the others.",
         rare=True,
     )
     ties: TieRule = choice(  # noqa: RUF009 - a declaration, as its neighbours
@@ -131,7 +132,7 @@ class Alignment:
     @property
     def threshold(self) -> tuple[str, float]:
         """What makes a hit, as an operator and a number."""
-        if self.gains == "positive":
+        if self.gains in ("positive", "reached"):
             return ">", 0.0
         if self.gains == "all" or self.relevant == "any":
             return ">=", float("-inf")
@@ -224,7 +225,7 @@ class Choices(TypedDict, total=False):
     """The choices as keyword arguments, for type checkers; None is the default."""
 
     relevant: str | float | None
-    gains: Literal["relevant", "positive", "all", "above"] | None
+    gains: Literal["relevant", "positive", "all", "above", "reached"] | None
     ties: TieRule | None
     duplicates: Literal["error", "best", "first", "each"] | None
     judgements: Literal["error", "max", "last", "sum"] | None

@@ -13,7 +13,7 @@ from typing import Any
 
 from rankmeter._checks import unknown
 from rankmeter._choices import CHOICES, SETTINGS, Alignment, Averaging, Setting, checked, show
-from rankmeter.conventions import Convention, load_convention, translate_all
+from rankmeter.conventions import Convention, has_metric, load_convention, translate_all
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS, Metric, Spec
 
@@ -100,6 +100,17 @@ class Plan(Setting):
         """Whether some metric has the default of a choice, and no other tool is followed."""
         return self.convention == "rankmeter" and any(name not in e.made for e in self.metrics)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know about the convention to read the numbers as those of its tool."""
+        tool = load_convention(self.convention.removesuffix(_BUGGY))
+        asked = dict.fromkeys(entry.metric.name for entry in self.metrics)
+        absent = ", ".join(name for name in asked if not has_metric(tool.name, name))
+        if not absent:
+            return ()
+        applied = f"its conventions are applied to rankmeter's {absent}"
+        return (f"{tool.title} has no {absent}; {applied}",)
+
     def alignments(self) -> dict[Alignment, list[MetricPlan]]:
         """The metrics by alignment: each distinct one is computed once."""
         groups: dict[Alignment, list[MetricPlan]] = {}
@@ -119,6 +130,7 @@ class Plan(Setting):
         return {
             "convention": self.convention,
             **self.settings(),
+            "notes": list(self.notes),
             "metrics": {
                 entry.label: {"metric": entry.metric.name, "k": entry.metric.k, **entry.switches()}
                 for entry in self.metrics
@@ -142,7 +154,7 @@ class Plan(Setting):
             own = {name: value for name, value in switches.items() if name not in common}
             chosen = ", ".join(f"{name}={show(value)}" for name, value in own.items())
             lines.append(f"{entry.label}: {entry.spec.title}" + (f", {chosen}" if chosen else ""))
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.notes])
 
     __str__ = describe
 

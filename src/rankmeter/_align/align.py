@@ -79,6 +79,11 @@ def prepare(truth: Table, codes: Codes, choices: Alignment) -> Judged:
     counts: dict[str, int] = {}
     frame, contradictions = unique_judgements(truth, choices, counts)
     code, gain = codes.of(frame["user"]), frame["gain"].to_numpy()
+    if choices.gains == "reached":
+        reached = np.zeros(codes.n, dtype=bool)
+        reached[code[replace(choices, gains="relevant").is_relevant(gain)]] = True
+        gain = np.where(reached[code], gain, np.minimum(gain, 0.0))
+        frame = frame.with_columns(gain=pl.Series(gain))
     wanted = choices.is_relevant(gain)
     return Judged(
         choices,

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 import click
 
 from rankmeter._cli._command import Option
+from rankmeter._estimates.wording import plain
 from rankmeter._files import replacing
 from rankmeter.errors import UsageError
 
@@ -71,5 +72,9 @@ def answer(found: Mapping[str, Any], text: str, *, as_json: bool) -> None:
 
 
 def dumps(found: Mapping[str, Any]) -> str:
-    """JSON as all commands write it: one object that names the version of its form."""
-    return json.dumps({"schema": 1, **found}, indent=2, ensure_ascii=False)
+    """JSON as all commands write it: one object that names the version of its form.
+
+    A number that is infinite or does not exist is null.
+    """
+    content = plain({"schema": 1, **found})
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)

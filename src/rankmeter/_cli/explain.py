@@ -51,14 +51,17 @@ def _run(
     with standard_input(rankings, truth) as (ranked, judged), working("explaining"):
         found = explain(ranked, judged, metrics[0], **given(choices))
     FORMATS.emit(found, form, output)
+    if found.target and not found.matches:
+        click.get_current_context().exit(1)
 
 
 command = Command(
     "explain",
     "Say which choices make the difference between two tools, or which give a number.\n\n"
     "RANKINGS and TRUTH as for evaluate. With --between, every choice in which the two "
-    "conventions differ is turned, one after the other. With --target, all conventions, "
-    "single switches and pairs of switches are tried.",
+    "conventions differ is turned, one after the other. With --target, all conventions that have "
+    "the metric are tried at each threshold in the data, then with one switch; if nothing gives "
+    "the number, the nearest settings are listed and the exit status is 1.",
     _run,
     [
         click.Argument(["rankings"], type=click.Path()),

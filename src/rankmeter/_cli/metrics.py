@@ -93,7 +93,7 @@ def _as_dict(spec: Spec) -> dict[str, Any]:
         "title": spec.title,
         "summary": plain(read_docstring(spec.function).summary),
         "low": spec.low,
-        "high": None if math.isinf(spec.high) else spec.high,
+        "high": spec.high,
         "increasing": spec.increasing,
         "cutoff": spec.cutoff,
         "synonyms": list(spec.synonyms),

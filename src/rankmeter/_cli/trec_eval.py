@@ -23,6 +23,12 @@ def _run(qrels: str, run: str, measures: tuple[str, ...], **choices: Any) -> Non
             sys.stdout.buffer.write(line.encode("utf-8", "surrogateescape"))
 
 
+def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        click.echo("trec_eval version 10.0", err=True)
+        context.exit()
+
+
 COUNT, LEVEL = click.IntRange(min=1), click.IntRange(min=0)
 
 command = Command(
@@ -30,8 +36,8 @@ command = Command(
     "Evaluate a TREC run as trec_eval 10 does, and print what it prints, byte for byte. The "
     "run may be - for standard input; either file may be gzipped.\n\n"
     "As in trec_eval 10, a judged topic without results is an error, unless -c counts it. "
-    "Preferences (-R prefs), several judges, z-scores (-Z) and debugging (-D) are not "
-    "supported.",
+    "Preferences (-R prefs, -R qrels_prefs), several judges (-R qrels_jg) and debugging (-D) are "
+    "not supported.",
     _run,
     [
         click.Argument(["qrels"]),
@@ -79,6 +85,20 @@ command = Command(
             "Documents in the collection, for utility. [default: 0]",
             type=LEVEL,
             default=0,
+        ),
+        Option(
+            "zscores -Z --Zscore",
+            "Print z-scores: a file of lines with topic, measure, mean and standard deviation of "
+            "reference runs.",
+            path="FILE",
+        ),
+        Option(
+            "version -v --version",
+            "Print the version of trec_eval whose output this is, and exit.",
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_version,
         ),
         # The only formats there are: accepted, as trec_eval does.
         *(

@@ -32,6 +32,6 @@ def plain(value: Any) -> Any:
     """Values for JSON, which has null where a number is infinite or does not exist."""
     if isinstance(value, Mapping):
         return {name: plain(one) for name, one in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [plain(one) for one in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

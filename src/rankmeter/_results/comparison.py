@@ -224,6 +224,7 @@ class Comparison(Measured):
         notes = [
             f"{marks} ({', '.join(methods) or 'no test'}{correction}, alpha {s['alpha']:g})",
             f"convention {self.plan.convention}",
+            *self.plan.notes,
         ]
         notes += [
             f"{m}: {n:,} users not common to all systems" for m, n in self.dropped.items() if n

@@ -32,6 +32,8 @@ class Step:
         By how much this switch moved the mean.
     share : float
         `change` as a share of the whole difference; NaN if there is none.
+
+    The change is NaN where the mean is undefined before or after the step.
     """
 
     switch: str
@@ -106,7 +108,13 @@ class Explanation(Result):
     matches : tuple of Match
         What gives that number, simplest first.
     tried : int
-        How many settings were computed.
+        How many different settings were computed.
+    nearest : tuple of Match
+        If nothing matches: the settings whose values are nearest to the number, nearest first.
+    searched : str
+        What was searched, in words.
+    notes : tuple of str
+        What a reader must know about the conventions.
     cautions : tuple of str
         What makes it doubtful that the data are what was meant.
     """
@@ -121,37 +129,48 @@ class Explanation(Result):
     target: str = ""
     matches: tuple[Match, ...] = ()
     tried: int = 0
+    nearest: tuple[Match, ...] = ()
+    searched: str = ""
+    notes: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
 
     def _content(self) -> dict[str, Any]:
+        said = {"notes": list(self.notes), "cautions": list(self.cautions)}
         if self.target:
-            matches = [vars(match) for match in self.matches]
-            searched = {"target": self.target, "tried": self.tried, "matches": matches}
-            return {"metric": self.metric, **searched, "cautions": list(self.cautions)}
+            return {
+                "metric": self.metric,
+                "target": self.target,
+                "tried": self.tried,
+                "searched": self.searched,
+                "matches": [vars(match) for match in self.matches],
+                "nearest": [vars(match) for match in self.nearest],
+                **said,
+            }
         return {
             "metric": self.metric,
             "between": [self.first, self.second],
             "values": [self.start.mean, self.end.mean],
             "steps": [vars(step) for step in self.steps],
             "users": [vars(user) for user in self.users],
-            "cautions": list(self.cautions),
+            **said,
         }
 
     def table(self) -> Table:
         """The steps, or the matches, as a table."""
         if self.target:
-            rows = [(str(m), f"{m.value:.10g}") for m in self.matches]
-            return Table(("setting", self.metric), tuple(rows), (self.verdict(), *self.cautions))
-        still = [step for step in self.steps if step.change == 0]
+            rows = [(str(m), f"{m.value:.10g}") for m in self.matches or self.nearest]
+            first = "setting" if self.matches else "nearest setting"
+            said = (self.verdict(), *self.notes, *self.cautions)
+            return Table((first, self.metric), tuple(rows), said)
+        still = [step for step in self.steps if step not in self._moved()]
         steps = [
             (
                 f"{step.switch}: {step.before} → {step.after}",
                 number(step.value),
-                f"{step.change:+.4f}",
+                _signed(step.change),
                 "" if math.isnan(step.share) else f"{step.share:.0%}",
             )
-            for step in self.steps
-            if step.change != 0
+            for step in self._moved()
         ]
         start, end = (
             (f"as {name}", number(e.mean), "", "")
@@ -159,8 +178,17 @@ class Explanation(Result):
         )
         columns = ("one switch at a time", self.metric, "change", "of total")
         quiet = ", ".join(f"{step.switch} ({step.before} → {step.after})" for step in still)
-        notes = (self.verdict(), f"without effect here: {quiet}") if still else (self.verdict(),)
-        return Table(columns, (start, *steps, end), (*notes, *self.cautions))
+        notes = [self.verdict(), *([f"without effect here: {quiet}"] if still else [])]
+        return Table(columns, (start, *steps, end), (*notes, *self.notes, *self.cautions))
+
+    def _moved(self) -> list[Step]:
+        """The steps that changed the mean, from a number to none and back too."""
+        before = [self.start.mean, *(step.value for step in self.steps)]
+        return [
+            step
+            for step, value in zip(self.steps, before, strict=False)
+            if step.change != 0 and not (math.isnan(value) and math.isnan(step.value))
+        ]
 
     def user_table(self) -> Table:
         """The users whose value changes most, with the top of their lists."""
@@ -175,24 +203,36 @@ class Explanation(Result):
         if self.target:
             if not self.matches:
                 return (
-                    f"none of {self.tried} settings gives {self.target}: no known convention, and "
-                    "no one or two switches of the default, explain it"
+                    f"none of {self.tried:,} settings gives {self.target} (searched: "
+                    f"{self.searched}); the nearest are listed. Another threshold (relevant), "
+                    "another convention to start from (like) or another split may give it"
                 )
             if len(self.matches) == 1:
                 return f"{self.target} is what {self.matches[0]} gives"
             return (
-                f"{len(self.matches)} of {self.tried} settings give {self.target}, so the number "
-                "alone does not say which was used; the simplest come first"
+                f"{len(self.matches):,} of {self.tried:,} settings give {self.target}, so the "
+                "number alone does not say which was used; the simplest come first"
             )
         if not self.steps:
             return f"{self.first} and {self.second} make the same choices for {self.metric}"
-        moved = [step for step in self.steps if step.change != 0]
+        moved = self._moved()
         if not moved:
             return f"{len(self.steps)} choices differ, none of them matters on this data"
-        main = max(moved, key=lambda step: abs(step.change))
-        return (
+        differ = (
             f"{self.first} and {self.second} differ in {len(self.steps)} choices, of which "
-            f"{len(moved)} matter here; most of all {main.switch} ({main.before} → {main.after}): "
+            f"{len(moved)} matter here"
+        )
+        numbers = [step for step in moved if not math.isnan(step.change)]
+        causes = ", ".join(
+            f"{step.switch} ({step.before} → {step.after})" for step in moved if step not in numbers
+        )
+        if causes:
+            differ += f"; whether there is a mean at all depends on {causes}"
+        if not numbers:
+            return differ
+        main = max(numbers, key=lambda step: abs(step.change))
+        return (
+            f"{differ}; most of all {main.switch} ({main.before} → {main.after}): "
             f"{main.change:+.4f}"
         )
 
@@ -202,7 +242,7 @@ class Explanation(Result):
             found = "; ".join(str(m) for m in self.matches[:3]) or "nothing known"
             return f"{self.metric} = {self.target} is obtained by: {found}."
         steps = "; ".join(
-            f"{s.switch} {s.before} → {s.after} ({s.change:+.4f})" for s in self.steps if s.change
+            f"{s.switch} {s.before} → {s.after} ({_signed(s.change)})" for s in self._moved()
         )
         return (
             f"{self.metric} on the same rankings: {number(self.start.mean)} by the convention of "
@@ -215,3 +255,7 @@ class Explanation(Result):
 
     def _repr_html_(self) -> str:
         return super()._repr_html_() + f"<p>{html.escape(self.footnote())}</p>"
+
+
+def _signed(change: float) -> str:
+    return "–" if math.isnan(change) else f"{change:+.4f}"

@@ -158,7 +158,7 @@ class Summary(Measured, Mapping[str, Estimate]):
         """What a reader must know to read the means rightly."""
         counts, metrics = self.counts, self.plan.metrics
         relevant = _by_metric({entry.label: _relevant(entry) for entry in metrics})
-        notes = [f"convention {self.plan.convention}, relevant {relevant}"]
+        notes = [f"convention {self.plan.convention}, relevant {relevant}", *self.plan.notes]
         facts = {entry.label: self._facts(entry) for entry in metrics}
         for what in facts[metrics[0].label]:
             found = {label: of[what] for label, of in facts.items()}
@@ -264,4 +264,5 @@ def _by_metric(facts: Mapping[str, str]) -> str:
 def _relevant(entry: MetricPlan) -> str:
     """Which judged items are hits of a metric."""
     alignment = entry.alignment
-    return {"positive": ">0", "all": "any"}.get(alignment.gains, alignment.relevant)
+    others = {"positive": ">0", "all": "any", "reached": f">0 of users with {alignment.relevant}"}
+    return others.get(alignment.gains, alignment.relevant)

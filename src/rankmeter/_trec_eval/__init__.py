@@ -6,8 +6,8 @@ is (`_measures`), and how measures are averaged and printed (`_report`).
 
 Departures, all of them where trec_eval has no good answer:
 
-1. Input that it misreads in silence is an error: scores and grades that are not numbers, equal
-   judgments that occur twice, parameters for a measure that takes none, a level below 0.
+1. Input that it misreads in silence is an error: scores, grades and z-scores that are not numbers,
+   equal judgments that occur twice, parameters for a measure that takes none, a level below 0.
 2. Gains that differ by less than 1 are ordered by their values (it compares whole numbers, and may
    print an NDCG of 0), the levels of ``11pt_avg`` may come in any order, and ``dcg`` may have other
    gains than ``ndcg``.

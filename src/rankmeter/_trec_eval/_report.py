@@ -13,6 +13,7 @@ from rankmeter._hits import FloatArray
 from rankmeter._trec_eval._files import read_judgments, read_results
 from rankmeter._trec_eval._measures import MEASURES, choose
 from rankmeter._trec_eval._topics import Topics
+from rankmeter._trec_eval._zscores import References, read_references, standardised
 from rankmeter.errors import DataError, UsageError
 
 __all__ = ["report"]
@@ -30,19 +31,22 @@ def report(
     depth: int | None = None,
     judged_only: bool = False,
     n_items: int = 0,
+    zscores: str | None = None,
 ) -> Iterator[str]:
     """Evaluate a run and yield what trec_eval prints, line by line.
 
     A measure may have parameters: ``P.5,10``. The options of trec_eval are ``-q`` (`per_topic`),
     not ``-n`` (`summary`), ``-c`` (`complete`: judged topics without results count, mostly as 0),
     ``-l`` (`level`: the smallest grade that is relevant; gains do not depend on it), ``-M``
-    (`depth`: results per topic), ``-J`` (`judged_only`: remove unjudged documents) and ``-N``
-    (`n_items`: documents in the collection, for ``utility``). Unless complete, a judged topic
-    without results is a DataError, raised after the lines of the topics before it.
+    (`depth`: results per topic), ``-J`` (`judged_only`: remove unjudged documents), ``-N``
+    (`n_items`: documents in the collection, for ``utility``) and ``-Z`` (`zscores`: a file of means
+    and standard deviations of reference runs, by which values become z-scores). Unless complete, a
+    judged topic without results is a DataError, raised after the lines of the topics before it.
     """
     if level < 0:
         raise UsageError(f"the level of relevance must be 0 or more, got {level}")
     chosen = choose(measures)
+    references = None if zscores is None else read_references(zscores)
     judged = read_judgments(qrels)
     results, run_id = read_results(run)
     topics = Topics(
@@ -54,7 +58,7 @@ def report(
         judged_only=judged_only,
         n_items=n_items,
     )
-    columns, totals = _table(topics, chosen, run_id, complete=complete)
+    columns, totals = _table(topics, chosen, run_id, references, complete=complete)
     stop = len(topics.names) if complete or not topics.missing.any() else topics.missing.argmax()
     if per_topic:
         for i in range(stop):
@@ -70,29 +74,41 @@ def report(
 
 
 def _table(
-    topics: Topics, chosen: Mapping[str, str | None], run_id: str, *, complete: bool
+    topics: Topics,
+    chosen: Mapping[str, str | None],
+    run_id: str,
+    references: References | None,
+    *,
+    complete: bool,
 ) -> tuple[list[list[str]], list[str]]:
     """The lines of each measure for every topic, and those for all topics together."""
     columns: list[list[str]] = []
     totals: list[str] = []
+    z = "" if references is None else "Z"
     for name, given in chosen.items():
         measure = MEASURES[name]
         if measure is None:
-            totals.append(_line(name, "all", run_id if name == "runid" else str(len(topics.names))))
+            n = len(topics.names)
+            number = _line(name, "all", _real(n) if z else str(n))
+            totals.append(_line(name, "all", run_id) if name == "runid" else z + number)
             continue
         how = measure.aggregate(name)
-        show = _FORMATS.get(how, _real)
+        show = _FORMATS.get(how, _real) if not z or how == "none" else _real
         for label, values in measure.values(name, given, topics):
             if complete:
                 _clear(label, values, topics)
+            mark = ""
+            if references is not None and isinstance(values, np.ndarray):
+                mark, plain = z, _logarithms(values) if how == "geometric" else values
+                values = standardised(plain, label, topics.names, references)  # noqa: PLW2901
             if how != "geometric":
                 pairs = zip(topics.names, map(show, values), strict=True)
-                columns.append([_line(label, topic, value) for topic, value in pairs])
+                columns.append([mark + _line(label, topic, value) for topic, value in pairs])
             if isinstance(values, np.ndarray):
                 # With -c it forgets the level of relevance where it adds up relevant documents.
                 forgets = label == "num_rel" and complete
-                total = topics.n_above_zero if forgets else _aggregate(values, how)
-                totals.append(_line(label, "all", show(total)))
+                total = topics.n_above_zero if forgets else _aggregate(values, how, logs=bool(z))
+                totals.append(mark + _line(label, "all", show(total)))
     return columns, totals
 
 
@@ -122,12 +138,18 @@ def _clear(label: str, values: FloatArray | list[str], topics: Topics) -> None:
         values[topics.missing] = 0.0
 
 
-def _aggregate(values: FloatArray, how: str) -> float:
-    """One number for all topics.
+def _aggregate(values: FloatArray, how: str, *, logs: bool = False) -> float:
+    """One number for all topics; those of a geometric mean may be logarithms already.
 
     Values are added one after the other, as trec_eval does: the last digit may depend on it.
     """
     if how == "geometric":
-        return math.exp(_aggregate(np.log(np.maximum(values, GEOMETRIC_FLOOR)), "mean"))
+        return math.exp(_aggregate(values if logs else _logarithms(values), "mean"))
     total = float(np.add.accumulate(values)[-1])
     return total if how == "sum" else total / values.size
+
+
+def _logarithms(values: FloatArray) -> FloatArray:
+    """What a geometric mean averages."""
+    logarithms: FloatArray = np.log(np.maximum(values, GEOMETRIC_FLOOR))
+    return logarithms

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from rankmeter.conventions._names import translate, translate_all
+from rankmeter.conventions._names import has_metric, translate, translate_all
 from rankmeter.conventions._profiles import Convention, convention_names, load_convention
 
-__all__ = ["Convention", "convention_names", "load_convention", "translate", "translate_all"]
+__all__ = [
+    "Convention",
+    "convention_names",
+    "has_metric",
+    "load_convention",
+    "translate",
+    "translate_all",
+]

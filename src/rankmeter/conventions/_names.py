@@ -14,9 +14,9 @@ from dataclasses import replace
 from rankmeter._checks import near, shown
 from rankmeter.conventions._profiles import Convention, convention_names, load_convention
 from rankmeter.errors import UnknownMetricError, UsageError
-from rankmeter.metrics import Metric, parse_metrics, read_metric, take_cutoffs
+from rankmeter.metrics import Metric, is_elsewhere, parse_metrics, read_metric, take_cutoffs
 
-__all__ = ["translate", "translate_all"]
+__all__ = ["has_metric", "translate", "translate_all"]
 
 _GROUP = re.compile(r"[\[({]([^\[\](){}]*)[\])}]")
 _CUTOFF = re.compile(r"(?:(?:k|n|top_?[kn])\s*=\s*)?(\d{1,18})", re.IGNORECASE)
@@ -57,6 +57,18 @@ def _as_ours(name: str, found: tuple[Metric, ...]) -> tuple[Metric, ...]:
 def translate_all(metrics: str | Metric | Iterable[str | Metric], tool: str) -> tuple[Metric, ...]:
     """The metrics asked for under a convention, each once; a text may hold several names."""
     return parse_metrics(metrics, functools.partial(translate, tool=tool))
+
+
+def has_metric(tool: str, metric: str) -> bool:
+    """Whether a tool has a metric, by its canonical name: one of its own names means it."""
+    return metric in _metrics(load_convention(tool).name) or not load_convention(tool).names
+
+
+@functools.cache
+def _metrics(tool: str) -> frozenset[str]:
+    return frozenset(
+        one.name for name in load_convention(tool).names for one in translate(name, tool)
+    )
 
 
 def _read(text: str, profile: Convention) -> tuple[Metric, ...]:
@@ -156,7 +168,7 @@ def _unknown(text: str, profile: Convention) -> str:
         follow = f"like={tools[0]!r} follows it"
         return f"unknown metric {shown(text)}: it is a name of {', '.join(tools)}; {follow}"
     bare = take_cutoffs(_bare(text)[0], profile.marks)[0]
-    hint = near(bare, (_bare(name)[0] for name in profile.names))
+    hint = "" if is_elsewhere(bare) else near(bare, (_bare(name)[0] for name in profile.names))
     return f"unknown metric {shown(bare)} of {profile.title}{hint}" if hint else ""
 
 

@@ -20,7 +20,14 @@ from rankmeter.metrics._registry import (
     register,
     unregister,
 )
-from rankmeter.metrics._spelling import Metric, metric, parse_metrics, read_metric, take_cutoffs
+from rankmeter.metrics._spelling import (
+    Metric,
+    is_elsewhere,
+    metric,
+    parse_metrics,
+    read_metric,
+    take_cutoffs,
+)
 from rankmeter.metrics.states import Ratio, State
 
 # As a reader looks for them: what everybody uses first, counts last.
@@ -42,6 +49,7 @@ __all__ = [
     "Span",
     "Spec",
     "State",
+    "is_elsewhere",
     "metric",
     "parse_metrics",
     "ratio",

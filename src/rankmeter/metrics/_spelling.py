@@ -13,7 +13,7 @@ from rankmeter._choices import CHOICES, SETTINGS, checked
 from rankmeter.errors import UnknownMetricError, UsageError
 from rankmeter.metrics._registry import METRICS, SYNONYMS, Option, Spec
 
-__all__ = ["Metric", "metric", "parse_metrics", "read_metric", "take_cutoffs"]
+__all__ = ["Metric", "is_elsewhere", "metric", "parse_metrics", "read_metric", "take_cutoffs"]
 
 PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
     "f2": ("f_beta", {"beta": 2.0}),
@@ -22,6 +22,16 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
     "relativep": ("precision", {"denominator": "relevant"}),
 }
 """Names of a metric with options."""
+
+ELSEWHERE = frozenset(
+    "arp auc aucroc aggregatediversity averagepopularity calibration catalogcoverage "  # noqa: SIM905
+    "categoricaldiversity compat coverage diversity efd entropy epc exposuregini fallout gauc gini "
+    "giniindex ild inst insq intralistdiversity itemcoverage kendall lauc logloss mae mar mcc "
+    "medianrank miuf mse novelty nrbp opa partialauc pauc personalization popularity "
+    "popularitybias predictioncoverage r2 rbo rmse roc rocauc rsquared sdcg serendipity "
+    "shannonentropy spearman surprisal tailpercentage unexpectedness usercoverage".split()
+)
+"""Names of other measures of the field, without marks: no misspellings of metrics."""
 
 _NUMBER = re.compile(r"-?(?:\d{1,18}(?:\.\d{1,40})?|\.\d{1,40})(?:e-?\d{1,3})?")
 """A cutoff, or a point such as a level of recall."""
@@ -79,7 +89,9 @@ class Metric:
                 choices[name] = checked(name, value)
             else:
                 known = ", ".join(self.spec.options) or "none"
-                raise UsageError(f"{self.name} has no option {name!r}; its options: {known}")
+                meant = [one for one in (*self.spec.options, *CHOICES) if one.startswith(name)]
+                hint = f"; did you mean {meant[0]}={_spell(value)}?" if name and meant else ""
+                raise UsageError(f"{self.name} has no option {name!r}; its options: {known}{hint}")
         return replace(
             self,
             options=tuple(sorted(chosen.items())),
@@ -254,6 +266,11 @@ def take_cutoffs(text: str, marks: str = "@_") -> tuple[str, str, list[Any]]:
     return (head, mark, [tail]) if mark == "@" else (text, "", [])
 
 
+def is_elsewhere(name: str) -> bool:
+    """Whether a name is that of a measure of the field that rankmeter does not have."""
+    return re.sub(r"[\s_\-]", "", name.lower()) in ELSEWHERE
+
+
 def _lookup(name: str) -> tuple[Metric, str]:
     """The metric that a name means, and the name by which to show it."""
     key = re.sub(r"[\s_\-]", "", name.lower())
@@ -266,7 +283,13 @@ def _lookup(name: str) -> tuple[Metric, str]:
     if known:
         # One letter is an abbreviation, not a name: P@5 is shown as precision@5.
         return Metric(SYNONYMS[known]), SYNONYMS[known] if len(known) == 1 else known
-    hint = near(name, [*METRICS, *SYNONYMS, *PRESETS]) or f"; known: {', '.join(METRICS)}"
+    if is_elsewhere(name):
+        raise UnknownMetricError(
+            f"unknown metric {shown(name)}: rankmeter has no {name.lower()}; "
+            "`rankmeter metrics` lists what it has"
+        )
+    hint = near(name, [*METRICS, *SYNONYMS, *PRESETS], likeness=0.7)
+    hint = hint or f"; known: {', '.join(METRICS)}"
     raise UnknownMetricError(f"unknown metric {shown(name)}{hint}")
 
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from decimal import Decimal, InvalidOperation
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
@@ -15,16 +12,16 @@ import polars as pl
 
 from rankmeter._align import by_item
 from rankmeter._api import ONE, read_all
-from rankmeter._choices import CHOICES, Alignment, Averaging, Choices, takes_choices
+from rankmeter._choices import Choices, takes_choices
 from rankmeter._engine import open_data
+from rankmeter._explain.search import search, turn
 from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan, resolve
-from rankmeter._results.explanation import Explanation, Match, Step, UserChange
+from rankmeter._results.explanation import Explanation, Step, UserChange
 from rankmeter._results.summary import Summary, summarise
-from rankmeter.conventions import convention_names, translate_all
+from rankmeter.conventions import translate_all
 from rankmeter.errors import RankmeterError, UnknownMetricError, UsageError
 from rankmeter.metrics import Metric
-from rankmeter.metrics import metric as metric_of
 
 __all__ = ["explain"]
 
@@ -32,36 +29,17 @@ SHOWN_USERS = 5
 SHOWN_ITEMS = 10
 
 
-_PROBES = ("n_relevant", "n_ranked", "n_hits", "dcg", "dcg(gain=binary)", "ideal_dcg")
-"""Metrics whose values differ if the hits do."""
-
-
-class _Settings:
+class _Bench:
     """Results of one metric under many settings, on data that are read once."""
 
     def __init__(self, truth: Table, systems: Mapping[str, Table], plan: Plan) -> None:
         self.rankings, self.truth, self.plan = systems[ONE], truth, plan
-        self.data = open_data(truth, systems, keep=True)
-        self.tried = 0
-        self.fingerprint = functools.cache(self._fingerprint)
+        self.data = open_data(truth, systems)
 
     def run(self, entry: MetricPlan, convention: str = "") -> Summary:
         """The result under one setting."""
-        self.tried += 1
         plan = dataclasses.replace(self.plan, convention=convention, metrics=(entry,))
         return summarise(plan, self.data.run(plan)[ONE], self.truth, self.rankings)
-
-    def _fingerprint(self, alignment: Alignment) -> list[bytes]:
-        """What tells two alignments apart that find other hits."""
-        entries = tuple(
-            MetricPlan(str(probe), probe, alignment, Averaging())
-            for probe in map(metric_of, _PROBES)
-        )
-        plan = dataclasses.replace(self.plan, metrics=entries)
-        scores = self.data.run(plan)[ONE]
-        for error in scores.errors.values():
-            raise error
-        return [values.tobytes() for values in scores.values.values()]
 
 
 @takes_choices
@@ -87,12 +65,16 @@ def explain(
     between : pair of str, optional
         Two conventions. Every choice in which they differ is turned from the first to the second,
         one after the other: options of the metric, then how hits are found, then who is averaged.
+        A switch that would leave the mean undefined on the way comes later.
     target : float or str, optional
-        A number that somebody printed. The conventions are searched, then every single switch
-        of the convention `like`, then every pair, for values that equal it in its printed digits;
-        a switch without effect is no match. Pass a text to keep trailing zeros (``"0.140"``).
+        A number that somebody printed. Settings are searched for values that equal it in its
+        printed digits: every convention whose tool has the metric, alone and with each threshold
+        that occurs in the data, and every single switch of the convention `like`. If none matches,
+        every convention with one switch, and every pair of switches of `like`; then every
+        convention with a threshold and one switch. A switch without effect is no match. Pass a
+        text to keep trailing zeros (``"0.140"``).
     like : str, optional
-        Where the search starts; default ``rankmeter``.
+        The convention of which pairs of switches are searched, too; default ``rankmeter``.
     columns : mapping, optional
         As in `evaluate`.
     {choices}
@@ -139,12 +121,14 @@ def explain(
 
     plan = resolve(wanted[names[0]], like=names[0], choices=choices)
     judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns)
-    bench = _Settings(judged, systems, plan)
+    bench = _Bench(judged, systems, plan)
     if between is not None:
         return _walk(bench, entry(between[0]), entry(between[1]), between)
     assert target is not None
-    held = {*choices, *dict(wanted[names[0]].choices)}
-    return _search(bench, entry, target, names[0], held)
+    asked = wanted[names[0]]
+    held = {name for name, value in choices.items() if value is not None}
+    held |= {*dict(asked.options), *dict(asked.choices)}
+    return search(bench.data, bench.truth, plan, entry, names[0], target, held)
 
 
 def _understood(metric: str | Metric, names: Iterable[str]) -> dict[str, Metric]:
@@ -172,17 +156,19 @@ def _understood(metric: str | Metric, names: Iterable[str]) -> dict[str, Metric]
 
 
 def _walk(
-    bench: _Settings, first: MetricPlan, second: MetricPlan, names: tuple[str, str]
+    bench: _Bench, first: MetricPlan, second: MetricPlan, names: tuple[str, str]
 ) -> Explanation:
     start, end = bench.run(first, names[0]), bench.run(second, names[1])
     a, b = first.switches(), second.switches()
-    differing = [name for name in a if a[name] != b[name]]
+    left = [name for name in a if a[name] != b[name]]
+    # One undefined user makes a mean NaN: what allows that comes last, and what ends it first.
+    left.sort(key=lambda name: (b[name] == "nan") - (a[name] == "nan"))
     total = end[first.label].mean - start[first.label].mean
     current, value = first, start[first.label].mean
     steps = []
-    for name in differing:
-        current = _turned(current, {name: b[name]})
-        now = bench.run(current)[current.label].mean
+    while left:
+        name, current, now = _next(bench, current, b, left)
+        left.remove(name)
         change = now - value
         share = change / total if total else math.nan
         steps.append(Step(name, a[name], b[name], now, change, share))
@@ -195,27 +181,34 @@ def _walk(
         steps=tuple(steps),
         users=_changed(bench, start, end, first),
         cautions=start.cautions,
+        notes=(*start.plan.notes, *end.plan.notes),
     )
 
 
-def _turned(entry: MetricPlan, switches: Mapping[str, Any]) -> MetricPlan:
-    """The plan of a metric with some switches set otherwise."""
-
-    def own(part: Any) -> dict[str, Any]:
-        names = {field.name for field in dataclasses.fields(part)}
-        return {name: value for name, value in switches.items() if name in names}
-
-    options = {n: v for n, v in switches.items() if n in dict(entry.metric.options)}
-    return MetricPlan(
-        entry.label,
-        entry.metric(**options),
-        dataclasses.replace(entry.alignment, **own(entry.alignment)),
-        dataclasses.replace(entry.averaging, **own(entry.averaging)),
-    )
+def _next(
+    bench: _Bench, current: MetricPlan, after: Mapping[str, Any], left: Sequence[str]
+) -> tuple[str, MetricPlan, float]:
+    """The first switch that leaves a number, or else the first: its plan and the mean."""
+    refused: RankmeterError | None = None
+    undefined = None
+    for name in left:
+        try:
+            turned = turn(current, {name: after[name]})
+            value = bench.run(turned)[turned.label].mean
+        except RankmeterError as error:  # such as users without a ranking under missing="raise"
+            refused = refused or error
+            continue
+        if not math.isnan(value):
+            return name, turned, value
+        undefined = undefined or (name, turned, value)
+    if undefined is None:
+        assert refused is not None
+        raise refused
+    return undefined
 
 
 def _changed(
-    bench: _Settings, start: Summary, end: Summary, entry: MetricPlan
+    bench: _Bench, start: Summary, end: Summary, entry: MetricPlan
 ) -> tuple[UserChange, ...]:
     """The users whose value changes most, with the top of their rankings."""
     label = entry.label
@@ -248,6 +241,8 @@ def _in_order(
     if order == "list":
         return frame
     ties = entry.alignment.ties
+    if order == "score" and entry.alignment.score_type == "float32":
+        frame = frame.with_columns(pl.col("score").cast(pl.Float32))
     gain = pl.Series("gain", [gains.get(item, -np.inf) for item in frame["item"]], pl.Float64)
     by, descending = [order], [order == "score"]
     if ties in ("optimistic", "pessimistic"):
@@ -256,96 +251,3 @@ def _in_order(
         by, descending = [*by, "place"], [*descending, ties.endswith("descending")]
     frame = frame.with_columns(gain, place=by_item(frame["item"], ties))
     return frame.sort(by, descending=descending, maintain_order=True)
-
-
-def _search(
-    bench: _Settings,
-    entry: Callable[[str], MetricPlan],
-    target: float | str,
-    like: str,
-    fixed: set[str],
-) -> Explanation:
-    text, digits = _printed(target)
-    wanted, tolerance = float(text), 0.5 * 10.0**-digits * (1 + 1e-9)
-    matches: list[Match] = []
-    base = entry(like)
-    summary = bench.run(base, like)
-    start = summary[base.label]
-
-    def check(name: str, switches: Mapping[str, Any], without: Iterable[float]) -> float:
-        """The value of a setting, which matches only if it differs from simpler ones."""
-        try:
-            plan = _turned(base, switches) if switches else entry(name)
-            value = bench.run(plan)[plan.label].mean
-        except RankmeterError:  # a combination that the data or the metric does not admit
-            return math.nan
-        if abs(value - wanted) <= tolerance and not any(
-            math.isclose(value, simpler, rel_tol=1e-12) for simpler in without
-        ):
-            matches.append(Match(name, dict(switches), value))
-        return value
-
-    for name in [like, *(n for n in convention_names() if n != like)]:
-        check(name, {}, ())
-    single = [
-        (switches, check(like, switches, [start.mean]))
-        for switches in _settings(bench, base, fixed)
-    ]
-    useful = [(s, value) for s, value in single if _matters(bench, base, s)]
-    for (one, first), (other, second) in itertools.combinations(useful, 2):
-        if one.keys() != other.keys():
-            check(like, {**one, **other}, [start.mean, first, second])
-    return Explanation(
-        base.label,
-        like,
-        "",
-        start,
-        start,
-        target=text,
-        matches=tuple(matches),
-        tried=bench.tried,
-        cautions=summary.cautions,
-    )
-
-
-def _settings(bench: _Settings, base: MetricPlan, fixed: set[str]) -> Iterator[dict[str, Any]]:
-    """Every other setting of every switch that has a list of choices."""
-    now = base.switches()
-    for name, option in base.spec.options.items():
-        for choice in option.choices:
-            if choice != now[name]:
-                yield {name: choice}
-    if "relevant" not in fixed:
-        grades = np.unique(bench.truth.frame["gain"].to_numpy())[:10]
-        for grade in grades.tolist():
-            for rule in (f">{grade:g}", f">={grade:g}"):
-                if rule != now["relevant"]:
-                    yield {"relevant": rule}
-    for known in CHOICES.values():
-        if known.name in now and known.name not in fixed:
-            for word in known.words:
-                if word not in (now[known.name], "raise", "error"):
-                    yield {known.name: word}
-
-
-def _matters(bench: _Settings, base: MetricPlan, switches: Mapping[str, Any]) -> bool:
-    """Whether a setting can matter in a pair: another way to find hits must find other hits."""
-    turned = _turned(base, switches)
-    if turned.alignment == base.alignment:
-        return True
-    try:
-        return bench.fingerprint(base.alignment) != bench.fingerprint(turned.alignment)
-    except RankmeterError:
-        return False
-
-
-def _printed(target: float | str) -> tuple[str, int]:
-    """A number as printed, and how many decimals it shows."""
-    text = str(target).strip()
-    try:
-        exponent = Decimal(text).as_tuple().exponent
-    except InvalidOperation:
-        raise UsageError(f"target must be a number such as 0.1405, got {target!r}") from None
-    if not isinstance(exponent, int):
-        raise UsageError(f"target must be a finite number, got {target!r}")
-    return text, max(-exponent, 0)

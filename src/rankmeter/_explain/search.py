@@ -1,0 +1,360 @@
+"""Which settings give a number: conventions, thresholds and switches, the simplest first.
+
+Settings are searched in rounds, and a round is only searched if those before it gave nothing. Many
+settings of a round are the same plan, and many alignments find the same hits on the given data, so
+that one is computed for all of them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import numpy as np
+
+from rankmeter._choices import CHOICES, Alignment, Averaging
+from rankmeter._engine import Data
+from rankmeter._estimates.estimates import estimate
+from rankmeter._ingest import Table
+from rankmeter._plan import MetricPlan, Plan
+from rankmeter._results.explanation import Explanation, Match
+from rankmeter.conventions import convention_names, has_metric
+from rankmeter.errors import RankmeterError, UsageError
+from rankmeter.metrics import metric
+
+__all__ = ["search", "turn"]
+
+MAX_GRADES = 10
+"""How many thresholds are tried."""
+MAX_ROWS = 40_000_000
+"""Rows that all alignments together may read, which takes seconds; the rest is counted."""
+NEAREST = 5
+
+_PROBES = ("n_relevant", "n_ranked", "n_hits", "dcg", "dcg(gain=binary)", "ideal_dcg")
+"""Metrics whose values differ if the hits do."""
+_INERT = ("ties", "duplicates", "judgements", "scope", "pool", "retrieved", "score_type")
+"""Choices that may be without effect on the given data, whatever the others are."""
+
+Switches = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Setting:
+    """A convention, what is changed in it, and the plan that results."""
+
+    tool: str
+    switches: Switches
+    plan: MetricPlan
+
+
+def search(
+    data: Data,
+    truth: Table,
+    plan: Plan,
+    entry: Callable[[str], MetricPlan],
+    like: str,
+    target: float | str,
+    held: set[str],
+) -> Explanation:
+    """Search the settings whose mean equals the target in its printed digits.
+
+    `plan` is that of the convention `like`, `entry` gives the plan of the metric under any
+    convention, `held` names the switches that are given and stay.
+    """
+    text, digits = _printed(target)
+    wanted, tolerance = float(text), 0.5 * 10.0**-digits * (1 + 1e-9)
+    means = _Means(data, truth, plan)
+    base = entry(like)
+    own = means.of([base])[base]
+    if isinstance(own, RankmeterError):
+        raise own
+    space = _Space(truth, like, entry, held)
+    matches: list[Match] = []
+    seen: list[tuple[float, int, Match]] = []
+    for number, settings in enumerate(space.rounds()):
+        found = means.of([setting.plan for setting in settings])
+        for setting in settings:
+            value = found[setting.plan]
+            if isinstance(value, RankmeterError) or math.isnan(value):
+                continue  # a combination that the data or the metric does not admit
+            match = Match(setting.tool, setting.switches, value)
+            simpler = (means.known(one) for one in space.simpler(setting))
+            if any(math.isclose(value, one, rel_tol=1e-12) for one in simpler):
+                continue
+            seen.append((abs(value - wanted), number, match))
+            if abs(value - wanted) <= tolerance:
+                matches.append(match)
+        if matches:
+            break
+    matches.sort(key=lambda match: len(match.switches))
+    start = estimate(plan, base, means.averaged(base))
+    return Explanation(
+        base.label,
+        like,
+        "",
+        start,
+        start,
+        target=text,
+        matches=tuple(matches),
+        tried=means.tried,
+        nearest=() if matches else _nearest(seen),
+        searched=space.described(means.left),
+        notes=plan.notes,
+    )
+
+
+class _Space:
+    """The settings of the search, in rounds."""
+
+    def __init__(
+        self, truth: Table, like: str, entry: Callable[[str], MetricPlan], held: set[str]
+    ) -> None:
+        self.like, self.entry, self.held = like, entry, held
+        self.bases: dict[str, MetricPlan] = {}
+        name = entry(like).metric.name
+        others = (n for n in convention_names() if n != like and has_metric(n, name))
+        for tool in (like, *others):
+            try:
+                self.bases[tool] = entry(tool)
+            except UsageError:  # choices that contradict each other under this convention
+                continue
+        grades = np.unique(truth.frame["gain"].to_numpy())
+        self.n_grades = grades.size
+        chosen = np.unique(np.linspace(0, max(grades.size - 1, 0), MAX_GRADES).round().astype(int))
+        self.grades: list[float] = grades[chosen].tolist() if grades.size else []
+
+    def rounds(self) -> Iterator[list[_Setting]]:
+        """The rounds: the settings of one are about equally simple."""
+        like, tools = self.like, list(self.bases)
+        plain: list[tuple[str, Switches]] = [(tool, {}) for tool in tools]
+        levels = {tool: list(self._levels(tool)) for tool in tools}
+        words = {tool: list(self._words(tool)) for tool in tools}
+        singles = [*levels[like], *words[like]]
+        at_levels = [(tool, s) for tool in tools for s in levels[tool] if tool != like]
+        yield self._settings([*plain, *((like, s) for s in singles), *at_levels])
+        switched = [(tool, s) for tool in tools for s in words[tool] if tool != like]
+        pairs = [
+            (like, one | other)
+            for one, other in itertools.combinations(singles, 2)
+            if one.keys() != other.keys()
+        ]
+        yield self._settings([*switched, *pairs])
+        yield self._settings(
+            (tool, level | word)
+            for tool in tools
+            if tool != like
+            for level in levels[tool]
+            for word in words[tool]
+        )
+
+    def _settings(self, switched: Iterable[tuple[str, Switches]]) -> list[_Setting]:
+        found = []
+        for tool, switches in switched:
+            plan = turn(self.bases[tool], switches)
+            if plan.alignment.gains != "above" or plan.alignment.relevant != "any":
+                found.append(_Setting(tool, switches, plan))
+        return found
+
+    def simpler(self, setting: _Setting) -> Iterator[MetricPlan]:
+        """The plans of the same convention with fewer of the switches."""
+        names = list(setting.switches)
+        for size in range(len(names)):
+            for some in itertools.combinations(names, size):
+                yield turn(self.bases[setting.tool], {n: setting.switches[n] for n in some})
+
+    def _levels(self, tool: str) -> Iterator[Switches]:
+        """Every other threshold that occurs in the data."""
+        now = self.bases[tool].alignment
+        if "relevant" in self.held or now.gains in ("positive", "all"):
+            return
+        for grade in self.grades:
+            # Just above a grade is the next one, unless what exceeds the threshold is the gain.
+            for sign in (">=", ">") if now.gains == "above" else (">=",):
+                rule = f"{sign}{grade:.15g}"
+                if rule != now.relevant:
+                    yield {"relevant": rule}
+
+    def _words(self, tool: str) -> Iterator[Switches]:
+        """Every other setting of every switch that has a list of words."""
+        base = self.bases[tool]
+        now = base.switches()
+        every = {
+            **{name: option.choices for name, option in base.spec.options.items()},
+            **{known.name: known.words for known in CHOICES.values() if known.name in now},
+        }
+        for name, words in every.items():
+            for word in words if name not in self.held else ():
+                pools = word != "micro" or base.spec.pools
+                if pools and word not in (now[name], "raise", "error"):
+                    yield {name: word}
+
+    def described(self, left: int) -> str:
+        """What the rounds search, in words, and how many settings were left out."""
+        levels = ""
+        if self.grades and "relevant" not in self.held:
+            some = f" ({len(self.grades)} of {self.n_grades})"
+            shown = ", ".join(f"{grade:g}" for grade in self.grades)
+            levels = f" at the thresholds {shown}{some if self.n_grades > MAX_GRADES else ''}"
+        cut = f", but for {left:,} settings, because the data are large" if left else ""
+        return (
+            f"{len(self.bases)} conventions{levels} with up to one more switch, and "
+            f"{self.like} with up to two{cut}"
+        )
+
+
+class _Means:
+    """The means of plans on the data, each computed once."""
+
+    def __init__(self, data: Data, truth: Table, plan: Plan) -> None:
+        # Intervals are not looked at, and a bootstrap takes its time.
+        self.data, self.plan = data, dataclasses.replace(plan, interval="t")
+        self.grades = np.unique(truth.frame["gain"].to_numpy())
+        self._rows, self._size = 0, truth.frame.height
+        self._left: set[MetricPlan] = set()
+        self._means: dict[MetricPlan, float | RankmeterError] = {}
+        self._inert: dict[tuple[str, str], bool] = {}
+        self._prints: dict[Alignment, list[bytes] | None] = {}
+
+    @property
+    def tried(self) -> int:
+        """How many different plans were computed."""
+        return len(self._means)
+
+    @property
+    def left(self) -> int:
+        """How many more were asked for and would have taken too long."""
+        return len(self._left)
+
+    def known(self, plan: MetricPlan) -> float:
+        """The mean of a plan that was computed; NaN if there is none."""
+        value = self._means.get(plan, math.nan)
+        return math.nan if isinstance(value, RankmeterError) else value
+
+    def of(self, plans: Iterable[MetricPlan]) -> Mapping[MetricPlan, float | RankmeterError]:
+        """The mean of each plan, or why it has none; of as many as the size of the data allows."""
+        groups: dict[Alignment, list[MetricPlan]] = {}
+        for plan in dict.fromkeys(plans):
+            if plan not in self._means:
+                groups.setdefault(self._same(plan.alignment), []).append(plan)
+        for alignment, members in sorted(groups.items(), key=lambda group: -len(group[1])):
+            if self._rows > MAX_ROWS:
+                self._left.update(members)
+            else:
+                self._compute(alignment, members)
+        return {plan: self._means.get(plan, math.nan) for plan in plans}
+
+    def averaged(self, plan: MetricPlan) -> Any:
+        """The values of one plan."""
+        (scores,) = self.data.run(dataclasses.replace(self.plan, metrics=(plan,))).values()
+        return scores.averaged(plan)
+
+    def _compute(self, alignment: Alignment, plans: list[MetricPlan]) -> None:
+        """Compute all plans of one alignment together."""
+        columns: dict[tuple[Any, bool], MetricPlan] = {}
+        for plan in plans:
+            pooled = plan.averaging.aggregate == "micro"
+            label = str(len(columns))
+            entry = MetricPlan(label, plan.metric, alignment, plan.averaging)
+            columns.setdefault((plan.metric, pooled), entry)
+        whole = dataclasses.replace(self.plan, metrics=tuple(columns.values()))
+        try:
+            (scores,) = self.data.run(whole).values()
+        except RankmeterError as error:
+            self._means |= dict.fromkeys(plans, error)
+            return
+        self._rows += scores.n_users + int(scores.facts[alignment].n_ranked.sum()) + self._size
+        for plan in plans:
+            column = columns[plan.metric, plan.averaging.aggregate == "micro"]
+            asked = dataclasses.replace(column, averaging=plan.averaging)
+            try:
+                mean: float | RankmeterError = estimate(
+                    self.plan, asked, scores.averaged(asked)
+                ).mean
+            except RankmeterError as error:
+                mean = error
+            self._means[plan] = mean
+
+    def _same(self, alignment: Alignment) -> Alignment:
+        """The alignment that stands for all that find the same hits on these data."""
+        if alignment.gains in ("positive", "all"):
+            alignment = dataclasses.replace(alignment, relevant=">0")
+        elif alignment.gains == "relevant" and self.grades.size:
+            relevant = self.grades[alignment.is_relevant(self.grades)]
+            least = f">={relevant[0]:.15g}" if relevant.size else f">{self.grades[-1]:.15g}"
+            alignment = dataclasses.replace(alignment, relevant=least)
+        usual: dict[str, Any] = {
+            name: CHOICES[name].default
+            for name in _INERT
+            if self._is_inert(name, getattr(alignment, name))
+        }
+        if alignment.scope == "appended":  # what is appended is tied
+            usual.pop("ties", None)
+        return dataclasses.replace(alignment, **usual)
+
+    def _is_inert(self, name: str, word: str) -> bool:
+        """Whether a choice finds the same hits as its default, if all that is judged is one."""
+        if word == CHOICES[name].default:
+            return False
+        if (name, word) not in self._inert:
+            coarse = Alignment(relevant="any", score_type="float32", duplicates="each")
+            coarse = dataclasses.replace(coarse, judgements="max")
+            settings: list[dict[str, Any]] = [{name: CHOICES[name].default}, {name: word}]
+            prints = [self._print(dataclasses.replace(coarse, **one)) for one in settings]
+            self._inert[name, word] = prints[0] is not None and prints[0] == prints[1]
+        return self._inert[name, word]
+
+    def _print(self, alignment: Alignment) -> list[bytes] | None:
+        """What tells two alignments apart that find other hits; None if the data refuse it."""
+        if alignment not in self._prints:
+            entries = (MetricPlan(p, metric(p), alignment, Averaging()) for p in _PROBES)
+            plan = dataclasses.replace(self.plan, metrics=tuple(entries))
+            try:
+                (scores,) = self.data.run(plan).values()
+                found = [scores.matrix.tobytes(), str(sorted(scores.errors)).encode()]
+            except RankmeterError:
+                self._prints[alignment] = None
+            else:
+                self._prints[alignment] = found
+        return self._prints[alignment]
+
+
+def turn(entry: MetricPlan, switches: Mapping[str, Any]) -> MetricPlan:
+    """The plan of a metric with some switches set otherwise."""
+
+    def own(part: Any) -> dict[str, Any]:
+        names = {field.name for field in dataclasses.fields(part)}
+        return {name: value for name, value in switches.items() if name in names}
+
+    options = {n: v for n, v in switches.items() if n in dict(entry.metric.options)}
+    return MetricPlan(
+        entry.label,
+        entry.metric(**options),
+        dataclasses.replace(entry.alignment, **own(entry.alignment)),
+        dataclasses.replace(entry.averaging, **own(entry.averaging)),
+    )
+
+
+def _nearest(seen: list[tuple[float, int, Match]]) -> tuple[Match, ...]:
+    """The settings nearest to the target, the simplest one for each value."""
+    found: dict[str, Match] = {}
+    for _, _, match in sorted(seen, key=lambda one: (*one[:2], len(one[2].switches))):
+        found.setdefault(f"{match.value:.10g}", match)
+        if len(found) == NEAREST:
+            break
+    return tuple(found.values())
+
+
+def _printed(target: float | str) -> tuple[str, int]:
+    """A number as printed, and how many decimals it shows."""
+    text = str(target).strip()
+    try:
+        exponent = Decimal(text).as_tuple().exponent
+    except InvalidOperation:
+        raise UsageError(f"target must be a number such as 0.1405, got {target!r}") from None
+    if not isinstance(exponent, int):
+        raise UsageError(f"target must be a finite number, got {target!r}")
+    return text, max(-exponent, 0)

@@ -1,0 +1,52 @@
+"""Values in standard deviations from the mean of reference runs (``-Z``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from rankmeter._hits import FloatArray
+from rankmeter.errors import DuplicateError, FileFormatError
+
+__all__ = ["References", "read_references", "standardised"]
+
+References = dict[tuple[str, str], tuple[float, float]]
+"""Mean and standard deviation of the reference runs, by topic and measure as it is printed."""
+
+UNKNOWN = -1_000_000.0
+"""What trec_eval prints where there is no reference, or one without deviation that is missed."""
+
+
+def read_references(path: str) -> References:
+    """Read lines of ``topic measure mean deviation``."""
+    found: References = {}
+    text = Path(path).read_bytes().decode("utf-8", "surrogateescape")
+    for number, line in enumerate(text.split("\n"), start=1):
+        fields = line.split()
+        if not fields:
+            continue
+        try:
+            topic, measure, mean, deviation = fields[:4]
+            values = float(mean), float(deviation)
+        except ValueError:
+            raise FileFormatError(
+                f"{path}, line {number}: expected topic, measure, mean and standard deviation, "
+                f"got {line.strip()[:60]!r}"
+            ) from None
+        if (topic, measure) in found:
+            raise DuplicateError(f"{path}, line {number}: {measure} of topic {topic} occurs twice")
+        found[topic, measure] = values
+    return found
+
+
+def standardised(
+    values: FloatArray, label: str, topics: Sequence[str], references: References
+) -> FloatArray:
+    """The values of a measure, one for each topic, as z-scores."""
+    known = [references.get((topic, label)) for topic in topics]
+    mean, deviation = np.array([one or (np.nan, 0.0) for one in known]).reshape(-1, 2).T
+    flat = np.where(values == mean, 0.0, UNKNOWN)
+    spread = np.where(deviation == 0, 1.0, deviation)
+    return np.where(deviation == 0, flat, (values - mean) / spread)

@@ -1,0 +1,102 @@
+"""All JSON that rankmeter writes is JSON: numbers that are infinite or do not exist are null."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import rankmeter as rm
+from command_line import RATINGS, RECS, TRUTH, rankmeter
+from rankmeter._cli import main
+from rankmeter.conventions import convention_names
+from rankmeter.metrics import METRICS
+
+
+def strict(text):
+    """Read JSON, without the words NaN and Infinity that Python understands, too."""
+
+    def refuse(word):
+        raise AssertionError(f"{word} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+# One user, or users without any value: means, intervals and p-values that do not exist.
+FILES = {
+    "recs.csv": RECS,
+    "truth.csv": TRUTH,
+    "ratings.csv": RATINGS,
+    "one.csv": "user,item,score\nann,x,1\n",
+    "nothing.csv": "user,item,gain\nann,x,0\n",
+}
+HARD = "-m mean_rank -m rr -m ndcg@3 -m yaap"
+COMMANDS = {
+    "evaluate": [
+        f"evaluate recs.csv truth.csv {HARD} --json",
+        "evaluate one.csv nothing.csv -m mean_rank -m rr -m yaap --json --no-overlap allow",
+        "evaluate recs.csv truth.csv -m ndcg@3 --undefined nan --json",
+    ],
+    "compare": [
+        f"compare truth.csv a=recs.csv b=recs.csv {HARD} --json",
+        "compare nothing.csv a=one.csv b=one.csv -m rr -m yaap --json --no-overlap allow",
+    ],
+    "explain": [
+        "explain recs.csv truth.csv -m ap@2 --between rankereval evidently --json",
+        "explain recs.csv truth.csv -m ndcg@3 --target 0.123456789 --json",
+    ],
+    "metrics": ["metrics --json", *(f"metrics {name} --json" for name in METRICS)],
+    "conventions": [
+        "conventions --json",
+        *(f"conventions {name} --json" for name in convention_names()),
+    ],
+    "describe": ["describe ratings.csv --json", "describe one.csv --json"],
+    "split": ["split ratings.csv --method leave-one-out --output parts --json"],
+    "doctor": ["doctor --json"],
+    "report": [],
+    "demo": [],
+}
+
+
+def with_json():
+    """The commands that take ``--json``."""
+    commands = {name: main.get_command(None, name) for name in main.list_commands(None)}
+    return {
+        name
+        for name, command in commands.items()
+        if any("--json" in option.opts for option in command.params)
+    }
+
+
+def test_every_command_with_json_is_here():
+    assert with_json() <= COMMANDS.keys()
+    assert {name for name, calls in COMMANDS.items() if calls} <= with_json()
+
+
+@pytest.mark.parametrize("command", [name for name, calls in COMMANDS.items() if calls])
+def test_what_a_command_writes_is_json(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    for call in COMMANDS[command]:
+        done = rankmeter(*call.split())
+        assert done.code in (0, 1), done
+        assert strict(done.out)["schema"] == 1
+
+
+@pytest.mark.parametrize("undefined", ["skip", "nan", "one"])
+def test_what_a_result_gives_is_json(undefined):
+    rankings, truth = {"u": ["a", "b"], "v": ["c"]}, {"u": {"b": 1}, "v": {"c": 0}}
+    metrics = "mean_rank rr yaap ap@2"
+    for ranked in (rankings, {"u": ["x"]}, {"u": ["b"]}):
+        some = {"undefined": undefined, "no_overlap": "allow"}
+        results = [rm.evaluate(ranked, truth, metrics, **some)]
+        if undefined != "nan":
+            both = {"a": ranked, "b": rankings}
+            results.append(rm.compare(both, truth, metrics, **some))
+        for result in results:
+            strict(result.to_json())
+            assert "schema" in result.to_dict()
+    for pair in (("rankereval", "evidently"), ("evidently", "rankereval")):
+        strict(rm.explain(rankings, truth, "ap@2", between=pair).to_json())
+    strict(rm.explain(rankings, truth, "ap@2", target="0.77").to_json())
