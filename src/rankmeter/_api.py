@@ -9,6 +9,7 @@ from rankmeter._choices import Choices, takes_choices
 from rankmeter._compare import compare_tables
 from rankmeter._engine import open_data
 from rankmeter._estimates.curves import Curve, curves_of
+from rankmeter._estimates.notes import counts_of
 from rankmeter._estimates.segments import clusters_of
 from rankmeter._estimates.settings import Common, Correction, Family, Settings, Test
 from rankmeter._ingest import Table, is_records, meet_all, read_rankings, read_truth
@@ -97,7 +98,7 @@ def evaluate(
     judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns)
     scores = open_data(judged, systems).run(plan)[ONE]
     drawn = clusters_of(clusters, scores.users)
-    return summarise(plan, scores, {**judged.counts, **systems[ONE].counts}, drawn)
+    return summarise(plan, scores, counts_of(systems[ONE], judged), drawn)
 
 
 @takes_choices
@@ -247,8 +248,9 @@ def curve(
     if len(plan.metrics) != 1:
         raise UsageError(f"a curve is of one metric, got {len(plan.metrics)}")
     entry = plan.metrics[0]
-    scored = open_data(*read_all({ONE: rankings}, truth, plan, columns=columns)).run
-    return curves_of(plan, [entry], scored, max_k, clusters)[entry.label]
+    judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns)
+    scored, counts = open_data(judged, systems).run, {ONE: counts_of(systems[ONE], judged)}
+    return curves_of(plan, [entry], scored, max_k, clusters, counts)[entry.label]
 
 
 def read_all(

@@ -11,6 +11,7 @@ import polars as pl
 from rankmeter._checks import choice
 from rankmeter._engine import open_data
 from rankmeter._estimates.differences import PairedTests
+from rankmeter._estimates.notes import counts_of
 from rankmeter._estimates.segments import clusters_of, labels_of, masks_of
 from rankmeter._estimates.settings import Settings
 from rankmeter._ingest import Table as Ingested
@@ -66,7 +67,7 @@ def compare_tables(
         settings.baseline or "",
         plan,
         {
-            name: summarise(plan, scores[name], {**truth.counts, **table.counts}, drawn)
+            name: summarise(plan, scores[name], counts_of(table, truth), drawn)
             for name, table in systems.items()
         },
         tests.estimates(everyone),

@@ -16,6 +16,7 @@ import polars as pl
 from rankmeter._api import ONE, read_all
 from rankmeter._choices import CHOICES, Alignment, Averaging, Choices, takes_choices
 from rankmeter._engine import open_data
+from rankmeter._estimates.notes import compared, counts_of, notes_of
 from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan, resolve
 from rankmeter._results.explanation import Explanation, Match, Step, UserChange
@@ -48,7 +49,7 @@ class _Settings:
         """The result under one setting."""
         self.tried += 1
         plan = dataclasses.replace(self.plan, convention=convention, metrics=(entry,))
-        return summarise(plan, self.data.run(plan)[ONE], {})
+        return summarise(plan, self.data.run(plan)[ONE], counts_of(self.rankings, self.truth))
 
     def _fingerprint(self, alignment: Alignment) -> list[bytes]:
         """What tells two alignments apart that find other hits."""
@@ -193,6 +194,7 @@ def _walk(
         end[second.label],
         steps=tuple(steps),
         users=_changed(bench, start, end, first),
+        notes=tuple(compared({names[0]: start.facts(), names[1]: end.facts()})),
     )
 
 
@@ -266,7 +268,7 @@ def _search(
     wanted, tolerance = float(text), 0.5 * 10.0**-digits * (1 + 1e-9)
     matches: list[Match] = []
     base = entry(like)
-    start = bench.run(base, like)[base.label]
+    start = bench.run(base, like)
 
     def check(name: str, switches: Mapping[str, Any], without: Iterable[float]) -> float:
         """The value of a setting, which matches only if it differs from simpler ones."""
@@ -284,15 +286,23 @@ def _search(
     for name in [like, *(n for n in convention_names() if n != like)]:
         check(name, {}, ())
     single = [
-        (switches, check(like, switches, [start.mean]))
+        (switches, check(like, switches, [start[base.label].mean]))
         for switches in _settings(bench, base, fixed)
     ]
     useful = [(s, value) for s, value in single if _matters(bench, base, s)]
     for (one, first), (other, second) in itertools.combinations(useful, 2):
         if one.keys() != other.keys():
-            check(like, {**one, **other}, [start.mean, first, second])
+            check(like, {**one, **other}, [start[base.label].mean, first, second])
     return Explanation(
-        base.label, like, "", start, start, target=text, matches=tuple(matches), tried=bench.tried
+        base.label,
+        like,
+        "",
+        start[base.label],
+        start[base.label],
+        target=text,
+        matches=tuple(matches),
+        tried=bench.tried,
+        notes=tuple(notes_of(like, {like: start.facts()})),
     )
 
 

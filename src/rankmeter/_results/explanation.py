@@ -107,6 +107,8 @@ class Explanation(Result):
         What gives that number, simplest first.
     tried : int
         How many settings were computed.
+    notes : tuple of str
+        What a reader must know of the means, as below the table of an evaluation.
     """
 
     metric: str
@@ -119,11 +121,13 @@ class Explanation(Result):
     target: str = ""
     matches: tuple[Match, ...] = ()
     tried: int = 0
+    notes: tuple[str, ...] = ()
 
     def _content(self) -> dict[str, Any]:
         if self.target:
             matches = [vars(match) for match in self.matches]
             searched = {"target": self.target, "tried": self.tried, "matches": matches}
+            searched["notes"] = list(self.notes)
             return {"metric": self.metric, **searched}
         return {
             "metric": self.metric,
@@ -131,13 +135,14 @@ class Explanation(Result):
             "values": [self.start.mean, self.end.mean],
             "steps": [vars(step) for step in self.steps],
             "users": [vars(user) for user in self.users],
+            "notes": list(self.notes),
         }
 
     def table(self) -> Table:
         """The steps, or the matches, as a table."""
         if self.target:
             rows = [(str(m), f"{m.value:.10g}") for m in self.matches]
-            return Table(("setting", self.metric), tuple(rows), (self.verdict(),))
+            return Table(("setting", self.metric), tuple(rows), (self.verdict(), *self.notes))
         still = [step for step in self.steps if step.change == 0]
         steps = [
             (
@@ -155,7 +160,7 @@ class Explanation(Result):
         )
         columns = ("one switch at a time", self.metric, "change", "of total")
         quiet = ", ".join(f"{step.switch} ({step.before} → {step.after})" for step in still)
-        notes = (self.verdict(), f"without effect here: {quiet}") if still else (self.verdict(),)
+        notes = [self.verdict(), *([f"without effect here: {quiet}"] if still else []), *self.notes]
         return Table(columns, (start, *steps, end), notes)
 
     def user_table(self) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -142,6 +143,11 @@ class Measured(Result):
         """
         values = flat(((prefix, *parts), numbers) for parts, numbers in self._logged())
         send(values, to, step=step, run_id=run_id)
+
+    def _repr_html_(self) -> str:
+        plan = html.escape(self.plan.describe())
+        details = f"<details><summary>plan</summary><pre>{plan}</pre></details>"
+        return super()._repr_html_() + details
 
     def _drawn(self, what: str = "") -> str:
         """How bootstrap intervals of means were made, for the notes below a table."""
