@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Unpack
 
+from rankmeter._checks import refused, shown
 from rankmeter._choices import Choices, takes_choices
 from rankmeter._compare import compare_tables
 from rankmeter._engine import open_data
@@ -295,17 +296,21 @@ def read_all(
 
 def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str, str] | None]:
     """The roles that each side has, from one mapping for both or one for each."""
-    if not columns:
+    if columns is None:
         return {"rankings": None, "truth": None}
+    if not isinstance(columns, Mapping) or not all(isinstance(role, str) for role in columns):
+        raise refused("columns", "a mapping from role to column name", columns)
     if any(isinstance(value, Mapping) for value in columns.values()):
         unknown = set(columns) - {"rankings", "truth"}
         if unknown:
-            raise UsageError(f"columns= has a mapping each for rankings and truth, not {unknown}")
+            raise UsageError(
+                f"columns= has a mapping each for rankings and truth, not {shown(sorted(unknown))}"
+            )
         return {"rankings": columns.get("rankings"), "truth": columns.get("truth")}
     known = {"user", "item", "score", "rank", "gain"}
     unknown = set(columns) - known
     if unknown:
-        raise UsageError(f"columns= knows the roles {sorted(known)}, not {sorted(unknown)}")
+        raise UsageError(f"columns= knows the roles {sorted(known)}, not {shown(sorted(unknown))}")
     truth = {role: columns[role] for role in ("user", "item", "gain") if role in columns}
     ranks = {role: columns[role] for role in ("user", "item", "score", "rank") if role in columns}
     return {"rankings": ranks, "truth": truth}

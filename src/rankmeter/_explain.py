@@ -7,13 +7,14 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
 
 from rankmeter._api import ONE, read_all
+from rankmeter._checks import refused
 from rankmeter._choices import CHOICES, Alignment, Averaging, Choices, takes_choices
 from rankmeter._engine import open_data
 from rankmeter._estimates.notes import compared, counts_of, notes_of
@@ -127,9 +128,11 @@ def explain(
         raise UsageError("pass `between` (two conventions) or `target` (a number), one of them")
     if between is not None and like is not None:
         raise UsageError("`between` names both conventions: leave out `like`")
-    if between is not None and (isinstance(between, str) or len(between) != 2):
-        raise UsageError(f"between takes two conventions, got {between!r}")
-    names = between or (like or "rankmeter",)
+    if between is not None:
+        pair = isinstance(between, tuple | list) and len(between) == 2
+        if not (pair and all(isinstance(name, str) for name in between)):
+            raise refused("between", "a pair of conventions", between)
+    names = between or ("rankmeter" if like is None else like,)
     wanted = _understood(metric, names)
 
     def entry(convention: str) -> MetricPlan:
@@ -339,11 +342,12 @@ def _matters(bench: _Settings, base: MetricPlan, switches: Mapping[str, Any]) ->
 
 def _printed(target: float | str) -> tuple[str, int]:
     """A number as printed, and how many decimals it shows."""
-    text = str(target).strip()
     try:
+        text = str(target).strip()
         exponent = Decimal(text).as_tuple().exponent
-    except InvalidOperation:
-        raise UsageError(f"target must be a number such as 0.1405, got {target!r}") from None
-    if not isinstance(exponent, int):
-        raise UsageError(f"target must be a finite number, got {target!r}")
+        finite = math.isfinite(float(text))
+    except Exception:  # noqa: BLE001 - no number, or whatever a foreign class raises
+        raise refused("target", "a number such as 0.1405", target) from None
+    if not (finite and isinstance(exponent, int)):
+        raise refused("target", "a finite number", target)
     return text, max(-exponent, 0)

@@ -84,11 +84,32 @@ def read_page(path: str | Path) -> dict[str, Any]:
     )
     try:
         result: dict[str, Any] = json.loads(found[1] if found else "")
-    except json.JSONDecodeError:
+        whole = _is_result(result)
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
+        whole = False
+    if not whole:
         raise FileFormatError(
             f"{path} holds no result: a report written by rankmeter compare --report was expected"
-        ) from None
+        )
     return result
+
+
+def _is_result(result: Any) -> bool:
+    """Whether this is what a comparison gives, so far as a reader of the page needs it.
+
+    What is of another form altogether may also raise TypeError, KeyError or AttributeError.
+    """
+    means = [one[name] for one in result["metrics"].values() for name in result["systems"]]
+    figures = [one[figure] for one in means for figure in ("mean", "low", "high")]
+    sentences = [one["sentence"] for one in result["differences"]]
+    texts = [*result["systems"], *result["metrics"], *sentences, result["plan"]["convention"]]
+    return (
+        bool(means)
+        and result["schema"] == 1
+        and all(isinstance(text, str) for text in texts)
+        and isinstance(result["baseline"], str | None)
+        and all(one is None or isinstance(one, int | float) for one in figures)
+    )
 
 
 def render(digest: Digest) -> str:
