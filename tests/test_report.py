@@ -149,11 +149,11 @@ class TestReadBack:
         [
             "[]", "null", "1", '"x"', "NaN", "{}", '{"a": 1}', '{"schema": 1}', "[" * 10**5,
             '{"schema": 1, "x": ' + "9" * 5000 + "}",
-            '{"schema": 1, "systems": [], "metrics": {}, "differences": [], "baseline": null,'
-            ' "plan": {"convention": "x"}}',
+            ('{"schema": 1, "systems": [], "metrics": {}, "differences": [], "baseline": null,'
+            ' "plan": {"convention": "x"}}'),
             '{"schema": 1, "systems": ["a"], "metrics": {"m": {"a": 3}}, "differences": []}',
-            '{"schema": 1, "systems": ["a"], "metrics": {"m": {"a": {"mean": "x", "low": 1,'
-            ' "high": 1}}}, "differences": [], "baseline": null, "plan": {"convention": "x"}}',
+            ('{"schema": 1, "systems": ["a"], "metrics": {"m": {"a": {"mean": "x", "low": 1,'
+            ' "high": 1}}}, "differences": [], "baseline": null, "plan": {"convention": "x"}}'),
             '{"schema": 1, "systems": "a", "metrics": [], "differences": 3}',
         ],
     )  # fmt: skip

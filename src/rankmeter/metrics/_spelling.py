@@ -23,7 +23,7 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Names of a metric with options."""
 
-_NUMBER = re.compile(r"-?(?:\d{1,18}(?:\.\d{1,40})?|\.\d{1,40})(?:e-?\d{1,3})?")
+_NUMBER = re.compile(r"-?(?:\d{1,19}(?:\.\d{1,40})?|\.\d{1,40})(?:e-?\d{1,3})?")
 """A cutoff, or a point such as a level of recall."""
 
 
