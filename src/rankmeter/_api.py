@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from os import PathLike
 from typing import Any, Unpack
 
 from rankmeter._checks import refused, shown
@@ -185,8 +186,11 @@ def compare(
     >>> difference.difference, difference.p, difference.significant
     (0.5, 0.5, False)
     """
-    if not isinstance(systems, Mapping):
-        raise UsageError("systems must be a mapping from name to rankings: {'A': …, 'B': …}")
+    if not isinstance(systems, Mapping) or _holds_systems(truth):
+        swapped = ": the systems come first, rm.compare(systems, truth)"
+        wanted = "a mapping from name to rankings, such as {'A': …, 'B': …}"
+        found = type(systems).__name__ + (swapped if isinstance(truth, Mapping) else "")
+        raise UsageError(f"`systems` must be {wanted}, got {found}", option="systems")
     settings = Settings(
         baseline=baseline,
         test=test,
@@ -292,6 +296,19 @@ def read_all(
             rankings, columns=by_side["rankings"], bad_scores=plan.bad_scores
         )
     return meet_all(read_truth(truth, columns=by_side["truth"]), tables)
+
+
+def _holds_systems(data: object) -> bool:
+    """Whether this is a mapping from name to rankings, which no ground truth is."""
+    return isinstance(data, Mapping) and bool(data) and all(map(_holds_lists, data.values()))
+
+
+def _holds_lists(data: object) -> bool:
+    """Whether this is data of several users, and not the judged items of one."""
+    if isinstance(data, Mapping | list):
+        inner = data.values() if isinstance(data, Mapping) else data
+        return any(isinstance(one, Mapping | list | set | frozenset) for one in inner)
+    return isinstance(data, PathLike) or hasattr(data, "columns")
 
 
 def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str, str] | None]:
