@@ -72,4 +72,6 @@ def answer(found: Mapping[str, Any], text: str, *, as_json: bool) -> None:
 
 def dumps(found: Mapping[str, Any]) -> str:
     """JSON as all commands write it: one object that names the version of its form."""
-    return json.dumps({"schema": 1, **found}, indent=2, ensure_ascii=False)
+    from rankmeter._report.table import as_json
+
+    return as_json(json.dumps({"schema": 1, **found}, indent=2, ensure_ascii=False))

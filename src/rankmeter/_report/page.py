@@ -18,7 +18,7 @@ from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.verdicts import Headline, Verdict
 from rankmeter._estimates.wording import number, signed
 from rankmeter._report.charts import COLOURS
-from rankmeter._report.table import Table
+from rankmeter._report.table import Table, visible
 from rankmeter._version import __version__
 from rankmeter.errors import FileFormatError, MissingDependencyError
 
@@ -121,6 +121,7 @@ def render(digest: Digest) -> str:
         autoescape=True,
         loader=jinja2.PackageLoader("rankmeter", "_report"),
         undefined=jinja2.StrictUndefined,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -147,6 +148,11 @@ def render(digest: Digest) -> str:
         result_id=RESULT,
         result=_json(found),
     )
+
+
+def _shown(value: Any) -> Any:
+    """A text that the page shows, of which no character is hidden; our own markup as it is."""
+    return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def require_packages() -> None:
@@ -191,7 +197,16 @@ def _figures(figures: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, An
     specs = [one.properties(width="container").to_dict() for one in drawn.values()]
     for spec in specs:
         del spec["$schema"], spec["config"]
-    return {"places": places, "specs": specs}
+    return {"places": _legible(places), "specs": _legible(specs)}
+
+
+def _legible(value: Any) -> Any:
+    """What charts are made of, with all texts as the page shows them."""
+    if isinstance(value, dict):
+        return {_legible(name): _legible(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_legible(one) for one in value]
+    return visible(value) if isinstance(value, str) else value
 
 
 def _json(value: Any) -> str:
