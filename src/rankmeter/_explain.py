@@ -131,7 +131,7 @@ def explain(
     if between is not None:
         pair = isinstance(between, tuple | list) and len(between) == 2
         if not (pair and all(isinstance(name, str) for name in between)):
-            raise refused("between", "a pair of conventions", between)
+            raise refused("between", "two conventions", between)
     names = between or ("rankmeter" if like is None else like,)
     wanted = _understood(metric, names)
 
