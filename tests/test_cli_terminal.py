@@ -120,8 +120,8 @@ def test_long_names_are_shortened_in_text_alone(drawn):
 
 
 def test_a_shortened_name_keeps_both_ends_and_a_value_is_whole(drawn):
-    just, long, value = "n" * 100, "a" * 150 + "z" * 150, "1, 2, 3, " * 30
+    just, long, value = "n" * 80, "a" * 150 + "z" * 150, "1, 2, 3, " * 30
     table = Table(("system", long), [(just, "1"), (long, value)])
-    short = "a" * 50 + "…" + "z" * 49
+    short = "a" * 40 + "…" + "z" * 39
     assert table.tame_cells() == [["system", short], [just, "1"], [short, value]]
     assert any(value.rstrip() in line for line in drawn(table, 80))

@@ -144,6 +144,27 @@ class TestReadBack:
         done = rankmeter("report", "--read", path)
         assert (done.code, done.out) == (3, "")
 
+    @pytest.mark.parametrize(
+        "content",
+        [
+            "[]", "null", "1", '"x"', "NaN", "{}", '{"a": 1}', '{"schema": 1}', "[" * 10**5,
+            '{"schema": 1, "x": ' + "9" * 5000 + "}",
+            ('{"schema": 1, "systems": [], "metrics": {}, "differences": [], "baseline": null,'
+            ' "plan": {"convention": "x"}}'),
+            '{"schema": 1, "systems": ["a"], "metrics": {"m": {"a": 3}}, "differences": []}',
+            ('{"schema": 1, "systems": ["a"], "metrics": {"m": {"a": {"mean": "x", "low": 1,'
+            ' "high": 1}}}, "differences": [], "baseline": null, "plan": {"convention": "x"}}'),
+            '{"schema": 1, "systems": "a", "metrics": [], "differences": 3}',
+        ],
+    )  # fmt: skip
+    def test_json_of_another_shape_is_refused(self, tmp_path, content):
+        path = tmp_path / "other.html"
+        page = f'<script type="application/json" id="rankmeter-result">{content}</script>'
+        path.write_text(page, "utf-8")
+        with pytest.raises(FileFormatError, match="rankmeter compare --report"):
+            read_page(path)
+        assert rankmeter("report", "--read", path).code == 3
+
     def test_a_missing_file(self, tmp_path):
         done = rankmeter("report", "--read", tmp_path / "none.html")
         assert done.code == 3

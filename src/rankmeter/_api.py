@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
+from os import PathLike
 from typing import Any, Unpack
 
 from rankmeter._checks import refused, shown
@@ -11,6 +12,7 @@ from rankmeter._choices import Choices, takes_choices
 from rankmeter._compare import compare_tables
 from rankmeter._engine import open_data
 from rankmeter._estimates.curves import Curve, curves_of
+from rankmeter._estimates.notes import counts_of
 from rankmeter._estimates.segments import clusters_of
 from rankmeter._estimates.settings import Common, Correction, Family, Settings, Test
 from rankmeter._ingest import (
@@ -193,8 +195,11 @@ def compare(
     >>> difference.difference, difference.p, difference.significant
     (0.5, 0.5, False)
     """
-    if not isinstance(systems, Mapping):
-        raise UsageError("systems must be a mapping from name to rankings: {'A': …, 'B': …}")
+    if not isinstance(systems, Mapping) or _holds_systems(truth):
+        swapped = ": the systems come first, rm.compare(systems, truth)"
+        wanted = "a mapping from name to rankings, such as {'A': …, 'B': …}"
+        found = type(systems).__name__ + (swapped if isinstance(truth, Mapping) else "")
+        raise UsageError(f"`systems` must be {wanted}, got {found}", option="systems")
     settings = Settings(
         baseline=baseline,
         test=test,
@@ -257,8 +262,9 @@ def curve(
     if len(plan.metrics) != 1:
         raise UsageError(f"a curve is of one metric, got {len(plan.metrics)}")
     entry = plan.metrics[0]
-    scored = open_data(*read_all({ONE: rankings}, truth, plan, columns=columns)).run
-    return curves_of(plan, [entry], scored, max_k, clusters)[entry.label]
+    judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns)
+    scored, counts = open_data(judged, systems).run, {ONE: counts_of(systems[ONE], judged)}
+    return curves_of(plan, [entry], scored, max_k, clusters, counts)[entry.label]
 
 
 def read_all(
@@ -310,17 +316,30 @@ def read_all(
     return judged, tables
 
 
+def _holds_systems(data: object) -> bool:
+    """Whether this is a mapping from name to rankings, which no ground truth is."""
+    return isinstance(data, Mapping) and bool(data) and all(map(_holds_lists, data.values()))
+
+
+def _holds_lists(data: object) -> bool:
+    """Whether this is data of several users, and not the judged items of one."""
+    if isinstance(data, Mapping | list):
+        inner = data.values() if isinstance(data, Mapping) else data
+        return any(isinstance(one, Mapping | list | set | frozenset) for one in inner)
+    return isinstance(data, PathLike) or hasattr(data, "columns")
+
+
 def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str, str] | None]:
     """The roles that each side has, from one mapping for both or one for each."""
     if columns is None:
         return {"rankings": None, "truth": None}
-    if not isinstance(columns, Mapping):
+    if not isinstance(columns, Mapping) or not all(isinstance(role, str) for role in columns):
         raise refused("columns", "a mapping from role to column name", columns)
     if any(isinstance(value, Mapping) for value in columns.values()):
         unknown = set(columns) - {"rankings", "truth"}
         if unknown:
             raise UsageError(
-                f"columns= has a mapping each for rankings and truth, not {shown(unknown)}"
+                f"columns= has a mapping each for rankings and truth, not {shown(sorted(unknown))}"
             )
         return {"rankings": columns.get("rankings"), "truth": columns.get("truth")}
     known = {"user", "item", "score", "rank", "gain"}

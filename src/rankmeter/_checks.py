@@ -10,24 +10,47 @@ import math
 import operator
 from collections.abc import Iterable
 from difflib import get_close_matches
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, get_args
 
 from rankmeter.errors import UsageError
 
-__all__ = ["choice", "flag", "fraction", "integer", "near", "number", "refused", "shown", "unknown"]
+__all__ = [
+    "LARGEST",
+    "choice",
+    "flag",
+    "fraction",
+    "integer",
+    "near",
+    "number",
+    "refused",
+    "seed_of",
+    "shown",
+    "unknown",
+]
 
 
-Bounds = dict[str, float | None]
+Bounds = dict[str, float | int | None]
 _HOLDS = {">": operator.gt, "≥": operator.ge, "<": operator.lt, "≤": operator.le}
 
 
-def integer(name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int:
+LONGEST = 200
+"""Characters of a word that may be a misspelling."""
+LARGEST = 2**62
+"""The largest integer that an option may be, so that sums of it and of what was counted fit."""
+
+
+def integer(name: str, value: Any, *, least: int | None = None, most: int = LARGEST) -> int:
     """``value`` as an integer from ``least`` to ``most``, both included."""
     bounds: Bounds = {"≥": least, "≤": most}
-    fits = isinstance(value, Integral) and not isinstance(value, bool)
-    if fits and _within(value, bounds):
-        return int(value)
+    try:
+        whole = None if isinstance(value, bool) else operator.index(value)
+    except Exception:  # noqa: BLE001 - whatever a foreign class raises
+        whole = None
+    if whole is not None and _within(whole, bounds):
+        return whole
+    if most in (LARGEST, 2**128 - 1) and (whole is None or whole < most):
+        del bounds["≤"]
     raise refused(name, "an integer" + _range(bounds), value)
 
 
@@ -42,11 +65,28 @@ def number(
 ) -> float:
     """``value`` as a finite number: > ``above``, ≥ ``least``, < ``below``, ≤ ``most``."""
     bounds: Bounds = {">": above, "≥": least, "<": below, "≤": most}
-    fits = isinstance(value, Real) and not isinstance(value, bool)
-    if fits and math.isfinite(value) and _within(value, bounds):
-        return float(value)
-    kind = "a number" if not fits or math.isfinite(value) else "a finite number"
+    found = _float(value)
+    if found is not None and math.isfinite(found) and _within(found, bounds):
+        return found
+    kind = "a number" if found is None or math.isfinite(found) else "a finite number"
     raise refused(name, kind + _range(bounds), value)
+
+
+def _float(value: Any) -> float | None:
+    """A real number as a float, infinite if it is too large for one; None for all else."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+    except Exception:  # noqa: BLE001 - a time span of NumPy is an integer, and no number
+        return None
+
+
+def seed_of(value: Any, *, least: int | None = 0) -> int:
+    """``value`` as a seed of up to 128 bits, as NumPy draws them."""
+    return integer("seed", value, least=least, most=2**128 - 1)
 
 
 def fraction(name: str, value: Any) -> float:
@@ -73,7 +113,8 @@ def flag(name: str, value: Any) -> bool:
 def unknown(kind: str, word: object, known: Iterable[str]) -> UsageError:
     """Build the error for a word that names no ``kind``: the nearest names, or else all of them."""
     words = tuple(known)
-    hint = near(str(word), words) or f"; known: {', '.join(map(repr, words))}"
+    hint = near(word, words) if isinstance(word, str) else ""
+    hint = hint or f"; known: {', '.join(map(repr, words))}"
     return UsageError(f"unknown {kind} {shown(word)}{hint}", allowed=words, got=word)
 
 
@@ -82,14 +123,19 @@ def near(word: str, known: Iterable[str], *, likeness: float = 0.6) -> str:
 
     `likeness` is the share of letters that have to be the same, from 0 to 1.
     """
+    if len(word) > LONGEST:  # too long for a misspelling, and slow to compare
+        return ""
     lower = {name.lower(): name for name in known}
     found = get_close_matches(word.lower(), lower, n=3, cutoff=likeness)
     return f"; did you mean {' or '.join(shown(lower[key]) for key in found)}?" if found else ""
 
 
 def shown(value: object) -> str:
-    """The repr of a value on one line, of at most 60 characters."""
-    text = repr(value)
+    """The repr of a value on one line, of at most 60 characters; its type if it has no repr."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - an int of 5,000 digits, or whatever a foreign class raises
+        text = f"<{type(value).__name__}>"
     if "\n" in text:  # a table, not a name with two spaces
         text = " ".join(text.split())
     return text if len(text) <= 60 else f"{text[:59]}…"

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import math
 import re
 import textwrap
 import types
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, TypeVar
 
 from rankmeter._checks import choice as one_of
-from rankmeter._checks import flag, fraction, integer, shown
+from rankmeter._checks import flag, fraction, integer, seed_of, shown
 from rankmeter.errors import UsageError
 
 __all__ = [
@@ -298,20 +299,23 @@ def checked(name: str, value: Any) -> Any:
         return fraction(name, value)
     if known.hint is bool:
         return flag(name, value)
-    if value is None or value == "none":
+    if value is None or (isinstance(value, str) and value == "none"):
         return None
-    if isinstance(value, str) and re.fullmatch(r"\s*-?\d+\s*", value):
+    if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,40}\s*", value):
         value = int(value)
-    return integer(name, value, least=0 if name == "seed" else 1)
+    return seed_of(value) if name == "seed" else integer(name, value, least=1)
 
 
 def _threshold(value: Any) -> str:
     """``relevant`` in canonical spelling: ``">= 4.0"`` → ``">=4"``, a bare number t → ``">=t"``."""
-    text = str(value).strip().lower().replace("≥", ">=")
+    try:
+        text = str(value).strip().lower().replace("≥", ">=")
+    except Exception:  # noqa: BLE001 - an int of 5,000 digits, or whatever a foreign class raises
+        text = ""
     if text == "any":
         return text
     match = re.fullmatch(r"(>=|>)?\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)", text)
-    if match is None:
+    if match is None or not math.isfinite(float(match[2])):
         raise UsageError(
             f"`relevant` must be like '>0', '>=4' or 'any' (every judged item), got {shown(value)}"
         )

@@ -211,7 +211,7 @@ def resolve(
         )
     setting = {name: chosen.pop(name) for name in SETTINGS if name in chosen}
     setting.setdefault("interval", "bca" if clusters else "t")
-    convention = load_convention(like or "rankmeter")
+    convention = load_convention("rankmeter" if like is None else like)
     now = Setting(**setting)
     asked = translate_all(metrics, convention.name)
     entries = [_resolve_metric(one, convention, chosen, now) for one in asked]

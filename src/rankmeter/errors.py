@@ -22,6 +22,8 @@ Every message says what was expected, what was found, where, and what to do.
 
 from __future__ import annotations
 
+import re
+
 __all__ = [
     "ColumnError",
     "DataError",
@@ -39,8 +41,27 @@ __all__ = [
 ]
 
 
+LONGEST_NAME, LONGEST_PATH, LONGEST_MESSAGE = 80, 400, 4_000
+"""Characters of a message; whoever passes more of them sees both ends."""
+
+
+def _shortened(text: str, longest: int) -> str:
+    """Text without its middle where it is too long: both ends tell names apart."""
+    head = longest // 2
+    return text if len(text) <= longest else f"{text[:head]}…{text[head + 1 - longest :]}"
+
+
+def _brief(found: re.Match[str]) -> str:
+    word = found[0]
+    return _shortened(word, LONGEST_PATH if "/" in word or "\\" in word else LONGEST_NAME)
+
+
 class RankmeterError(Exception):
-    """Anything that rankmeter refuses to do."""
+    """Anything that rankmeter refuses to do. Long names are shortened in its message."""
+
+    def __init__(self, message: str = "") -> None:
+        brief = re.sub(rf"\S{{{LONGEST_NAME + 1},}}", _brief, message)
+        super().__init__(_shortened(brief, LONGEST_MESSAGE))
 
 
 class UsageError(RankmeterError, ValueError):

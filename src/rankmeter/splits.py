@@ -465,5 +465,5 @@ def _check_choices(by: str, ties: str, min_history: int, cold_items: str) -> Non
 def _spell(name: str, arguments: dict[str, Any]) -> str:
     """Write the call as one would type it; given ``locals()``, it cannot forget an option."""
     options = {key: arguments[key] for key in arguments.keys() - {"data", "columns"}}
-    given = (f"{key}={options[key]!r}" for key in arguments if options.get(key) is not None)
+    given = (f"{key}={shown(options[key])}" for key in arguments if options.get(key) is not None)
     return f"{name}({', '.join(given)})"

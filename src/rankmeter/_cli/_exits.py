@@ -93,11 +93,13 @@ def _run(run: Callable[[], object]) -> int:
     return code
 
 
-def complain(message: str) -> None:
-    """Write an error on stderr."""
+def complain(message: str, *more: str) -> None:
+    """Write an error on stderr, and further lines; no character of it steers the terminal."""
+    from rankmeter._report.table import one_line
+
     color = False if os.environ.get("NO_COLOR") else None
     click.secho("error: ", fg="red", bold=True, err=True, nl=False, color=color)
-    click.echo(message, err=True)
+    click.echo("\n".join(map(one_line, (message, *more))), err=True)
 
 
 def _report_bug(error: BaseException) -> int:
@@ -105,8 +107,8 @@ def _report_bug(error: BaseException) -> int:
         traceback.print_exception(error)
     said = str(error).strip().partition("\n")[0]
     complain(
-        f"internal error, {type(error).__name__}: {said}\n"
-        f"run with {TRACEBACK}=1 for the details, and please report them"
+        f"internal error, {type(error).__name__}: {said}",
+        f"run with {TRACEBACK}=1 for the details, and please report them",
     )
     return 70
 
@@ -126,7 +128,9 @@ def _own_warnings() -> Iterator[None]:
 
         def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
             if issubclass(category, RankmeterWarning):
-                click.echo(f"warning: {message}", err=True)
+                from rankmeter._report.table import one_line
+
+                click.echo(f"warning: {one_line(str(message))}", err=True)
             else:
                 others(message, category, *where)
 

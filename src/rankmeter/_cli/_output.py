@@ -76,5 +76,7 @@ def dumps(found: Mapping[str, Any]) -> str:
 
     A number that is infinite or does not exist is null.
     """
+    from rankmeter._report.table import as_json
+
     content = plain({"schema": 1, **found})
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    return as_json(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))

@@ -108,7 +108,9 @@ def page() -> click.HelpFormatter:
 def note(message: str) -> None:
     """Show on a terminal, and only there, how far things are."""
     if sys.stderr.isatty():
-        click.secho(message, err=True, dim=True, color=not os.environ.get("NO_COLOR"))
+        from rankmeter._report.table import one_line
+
+        click.secho(one_line(message), err=True, dim=True, color=not os.environ.get("NO_COLOR"))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ def _run(
     **choices: Any,
 ) -> None:
     form = FORMATS.choose(form, as_json=as_json)
-    named = _named(systems)
+    named = _named(truth, systems)
     if report is not None and Path(report).suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"--report {report}: the report is a page: name a file .html")
     check_paths([output, report], [truth, *named.values(), segments])
@@ -59,16 +60,29 @@ def _run(
     FORMATS.emit(found, form, output)
 
 
-def _named(systems: tuple[str, ...]) -> dict[str, str]:
-    """``name=FILE`` as a dictionary."""
+def _named(truth: str, systems: tuple[str, ...]) -> dict[str, str]:
+    """``name=FILE`` as a dictionary; the truth is looked at to tell a wrong order of the files."""
+    if bare := [text for text in systems if not _parts(text)]:
+        if len(bare) == 1 and _parts(truth) and not Path(truth).exists():
+            others = [truth, *(text for text in systems if text != bare[0])]
+            line = shlex.join(["rankmeter", "compare", bare[0], *others])
+            raise UsageError(f"the ground truth comes first: {line}")
+        raise UsageError(
+            f"{bare[0]!r} is not of the form NAME=FILE: the ground truth comes first, and every "
+            "system has a name, as in rankmeter compare truth.csv BPR=bpr.csv ALS=als.csv. To "
+            "measure one system: rankmeter evaluate RANKINGS TRUTH"
+        )
     named: dict[str, str] = {}
-    for text in systems:
-        name, equals, path = text.partition("=")
-        if not (name and equals and path):
-            raise UsageError(f"{text!r} is not of the form NAME=FILE, as BPR=bpr.csv is")
+    for name, path in filter(None, map(_parts, systems)):
         if named.setdefault(name, path) != path:
             raise UsageError(f"the name {name!r} is given to two files: {named[name]} and {path}")
     return named
+
+
+def _parts(text: str) -> tuple[str, str] | tuple[()]:
+    """The name and the file of ``name=FILE``; nothing if the text is not of this form."""
+    name, _, path = text.partition("=")
+    return (name, path) if name and path else ()
 
 
 command = Command(

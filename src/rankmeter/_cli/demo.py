@@ -17,7 +17,7 @@ from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.wording import number
 from rankmeter._files import replacing
 from rankmeter._interactions.describe import describe
-from rankmeter._report.table import Table
+from rankmeter._report.table import Table, one_line
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.summary import Summary
 from rankmeter.baselines import BASELINES
@@ -76,7 +76,7 @@ def _run(ratings: str | None, output: str) -> None:
         print_table(table, title)
         click.echo()
     _show(comparison)
-    click.echo(f"train, test, rankings and results.json are in {folder}")
+    click.echo(f"train, test, rankings and results.json are in {one_line(str(folder))}")
     click.echo(where)
 
 
@@ -88,7 +88,7 @@ def _recommend(train: pl.DataFrame) -> dict[str, pl.DataFrame]:
         try:
             rankings[name] = make(train)
         except ColumnError as error:
-            click.echo(f"warning: {name} is left out: {error}", err=True)
+            click.echo(f"warning: {name} is left out: {one_line(str(error))}", err=True)
     return rankings
 
 

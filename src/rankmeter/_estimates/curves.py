@@ -12,6 +12,7 @@ import polars as pl
 from rankmeter._checks import integer
 from rankmeter._engine import Scores
 from rankmeter._estimates.estimates import estimate
+from rankmeter._estimates.notes import Facts, facts_of, notes_of
 from rankmeter._estimates.segments import clusters_of
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter.errors import UsageError
@@ -31,11 +32,14 @@ class Curve:
         Columns ``system``, ``k``, ``mean``, ``low``, ``high``, ``se`` (standard error of the mean).
     increasing : bool
         Whether larger is better.
+    notes : tuple of str
+        What a reader must know, as below the table of an evaluation.
     """
 
     metric: str
     frame: pl.DataFrame
     increasing: bool = True
+    notes: tuple[str, ...] = ()
 
     def best_k(self) -> dict[str, int]:
         """For each system the k of the best mean; the smallest of equals."""
@@ -85,24 +89,31 @@ def curves_of(
     scored: Callable[[Plan], Mapping[str, Scores]],
     max_k: int,
     clusters: object = None,
+    counts: Mapping[str, Mapping[str, int]] | None = None,
 ) -> dict[str, Curve]:
     """Curves by label, computed all at once: a curve is a plan with more cutoffs.
 
     The cutoffs of `entries` are replaced; intervals are made as the plan says. `scored` gives the
-    scores of every system for a plan; `clusters` are as in `evaluate`.
+    scores of every system for a plan; `clusters` are as in `evaluate`; `counts` are by system what
+    was read.
     """
     for entry in entries:
         if not entry.spec.cutoff:
             raise UsageError(f"{entry.metric.name} has no cutoff, so it has no curve")
     integer("max_k", max_k, least=1)
     points = {
-        (entry.label, k): replace(entry, label=f"{place} {k}", metric=entry.metric @ k)
-        for place, entry in enumerate(entries)
+        (entry.label, k): replace(entry, label=f"{entry.label} at k = {k}", metric=entry.metric @ k)
+        for entry in entries
         for k in range(1, max_k + 1)
     }
     plan = replace(plan, metrics=tuple(points.values()))
     rows: dict[str, list[tuple[Any, ...]]] = {entry.label: [] for entry in entries}
+    facts: dict[str, dict[str, Facts]] = {entry.label: {} for entry in entries}
     for name, scores in scored(plan).items():
+        read = (counts or {}).get(name, {})
+        for label, found in facts.items():
+            ends = replace(plan, metrics=(points[label, 1], points[label, max_k]))
+            found[name] = facts_of(ends, scores, read)
         drawn = clusters_of(clusters, scores)
         for (label, k), point in points.items():
             e = estimate(plan, point, scores.averaged(point), drawn)
@@ -114,6 +125,7 @@ def curves_of(
             entry.metric.name,
             pl.DataFrame(rows[entry.label], schema=columns, orient="row"),
             entry.spec.increasing,
+            tuple(notes_of(plan, facts[entry.label])),
         )
         for entry in entries
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from rankmeter._checks import choice, fraction
+from rankmeter._checks import choice, fraction, integer
 from rankmeter.errors import UsageError
 
 __all__ = ["Common", "Correction", "Family", "Settings", "Test"]
@@ -35,6 +35,9 @@ class Settings:
         choice("correction", self.correction, Correction)
         choice("family", self.family, Family)
         choice("common", self.common, Common)
-        fraction("alpha", self.alpha)
+        # As plain numbers, which JSON can hold.
+        object.__setattr__(self, "alpha", fraction("alpha", self.alpha))
+        resamples = integer("n_resamples", self.n_resamples, least=1)
+        object.__setattr__(self, "n_resamples", resamples)
         if "tukey" in self.test and self.baseline is not None:
             raise UsageError("Tukey's test is for all pairs: leave out the baseline")

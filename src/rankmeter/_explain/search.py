@@ -11,17 +11,20 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
+from rankmeter._checks import refused
 from rankmeter._choices import CHOICES, Alignment, Averaging
 from rankmeter._engine import Data
 from rankmeter._estimates.estimates import estimate
+from rankmeter._estimates.notes import notes_of
 from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._results.explanation import Explanation, Match
+from rankmeter._results.summary import Summary
 from rankmeter.conventions import convention_names, has_metric
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import metric
@@ -56,22 +59,19 @@ def search(
     truth: Table,
     plan: Plan,
     entry: Callable[[str], MetricPlan],
-    like: str,
+    start: Summary,
     target: float | str,
     held: set[str],
 ) -> Explanation:
     """Search the settings whose mean equals the target in its printed digits.
 
-    `plan` is that of the convention `like`, `entry` gives the plan of the metric under any
-    convention, `held` names the switches that are given and stay.
+    `plan` is that of the convention asked for and `start` its result, `entry` gives the plan of the
+    metric under any convention, `held` names the switches that are given and stay.
     """
     text, digits = _printed(target)
     wanted, tolerance = float(text), 0.5 * 10.0**-digits * (1 + 1e-9)
     means = _Means(data, truth, plan)
-    base = entry(like)
-    own = means.of([base])[base]
-    if isinstance(own, RankmeterError):
-        raise own
+    like, (base,) = start.plan.convention, start.plan.metrics
     space = _Space(truth, like, entry, held)
     matches: list[Match] = []
     seen: list[tuple[float, int, Match]] = []
@@ -91,19 +91,19 @@ def search(
         if matches:
             break
     matches.sort(key=lambda match: len(match.switches))
-    start = estimate(plan, base, means.averaged(base))
     return Explanation(
         base.label,
         like,
         "",
-        start,
-        start,
+        start[base.label],
+        start[base.label],
         target=text,
         matches=tuple(matches),
         tried=means.tried,
         nearest=() if matches else _nearest(seen),
         searched=space.described(means.left),
-        notes=plan.notes,
+        notes=tuple(notes_of(start.plan, {like: start.facts()})),
+        cautions=start.cautions,
     )
 
 
@@ -247,11 +247,6 @@ class _Means:
                 self._compute(alignment, members)
         return {plan: self._means.get(plan, math.nan) for plan in plans}
 
-    def averaged(self, plan: MetricPlan) -> Any:
-        """The values of one plan."""
-        (scores,) = self.data.run(dataclasses.replace(self.plan, metrics=(plan,))).values()
-        return scores.averaged(plan)
-
     def _compute(self, alignment: Alignment, plans: list[MetricPlan]) -> None:
         """Compute all plans of one alignment together."""
         columns: dict[tuple[Any, bool], MetricPlan] = {}
@@ -350,11 +345,12 @@ def _nearest(seen: list[tuple[float, int, Match]]) -> tuple[Match, ...]:
 
 def _printed(target: float | str) -> tuple[str, int]:
     """A number as printed, and how many decimals it shows."""
-    text = str(target).strip()
     try:
+        text = str(target).strip()
         exponent = Decimal(text).as_tuple().exponent
-    except InvalidOperation:
-        raise UsageError(f"target must be a number such as 0.1405, got {target!r}") from None
-    if not isinstance(exponent, int):
-        raise UsageError(f"target must be a finite number, got {target!r}")
+        finite = math.isfinite(float(text))
+    except Exception:  # noqa: BLE001 - no number, or whatever a foreign class raises
+        raise refused("target", "a number such as 0.1405", target) from None
+    if not (finite and isinstance(exponent, int)):
+        raise refused("target", "a finite number", target)
     return text, max(-exponent, 0)

@@ -12,8 +12,10 @@ import polars as pl
 
 from rankmeter._align import by_item
 from rankmeter._api import ONE, read_all
+from rankmeter._checks import refused
 from rankmeter._choices import Choices, takes_choices
 from rankmeter._engine import open_data
+from rankmeter._estimates.notes import compared
 from rankmeter._explain.search import search, turn
 from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan, resolve
@@ -109,9 +111,11 @@ def explain(
         raise UsageError("pass `between` (two conventions) or `target` (a number), one of them")
     if between is not None and like is not None:
         raise UsageError("`between` names both conventions: leave out `like`")
-    if between is not None and (isinstance(between, str) or len(between) != 2):
-        raise UsageError(f"between takes two conventions, got {between!r}")
-    names = between or (like or "rankmeter",)
+    if between is not None:
+        pair = isinstance(between, tuple | list) and len(between) == 2
+        if not (pair and all(isinstance(name, str) for name in between)):
+            raise refused("between", "two conventions", between)
+    names = between or ("rankmeter" if like is None else like,)
     wanted = _understood(metric, names)
 
     def entry(convention: str) -> MetricPlan:
@@ -128,7 +132,8 @@ def explain(
     asked = wanted[names[0]]
     held = {name for name, value in choices.items() if value is not None}
     held |= {*dict(asked.options), *dict(asked.choices)}
-    return search(bench.data, bench.truth, plan, entry, names[0], target, held)
+    start = bench.run(entry(names[0]), names[0])
+    return search(bench.data, bench.truth, plan, entry, start, target, held)
 
 
 def _understood(metric: str | Metric, names: Iterable[str]) -> dict[str, Metric]:
@@ -181,7 +186,11 @@ def _walk(
         steps=tuple(steps),
         users=_changed(bench, start, end, first),
         cautions=start.cautions,
-        notes=(*start.plan.notes, *end.plan.notes),
+        notes=(
+            *start.plan.notes,
+            *end.plan.notes,
+            *compared({names[0]: start.facts(), names[1]: end.facts()}),
+        ),
     )
 
 

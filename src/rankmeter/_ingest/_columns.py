@@ -122,7 +122,9 @@ def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> di
     without column names do not need it. Its keys that are no roles raise `UsageError`; columns that
     are missing or ambiguous raise `ColumnError`.
     """
-    if not isinstance(columns, Mapping | None):
+    if not isinstance(columns, Mapping | None) or any(
+        not isinstance(k, str) for k in columns or ()
+    ):
         raise UsageError(f"columns= is {short(columns)}; expected a dict of role to column name.")
     chosen = {key: str(name) for key, name in (columns or {}).items()}
     if odd := [key for key in chosen if key not in SYNONYMS]:

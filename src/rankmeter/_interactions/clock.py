@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -23,6 +22,7 @@ Unit = Literal["s", "ms", "us", "ns"]
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _YEAR_9999 = 253_402_300_799  # its last second
+_HUGE = 2.0**63  # beyond any time in any unit
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -131,7 +131,8 @@ def _moment(at: float | str | date | datetime) -> float | datetime:
     if isinstance(moment, date):
         return datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 - the column's zone
     number = isinstance(moment, int | float | np.number) and not isinstance(moment, bool)
-    if not number or not math.isfinite(moment):
+    number = number and not isinstance(moment, np.timedelta64)
+    if not number or not -_HUGE < moment < _HUGE:
         raise UsageError(f"`at` must be a date, an ISO 8601 string or a number, got {shown(at)}")
     finite: float = moment.item() if isinstance(moment, np.number) else moment
     return finite

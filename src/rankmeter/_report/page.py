@@ -18,7 +18,7 @@ from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.verdicts import Headline, Verdict
 from rankmeter._estimates.wording import number, signed
 from rankmeter._report.charts import COLOURS
-from rankmeter._report.table import Table
+from rankmeter._report.table import Table, visible
 from rankmeter._version import __version__
 from rankmeter.errors import FileFormatError, MissingDependencyError
 
@@ -84,11 +84,32 @@ def read_page(path: str | Path) -> dict[str, Any]:
     )
     try:
         result: dict[str, Any] = json.loads(found[1] if found else "")
-    except json.JSONDecodeError:
+        whole = _is_result(result)
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
+        whole = False
+    if not whole:
         raise FileFormatError(
             f"{path} holds no result: a report written by rankmeter compare --report was expected"
-        ) from None
+        )
     return result
+
+
+def _is_result(result: Any) -> bool:
+    """Whether this is what a comparison gives, so far as a reader of the page needs it.
+
+    What is of another form altogether may also raise TypeError, KeyError or AttributeError.
+    """
+    means = [one[name] for one in result["metrics"].values() for name in result["systems"]]
+    figures = [one[figure] for one in means for figure in ("mean", "low", "high")]
+    sentences = [one["sentence"] for one in result["differences"]]
+    texts = [*result["systems"], *result["metrics"], *sentences, result["plan"]["convention"]]
+    return (
+        bool(means)
+        and result["schema"] == 1
+        and all(isinstance(text, str) for text in texts)
+        and isinstance(result["baseline"], str | None)
+        and all(one is None or isinstance(one, int | float) for one in figures)
+    )
 
 
 def render(digest: Digest) -> str:
@@ -100,6 +121,7 @@ def render(digest: Digest) -> str:
         autoescape=True,
         loader=jinja2.PackageLoader("rankmeter", "_report"),
         undefined=jinja2.StrictUndefined,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -126,6 +148,11 @@ def render(digest: Digest) -> str:
         result_id=RESULT,
         result=_json(found),
     )
+
+
+def _shown(value: Any) -> Any:
+    """A text that the page shows, of which no character is hidden; our own markup as it is."""
+    return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def require_packages() -> None:
@@ -170,7 +197,16 @@ def _figures(figures: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, An
     specs = [one.properties(width="container").to_dict() for one in drawn.values()]
     for spec in specs:
         del spec["$schema"], spec["config"]
-    return {"places": places, "specs": specs}
+    return {"places": _legible(places), "specs": _legible(specs)}
+
+
+def _legible(value: Any) -> Any:
+    """What charts are made of, with all texts as the page shows them."""
+    if isinstance(value, dict):
+        return {_legible(name): _legible(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_legible(one) for one in value]
+    return visible(value) if isinstance(value, str) else value
 
 
 def _json(value: Any) -> str:

@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Table", "one_line"]
+__all__ = ["Table", "as_json", "as_markdown", "one_line", "visible"]
 
-LONGEST = 100
+LONGEST = 80
 """Characters of a name in a table of text; a longer one is shortened."""
 # Newlines and the like, what steers a terminal, and what turns the direction of the text behind it.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
@@ -34,6 +34,29 @@ _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
 def one_line(text: str) -> str:
     """Text with a space in place of newlines and other control characters."""
     return _CONTROL.sub(" ", text)
+
+
+def visible(text: str) -> str:
+    """Text in which control characters other than newlines and tabs are written, as ⟨U+202E⟩."""
+    return _CONTROL.sub(
+        lambda found: "".join(c if c in "\n\t" else f"⟨U+{ord(c):04X}⟩" for c in found[0]), text
+    )
+
+
+def as_json(text: str) -> str:
+    """JSON of which no character steers a terminal: the same values, with such characters escaped.
+
+    JSON escapes the first 32 characters itself; those that are left are between its values.
+    """
+    return _CONTROL.sub(
+        lambda found: "".join(c if c < " " else f"\\u{ord(c):04x}" for c in found[0]), text
+    )
+
+
+def as_markdown(text: str) -> str:
+    """Text that Markdown shows as it is: no markup, no link, no end of a cell."""
+    escaped = html.escape(one_line(text), quote=False)
+    return re.sub(r"[\\`|]|(?<=\])\(", r"\\\g<0>", escaped)
 
 
 def _shortened(text: str) -> str:
@@ -80,20 +103,20 @@ class Table:
     def tame_cells(self) -> list[list[str]]:
         """The columns and the rows as tables of text show them, whatever the names are.
 
-        Control characters are spaces; names of more than 100 characters, in the first column or
+        Control characters are spaces; names of more than 80 characters, in the first column or
         above the others, have an … in their middle. Values are whole.
         """
         titles, *rows = ([*map(one_line, row)] for row in (self.columns, *self.rows))
         return [[*map(_shortened, titles)], *([_shortened(row[0]), *row[1:]] for row in rows)]
 
     def to_markdown(self) -> str:
-        """Render as a pipe table, without control characters, with the notes as a line below."""
+        """Render as a pipe table, with the notes as a line below; no name is read as markup."""
 
         def line(row: Sequence[str]) -> str:
-            return "| " + " | ".join(one_line(cell).replace("|", "\\|") for cell in row) + " |"
+            return "| " + " | ".join(map(as_markdown, row)) + " |"
 
         align = "|" + "|".join(":--" if i == 0 else "--:" for i in range(len(self.columns))) + "|"
-        notes = ["", one_line(" · ".join(self.notes))] if self.notes else []
+        notes = ["", as_markdown(" · ".join(self.notes))] if self.notes else []
         return "\n".join([line(self.columns), align, *map(line, self.rows), *notes])
 
     def to_latex(self) -> str:
@@ -122,12 +145,14 @@ class Table:
         def line(row: Sequence[str], tag: str) -> str:
             cells = [
                 f'<{tag} style="text-align:{"left" if i == 0 else "right"};padding:.2em .8em;'
-                f'font-variant-numeric:tabular-nums">{html.escape(cell)}</{tag}>'
+                f'font-variant-numeric:tabular-nums">{html.escape(visible(cell))}</{tag}>'
                 for i, cell in enumerate(row)
             ]
             return f"<tr>{''.join(cells)}</tr>"
 
-        notes = f"<small>{html.escape(' · '.join(self.notes))}</small>" if self.notes else ""
+        notes = (
+            f"<small>{html.escape(visible(' · '.join(self.notes)))}</small>" if self.notes else ""
+        )
         return (
             '<table style="border-collapse:collapse"><thead style="border-bottom:1px solid">'
             f"{line(self.columns, 'th')}</thead><tbody>"

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +17,7 @@ from rankmeter._engine import Scores
 from rankmeter._estimates.curves import Curve, curves_of, distinct_curves
 from rankmeter._estimates.differences import Difference, paired_values
 from rankmeter._estimates.estimates import Estimate
+from rankmeter._estimates.notes import Facts, alike, missing_users, notes_of
 from rankmeter._estimates.verdicts import (
     MAX_SYSTEMS,
     Headline,
@@ -141,7 +142,8 @@ class Comparison(Measured):
         """The curves of several metrics, computed together."""
         entries = [self.plan[label] for label in labels]
         largest = max([e.metric.k or 0 for e in self.plan.metrics] + [20])
-        return curves_of(self.plan, entries, self.scored, max_k or largest, self.clusters)
+        read = {name: summary.read for name, summary in self.summaries.items()}
+        return curves_of(self.plan, entries, self.scored, max_k or largest, self.clusters, read)
 
     def sentences(self) -> tuple[str, ...]:
         """One sentence in plain words per comparison."""
@@ -173,6 +175,7 @@ class Comparison(Measured):
             "dropped_users": self.dropped,
             "users": {name: summary.counts for name, summary in self.summaries.items()},
             "cautions": list(self.cautions),
+            "notes": list(self._notes()),
             "settings": self.settings,
             "plan": self.plan.to_dict(),
         }
@@ -223,11 +226,13 @@ class Comparison(Measured):
         methods = sorted({d.method.split(" (")[0] for d in self.differences if not math.isnan(d.p)})
         notes = [
             f"{marks} ({', '.join(methods) or 'no test'}{correction}, alpha {s['alpha']:g})",
-            f"convention {self.plan.convention}",
-            *self.plan.notes,
+            *notes_of(self.plan, self._facts()),
         ]
+        some = "" if s["common"] == "all" else ", so that means are over different users"
         notes += [
-            f"{m}: {n:,} users not common to all systems" for m, n in self.dropped.items() if n
+            f"{m}: {n:,} users not common to all systems{some}"
+            for m, n in self.dropped.items()
+            if n
         ]
         notes += [f"{said}: {s[name]:,}" for name, said in UNUSED_LABELS.items() if s.get(name)]
         if s["clusters"]:
@@ -236,6 +241,12 @@ class Comparison(Measured):
             notes.append(self._drawn())
         notes += sorted({d.note for d in self.differences if d.note})
         return (*self.cautions, *notes)
+
+    def _facts(self) -> dict[str, Facts]:
+        means = {
+            name: [self.estimates[label, name] for label in self._labels] for name in self.systems
+        }
+        return {name: {**s.facts(), **alike(means[name])} for name, s in self.summaries.items()}
 
     def difference_table(self) -> Table:
         """Every comparison: difference, interval, p, effect size, wins and losses."""
@@ -337,7 +348,11 @@ class Comparison(Measured):
             Default: the first one.
         """
         label = self.plan[metric or self._labels[0]].label
-        return headline(self._verdict(label), self.baseline, self.settings["correction"])
+        said = headline(self._verdict(label), self.baseline, self.settings["correction"])
+        counts = {name: summary.counts for name, summary in self.summaries.items()}
+        missing = {name: n["users_in_truth"] - n["users_in_both"] for name, n in counts.items()}
+        rule = self.plan[label].averaging.missing
+        return replace(said, sentences=(*said.sentences, *missing_users(missing, rule)))
 
     def report(self, path: str | Path) -> None:
         """Write a self-contained page that opens offline and can be read back.

@@ -114,7 +114,7 @@ class Explanation(Result):
     searched : str
         What was searched, in words.
     notes : tuple of str
-        What a reader must know about the conventions.
+        What a reader must know of the means and the conventions, as below an evaluation.
     cautions : tuple of str
         What makes it doubtful that the data are what was meant.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -12,7 +13,7 @@ import polars as pl
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.wording import plain
 from rankmeter._plan import Plan
-from rankmeter._report.table import Table
+from rankmeter._report.table import Table, as_json
 from rankmeter._report.trackers import flat, send
 from rankmeter.errors import MissingDependencyError
 
@@ -46,7 +47,8 @@ class Result(ABC):
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """`to_dict` as JSON text; a number that does not exist is null."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+        found = json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+        return as_json(found)
 
     def to_markdown(self) -> str:
         """All tables in Markdown."""
@@ -102,8 +104,13 @@ class Measured(Result):
         return pd.DataFrame(self.to_polars().to_dict(as_series=False))
 
     def to_csv(self) -> str:
-        """`to_polars` as CSV text, at full precision."""
-        return self.to_polars().write_csv()
+        """`to_polars` as CSV text, at full precision.
+
+        A name that a spreadsheet would take for a formula, since it begins with one of ``= + - @``,
+        a tab or a carriage return, has an apostrophe before it. Files of values by user keep their
+        ids as they are.
+        """
+        return _as_cells(self.to_polars()).write_csv()
 
     def log(
         self, to: Any, *, prefix: str = "", step: int | None = None, run_id: str | None = None
@@ -143,8 +150,21 @@ class Measured(Result):
         values = flat(((prefix, *parts), numbers) for parts, numbers in self._logged())
         send(values, to, step=step, run_id=run_id)
 
+    def _repr_html_(self) -> str:
+        plan = html.escape(self.plan.describe())
+        details = f"<details><summary>plan</summary><pre>{plan}</pre></details>"
+        return super()._repr_html_() + details
+
     def _drawn(self, what: str = "") -> str:
         """How bootstrap intervals of means were made, for the notes below a table."""
         plan = self.plan
         drawn = f"{plan.resamples:,} samples, seed {plan.seed}"
         return f"intervals by {plan.interval} bootstrap{what}, {drawn}"
+
+
+def _as_cells(frame: pl.DataFrame) -> pl.DataFrame:
+    """A frame for a spreadsheet: text that it would take for a formula begins with an apostrophe.
+
+    Numbers stay numbers.
+    """
+    return frame.with_columns(pl.col(pl.String).str.replace(r"^([=+\-@\t\r])", "'${1}"))

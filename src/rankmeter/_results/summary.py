@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,27 +13,18 @@ import polars as pl
 from rankmeter._checks import choice
 from rankmeter._engine import Scores
 from rankmeter._estimates.estimates import Estimate, estimate
+from rankmeter._estimates.notes import Facts, alike, counts_of, facts_of, notes_of
 from rankmeter._estimates.segments import labels_of, masks_of
 from rankmeter._estimates.verdicts import histogram_of
 from rankmeter._estimates.wording import number
 from rankmeter._hits import IntArray
 from rankmeter._ingest import Table as Read
-from rankmeter._plan import MetricPlan, Plan
+from rankmeter._plan import Plan
 from rankmeter._report import charts
 from rankmeter._report.table import Table
 from rankmeter._results.result import Measured
 
 __all__ = ["Summary", "summarise"]
-
-MERGED = (
-    "dropped_scores",
-    "duplicate_items_dropped",
-    "duplicate_items_counted",
-    "duplicate_judgements_merged",
-    "rounded_scores",
-    "rounded_gains",
-)
-"""What was dropped, merged or rounded on the way, as the notes below a table say it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,6 +120,7 @@ class Summary(Measured, Mapping[str, Estimate]):
             },
             "users": self.counts,
             "cautions": list(self.cautions),
+            "notes": list(self._notes()),
             "plan": self.plan.to_dict(),
         }
 
@@ -154,30 +145,23 @@ class Summary(Measured, Mapping[str, Estimate]):
         ]
         return Table([*columns, *(["undefined"] if undefined else [])], rows, self._notes())
 
-    def _notes(self) -> tuple[str, ...]:
+    def facts(self) -> Facts:
         """What a reader must know to read the means rightly."""
-        counts, metrics = self.counts, self.plan.metrics
-        relevant = _by_metric({entry.label: _relevant(entry) for entry in metrics})
-        notes = [f"convention {self.plan.convention}, relevant {relevant}", *self.plan.notes]
-        facts = {entry.label: self._facts(entry) for entry in metrics}
-        for what in facts[metrics[0].label]:
-            found = {label: of[what] for label, of in facts.items()}
-            numbers = {count for count, _ in found.values()}
-            if len(numbers) > 1:
-                each = {label: f"{count:,} ({rule})" for label, (count, rule) in found.items()}
-                notes.append(f"{what}: {_by_metric(each)}")
-            elif any(numbers):
-                rule = _by_metric({label: rule for label, (_, rule) in found.items()})
-                notes.append(f"{what}: {numbers.pop():,} ({rule})")
-        notes += [f"{n.replace('_', ' ')}: {counts[n]:,}" for n in MERGED if counts.get(n)]
-        if "clusters" in counts:
-            notes.append(self._drawn(f" of {counts['clusters']:,} clusters"))
+        return facts_of(self.plan, self.scores, self.read)
+
+    @property
+    def read(self) -> dict[str, int]:
+        """The counts of the data as they were read, before any score."""
+        others = {"clusters", *self.scores.counts}
+        return {name: count for name, count in self.counts.items() if name not in others}
+
+    def _notes(self) -> tuple[str, ...]:
+        """The facts, how intervals were made, and what is no mean."""
+        notes = notes_of(self.plan, {"": {**self.facts(), **alike(self.values())}})
+        if "clusters" in self.counts:
+            notes.append(self._drawn(f" of {self.counts['clusters']:,} clusters"))
         elif self.plan.interval != "t":
             notes.append(self._drawn())
-        if alike := [e.label for e in self.values() if e.n > 1 and e.std == 0]:
-            notes.append(
-                f"the same for all users, so that the interval says nothing: {', '.join(alike)}"
-            )
         named = {"geometric": "geometric mean", "sum": "sum", "micro": "pooled share"}
         notes.extend(
             f"{entry.label}: {named[entry.averaging.aggregate]} in place of mean"
@@ -185,19 +169,6 @@ class Summary(Measured, Mapping[str, Estimate]):
             if entry.averaging.aggregate in named
         )
         return (*self.cautions, *notes)
-
-    def _facts(self, entry: MetricPlan) -> dict[str, tuple[int, str]]:
-        """Of one metric: how many users or hits are special, and by which rule they count."""
-        counts, averaging = self.counts, entry.averaging
-        both = counts["users_in_both"]
-        found = self.scores.facts[entry.alignment]
-        nothing = self.scores.in_truth & (found.n_relevant == 0)
-        return {
-            "users without a ranking": (counts["users_in_truth"] - both, averaging.missing),
-            "users without truth": (counts["users_in_rankings"] - both, averaging.extra),
-            "users with nothing relevant": (int(nothing.sum()), averaging.undefined),
-            "hits tied in score": (found.counts["tied_hits"], entry.alignment.ties),
-        }
 
     def plot(self, kind: Literal["means", "distribution"] = "means") -> Any:
         """An Altair chart, which saves itself as PNG, SVG, PDF or HTML.
@@ -225,11 +196,6 @@ class Summary(Measured, Mapping[str, Estimate]):
     def _logged(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, float]]]:
         return (((label,), e.numbers()) for label, e in self.items())
 
-    def _repr_html_(self) -> str:
-        plan = html.escape(self.plan.describe())
-        details = f"<details><summary>plan</summary><pre>{plan}</pre></details>"
-        return super()._repr_html_() + details
-
 
 def summarise(
     plan: Plan, scores: Scores, truth: Read, rankings: Read, clusters: IntArray | None = None
@@ -243,26 +209,6 @@ def summarise(
         for entry in plan.metrics
     }
     drawn = {} if clusters is None else {"clusters": int(np.unique(clusters).size)}
-    counts = {**scores.counts, **truth.counts, **rankings.counts, **drawn}
+    counts = {**scores.counts, **counts_of(rankings, truth), **drawn}
     cautions = (*truth.cautions, *rankings.cautions)
     return Summary(plan, scores, counts, estimates, clusters, cautions)
-
-
-def _by_metric(facts: Mapping[str, str]) -> str:
-    """A fact alone if it holds for all metrics, else each fact behind the metrics of which it does.
-
-    ``ndcg@2 zero; precision@2, recall@2 skip``
-    """
-    metrics: dict[str, list[str]] = {}
-    for label, fact in facts.items():
-        metrics.setdefault(fact, []).append(label)
-    if len(metrics) == 1:
-        return next(iter(metrics))
-    return "; ".join(f"{', '.join(labels)} {fact}" for fact, labels in metrics.items())
-
-
-def _relevant(entry: MetricPlan) -> str:
-    """Which judged items are hits of a metric."""
-    alignment = entry.alignment
-    others = {"positive": ">0", "all": "any", "reached": f">0 of users with {alignment.relevant}"}
-    return others.get(alignment.gains, alignment.relevant)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._checks import integer
+from rankmeter._checks import seed_of
 
 __all__ = ["coins", "generators", "key"]
 
@@ -22,7 +22,7 @@ _CELLS = 2**16
 
 def key(seed: int) -> int:
     """A seed, spread over 64 bits."""
-    whole = integer("seed", seed, least=0)
+    whole = seed_of(seed)
     return int(np.random.SeedSequence(whole).generate_state(1, np.uint64)[0])
 
 

@@ -150,12 +150,14 @@ def _metric(ours: str, options: frozenset[str], k: float | None, profile: Conven
     (found,) = read_metric(ours.replace("{k}", "none" if k is None else str(k)))
     if k is not None and not cut:
         found = found @ k
+    given: set[str] = set()
     for option in sorted(options):
-        if option in profile.options:
-            found = found(**profile.options[option])
-        else:
-            name, _, value = option.partition("=")
-            found = found(**{name.strip(): value.strip()})
+        name, _, value = option.partition("=")
+        means = profile.options.get(option, {name.strip(): value.strip()})
+        if twice := given & means.keys():
+            raise UsageError(f"{ours} has the option {min(twice)!r} twice: name it once")
+        given |= means.keys()
+        found = found(**means)
     return found
 
 

@@ -98,7 +98,9 @@ def convention_names() -> tuple[str, ...]:
 
 def load_convention(name: str) -> Convention:
     """The convention of that name or alias; case, ``-`` and ``_`` do not matter."""
-    wanted = str(name).strip().lower().replace("-", "_")
+    if not isinstance(name, str):
+        raise unknown("convention", name, convention_names())
+    wanted = name.strip().lower().replace("-", "_")
     wanted = _aliases().get(wanted, wanted)
     if wanted not in _files():
         raise unknown("convention", name, convention_names())

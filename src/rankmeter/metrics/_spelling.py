@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rankmeter._checks import integer, near, refused, shown
+from rankmeter._checks import LARGEST, integer, near, refused, shown
 from rankmeter._choices import CHOICES, SETTINGS, checked
 from rankmeter.errors import UnknownMetricError, UsageError
 from rankmeter.metrics._registry import METRICS, SYNONYMS, Option, Spec
@@ -31,9 +31,9 @@ ELSEWHERE = frozenset(
     "popularitybias predictioncoverage r2 rbo rmse roc rocauc rsquared sdcg serendipity "
     "shannonentropy spearman surprisal tailpercentage unexpectedness usercoverage".split()
 )
-"""Names of other measures of the field, without marks: no misspellings of metrics."""
+"""Names of other measures of the field, without marks: not misspellings of metrics."""
 
-_NUMBER = re.compile(r"-?(?:\d{1,18}(?:\.\d{1,40})?|\.\d{1,40})(?:e-?\d{1,3})?")
+_NUMBER = re.compile(r"-?(?:\d{1,19}(?:\.\d{1,40})?|\.\d{1,40})(?:e-?\d{1,3})?")
 """A cutoff, or a point such as a level of recall."""
 
 
@@ -174,8 +174,10 @@ def parse_metrics(
     ------
     UnknownMetricError, UsageError
     """
-    if isinstance(metrics, str | Metric) or not isinstance(metrics, Iterable):
-        metrics = [metrics]
+    try:
+        metrics = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
+    except Exception:  # noqa: BLE001 - no iterable, or one that fails
+        raise refused("metrics", "metric strings such as 'ndcg@10'", metrics) from None
     found: dict[Metric, None] = {}
     problems: list[UsageError] = []
 
@@ -233,8 +235,17 @@ def read_metric(text: str) -> list[Metric]:
     for pair in filter(None, map(str.strip, (written[2] or "").split(","))):
         key, equals, value = (part.strip() for part in pair.partition("="))
         if not equals:
-            raise UsageError(f"cannot read the option {pair!r} of {shown(text)}: write name=value")
+            raise UsageError(
+                f"cannot read the option {shown(pair)} of {shown(text)}: write name=value"
+            )
+        if key in options:
+            raise UsageError(f"{shown(text)} has the option {shown(key)} twice: name it once")
         options[key] = value
+    if points and base.spec.at in options:
+        raise UsageError(
+            f"{shown(text)} has the option {base.spec.at!r} twice, in parentheses and after @: "
+            "name it once"
+        )
     base = base(**options)
     found = [base @ k for k in points] or [base]
     if label == base.name:
@@ -298,18 +309,20 @@ def _checked(name: str, option: Option, value: Any) -> Any:
     word = value.strip().lower() if isinstance(value, str) else value
     if isinstance(word, str) and word in option.choices:
         return word
-    if option.optional and (word is None or word == "none"):
+    if option.optional and (word is None or (isinstance(word, str) and word == "none")):
         return None
-    if option.type is bool and str(word).lower() in ("true", "false"):
-        return str(word).lower() == "true"
+    if option.type is bool and isinstance(word, str) and word in ("true", "false"):
+        return word == "true"
+    if option.type is bool and type(word).__name__ in ("bool", "bool_"):
+        return bool(word)
     if option.type in (int, float) and not isinstance(word, bool):
         try:
             number = option.type(word)
-        except (TypeError, ValueError):
-            pass
-        else:
-            if math.isfinite(number) and (isinstance(word, str) or number == word):
-                return number
+        except Exception:  # noqa: BLE001 - no number, one too large, or what a class raises
+            number = math.nan
+        fits = abs(number) <= LARGEST if option.type is int else math.isfinite(number)
+        if fits and (isinstance(word, str) or number == word):
+            return number
     kinds: dict[Any, str] = {None: "", int: "an integer", float: "a number", bool: "true or false"}
     wanted = [*map(repr, option.choices), kinds[option.type], "none" if option.optional else ""]
     expected = " or ".join(filter(None, wanted))

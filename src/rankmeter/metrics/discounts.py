@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -11,7 +13,7 @@ import numpy as np
 from rankmeter._checks import fraction
 from rankmeter._hits import FloatArray, IntArray
 
-__all__ = ["DISCOUNTS", "Discount", "Geometric", "Weight"]
+__all__ = ["DISCOUNTS", "Discount", "Geometric", "Weight", "sum_to"]
 
 Weight: TypeAlias = Callable[[FloatArray], FloatArray]
 """Weights of 1-based ranks."""
@@ -27,6 +29,58 @@ DISCOUNTS: dict[Discount, Weight] = {
     "jarvelin": lambda rank: 1.0 / np.log2(np.maximum(rank, 2.0)),
     "reciprocal": lambda rank: 1.0 / rank,
 }
+
+
+DIRECT = 10_000_000
+"""Ranks down to which weights are added up one by one."""
+_CHUNK = 1 << 20
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
+
+
+def sum_to(discount: Discount, depth: IntArray) -> FloatArray:
+    """Σ of the weights of ranks 1 … depth, for each of many depths, whatever their size.
+
+    Down to rank `DIRECT` it is the plain sum, one rank after the other. Below that it is the sum
+    down to `DIRECT`, with less rounding, and the integral of the weight from half a rank below
+    `DIRECT` to half a rank below the depth. The integral is off by less than the slope of the
+    weight at `DIRECT`, which is less than the last digit of the sum.
+    """
+    near = np.where(depth <= DIRECT, depth, 0)
+    sums: FloatArray = _table(discount, int(near.max(initial=0)))[near]
+    for far in np.unique(depth[depth > DIRECT]).tolist():
+        sums[depth == far] = _far(discount, far)
+    return sums
+
+
+@functools.lru_cache(maxsize=1000)
+def _far(discount: Discount, depth: int) -> float:
+    return _direct(discount) + _integral(DISCOUNTS[discount], DIRECT + 0.5, depth + 0.5)
+
+
+@functools.cache
+def _direct(discount: Discount) -> float:
+    starts = np.arange(1.0, DIRECT, _CHUNK)
+    ranks = (np.arange(start, min(start + _CHUNK, DIRECT + 1.0)) for start in starts)
+    return math.fsum(DISCOUNTS[discount](rank).sum() for rank in ranks)
+
+
+def _table(discount: Discount, n: int) -> FloatArray:
+    """The sums of the first 0, 1, …, n weights."""
+    sums = np.zeros(n + 1)
+    for start in range(0, n, _CHUNK):
+        part = sums[start : min(start + _CHUNK, n) + 1]
+        part[1:] = DISCOUNTS[discount](np.arange(start + 1.0, start + part.size))
+        np.cumsum(part, out=part)  # goes on from the sum before
+    return sums
+
+
+def _integral(weight: Weight, low: float, high: float) -> float:
+    """Gauss–Legendre over steps of the logarithm, on which every discount is smooth."""
+    start, end = math.log(low), math.log(high)
+    edges = np.linspace(start, end, math.ceil(end - start) + 1)
+    middle, half = (edges[1:] + edges[:-1])[:, None] / 2, np.diff(edges)[:, None] / 2
+    rank = np.exp(middle + half * _NODES)
+    return math.fsum((half * _WEIGHTS * weight(rank) * rank).ravel().tolist())
 
 
 @dataclass(frozen=True)

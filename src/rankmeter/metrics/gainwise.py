@@ -12,7 +12,7 @@ from rankmeter._checks import number, refused
 from rankmeter._hits import FloatArray, Hits, ratio
 from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.discounts import DISCOUNTS, Discount, Geometric
+from rankmeter.metrics.discounts import DISCOUNTS, Discount, Geometric, sum_to
 
 Gain = Literal["linear", "exp2", "binary"]
 
@@ -106,8 +106,7 @@ def ndcg(
     value = dcg(hits, k, gain=gain, discount=discount)
     if ideal == "ones":
         depth = hits.n_ranked if k is None else np.full(hits.n_users, k)
-        table = DISCOUNTS[discount](np.arange(1.0, depth.max(initial=0) + 1.0))
-        best = np.concatenate(([0.0], np.cumsum(table)))[depth]
+        best = sum_to(discount, depth)
     elif ideal == "retrieved":
         best = dcg(Hits.perfect(hits.offsets, hits.gain), k, gain=gain, discount=discount)
         best = np.where(np.isnan(best), 0.0, best)

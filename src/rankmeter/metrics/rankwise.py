@@ -10,6 +10,7 @@ import numpy as np
 
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
 from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics.discounts import sum_to
 
 
 def _harmonic(n: int) -> FloatArray:
@@ -90,8 +91,7 @@ def _expected_precision(
     others on average; Σ over i is a difference of harmonic numbers.
     """
     m, n = relevant.astype(np.float64), size.astype(np.float64)
-    harmonic = _harmonic(int((above + inside).max(initial=0)))
-    reciprocal = harmonic[above + inside] - harmonic[above]
+    reciprocal = sum_to("reciprocal", above + inside) - sum_to("reciprocal", above)
     reciprocal = np.where(inside == 1, 1.0 / (above + 1.0), reciprocal)
     others = ratio(m - 1.0, n - 1.0)
     later = inside - (above + 1.0) * reciprocal  # Σ (i - 1) / (above + i)
@@ -132,13 +132,13 @@ def _ap_per_hit(hits: Hits, k: int | None) -> FloatArray:
 def _mean_precision(hits: Hits, k: int | None) -> FloatArray:
     """Mean of the precision at every rank 1..k: a hit at rank r adds to ranks r, r + 1, …, k."""
     last = hits.n_ranked if k is None else np.full(hits.n_users, k)
-    harmonic = _harmonic(int(max(last.max(initial=0), hits.rank.max(initial=0.0) + 1)))
     depth = last[hits.user]
-    top = harmonic[depth]
+    top = sum_to("reciprocal", last)[hits.user]
     if hits.open is None:
         rank = np.ceil(hits.rank).astype(np.int64)
-        share = np.where(rank <= depth, top - harmonic[rank - 1], 0.0)
+        share = np.where(rank <= depth, top - sum_to("reciprocal", rank - 1), 0.0)
     else:
+        harmonic = _harmonic(int(hits.open.high.max(initial=0)))
         # Σ over the span of H(k) - H(r - 1), by the partial sums of H.
         total = np.concatenate(([0.0], np.cumsum(harmonic)))
         low, high = hits.open.low, np.minimum(hits.open.high, depth)

@@ -1,0 +1,164 @@
+"""What a reader must know to read means rightly: who and what counts by a rule, what was changed.
+
+One evaluation, several systems and two conventions say it with the same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+import numpy as np
+
+from rankmeter._engine import Scores
+from rankmeter._estimates.estimates import Estimate
+from rankmeter._ingest import Table
+from rankmeter._plan import MetricPlan, Plan
+
+__all__ = ["Facts", "alike", "compared", "counts_of", "facts_of", "missing_users", "notes_of"]
+
+Facts = Mapping[str, str]
+"""What is so, by what it is about: ``{"users without a ranking": "1 (zero)"}``."""
+
+ORDINARY = frozenset(
+    {"rows", "assumed_gains", "float_user_ids", "float_item_ids", "scores_beside_ranks"}
+)
+"""Counts of what was read that change no number, and so are no notes."""
+TIES = frozenset({"tied_hits", "users_with_tied_hits"})
+"""Counts of an alignment that are about ties."""
+MAX_GROUPS = 10
+"""Groups of systems of which a note says different things; the result counts all of them."""
+
+
+def counts_of(rankings: Table, truth: Table) -> dict[str, int]:
+    """What was read, dropped or converted: the rankings' counts, and the truth's as ``truth_…``.
+
+    Only the truth has gains, so that its ``assumed_gains`` and ``rounded_gains`` are called so.
+    """
+    judged = {
+        name if name.endswith("_gains") else f"truth_{name}": count
+        for name, count in truth.counts.items()
+    }
+    return {**rankings.counts, **judged}
+
+
+def facts_of(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Facts:
+    """The facts about one evaluation: each once if it holds for all metrics, else by metric.
+
+    `counts` are those of the data that were read, as `counts_of` gives them.
+    """
+    said = {"relevant": by_name({entry.label: _relevant(entry) for entry in plan.metrics})}
+    found = {entry.label: _special(entry, scores) for entry in plan.metrics}
+    for what in dict.fromkeys(what for of in found.values() for what in of):
+        each = {label: of.get(what, (0, "")) for label, of in found.items()}
+        numbers = {count for count, _ in each.values()}
+        if len(numbers) > 1:
+            said[what] = by_name({label: _ruled(f"{n:,}", r) for label, (n, r) in each.items()})
+        elif any(numbers):
+            rule = by_name({label: rule for label, (_, rule) in each.items()})
+            said[what] = _ruled(f"{numbers.pop():,}", rule)
+    for name, count in counts.items():
+        own = name.removeprefix("truth_")
+        if count and own not in ORDINARY:
+            side = " of the ground truth" if own != name else ""
+            said[own.replace("_", " ") + side] = f"{count:,}"
+    return said
+
+
+def alike(estimates: Iterable[Estimate]) -> Facts:
+    """Of which metrics the interval says nothing, as a fact."""
+    labels = [e.label for e in estimates if e.n > 1 and e.std == 0]
+    what = "the same for all users, so that the interval says nothing"
+    return {what: ", ".join(labels)} if labels else {}
+
+
+def notes_of(plan: Plan, found: Mapping[str, Facts]) -> list[str]:
+    """The convention and facts by system as notes: what is not so of all of them names whose it is.
+
+    ``users without a ranking (svd, knn): 40 (zero)``
+    """
+    relevant = next(iter(found.values()))["relevant"]
+    convention = f"convention {plan.convention}, relevant {relevant}"
+    return [convention, *plan.notes, *compared(found, {"relevant"})]
+
+
+def compared(found: Mapping[str, Facts], known: Collection[str] = ()) -> list[str]:
+    """Facts by system, or by convention, as notes, but for what is known."""
+    notes = []
+    every = dict.fromkeys(what for facts in found.values() for what in facts if what not in known)
+    for what in every:
+        groups = _groups({name: facts[what] for name, facts in found.items() if what in facts})
+        if [*groups.values()] == [[*found]]:
+            notes.append(f"{what}: {next(iter(groups))}")
+            continue
+        shown = [*groups.items()][:MAX_GROUPS]
+        notes += [f"{what} ({', '.join(names)}): {fact}" for fact, names in shown]
+        if left := sum(map(len, groups.values())) - sum(len(names) for _, names in shown):
+            notes.append(f"{what}: also in {left:,} other systems")
+    return notes
+
+
+def missing_users(missing: Mapping[str, int], rule: str) -> list[str]:
+    """A sentence for each number of users whom systems gave no ranking.
+
+    `missing` is by system, and `rule` what such a user counts as.
+    """
+    counts = {"zero": "count as empty rankings", "skip": "are skipped"}.get(rule, rule)
+    groups = _groups({name: f"{n:,}" for name, n in missing.items() if n})
+    return [
+        f"{'All systems' if len(names) == len(missing) else ', '.join(names)}: {n} users without a "
+        f"ranking {counts}."
+        for n, names in [*groups.items()][:MAX_GROUPS]
+    ]
+
+
+def by_name(facts: Mapping[str, str]) -> str:
+    """A fact alone if it holds for all names, else each fact behind the names that it holds for.
+
+    ``ndcg@2 zero; precision@2, recall@2 skip``
+    """
+    groups = _groups(facts)
+    if len(groups) == 1:
+        return next(iter(groups))
+    return "; ".join(f"{', '.join(names)} {fact}" for fact, names in groups.items())
+
+
+def _groups(facts: Mapping[str, str]) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for name, fact in facts.items():
+        groups.setdefault(fact, []).append(name)
+    return groups
+
+
+def _ruled(count: str, rule: str) -> str:
+    return f"{count} ({rule})" if rule else count
+
+
+def _special(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
+    """Of one metric: how many users or hits are special, and by which rule they count."""
+    averaging, found = entry.averaging, scores.facts[entry.alignment]
+    judged, ranked = scores.in_truth, scores.in_rankings
+    nothing = judged & (found.n_relevant == 0)
+    averaged = judged & ranked if averaging.missing == "skip" else judged
+    lost = averaged & ~nothing & np.isnan(scores.values[entry.label])
+    users = {
+        "users without a ranking": (judged & ~ranked, averaging.missing),
+        "users without truth": (ranked & ~judged, averaging.extra),
+        "users with nothing relevant": (nothing, averaging.undefined),
+        "users with relevant items but no value": (lost, averaging.undefined),
+    }
+    return {
+        **{what: (int(np.count_nonzero(mask)), rule) for what, (mask, rule) in users.items()},
+        "hits tied in score": (found.counts["tied_hits"], entry.alignment.ties),
+        **_merged(found.counts.items()),
+    }
+
+
+def _merged(counts: Iterable[tuple[str, int]]) -> dict[str, tuple[int, str]]:
+    return {name.replace("_", " "): (n, "") for name, n in counts if name not in TIES}
+
+
+def _relevant(entry: MetricPlan) -> str:
+    """Which judged items are hits of a metric."""
+    alignment = entry.alignment
+    others = {"positive": ">0", "all": "any", "reached": f">0 of users with {alignment.relevant}"}
+    return others.get(alignment.gains, alignment.relevant)

@@ -1,0 +1,104 @@
+"""A cutoff of any size costs nothing, and gives the value that its definition gives."""
+
+from __future__ import annotations
+
+import math
+import time
+import tracemalloc
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+
+import rankmeter as rm
+from rankmeter.errors import UsageError
+from rankmeter.metrics import METRICS
+from rankmeter.metrics.discounts import DIRECT, DISCOUNTS, sum_to
+
+HUGE = (10**10, 10**15, 2**62)
+TIES = ("item", "expected", "realistic", "together")
+RANKINGS = {"u": {"a": 3.0, "b": 2.0, "c": 2.0, "d": 1.0}, "v": {"x": 2.0, "a": 1.0}}
+TRUTH = {"u": {"b": 1, "c": 2, "z": 1, "a": 0}, "v": {"a": 3}}
+CASES = [
+    (name, option.name, value)
+    for name, spec in METRICS.items()
+    if spec.cutoff
+    for option in spec.options.values()
+    for value in option.values
+]
+CASES += [(name, "", None) for name, spec in METRICS.items() if spec.cutoff]
+
+
+@pytest.mark.parametrize("discount", DISCOUNTS)
+def test_sums_of_weights_are_those_of_numpy(discount):
+    depth = np.array([0, 1, 2, 1000, 2**20 - 1, 2**20, 2**20 + 1, 3_000_000])
+    plain = np.concatenate(([0.0], np.cumsum(DISCOUNTS[discount](np.arange(1.0, 3_000_001.0)))))
+    assert np.array_equal(sum_to(discount, depth), plain[depth])
+
+
+@pytest.mark.parametrize("discount", DISCOUNTS)
+def test_sums_below_the_direct_ones_go_on_exactly(discount):
+    ends = [DIRECT + 1, DIRECT + 1000, DIRECT + DIRECT // 5]
+    found = sum_to(discount, np.array([DIRECT, *ends]))
+    assert found[0] == pytest.approx(found[1], rel=1e-6)
+    assert found[0] < found[1]
+    chunks = np.split(np.arange(1.0, ends[-1] + 1.0), [DIRECT, *ends[:-1]])
+    sums = [math.fsum(DISCOUNTS[discount](chunk).tolist()) for chunk in chunks]
+    for place, end in enumerate(found[1:].tolist(), 2):
+        assert end == pytest.approx(math.fsum(sums[:place]), rel=1e-14, abs=0)
+
+
+def test_a_harmonic_number_with_thirty_digits():
+    """H(n) = log n + γ + 1 / 2n - 1 / 12n² + …"""
+    with localcontext() as context:
+        context.prec = 30
+        gamma = Decimal("0.577215664901532860606512090082")
+        for k in HUGE:
+            n = Decimal(k)
+            wanted = n.ln() + gamma + 1 / (2 * n) - 1 / (12 * n * n)
+            found = sum_to("reciprocal", np.array([k]))[0]
+            assert abs(Decimal(found) / wanted - 1) < Decimal("1e-15")
+
+
+@pytest.mark.parametrize("k", HUGE)
+def test_the_ideal_of_ones_is_the_sum_of_all_weights(k):
+    found = rm.evaluate(RANKINGS, TRUTH, f"ndcg(ideal=ones)@{k} dcg@{k}")
+    whole = sum_to("log2", np.array([k]))[0]
+    ratio = found["dcg@" + str(k)].mean / found[f"ndcg(ideal=ones)@{k}"].mean
+    assert ratio == pytest.approx(whole, rel=1e-14)
+    assert rm.evaluate(RANKINGS, TRUTH, f"ndcg@{k}", like="rectools")[f"ndcg@{k}"].mean > 0
+
+
+@pytest.mark.parametrize(("name", "option", "value"), CASES)
+def test_every_metric_at_every_large_k(name, option, value):
+    spec = METRICS[name]
+    options = {**spec.example, **({option: value} if option else {})}
+    if name == "utility" and options.get("spared"):
+        options["n_items"] = 30
+    metric = rm.metrics.Metric(name)(**options)
+    for ties in TIES:
+        if ties == "expected" and not spec.open_ties:
+            continue
+        start = time.process_time()
+        tracemalloc.start()
+        found = rm.evaluate(RANKINGS, TRUTH, [metric @ k for k in (1000, *HUGE)], ties=ties)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        means = [e.mean for e in found.values()]
+        assert all(map(math.isfinite, means)), means
+        assert time.process_time() - start < 10
+        assert peak < 500e6
+        # Whatever divides by k, or by what grows with k, becomes small, and else nothing changes.
+        shrinks = {("denominator", "k"), ("denominator", "all"), ("ideal", "ones"), ("chosen", "k")}
+        default = {o.name: o.default for o in spec.options.values()} | options
+        if not shrinks & default.items():
+            assert means[1:] == [means[0]] * 3
+        elif name != "accuracy":
+            distance = [abs(mean - round(mean)) for mean in means]
+            assert distance == sorted(distance, reverse=True)
+
+
+@pytest.mark.parametrize("k", [2**62 + 1, 10**19, 10**40, 10**400])
+def test_what_is_larger_is_refused(k):
+    with pytest.raises(UsageError, match="`k` of ndcg"):
+        rm.NDCG @ k

@@ -1,0 +1,157 @@
+"""What results say beside their numbers: counts of both sides, and the same facts everywhere."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankmeter as rm
+from rankmeter._estimates.notes import compared, counts_of
+from rankmeter._ingest import Origin, Table
+
+TRUTH = {"u": {"a": 1, "b": 3}, "v": {"a": 4}, "w": {"a": 0}}
+FULL = {"u": ["a", "b"], "v": ["x", "a"], "w": ["b", "a"]}
+SHORT = {"u": {"a": 1.0, "b": 1.0}, "v": {"x": 1.0}}
+TWO = {"pop": FULL, "svd": SHORT}
+COUNTS = st.dictionaries(
+    st.sampled_from(
+        [
+            "rows",
+            "float_user_ids",
+            "rounded_scores",
+            "rounded_gains",
+            "assumed_gains",
+            "masked_cells",
+        ]
+    ),
+    st.integers(1, 9),
+)
+
+
+def table(counts):
+    frame = pl.DataFrame({"user": [1], "item": [1], "gain": [1.0]})
+    return Table(frame, "list", origin=Origin(counts=counts))
+
+
+@given(COUNTS, COUNTS)
+def test_every_count_of_both_sides_is_kept(ranked, judged):
+    ranked = {name: n for name, n in ranked.items() if not name.endswith("_gains")}
+    found = counts_of(table(ranked), table(judged))
+    assert {name: found[name] for name in ranked} == ranked
+    own = {n if n.endswith("_gains") else f"truth_{n}": count for n, count in judged.items()}
+    assert found == {**ranked, **own}
+
+
+def test_counts_by_side_in_every_result():
+    ranked = pl.DataFrame({"user": [1.0, 1.0, 2.0], "item": [1, 2, 1], "score": [3.0, 2.0, 1.0]})
+    truth = pl.DataFrame({"user": [1, 2], "item": [1.0, 2.0], "gain": [1.0, 2.0]})
+    wanted = {"rows": 3, "float_user_ids": 3, "truth_rows": 2, "truth_float_item_ids": 2}
+    one = rm.evaluate(ranked, truth, "rr").counts
+    two = rm.compare({"x": ranked, "y": ranked}, truth, "rr").summaries["y"].counts
+    for counts in (one, two):
+        assert {name: counts[name] for name in wanted} == wanted
+        assert "truth_float_user_ids" not in counts
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {},
+        {"relevant": 3},
+        {"missing": "skip"},
+        {"like": "recommenders"},
+        {"undefined": "zero"},
+        {"ties": "expected"},
+    ],
+)
+def test_a_comparison_says_all_that_evaluations_say(choices):
+    metrics = "ndcg@2 precision@2"
+    found = rm.compare(TWO, TRUTH, metrics, **choices)
+    said = found.table().notes
+    for name, rankings in TWO.items():
+        for note in rm.evaluate(rankings, TRUTH, metrics, **choices).table().notes:
+            what, colon, fact = note.partition(": ")
+            mine = [f"{what} ({names}){colon}{fact}" for names in ("pop", "svd")]
+            assert note in said or mine[name == "svd"] in said, note
+
+
+def test_users_without_a_ranking_are_said_of_their_system():
+    found = rm.compare(TWO, TRUTH, "ndcg@2", missing="skip", relevant=3)
+    notes = found.table().notes
+    assert "convention rankmeter, relevant >=3" in notes
+    assert "users without a ranking (svd): 1 (skip)" in notes
+    assert "users with nothing relevant: 1 (skip)" in notes
+    assert "svd: 1 users without a ranking are skipped." in found.headline().sentences
+    both = rm.compare({"x": SHORT, "y": SHORT}, TRUTH, "ndcg@2").headline().sentences
+    assert "All systems: 1 users without a ranking count as empty rankings." in both
+
+
+def test_every_rendering_has_the_notes(tmp_path):
+    found = rm.compare(TWO, TRUTH, "ndcg@2")
+    page = tmp_path / "report.html"
+    found.report(page)
+    text = page.read_text("utf-8")
+    note = "users without a ranking (svd): 1 (zero)"
+    for shown in (repr(found), found.to_markdown(), found.to_latex(), found._repr_html_(), text):
+        assert note in shown
+    lead = text[: text.index('id="means-part"')]
+    assert "svd: 1 users without a ranking count as empty rankings." in lead
+    assert note in json.loads(found.to_json())["notes"]
+    assert note.replace(" (svd)", "") in rm.evaluate(SHORT, TRUTH, "rr").to_dict()["notes"]
+    assert "score_type" in found._repr_html_()  # the whole plan, as for one evaluation
+
+
+def test_means_over_different_users_say_so():
+    """Mean rank has no value for a user without a hit."""
+    poor = {"u": ["x", "y"], "v": ["a"], "w": ["a"]}
+    assert "users with relevant items but no value: 1 (skip)" in (
+        rm.evaluate(poor, TRUTH, "mean_rank").table().notes
+    )
+    own = rm.compare({"x": FULL, "y": poor}, TRUTH, "mean_rank", common="pair").table().notes
+    assert "users with relevant items but no value (y): 1 (skip)" in own
+    different = "mean_rank: 1 users not common to all systems, so that means are over different"
+    assert any(note.startswith(different) for note in own)
+    same = rm.compare({"x": FULL, "y": poor}, TRUTH, "mean_rank").table().notes
+    assert "mean_rank: 1 users not common to all systems" in same
+
+
+def test_what_was_dropped_or_merged_is_said_by_side():
+    ranked = pl.DataFrame({"user": ["u", "u"], "item": ["a", "b"], "score": [1.0, None]})
+    judged = pl.DataFrame({"user": ["u", "u"], "item": ["a", "a"], "gain": [2**60 + 1, 2**60 + 1]})
+    notes = rm.evaluate(ranked, judged, "rr", bad_scores="drop").table().notes
+    assert {"dropped scores: 1", "rounded gains: 2", "duplicate judgements merged: 1"} <= {*notes}
+
+
+def test_curves_and_explanations_say_what_they_average():
+    notes = rm.curve(SHORT, TRUTH, "ndcg", 2).notes
+    assert notes[:2] == ("convention rankmeter, relevant >0", "users without a ranking: 1 (zero)")
+    ranks = rm.curve(FULL, TRUTH, "mean_rank", 2).notes
+    assert (
+        "users with relevant items but no value: mean_rank at k = 1 1 (skip); "
+        "mean_rank at k = 2 0 (skip)"
+    ) in ranks
+    found = rm.compare(TWO, TRUTH, "ndcg@2").curve("ndcg@2")
+    assert "users without a ranking (svd): 1 (zero)" in found.notes
+    between = ("rankmeter", "recommenders")
+    walked = rm.explain(SHORT, TRUTH, "precision@2", between=between).table().notes
+    assert "users without a ranking (recommenders): 1 (skip)" in walked
+    searched = rm.explain(SHORT, TRUTH, "precision@2", target=0.5).table().notes
+    assert "users without a ranking: 1 (zero)" in searched
+
+
+NAMES = st.lists(st.text("abc", min_size=1), min_size=1, max_size=30, unique=True)
+
+
+@given(NAMES, st.data())
+@settings(max_examples=50)
+def test_notes_name_every_system_or_say_how_many_are_left(names, data):
+    facts = {name: {"what": data.draw(st.sampled_from("123456789abcdefg"))} for name in names}
+    notes = compared(facts)
+    left = sum(int(n.split()[3]) for n in notes if n.startswith("what: also in"))
+    shown = {name for note in notes for name in names if f"what ({note[6:].partition(')')[0]})" in
+             note and name in note[6:].partition(")")[0].split(", ")}  # fmt: skip
+    assert len(notes) == 1 or len(shown) + left == len(names)
