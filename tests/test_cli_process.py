@@ -125,9 +125,32 @@ def test_characters_that_the_terminal_lacks_do_not_stop_the_result(workspace):
 # -- interruption -----------------------------------------------------------------------------
 
 
-def test_ctrl_c_ends_the_process_quietly_and_leaves_nothing(workspace):
+ENDINGS = {signal.SIGINT: "\n", signal.SIGTERM: "", signal.SIGHUP: ""}
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("number, said", ENDINGS.items())
+def test_a_signal_ends_the_process_quietly_and_leaves_nothing(workspace, number, said, named):
+    """While it waits for the rest of standard input, of which it has a copy already."""
+    Path("out.txt").write_text("old")
+    folder = workspace.parent / "temporary"
+    marker = workspace.parent / "waiting"
+    code = f"""
+import sys, shutil, pathlib
+from rankmeter import _files
+from rankmeter.__main__ import main
+if {named}:
+    _files._link_to = lambda number: "/nowhere/at/all"
+copy = shutil.copyfileobj
+def copy_slowly(source, target):
+    target.write(source.readline())
+    pathlib.Path({str(marker)!r}).touch()
+    copy(source, target)
+shutil.copyfileobj = copy_slowly
+main()
+"""
     process = subprocess.Popen(
-        [*COMMAND, "evaluate", "-", "truth.csv", "--output", "out.txt"],
+        [sys.executable, "-c", code, "evaluate", "-", "truth.csv", "--output", "out.txt"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -135,15 +158,23 @@ def test_ctrl_c_ends_the_process_quietly_and_leaves_nothing(workspace):
     )
     process.stdin.write(RECS)
     process.stdin.flush()
-    folder = workspace.parent / "temporary"
-    while not list(folder.glob("rankmeter-*/input")):  # it is now waiting for the rest
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
+    until(marker.exists, process)
+    assert bool(list(folder.iterdir())) == named
+    process.send_signal(number)
     out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (130, "", "\n")
+    assert (process.returncode, out, err) == (128 + number, "", said)
     assert list(folder.iterdir()) == []
-    assert not (workspace / "out.txt").exists()
+    assert Path("out.txt").read_text() == "old"
+    assert list(workspace.glob(".*")) == []
+
+
+def until(condition, process):
+    """Wait for something that a process does."""
+    end = time.monotonic() + 60
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def test_ctrl_c_while_writing_keeps_the_old_file(workspace):
