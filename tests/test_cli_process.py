@@ -219,6 +219,18 @@ main()
     assert (done.returncode, done.stdout, done.stderr.strip()) == (130, b"", b"")
 
 
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, KeyboardInterrupt("")])
+def test_an_interruption_that_somebody_else_raises_is_one(workspace, monkeypatch, raised):
+    """As Polars does."""
+
+    def interrupt(*_, **__):
+        raise raised
+
+    monkeypatch.setattr("rankmeter._cli.evaluate.evaluate", interrupt)
+    done = rankmeter(*BOTH)
+    assert (done.code, done.err) == (130, "\n")
+
+
 def test_a_signal_that_is_ignored_stays_ignored(workspace):
     """As under nohup."""
     done = run(*BOTH, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))

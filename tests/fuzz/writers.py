@@ -6,18 +6,20 @@ its new ones, and there must be no other file, neither there nor in the folder f
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-COMMAND = [sys.executable, "-m", "rankmeter"]
 ENDINGS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 OLD = b"old"
 
@@ -31,7 +33,7 @@ JOBS = [
     ("baseline {ratings} --method popularity -o top.run", ["top.run"]),
     ("split {ratings} --method holdout --train a.jsonl --test b.jsonl", ["a.jsonl", "b.jsonl"]),
     (
-        "split {ratings} --method k-fold --n 2 -o . --format csv",
+        "split {ratings} --method k-fold --k 2 -o . --format csv",
         [f"fold-{i}/{part}.csv" for i in (1, 2) for part in ("train", "test")],
     ),
     (f"{COMPARE} --report page.html", ["page.html"]),
@@ -42,7 +44,7 @@ JOBS = [
 
 @dataclass(frozen=True)
 class Job:
-    """A command line, what it writes, and how long it takes."""
+    """A command line, the whole files that it writes, and how long it takes."""
 
     words: Sequence[str]
     outputs: dict[str, bytes]
@@ -51,148 +53,121 @@ class Job:
 
 @dataclass(frozen=True)
 class Ended:
-    """A run: how it ended, what it said, and how many of its outputs are new."""
+    """How a run ended, what it said, and all files that it left, by name."""
 
     code: int
     said: str
-    new: int
+    files: dict[str, bytes]
 
 
-class Writers:
-    """Jobs in a folder of their own; `check` runs one in a fresh folder and looks at the outcome.
-
-    What is wrong is an `AssertionError`.
-    """
-
-    def __init__(self, home: Path, chosen: Sequence[int] = range(len(JOBS))) -> None:
-        self.home = home
-        self.stdin = home / "ratings.csv"
-        inputs = {name: str(home / f"{name}.csv") for name in ("ratings", "other", "truth")}
-        lines = [[] for _ in inputs]
-        for user in range(400):
-            for item in range(20):
-                lines[0].append(f"{user},{(user * 7 + item * 13) % 500},{item % 5 + 1}")
-                lines[1].append(f"{user},{(user * 3 + item * 11) % 500},{item % 7 + 1}")
-                lines[2].append(f"{user},{(user * 5 + item * 17) % 500}")
-        heads = ("user,item,rating", "user,item,rating", "user,item")
-        for path, head, rows in zip(inputs.values(), heads, lines, strict=True):
-            Path(path).write_text("\n".join([head, *rows]))
-        self.jobs = []
-        for number in chosen:
-            line, outputs = JOBS[number]
-            words = [word.format(**inputs) for word in line.split()]
-            whole = dict.fromkeys(outputs, OLD)
-            begun = time.monotonic()
-            with self._run(Job(words, whole, 0.0)) as (process, folder):
-                _, said = process.communicate()
-                assert process.returncode == 0, said.decode()
-                whole = {name: (folder / name).read_bytes() for name in outputs}
-                assert OLD not in whole.values()
-            self.jobs.append(Job(words, whole, time.monotonic() - begun))
-
-    def _run(self, job: Job, limit: int | None = None) -> _Run:
-        return _Run(self, job, limit)
-
-    def check(self, job: Job, limit: int | None = None, **killing: float) -> Ended:
-        """Run a job, with a limit of size or a signal after some seconds: ``number``, ``after``."""
-        with self._run(job, limit) as (process, folder):
-            if killing:
-                try:
-                    process.wait(killing["after"])
-                except subprocess.TimeoutExpired:
-                    process.send_signal(int(killing["number"]))
-            _, said = process.communicate(timeout=120)
-            found = {str(path.relative_to(folder)): path for path in files(folder)}
-            where = f"{job.words}, limit {limit}, {killing}: exit {process.returncode}, {said!r}"
-            assert sorted(found) == sorted(["tmp", *job.outputs]) or sorted(found) == sorted(
-                job.outputs
-            ), f"left {sorted(set(found) - set(job.outputs))} by {where}"
-            new = 0
-            for name, content in job.outputs.items():
-                there = found[name].read_bytes()
-                assert there in (OLD, content), f"{name} is torn by {where}"
-                new += there == content
-            return Ended(process.returncode, said.decode(), new)
+def prepare(home: Path, chosen: Sequence[int] = range(len(JOBS))) -> list[Job]:
+    """Write the inputs into a folder, and run some of the jobs without any trouble."""
+    rows = [(user, item) for user in range(400) for item in range(20)]
+    inputs = {
+        "ratings": [f"{u},{(u * 7 + i * 13) % 500},{i % 5 + 1}" for u, i in rows],
+        "other": [f"{u},{(u * 3 + i * 11) % 500},{i % 7 + 1}" for u, i in rows],
+        "truth": [f"{u},{(u * 5 + i * 17) % 500}" for u, i in rows],
+    }
+    paths = {name: home / f"{name}.csv" for name in inputs}
+    for name, lines in inputs.items():
+        head = "user,item" if name == "truth" else "user,item,rating"
+        paths[name].write_text("\n".join([head, *lines]))
+    jobs = []
+    for line, outputs in (JOBS[number] for number in chosen):
+        words = [word.format(**paths) for word in line.split()]
+        begun = time.monotonic()
+        done = attempt(home, words, outputs)
+        seconds = time.monotonic() - begun
+        assert done.code == 0, done.said
+        assert sorted(done.files) == sorted(outputs)
+        assert OLD not in done.files.values()
+        jobs.append(Job(words, done.files, seconds))
+    return jobs
 
 
-class _Run:
-    """A process in a fresh folder with old outputs."""
-
-    def __init__(self, writers: Writers, job: Job, limit: int | None) -> None:
-        self.writers, self.job, self.limit = writers, job, limit
-
-    def __enter__(self) -> tuple[subprocess.Popen[bytes], Path]:
-        self._folder = tempfile.TemporaryDirectory(dir=self.writers.home)
-        folder = Path(self._folder.name)
-        (folder / "tmp").mkdir()
-        for name in self.job.outputs:
-            (folder / name).parent.mkdir(exist_ok=True)
-            (folder / name).write_bytes(OLD)
-        # A shell sets the limit, since the files of Python itself must not be cut.
-        begin = f"import resource as r, signal; r.setrlimit(r.RLIMIT_FSIZE, ({self.limit},) * 2)"
-        if self.limit is None:
-            begin = ""
-        code = f"{begin}\nfrom rankmeter.__main__ import main\nmain()"
-        with self.writers.stdin.open("rb") as stdin:
-            self.process = subprocess.Popen(
-                [sys.executable, "-B", "-c", code, *self.job.words],
+def attempt(
+    home: Path,
+    words: Sequence[str],
+    outputs: Iterable[str],
+    *,
+    limit: int | None = None,
+    ending: tuple[int, float] | None = None,
+) -> Ended:
+    """Run a command over old outputs, with a limit of size or a signal after some seconds."""
+    with tempfile.TemporaryDirectory(dir=home) as name:
+        folder = Path(name, "folder")
+        temporary = Path(name, "temporary")
+        temporary.mkdir()
+        for output in outputs:
+            (folder / output).parent.mkdir(parents=True, exist_ok=True)
+            (folder / output).write_bytes(OLD)
+        code = "from rankmeter.__main__ import main; main()"
+        if limit is not None:
+            code = f"import resource as r; r.setrlimit(r.RLIMIT_FSIZE, ({limit},) * 2); {code}"
+        with (home / "ratings.csv").open("rb") as stdin:
+            process = subprocess.Popen(
+                [sys.executable, "-B", "-c", code, *words],
                 cwd=folder,
-                env={"TMPDIR": str(folder / "tmp"), "PATH": "/usr/bin:/bin"},
+                env=os.environ | {"TMPDIR": str(temporary)},
                 stdin=stdin,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
             )
-        return self.process, folder
-
-    def __exit__(self, *_: object) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.communicate()
-        self._folder.cleanup()
-
-
-def files(folder: Path) -> Iterator[Path]:
-    """All files below a folder."""
-    return (path for path in folder.rglob("*") if path.is_file())
+        if ending:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(ending[1])
+            process.send_signal(ending[0])
+        _, said = process.communicate(timeout=120)
+        found = [path for path in Path(name).rglob("*") if path.is_file()]
+        files = {os.path.relpath(path, folder): path.read_bytes() for path in found}
+    return Ended(process.returncode, said.decode(), files)
 
 
-def kill(writers: Writers, n: int, seed: int) -> list[Ended]:
-    """End `n` runs by signals, at moments of which half are near the end, where they write."""
-    draw = random.Random(seed)
-
-    def once(number: int) -> Ended:
-        own = random.Random(f"{seed} {number}")
-        job = own.choice(writers.jobs)
-        ending = ENDINGS[number % len(ENDINGS)]
-        after = job.seconds * own.uniform(0.1 if number % 8 < 4 else 0.7, 1.1)
-        done = writers.check(job, number=ending, after=after)
-        expected = {0, -ending, 128 + ending}
-        assert done.code in expected, f"exit {done.code} after {ending!r}: {done.said}"
-        return done
-
-    return in_parallel(once, n)
+def judge(job: Job, done: Ended, what: str) -> int:
+    """How many outputs of a run are new; an `AssertionError` if one is torn, or more is there."""
+    what = f"{' '.join(job.words)}\n{what}: exit {done.code}, {done.said!r}"
+    assert sorted(done.files) == sorted(job.outputs), f"left {sorted(done.files)}\n{what}"
+    for name, content in done.files.items():
+        assert content in (OLD, job.outputs[name]), f"{name} is torn\n{what}"
+    return sum(content != OLD for content in done.files.values())
 
 
-def cut(writers: Writers, n: int, seed: int) -> list[Ended]:
-    """Limit the size of files in `n` runs: either all outputs are new, or all are old."""
+def kill(home: Path, jobs: Sequence[Job], n: int, seed: int) -> Counter[int]:
+    """End `n` runs by signals; half of them near the end, where they write. Gives exit codes."""
 
-    def once(number: int) -> Ended:
-        own = random.Random(f"{seed} {number}")
-        job = own.choice(writers.jobs)
+    def once(number: int) -> int:
+        draw = random.Random(f"{seed} {number}")
+        job, ending = draw.choice(jobs), ENDINGS[number % len(ENDINGS)]
+        after = job.seconds * draw.uniform(0.1 if number % 8 < 4 else 0.7, 1.1)
+        done = attempt(home, job.words, job.outputs, ending=(ending, after))
+        what = f"seed {seed}, run {number}, signal {ending} after {after:.3f} s"
+        judge(job, done, what)
+        # In its first moments Python itself decides, and so it does in its last ones.
+        assert done.code in (0, -ending, 128 + ending), f"exit {done.code}, {what}: {done.said}"
+        return done.code
+
+    return Counter(in_parallel(once, n))
+
+
+def cut(home: Path, jobs: Sequence[Job], n: int, seed: int) -> Counter[int]:
+    """Limit the size of files in `n` runs: all outputs are new, or all are old. Gives exit codes."""
+
+    def once(number: int) -> int:
+        draw = random.Random(f"{seed} {number}")
+        job = draw.choice(jobs)
         largest = max(map(len, job.outputs.values()))
-        limit = int(largest ** own.uniform(0.0, 1.0) * own.uniform(0.5, 1.0))
-        done = writers.check(job, limit)
-        fits = limit >= largest
-        assert (done.code, done.new) == ((0, len(job.outputs)) if fits else (3, 0)), (
-            f"exit {done.code} with {done.new} of {len(job.outputs)} new, limit {limit}: {done.said}"
-        )
-        names = [*job.outputs, "standard input"]
-        assert fits or any(name in done.said for name in names), done.said
-        return done
+        limit = int(largest * draw.choice([0.001, 0.1, 0.5, 0.9, 0.9999]) + draw.random())
+        done = attempt(home, job.words, job.outputs, limit=limit)
+        what = f"seed {seed}, run {number}, files up to {limit} of {largest} bytes"
+        new = judge(job, done, what)
+        assert (done.code, new) == (3, 0), f"exit {done.code}, {new} new, {what}: {done.said}"
+        assert any(name in done.said for name in (*job.outputs, "standard input")), done.said
+        return done.code
 
-    return in_parallel(once, n)
+    return Counter(in_parallel(once, n))
 
 
-def in_parallel(once, n: int) -> list[Ended]:
+def in_parallel(once: Callable[[int], int], n: int) -> list[int]:
+    """Run something for every number below `n`, two at a time."""
     with ThreadPoolExecutor(2) as pool:
         return list(pool.map(once, range(n)))

@@ -61,7 +61,8 @@ def exit_code(run: Callable[[], object]) -> int:
             complain(str(error))
             return code_of(error)
         except (KeyboardInterrupt, click.Abort) as error:
-            number = next(iter(error.args), signal.SIGINT)
+            # Polars raises one of its own, without a number, when it sees Ctrl-C first.
+            number = next((one for one in error.args if isinstance(one, int)), signal.SIGINT)
             if number == signal.SIGINT:
                 click.echo(err=True)
             return 128 + number
