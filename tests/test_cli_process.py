@@ -231,6 +231,22 @@ def test_an_interruption_that_somebody_else_raises_is_one(workspace, monkeypatch
     assert (done.code, done.err) == (130, "\n")
 
 
+@pytest.mark.parametrize("number", ENDINGS)
+def test_a_signal_ends_the_command_whatever_becomes_of_its_exception(
+    workspace, monkeypatch, number
+):
+    """Python wraps what is raised while a class is made, as in an import."""
+
+    class Named:
+        def __set_name__(self, *_):
+            os.kill(os.getpid(), number)
+
+    monkeypatch.setattr(
+        "rankmeter._cli.evaluate.evaluate", lambda *_, **__: type("Made", (), {"name": Named()})
+    )
+    assert rankmeter(*BOTH).code == 128 + number
+
+
 def test_a_signal_that_is_ignored_stays_ignored(workspace):
     """As under nohup."""
     done = run(*BOTH, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))

@@ -10,8 +10,17 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line; Ctrl-C is quiet from the first import to the last."""
     try:
+        import os
+        import signal
+
+        # An exception in the middle of an import may be caught, or become another one.
+        usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if usual:
+            signal.signal(signal.SIGINT, lambda *_: os._exit(130))
         from rankmeter._cli import main as run
 
+        if usual:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         run()
     except KeyboardInterrupt:
         sys.exit(130)

@@ -25,14 +25,14 @@ class Refused(Exception):
 
 
 def values(rankings, truth):
-    """``{user: {metric: value}}``; a user with nothing relevant has no values: None."""
-    return {user: of_user(rankings.get(user, {}), gains) for user, gains in truth.items()}
+    """``{user: {metric: value}}`` for the users with something relevant."""
+    truth = {
+        user: {i: gain for i, gain in found.items() if gain > 0} for user, found in truth.items()
+    }
+    return {user: of_user(rankings.get(user, {}), gains) for user, gains in truth.items() if gains}
 
 
 def of_user(scores, gains):
-    gains = {item: gain for item, gain in gains.items() if gain > 0}
-    if not gains:
-        return dict.fromkeys(METRICS)
     ranked = sorted(scores, key=lambda item: (-scores[item], order(item)))
     hits = [rank for rank, item in enumerate(ranked, 1) if item in gains]
     top = [rank for rank in hits if rank <= 3]

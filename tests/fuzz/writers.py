@@ -23,6 +23,13 @@ from pathlib import Path
 ENDINGS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 OLD = b"old"
 
+START = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # also where this runs in the background
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+from rankmeter.__main__ import main
+main()
+"""
 EVALUATE = "evaluate {ratings} {truth} -m ndcg@10 --per-user"
 COMPARE = "compare {truth} a={ratings} b={other} -m ndcg@5"
 JOBS = [
@@ -101,7 +108,7 @@ def attempt(
         for output in outputs:
             (folder / output).parent.mkdir(parents=True, exist_ok=True)
             (folder / output).write_bytes(OLD)
-        code = "from rankmeter.__main__ import main; main()"
+        code = START
         if limit is not None:
             code = f"import resource as r; r.setrlimit(r.RLIMIT_FSIZE, ({limit},) * 2); {code}"
         with (home / "ratings.csv").open("rb") as stdin:
@@ -156,7 +163,7 @@ def cut(home: Path, jobs: Sequence[Job], n: int, seed: int) -> Counter[int]:
         draw = random.Random(f"{seed} {number}")
         job = draw.choice(jobs)
         largest = max(map(len, job.outputs.values()))
-        limit = int(largest * draw.choice([0.001, 0.1, 0.5, 0.9, 0.9999]) + draw.random())
+        limit = min(int(largest * draw.choice([0, 0.001, 0.1, 0.5, 0.9, 1])), largest - 1)
         done = attempt(home, job.words, job.outputs, limit=limit)
         what = f"seed {seed}, run {number}, files up to {limit} of {largest} bytes"
         new = judge(job, done, what)

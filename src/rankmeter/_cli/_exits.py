@@ -61,7 +61,7 @@ def exit_code(run: Callable[[], object]) -> int:
             complain(str(error))
             return code_of(error)
         except (KeyboardInterrupt, click.Abort) as error:
-            # Polars raises one of its own, without a number, when it sees Ctrl-C first.
+            # One that Polars raises has no number.
             number = next((one for one in error.args if isinstance(one, int)), signal.SIGINT)
             if number == signal.SIGINT:
                 click.echo(err=True)
@@ -131,8 +131,10 @@ def _report_bug(error: BaseException) -> int:
 @contextmanager
 def _signals_as_exceptions() -> Iterator[None]:
     """End what runs inside by an exception at a signal that asks for it, so that it cleans up."""
+    received: list[int] = []
 
     def end(number: int, _: object) -> NoReturn:
+        received.append(number)
         for one in before:
             signal.signal(one, signal.SIG_IGN)  # the rest is a matter of moments
         raise KeyboardInterrupt(number)
@@ -148,6 +150,10 @@ def _signals_as_exceptions() -> Iterator[None]:
         signal.signal(one, end)
     try:
         yield
+    except BaseException as error:
+        if received:  # whatever an import, or Polars, made of the exception
+            raise KeyboardInterrupt(received[0]) from error
+        raise
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)

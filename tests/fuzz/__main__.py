@@ -1,0 +1,39 @@
+"""Run fuzzers for long: ``python -m fuzz`` with names of them, such as readers.csv and api."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from fuzz import harness, readers
+
+NAMES = [*(f"readers.{form}" for form in readers.FORMS), "api", "invariance"]
+
+
+def main() -> int:
+    """Run what the command line asks for; 1 if anything failed."""
+    parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(NAMES)}, writers [all]")
+    parser.add_argument("--n", type=int, default=20_000, help="inputs of each [%(default)s]")
+    parser.add_argument("--first", type=int, default=0, help="number of the first [%(default)s]")
+    parser.add_argument("--seed", type=int, default=0, help="seed [%(default)s]")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes [all cores]")
+    parser.add_argument(
+        "--failures", type=Path, default=Path("fuzz-failures"), help="[%(default)s]"
+    )
+    chosen = parser.parse_args()
+    failed = False
+    for name in chosen.names or NAMES:
+        jobs = min(chosen.jobs, chosen.n)
+        report = harness.run(
+            name, chosen.n, seed=chosen.seed, first=chosen.first, jobs=jobs, folder=chosen.failures
+        )
+        print(f"{name}, seed {chosen.seed}: {report}", flush=True)
+        failed = failed or bool(report.failures)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
