@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from typing import Any
 
 HANG = 30.0  # seconds without an end of an input
 MEMORY = 2 << 30  # bytes that a worker may use at most
+TOO_MUCH = 3  # how a worker ends that used more
 SMALLER = 300  # tries to make a failing input smaller
 WORKER = "import sys; from fuzz.harness import work; sys.exit(work())"
 TESTS = Path(__file__).resolve().parents[1]
@@ -92,36 +94,43 @@ def _keep_working(name: str, seed: int, first: int, end: int, folder: Path, repo
         at = Path(home, "at")
         while first < end:
             at.write_text(f"{first} 0")
-            with Path(home, "said").open("w+b") as said:
-                worker = subprocess.Popen(
-                    [sys.executable, "-c", WORKER, name, *map(str, (seed, first, end)), at],
-                    stdout=subprocess.PIPE,
-                    stderr=said,
-                    env=os.environ | {"PYTHONPATH": str(TESTS), "POLARS_MAX_THREADS": "1"},
-                )
-                watch = threading.Thread(target=_watch, args=(worker, at))
-                watch.start()
-                assert worker.stdout is not None
-                finished = False
-                for line in worker.stdout:
-                    found = json.loads(line)
-                    finished = finished or found.pop("finished", False)
-                    report.outcomes.update(found.pop("outcomes", {}))
-                    report.failures += [_kept(one, name, seed, folder) for one in found.values()]
-                code = worker.wait()
-                watch.join()
-                said.seek(0)
-                last = said.read().decode(errors="replace")[-300:].strip()
+            part, code, last = _worker(name, seed, first, end, at)
             number, stage = map(int, at.read_text().split())
-            if finished and code == 0:
-                return
-            first = number + 1
-            if stage == 2:  # the judge itself, such as the reader of Parquet that it uses
-                report.outcomes["the judge crashed"] += 1
-            elif code != 3:  # 3 is for more memory than allowed, which is told
+            checked = sum(part.outcomes.values()) + len(part.failures)
+            if code and stage == 2:  # the judge itself, such as the reader of Parquet that it uses
+                part.outcomes["the judge crashed"] += 1
+            elif code and code != TOO_MUCH:
                 kind = "hang" if code == -9 else f"the process ended with {code}"
-                one = {"kind": kind, "number": number, "seen": last, "smallest": ""}
-                report.failures.append(_kept(one, name, seed, folder))
+                part.failures.append({"kind": kind, "number": number, "seen": last, "smallest": ""})
+            if code:  # what it counted since it last told is lost
+                part.outcomes["passed before another failed"] += number - first - checked
+            first = number + 1 if code else end
+            report.outcomes.update(+part.outcomes)
+            report.failures += [_kept(one, name, seed, folder) for one in part.failures]
+
+
+def _worker(name: str, seed: int, first: int, end: int, at: Path) -> tuple[Report, int, str]:
+    """What a worker tells before it ends, its exit status, and its last words."""
+    paths = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
+    more = {"PYTHONPATH": os.pathsep.join(paths), "POLARS_MAX_THREADS": "1"}
+    words = [sys.executable, "-c", WORKER, name, str(seed), str(first), str(end), str(at)]
+    part = Report()
+    with (
+        tempfile.TemporaryFile() as said,
+        subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=said, env=os.environ | more
+        ) as worker,
+    ):
+        watch = threading.Thread(target=_watch, args=(worker, at))
+        watch.start()
+        for line in worker.stdout or ():
+            found = json.loads(line)
+            part.outcomes.update(found.get("outcomes", {}))
+            part.failures += filter(None, [found.get("failure")])
+        code = worker.wait()
+        watch.join()
+        said.seek(0)
+        return part, code, said.read().decode(errors="replace")[-300:].strip()
 
 
 def _watch(worker: subprocess.Popen[bytes], at: Path) -> None:
@@ -184,7 +193,8 @@ def work() -> int:
 
         try:
             outcomes[outcome(fuzzer, case, stage)] += 1
-        except Failure as error:
+        except Exception as wrong:
+            error = as_failure(wrong)
             seen[error.kind] += 1
             if seen[error.kind] <= 3:
                 case = smaller(fuzzer, case, error.kind)
@@ -194,12 +204,19 @@ def work() -> int:
         if used > MEMORY:
             one = {"kind": "memory", "number": number, "seen": f"{used / 2**30:.1f} GiB"}
             _say(failure=one | {"smallest": fuzzer.show(case).hex()}, outcomes=outcomes)
-            return 3
+            return TOO_MUCH
         if number % 1000 == 999:  # what follows may end the worker
             _say(outcomes=outcomes)
             outcomes.clear()
-    _say(outcomes=outcomes, finished=True)
+    _say(outcomes=outcomes)
     return 0
+
+
+def as_failure(error: Exception) -> Failure:
+    """A failure as it is; another error is one of the fuzzer itself, or of its judge."""
+    if isinstance(error, Failure):
+        return error
+    return Failure(f"the fuzzer fails: {type(error).__name__}", traceback.format_exc(limit=-3))
 
 
 def _say(**found: Any) -> None:
@@ -218,8 +235,8 @@ def smaller(fuzzer: Any, case: Any, kind: str) -> Any:
             tries -= 1
             try:
                 outcome(fuzzer, other)
-            except Failure as error:
-                if error.kind == kind:
+            except Exception as error:
+                if as_failure(error).kind == kind:
                     case, going = other, True
                     break
     return case
