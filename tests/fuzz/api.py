@@ -26,13 +26,15 @@ ODD: list[Callable[[], Any]] = [
     lambda: 2**31, lambda: 2**53, lambda: 2**53 + 1, lambda: 2**63, lambda: 2**64, lambda: 10**400,
     lambda: 1e300, lambda: 5e-324, lambda: True, lambda: False, lambda: "", lambda: " ",
     lambda: "a", lambda: "a\nb", lambda: "\x00", lambda: "é" * 500, lambda: "\ud800", lambda: b"a",
-    lambda: bytearray(b"a"), lambda: Decimal("1.5"), lambda: Decimal("NaN"), lambda: Decimal("sNaN"),
+    lambda: bytearray(b"a"), lambda: Decimal("1.5"), lambda: Decimal("NaN"),
+    lambda: Decimal("sNaN"),
     lambda: Fraction(1, 3), lambda: Fraction(10**400), lambda: 1j, lambda: dt.date(2020, 1, 1),
     lambda: dt.datetime(2020, 1, 1), lambda: dt.timedelta(1), lambda: np.int8(3),  # noqa: DTZ001
-    lambda: np.uint64(2**64 - 1), lambda: np.float32(0.1), lambda: np.float16(2), lambda: np.str_("a"),
+    lambda: np.uint64(2**64 - 1), lambda: np.float32(0.1), lambda: np.float16(2),
+    lambda: np.str_("a"),
     lambda: np.datetime64("2020"), lambda: np.timedelta64(1, "D"), lambda: np.bool_(True),
-    lambda: np.array([]), lambda: np.array([1, 2]), lambda: np.array("a"), lambda: [], lambda: [1],
-    lambda: (), lambda: ("a", "b"), lambda: {}, lambda: {"a": 1}, lambda: set(), lambda: {1, 2},
+    lambda: np.array([]), lambda: np.array([1, 2]), lambda: np.array("a"), list, lambda: [1],
+    lambda: (), lambda: ("a", "b"), dict, lambda: {"a": 1}, lambda: set(), lambda: {1, 2},
     lambda: range(3), lambda: iter([1]), lambda: object(), lambda: int, lambda: len,
     lambda: slice(1), lambda: ..., lambda: NotImplemented, lambda: pl.Series([1, 2]),
     lambda: pl.DataFrame({"user": [1]}), lambda: pl.lit(1), lambda: ValueError("x"),
@@ -43,7 +45,8 @@ ODD: list[Callable[[], Any]] = [
 METRICS = [
     "ndcg@5", "NDCG@5, map", "ndcg(gain=exp2)@3", "nope", "ndcg@0", "ndcg@-1", "ndcg@1e9", "ndcg@",
     "@5", "ndcg@5@5", "ndcg(", "ndcg(gain=)", "ndcg(gain=x)@5", "ndcg(x=1)", "", ",", "ndcg@1e400",
-    "ndcg@" + "9" * 400, "rbp(p=2)", "rbp(p=nan)", "f_beta(beta=1e308)@3", "recall@" + " " * 50 + "x",
+    "ndcg@" + "9" * 400, "rbp(p=2)", "rbp(p=nan)", "f_beta(beta=1e308)@3",
+    "recall@" + " " * 50 + "x",
 ]  # fmt: skip
 WORDS = {
     "relevant": [">0", ">=2", "any", 3, "> 1e400", ">=x", ">", "0x1"],
@@ -181,15 +184,12 @@ def built(case: Case) -> Any:
     """Both sides, their rows as the judge sees them, the options and the metrics."""
     draw = Random(case.seed)
     data = dataset(draw)
+    users = {user: user for user in data["truth"]}
+    items = {item: item for side in data.values() for one in side.values() for item in one}
     if draw.random() < 0.7:  # integers where all of them are
-        items = {i: 0 for side in data.values() for one in side.values() for i in one}
-        keys = dict(zip(items, typed(items), strict=True))
-        users = dict(zip(data["truth"], typed(data["truth"]), strict=True))
-    else:
-        keys = {i: i for side in data.values() for one in side.values() for i in one}
-        users = {user: user for user in data["truth"]}
+        users, items = typed(users), typed(items)
     rows = {
-        side: [[users[u], keys[i], n] for u, items in found.items() for i, n in items.items()]
+        side: [[users[u], items[i], n] for u, one in found.items() for i, n in one.items()]
         for side, found in data.items()
     }
     forms = {side: draw.choice([*FORMS]) for side in rows}

@@ -220,7 +220,7 @@ def as_failure(error: Exception) -> Failure:
 
 
 def _say(**found: Any) -> None:
-    print(json.dumps(found), flush=True)  # noqa: T201 - it is read by the parent
+    print(json.dumps(found), flush=True)
 
 
 def smaller(fuzzer: Any, case: Any, kind: str) -> Any:

@@ -1,7 +1,7 @@
 """A naive evaluator and naive readers: what every accepted input is held against.
 
-Nothing here is shared with the library. Ids are text; the users of the ground truth are averaged by
-the default conventions. A reader gives ``{user: {item: number}}``, or raises `Refused` with a reason
+Nothing here is shared with the library. Ids are text; the conventions are the default ones.
+A reader gives ``{user: {item: number}}``, or raises `Refused` with a reason
 where it sees no plain meaning.
 """
 

@@ -7,7 +7,7 @@ import io
 import json
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -60,6 +60,8 @@ class Files:
             ["rankings", "truth"]
         )
         data = dataset(draw)
+        if plain == "parquet":  # it says what is an integer; text follows the other side
+            data = typed_all(data)
         content = WRITERS[plain](data[side], side, draw)
         zipped = self.form != plain
         times = draw.choice([0, 1, 1, 1, 2, 3, 4])
@@ -67,10 +69,7 @@ class Files:
         content = damage(content, before, draw)
         if zipped:
             content = damage(gzip.compress(content, mtime=0), times - before, draw)
-        # Text may be integers or not, and follows the other side; Parquet says what it is.
-        keyed = typed if plain == "parquet" else (lambda items: items)
         other = data["truth" if side == "rankings" else "rankings"]
-        other = keyed({user: keyed(items) for user, items in other.items()})
         metrics = tuple(draw.sample(judge.METRICS, 2))
         return Case(self.form, side, content, other, metrics, times > 0)
 
@@ -209,10 +208,21 @@ def ids(draw: Random, n: int) -> list[str]:
     return draw.sample(found, n)
 
 
-def typed(items: dict[str, Any]) -> dict[Any, Any]:
-    """Keys as integers, if all of them can be."""
-    whole = all(judge.order(key)[0] == 0 for key in items)
-    return {int(key): value for key, value in items.items()} if whole else items
+def typed(keys: Iterable[str]) -> dict[str, Any]:
+    """What to write for some ids: integers, if all of them are."""
+    keys = list(keys)
+    whole = all(judge.order(key)[0] == 0 for key in keys)
+    return {key: int(key) if whole else key for key in keys}
+
+
+def typed_all(data: dict[str, dict[str, dict[str, float]]]) -> Any:
+    """Both sides with integers for ids, if all ids of a kind are."""
+    users = typed(user for side in data.values() for user in side)
+    items = typed(item for side in data.values() for one in side.values() for item in one)
+    return {
+        side: {users[user]: {items[i]: n for i, n in one.items()} for user, one in found.items()}
+        for side, found in data.items()
+    }
 
 
 def _rows(data: Any, draw: Random) -> list[tuple[str, str, float]]:
@@ -268,10 +278,10 @@ def _qrels(data: Any, side: str, draw: Random) -> bytes:
 
 def _parquet(data: Any, side: str, draw: Random) -> bytes:
     rows = _rows(data, draw)
-    columns: dict[str, list[Any]] = {}
-    for role, keys in (("user", data), ("item", {i: 0 for items in data.values() for i in items})):
-        names = dict(zip(keys, typed(dict(keys)), strict=True))
-        columns[role] = [names[row[role == "item"]] for row in rows]
+    columns: dict[str, list[Any]] = {
+        "user": [row[0] for row in rows],
+        "item": [row[1] for row in rows],
+    }
     columns["score" if side == "rankings" else "gain"] = [row[2] for row in rows]
     file = io.BytesIO()
     how = draw.choice(["uncompressed", "zstd", "snappy"])
@@ -291,12 +301,45 @@ WRITERS: dict[str, Callable[[Any, str, Random], bytes]] = {
 
 # -- damage -----------------------------------------------------------------------------------
 
-NUMBERS = (
-    """nan inf -inf NaN null None true 1e308 1e309 -1e400 1e19 9223372036854775807 -1 1.0
-    9223372036854775808 18446744073709551616 9007199254740993 16777217 0 -0 007 +7 1_000 1,5 0x10
-    1e-400 4.9e-324 ١٢ ½ 1. .5 1e5 00 --1 1/2 1e 1.0.0""".split()
-    + ["", " 1", "1 ", "1" * 400]
-)
+NUMBERS = [
+    "nan",
+    "inf",
+    "-inf",
+    "NaN",
+    "null",
+    "None",
+    "true",
+    "1e308",
+    "1e309",
+    "-1e400",
+    "1e19",
+    "9223372036854775807",
+    "-1",
+    "1.0",
+    "9223372036854775808",
+    "18446744073709551616",
+    "9007199254740993",
+    "16777217",
+    "0",
+    "-0",
+    "007",
+    "+7",
+    "1_000",
+    "1,5",
+    "0x10",
+    "1e-400",
+    "4.9e-324",
+    "١٢",
+    "½",
+    "1.",
+    ".5",
+    "1e5",
+    "00",
+    "--1",
+    "1/2",
+    "1e",
+    "1.0.0",
+] + ["", " 1", "1 ", "1" * 400]
 PIECES = [one.encode() for one in NUMBERS] + [
     b'"', b'""', b"'", b"\n", b"\r", b"\r\n", b"\n\n", b"\x00", b"\xff", b"\xc3", b"\xef\xbb\xbf",
     b",", b"\t", b";", b" ", b"\x0b", b"\x1f", b"{", b"}", b"[", b"]", b":", b"\\", b"\\u0000",

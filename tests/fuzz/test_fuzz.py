@@ -1,4 +1,4 @@
-"""The fuzzers for as long as every change can wait; ``make fuzz`` runs them for as long as asked."""
+"""The fuzzers for some seconds each; ``make fuzz`` runs them for as long as it is asked to."""
 
 from __future__ import annotations
 

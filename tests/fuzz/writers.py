@@ -157,7 +157,7 @@ def kill(home: Path, jobs: Sequence[Job], n: int, seed: int) -> Counter[int]:
 
 
 def cut(home: Path, jobs: Sequence[Job], n: int, seed: int) -> Counter[int]:
-    """Limit the size of files in `n` runs: all outputs are new, or all are old. Gives exit codes."""
+    """Limit the size of files in `n` runs: all outputs are old afterwards. Gives exit codes."""
 
     def once(number: int) -> int:
         draw = random.Random(f"{seed} {number}")
@@ -168,7 +168,9 @@ def cut(home: Path, jobs: Sequence[Job], n: int, seed: int) -> Counter[int]:
         what = f"seed {seed}, run {number}, files up to {limit} of {largest} bytes"
         new = judge(job, done, what)
         assert (done.code, new) == (3, 0), f"exit {done.code}, {new} new, {what}: {done.said}"
-        assert any(name in done.said for name in (*job.outputs, "standard input")), done.said
+        assert any(
+            name in done.said for name in (*job.outputs, "standard input", "temporary directory")
+        ), done.said
         return done.code
 
     return Counter(in_parallel(once, n))
