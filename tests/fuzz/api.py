@@ -38,7 +38,7 @@ ODD: list[Callable[[], Any]] = [
     lambda: range(3), lambda: iter([1]), lambda: object(), lambda: int, lambda: len,
     lambda: slice(1), lambda: ..., lambda: NotImplemented, lambda: pl.Series([1, 2]),
     lambda: pl.DataFrame({"user": [1]}), lambda: pl.lit(1), lambda: ValueError("x"),
-    lambda: _Broken(), lambda: _deep(2000), lambda: "user", lambda: "ndcg@5", lambda: "none",
+    lambda: _Broken(), lambda: _deep(50), lambda: "user", lambda: "ndcg@5", lambda: "none",
 ]  # fmt: skip
 """What nobody passes on purpose."""
 
@@ -199,7 +199,11 @@ def built(case: Case) -> Any:
     options = {}
     for name in case.options:
         own = Random(f"{case.seed} {name}")
-        options[name] = own.choice(WORDS[name]) if own.random() < 0.6 else own.choice(ODD)()
+        options[name] = (
+            own.choice(WORDS[name])
+            if own.random() < 0.6
+            else own.choice([*ODD, lambda: _deep(2000)])()
+        )
     metrics: Any = list(case.metrics)
     if case.call == "odd metrics":
         metrics = draw.choice(METRICS) if draw.random() < 0.5 else draw.choice(ODD)()

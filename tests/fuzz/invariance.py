@@ -94,7 +94,7 @@ def fuzzer(_: str) -> Invariance:
 
 
 def measured(rankings: Any, truth: Any, ties: str) -> Any:
-    """Every value by its bits, with the counts; or the kind of the error."""
+    """Every value and mean by its bits, with the counts; or the kind of the error."""
     try:
         result = rm.evaluate(rankings, truth, METRICS, ties=ties)
     except RankmeterError as error:
@@ -104,8 +104,9 @@ def measured(rankings: Any, truth: Any, ties: str) -> Any:
                                row.items()}
         for row in result.per_user.iter_rows(named=True)
     }  # fmt: skip
-    found = result.to_dict()["metrics"]
-    return {"users": dict(sorted(rows.items())), "all": json.loads(json.dumps(found))}
+    metrics = result.to_dict()["metrics"].items()
+    of_all = {n: [repr(e["mean"]), e["n_users"], e["undefined"]] for n, e in metrics}
+    return {"users": dict(sorted(rows.items())), "all": of_all}
 
 
 # -- forms ------------------------------------------------------------------------------------

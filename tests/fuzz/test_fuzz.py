@@ -22,7 +22,7 @@ INPUTS = {
     "readers.parquet": 200,
     "readers.csv.gz": 80,
     "api": 300,
-    "invariance": 25,
+    "invariance": 12,
 }
 """How many inputs of each fuzzer: some seconds each."""
 
