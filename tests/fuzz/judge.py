@@ -59,8 +59,8 @@ def order(item):
 def ident(value):
     """An id as text."""
     if isinstance(value, str):
-        if not value:
-            raise Refused("an empty id")
+        if re.search("[\ud800-\udfff]", value):
+            raise Refused("half a character")
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Refused(f"an id of type {type(value).__name__}")
@@ -173,6 +173,8 @@ def of_columns(columns, side, *, typed=False):
     if not (chosen["user"] and chosen["item"]):
         raise Refused("a column that is missing")
     users, items = ([ident(one) for one in chosen[role][0]] for role in ("user", "item"))
+    if not typed and "" in (*users, *items):
+        raise Refused("an empty id")
     role = next((role for role in last if chosen[role]), None)
     if role is None:
         for column in (column for found in roles.values() for column in found):
@@ -246,7 +248,9 @@ def of_rows(data, side):
     names = {name for row in data for name in row}
     if "items" not in {plain(name) for name in names}:
         ordered = dict.fromkeys(name for row in data for name in row)
-        return of_columns([(name, [row.get(name) for row in data]) for name in ordered], side)
+        return of_columns(
+            [(name, [row.get(name) for row in data]) for name in ordered], side, typed=True
+        )
     rows, users = [], []
     for row in data:
         if set(map(plain, row)) - {"user", "items", "scores", "gains"} or len(row) > 3:
