@@ -73,7 +73,9 @@ def number(value, side):
     """A score, or a gain, which is finite."""
     try:
         found = float(value)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:  # as 1e400 in text is
+        found = math.inf if value > 0 else -math.inf
+    except (TypeError, ValueError):
         raise Refused("a number that is none") from None
     if math.isnan(found) or (side == "truth" and math.isinf(found)):
         raise Refused("a number that is not finite")
