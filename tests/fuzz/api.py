@@ -211,7 +211,9 @@ def built(case: Case) -> Any:
         sides = {}
         for side, cells in rows.items():
             sides[side], rows[side] = FORMS[forms[side]](cells, side)
-    except Exception:
+    except BaseException as error:  # Polars panics on some cells, before rankmeter sees them
+        if isinstance(error, KeyboardInterrupt):
+            raise
         return None, rows, options, metrics
     if case.whole:
         sides[case.whole] = draw.choice(ODD)()

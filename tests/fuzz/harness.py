@@ -20,6 +20,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -73,14 +74,13 @@ def run(
     folder = folder or Path(tempfile.mkdtemp(prefix="rankmeter-fuzz-"))
     folder.mkdir(parents=True, exist_ok=True)
     cuts = [first + n * i // jobs for i in range(jobs + 1)]
-    parts = [
-        threading.Thread(target=_keep_working, args=(name, seed, a, b, folder, report))
-        for a, b in zip(cuts, cuts[1:], strict=False)
-    ]
+    with ThreadPoolExecutor(jobs) as pool:
+        parts = [
+            pool.submit(_keep_working, name, seed, a, b, folder, report)
+            for a, b in zip(cuts, cuts[1:], strict=False)
+        ]
     for part in parts:
-        part.start()
-    for part in parts:
-        part.join()
+        part.result()  # or what went wrong here
     report.seconds = time.monotonic() - begun
     report.failures.sort(key=lambda one: one["number"])
     return report
