@@ -135,7 +135,7 @@ def unique(pairs):
 
 
 def plain(name):
-    return re.sub(r"[_\- ]", "", str(name).lower())
+    return re.sub(r"[_\-\s]", "", str(name).lower())
 
 
 def table(text, separator):
@@ -242,7 +242,9 @@ def of_items(user, found, side):
 def with_empty(rows, users, side):
     if len(set(users)) < len(users):
         raise Refused("a user twice")
-    found = gather(rows, side)
+    found = gather(rows, side) if rows else {}
+    if not users:
+        raise Refused("nothing")
     return {**{user: {} for user in users}, **found}
 
 
