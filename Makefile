@@ -7,13 +7,15 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 FLOOR := .venv-floor
+N ?= 20000
 
-.PHONY: help demo test test-floor lint types docs bench build conformance clean
+.PHONY: help demo test fuzz test-floor lint types docs bench build conformance clean
 .DEFAULT_GOAL := help
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
 	@echo "make test-floor   run all tests with the oldest supported dependencies"
+	@echo "make fuzz N=1000000 ARGS=readers.csv   run the fuzzers, or some of them, on N inputs each"
 	@echo "make lint types   check style; check types"
 	@echo "make docs         build the documentation into docs/_build/html"
 	@echo "make bench        measure speed, compared with a floor"
@@ -47,11 +49,14 @@ build: $(VENV)/.dev
 conformance: $(VENV)/.test
 	$(BIN)/python tests/conformance/record.py --check $(ARGS)
 
+fuzz: $(VENV)/.test
+	PYTHONPATH=tests $(BIN)/python -m fuzz --n $(N) $(ARGS)
+
 test-floor: $(FLOOR)/.test
 	$(FLOOR)/bin/python -m pytest -n auto $(ARGS)
 
 clean:
-	rm -rf $(VENV) $(FLOOR) build dist demo docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(FLOOR) build dist demo fuzz-failures docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # One environment with the packages that the target needs.
 $(VENV)/.python:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -11,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
 from command_line import RECS, TRUTH, rankmeter, write_examples
@@ -122,12 +125,65 @@ def test_characters_that_the_terminal_lacks_do_not_stop_the_result(workspace):
     assert done.stdout == rankmeter(*BOTH, "-m", "rr").out.replace("─", "?")
 
 
+CLOSED = "standard output is closed: use --output, or > /dev/null"
+
+
+@pytest.mark.parametrize(
+    "args, closing, code, said",
+    [
+        (BOTH, ">&-", 3, CLOSED),
+        (["--help"], ">&-", 3, CLOSED),
+        (["metrics"], ">&-", 3, CLOSED),
+        (["baseline", "train.csv", "--method=random", "--k=2", "-o", "-"], ">&-", 3, CLOSED),
+        (["trec_eval", "qrels.txt", "run.txt"], ">&-", 3, CLOSED),
+        ([*BOTH, "-o", "out.txt"], ">&- <&-", 0, ""),
+        ([*BOTH, "-o", "out.txt"], ">&- 2>&-", 0, ""),
+        ([*BOTH, "-m", "nope"], "2>&-", 2, ""),
+        (["evaluate", "nope.csv", "truth.csv"], ">&- 2>&- <&-", 3, ""),
+        (["evaluate", "-", "truth.csv"], "<&-", 3, "standard input is closed: name a file"),
+    ],
+)
+def test_closed_streams_are_missed_only_where_they_are_needed(workspace, args, closing, code, said):
+    line = f'"$@" {closing}'
+    done = subprocess.run(
+        ["sh", "-c", line, "sh", *COMMAND, *args], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code
+    assert said in done.stderr
+    assert done.stderr.count("\n") == bool(said)
+    if "out.txt" in args:
+        assert Path("out.txt").read_text() == rankmeter(*BOTH).out
+
+
 # -- interruption -----------------------------------------------------------------------------
 
 
-def test_ctrl_c_ends_the_process_quietly_and_leaves_nothing(workspace):
+ENDINGS = {signal.SIGINT: "\n", signal.SIGTERM: "", signal.SIGHUP: ""}
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("number, said", ENDINGS.items())
+def test_a_signal_ends_the_process_quietly_and_leaves_nothing(workspace, number, said, named):
+    """While it waits for the rest of standard input, of which it has a copy already."""
+    Path("out.txt").write_text("old")
+    folder = workspace.parent / "temporary"
+    marker = workspace.parent / "waiting"
+    code = f"""
+import sys, shutil, pathlib
+from rankmeter import _files
+from rankmeter.__main__ import main
+if {named}:
+    _files._link_to = lambda number: "/nowhere/at/all"
+copy = shutil.copyfileobj
+def copy_slowly(source, target):
+    target.write(source.readline())
+    pathlib.Path({str(marker)!r}).touch()
+    copy(source, target)
+shutil.copyfileobj = copy_slowly
+main()
+"""
     process = subprocess.Popen(
-        [*COMMAND, "evaluate", "-", "truth.csv", "--output", "out.txt"],
+        [sys.executable, "-c", code, "evaluate", "-", "truth.csv", "--output", "out.txt"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -135,15 +191,96 @@ def test_ctrl_c_ends_the_process_quietly_and_leaves_nothing(workspace):
     )
     process.stdin.write(RECS)
     process.stdin.flush()
-    folder = workspace.parent / "temporary"
-    while not list(folder.glob("rankmeter-*/input")):  # it is now waiting for the rest
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
+    until(marker.exists, process)
+    assert bool(list(folder.iterdir())) == named
+    process.send_signal(number)
     out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (130, "", "\n")
+    assert (process.returncode, out, err) == (128 + number, "", said)
     assert list(folder.iterdir()) == []
-    assert not (workspace / "out.txt").exists()
+    assert Path("out.txt").read_text() == "old"
+    assert list(workspace.glob(".*")) == []
+
+
+@pytest.mark.parametrize("module", ["rankmeter._cli", "click.core", "numpy", "polars.lazyframe"])
+def test_ctrl_c_is_quiet_while_modules_are_imported(workspace, module):
+    code = f"""
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+from rankmeter.__main__ import main
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *BOTH, "-o", "out.txt"], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (130, b"", b"")
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, KeyboardInterrupt("")])
+def test_an_interruption_that_somebody_else_raises_is_one(workspace, monkeypatch, raised):
+    """As Polars does."""
+
+    def interrupt(*_, **__):
+        raise raised
+
+    monkeypatch.setattr("rankmeter._cli.evaluate.evaluate", interrupt)
+    done = rankmeter(*BOTH)
+    assert (done.code, done.err) == (130, "\n")
+
+
+@pytest.mark.parametrize("number", ENDINGS)
+def test_a_signal_ends_the_command_whatever_becomes_of_its_exception(
+    workspace, monkeypatch, number
+):
+    """Python wraps what is raised while a class is made, as in an import."""
+
+    class Named:
+        def __set_name__(self, *_):
+            os.kill(os.getpid(), number)
+
+    monkeypatch.setattr(
+        "rankmeter._cli.evaluate.evaluate", lambda *_, **__: type("Made", (), {"name": Named()})
+    )
+    assert rankmeter(*BOTH).code == 128 + number
+
+
+def test_a_signal_that_is_ignored_stays_ignored(workspace):
+    """As under nohup."""
+    done = run(*BOTH, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    code = "import signal, sys; sys.exit(signal.getsignal(signal.SIGHUP) != signal.SIG_IGN)"
+    run_and_ask = f"from rankmeter._cli import main\ntry: main()\nexcept SystemExit: pass\n{code}"
+    asked = subprocess.run(
+        [sys.executable, "-c", run_and_ask, *BOTH],
+        capture_output=True,
+        check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    )
+    assert (done.returncode, asked.returncode) == (0, 0)
+
+
+def test_the_command_line_in_a_notebook_leaves_the_handlers_as_they_were(workspace):
+    def theirs(*_):
+        raise AssertionError
+
+    old = signal.signal(signal.SIGTERM, theirs)
+    try:
+        kept = [signal.getsignal(one) for one in ENDINGS]
+        assert rankmeter(*BOTH).code == 0
+        assert [signal.getsignal(one) for one in ENDINGS] == kept
+    finally:
+        signal.signal(signal.SIGTERM, old)
+
+
+def until(condition, process):
+    """Wait for something that a process does."""
+    end = time.monotonic() + 60
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def test_ctrl_c_while_writing_keeps_the_old_file(workspace):
@@ -182,6 +319,89 @@ def test_a_disk_that_fills_up_leaves_the_old_file_and_no_other(workspace, name):
     assert "Traceback" not in done.stderr
     assert Path(name).read_text() == "old"
     assert sorted(path.name for path in workspace.iterdir()) == before
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_disk_that_fills_up_leaves_nothing_with_and_without_names(workspace, monkeypatch, named):
+    if named:  # another system than Linux, a file system without files that have no name
+        monkeypatch.setattr(os, "O_TMPFILE", 0, raising=False)
+
+    def fill_the_disk(name):
+        with replacing(name) as file:
+            file.write(b"half")
+            file.flush()
+            assert bool(list(workspace.glob(".rankmeter-*"))) == named
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    Path("old.txt").write_text("old")
+    for name in ("old.txt", "new.txt"):
+        with pytest.raises(OSError, match=name) as caught:
+            fill_the_disk(name)
+        assert caught.value.filename == name
+    assert Path("old.txt").read_text() == "old"
+    assert not Path("new.txt").exists()
+    assert list(workspace.glob(".*")) == []
+
+
+def test_an_error_of_one_output_does_not_name_another(workspace):
+    args = ["--method", "holdout", "--train", "train2.csv", "--test", "nowhere/test.csv"]
+    done = rankmeter("split", "ratings.csv", *args)
+    assert done.err == "error: nowhere: this folder does not exist\n"
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_writers_with_equal_process_ids_do_not_disturb_each_other(workspace, monkeypatch, named):
+    """As in two containers that share a folder, or after one that was killed."""
+    if named:
+        monkeypatch.setattr(os, "O_TMPFILE", 0, raising=False)
+    with replacing("out.txt") as first, replacing("out.txt") as second:
+        first.write(b"first")
+        second.write(b"second")
+    assert Path("out.txt").read_text() == "first"  # it ends last
+    assert list(workspace.glob(".*")) == []
+
+
+def test_a_name_that_is_taken_is_left_to_its_owner(workspace, monkeypatch):
+    monkeypatch.setattr("rankmeter._files.secrets.token_hex", lambda _: "same")
+    taken = Path(".rankmeter-same.tmp")
+    taken.write_text("of another process")
+    with pytest.raises(FileExistsError), replacing("out.txt") as file:
+        file.write(b"mine")
+    assert taken.read_text() == "of another process"
+    assert not Path("out.txt").exists()
+
+
+def test_a_hard_link_to_an_input_is_no_output(workspace):
+    os.link("recs.csv", "link.csv")
+    Path("parts").mkdir()
+    pl.read_csv("recs.csv").write_parquet("parts/1.parquet")
+    os.link("parts/1.parquet", "link.parquet")
+    before = Path("recs.csv").read_text()
+    for rankings, link in (("recs.csv", "link.csv"), ("parts", "link.parquet")):
+        done = rankmeter("evaluate", rankings, "truth.csv", "--per-user", link)
+        assert (done.code, done.out) == (2, "")
+        assert f"{link} is an input already" in done.err
+    assert Path("link.csv").read_text() == before
+    os.link("ratings.csv", "other.csv")  # linked, but to something else
+    assert rankmeter("evaluate", "parts", "truth.csv", "--per-user", "other.csv").code == 0
+
+
+def test_too_little_memory_is_no_bug(workspace, monkeypatch):
+    def use_much(*_, **__):
+        np.empty(2**57)
+
+    monkeypatch.setattr("rankmeter._cli.evaluate.evaluate", use_much)
+    done = rankmeter(*BOTH)
+    assert done.code == 3
+    assert done.err.startswith("error: there is not enough memory (Unable to allocate 1.00 EiB")
+
+
+def test_a_folder_that_was_made_for_an_output_goes_with_it(workspace):
+    args = ["split", "ratings.csv", "--method", "k-fold", "--output", "new/folder"]
+    before = sorted(workspace.iterdir())
+    limited = run(*args, preexec_fn=limit_file_size)
+    assert limited.returncode == 3
+    assert sorted(workspace.iterdir()) == before
 
 
 def test_of_two_outputs_neither_is_written_if_one_cannot_be(workspace):

@@ -9,9 +9,10 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from rankmeter._version import __version__ as __version__
+
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all the rest
 
 # Nothing heavy is imported before it is used: `import rankmeter` takes a few milliseconds.
 _HOMES = {
@@ -36,6 +37,8 @@ _HOMES = {
 }
 _MODULES = ("baselines", "datasets", "errors", "metrics", "splits", "testing")
 if TYPE_CHECKING:
+    from typing import Any
+
     from rankmeter import baselines as baselines
     from rankmeter import datasets as datasets
     from rankmeter import errors as errors

@@ -1,8 +1,30 @@
-"""Run the command line: ``python -m rankmeter``."""
+"""The entry point of the command line: ``rankmeter`` and ``python -m rankmeter``."""
 
 from __future__ import annotations
 
-from rankmeter._cli import main
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C is quiet from the first import to the last."""
+    try:
+        import os
+        import signal
+
+        # An exception in the middle of an import may be caught, or become another one.
+        usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if usual:
+            signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+        from rankmeter._cli import main as run
+
+        if usual:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        run()
+    except KeyboardInterrupt:
+        sys.exit(130)
+
 
 if __name__ == "__main__":
     main()

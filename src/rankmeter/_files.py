@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-__all__ = ["is_special", "replacing"]
+__all__ = ["is_special", "new_folder", "replacing", "temporary"]
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     """A file that takes the place of `path` once it is written without an error.
 
-    Until then it lies in the same folder under another name; if anything goes wrong it is removed,
-    and what was at `path` is still there. Pipes and devices are written directly.
+    Until then it is a file in the same folder: without a name where the system has such files, so
+    that it ends with the process, however that ends; else under a random name, and it is removed if
+    anything goes wrong. What was at `path` is still there then. Pipes and devices are written
+    directly.
     """
     if is_special(path):
         with Path(path).open("wb") as file:
@@ -29,18 +33,79 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         raise IsADirectoryError(errno.EISDIR, "is a folder; name a file", str(path))
     if not real.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "this folder does not exist", str(Path(path).parent))
-    temporary = real.with_name(f".{real.name}.{os.getpid()}.tmp")
+    other = real.with_name(f".rankmeter-{secrets.token_hex(8)}.tmp")
     try:
-        with temporary.open("xb") as file:
+        unnamed = _unnamed(real.parent)
+        with unnamed or other.open("xb") as file:
             yield file
+            file.flush()
+            if unnamed:
+                _name(unnamed, other)
         with suppress(FileNotFoundError):
-            shutil.copymode(real, temporary)
-        temporary.replace(real)
+            shutil.copymode(real, other)
+        other.replace(real)
     except BaseException as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            error.filename, error.filename2 = str(path), None  # not the temporary name
+        names = {str(one) for one in (getattr(error, f"filename{n}", None) for n in ("", 2)) if one}
+        about_it = str(other) in names
+        if not (about_it and isinstance(error, FileExistsError)):  # then somebody else's
+            with suppress(OSError):
+                other.unlink(missing_ok=True)
+        if isinstance(error, OSError) and (about_it or not names):
+            error.filename, error.filename2 = str(path), None
+        raise
+
+
+def _unnamed(folder: Path) -> IO[bytes] | None:
+    """A new file in a folder that has no name yet, if the system can give it one later."""
+    try:
+        number = os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666)
+    except (AttributeError, OSError):  # another system than Linux; a file system without them
+        return None
+    if Path(_link_to(number)).exists():
+        return os.fdopen(number, "wb")
+    os.close(number)
+    return None
+
+
+def _name(file: IO[bytes], path: Path) -> None:
+    """Give a file without a name one that is new."""
+    number = file.fileno()
+    # With a folder given, even one that is not looked at, the link is followed.
+    os.link(_link_to(number), path, src_dir_fd=number, follow_symlinks=True)
+
+
+def _link_to(number: int) -> str:
+    return f"/proc/self/fd/{number}"
+
+
+@contextmanager
+def temporary() -> Iterator[tuple[IO[bytes], str]]:
+    """A new file and its path, by which it can be read any number of times; both end with it.
+
+    Like those of `replacing` it has no name in a folder where the system allows that.
+    """
+    with tempfile.TemporaryFile() as file:
+        if Path(_link_to(file.fileno())).exists():
+            yield file, _link_to(file.fileno())
+            return
+    with tempfile.TemporaryDirectory(prefix="rankmeter-") as folder:
+        path = Path(folder, "input")
+        with path.open("xb") as file:
+            yield file, str(path)
+
+
+@contextmanager
+def new_folder(path: str | Path) -> Iterator[None]:
+    """A folder, made with those above it where they are missing, and removed if the work fails."""
+    folder = Path(path)
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):  # not empty: somebody else uses it
+            for one in missing:
+                one.rmdir()
         raise
 
 

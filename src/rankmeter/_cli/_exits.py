@@ -6,20 +6,25 @@
 3    something in the data, or a file that cannot be read or written
 4    a package that is needed is not installed
 70   an error in rankmeter itself
-130  interrupted
-141  whoever read the output has gone (as if ended by the signal SIGPIPE)
+129  the terminal has gone (SIGHUP)
+130  interrupted (SIGINT)
+141  whoever read the output has gone (as if ended by SIGPIPE)
+143  terminated (SIGTERM)
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -42,6 +47,7 @@ TRACEBACK = "RANKMETER_TRACEBACK"
 
 def exit_code(run: Callable[[], object]) -> int:
     """Run something and give its exit code; only who asks for a traceback sees one."""
+    _fill_closed_streams()
     _never_lack_characters()
     with _own_warnings():
         try:
@@ -54,16 +60,29 @@ def exit_code(run: Callable[[], object]) -> int:
         except RankmeterError as error:
             complain(str(error))
             return code_of(error)
-        except (KeyboardInterrupt, click.Abort):
-            click.echo(err=True)
-            return 130
+        except (KeyboardInterrupt, click.Abort) as error:
+            # One that Polars raises has no number.
+            number = next((one for one in error.args if isinstance(one, int)), signal.SIGINT)
+            if number == signal.SIGINT:
+                click.echo(err=True)
+            return 128 + number
         except BrokenPipeError:
             _drop_stdout()
             return 141
         except OSError as error:
             _drop_stdout()
             names = " → ".join(str(one) for one in (error.filename, error.filename2) if one)
-            complain(": ".join(filter(None, [names, error.strerror or str(error)])))
+            said = error.strerror or str(error)
+            if error.errno == errno.EBADF and not names:
+                said = "standard output is closed: use --output, or > /dev/null"
+            complain(": ".join(filter(None, [names, said])))
+            return 3
+        except MemoryError as error:
+            said = f" ({error})" if str(error) else ""
+            complain(
+                f"there is not enough memory{said}: evaluate fewer users at a time, or use a "
+                "machine with more"
+            )
             return 3
         except MemoryError:
             complain("there is not enough memory for these data: evaluate fewer users at a time")
@@ -84,7 +103,8 @@ def code_of(error: RankmeterError) -> int:
 
 def _run(run: Callable[[], object]) -> int:
     try:
-        run()
+        with _signals_as_exceptions():
+            run()
         code = 0
     except click.exceptions.Exit as done:
         code = done.exit_code
@@ -111,6 +131,58 @@ def _report_bug(error: BaseException) -> int:
         f"run with {TRACEBACK}=1 for the details, and please report them",
     )
     return 70
+
+
+@contextmanager
+def _signals_as_exceptions() -> Iterator[None]:
+    """End what runs inside by an exception at a signal that asks for it, so that it cleans up."""
+    received: list[int] = []
+
+    def end(number: int, _: object) -> NoReturn:
+        received.append(number)
+        for one in before:
+            signal.signal(one, signal.SIG_IGN)  # the rest is a matter of moments
+        raise KeyboardInterrupt(number)
+
+    before = {}
+    if threading.current_thread() is threading.main_thread():  # no other may change them
+        for name in ("SIGHUP", "SIGINT", "SIGTERM"):
+            handler = signal.getsignal(getattr(signal, name, signal.SIGINT))
+            # What is ignored (nohup), or handled by somebody else, remains so.
+            if handler in (signal.SIG_DFL, signal.default_int_handler):
+                before[getattr(signal, name, signal.SIGINT)] = handler
+    for one in before:
+        signal.signal(one, end)
+    try:
+        yield
+    except BaseException as error:
+        if received:  # whatever an import, or Polars, made of the exception
+            raise KeyboardInterrupt(received[0]) from error
+        raise
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def _fill_closed_streams() -> None:
+    """Put something at the place of streams that were closed from the start (``>&-``).
+
+    Else the next file that is opened would be standard output. What cannot be lost goes nowhere;
+    writing a result to standard output, or reading from standard input, is an error.
+    """
+    nowhere = {0: os.O_WRONLY, 1: os.O_RDONLY, 2: os.O_WRONLY}
+    for number, flags in nowhere.items():
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, flags)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
 def _never_lack_characters() -> None:

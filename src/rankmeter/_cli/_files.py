@@ -6,16 +6,16 @@ import gzip
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
+from tempfile import gettempdir
 from typing import IO, cast
 
 import polars as pl
 
 from rankmeter._cli._command import reworded
-from rankmeter._files import is_special, replacing
+from rankmeter._files import is_special, new_folder, replacing, temporary
 from rankmeter.errors import DataError, RankmeterError, UsageError
 
 __all__ = [
@@ -74,14 +74,19 @@ def standard_input(*paths: str | None) -> Iterator[list[str | None]]:
         return
     if paths.count(STDIN) > 1:
         raise UsageError("only one input can be standard input (-): name a file for the other")
-    with tempfile.TemporaryDirectory(prefix="rankmeter-") as folder:
-        copy = Path(folder, "input")
-        with copy.open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
+    if sys.stdin is None:
+        raise DataError("standard input is closed: name a file instead of -")
+    with temporary() as (file, copy):
         try:
-            yield [str(copy) if path == STDIN else path for path in paths]
+            shutil.copyfileobj(sys.stdin.buffer, file)
+            file.flush()
+        except OSError as error:
+            error.filename = error.filename or f"the copy of standard input in {gettempdir()}"
+            raise
+        try:
+            yield [copy if path == STDIN else path for path in paths]
         except RankmeterError as error:
-            message = str(error).replace(str(copy), "standard input")
+            message = str(error).replace(copy, "standard input")
             raise reworded(error, message) from error
 
 
@@ -112,26 +117,44 @@ def check_paths(outputs: Sequence[str | None], inputs: Sequence[str | None] = ()
         real = Path(os.path.realpath(output))
         for other, what in taken:
             # A folder of Parquet files is one input, and a file in it would become part of it.
-            if real == other or (what == "an input" and other in real.parents):
+            inside = what == "an input" and other in real.parents
+            if real == other or inside or _is_linked(real, other):
                 raise UsageError(f"{output} is {what} already: name another file to write to")
         taken.append((real, "an output"))
 
 
+def _is_linked(path: Path, other: Path) -> bool:
+    """Whether a path is another name of a file, or of one in a folder."""
+    if not path.is_file() or path.stat().st_nlink == 1:
+        return False
+    files = other.rglob("*") if other.is_dir() else [other]
+    return any(one.is_file() and path.samefile(one) for one in files)
+
+
 def write_frames(
-    frames: Mapping[str, pl.DataFrame], known: Mapping[str, Write | None] = TABLES
+    frames: Mapping[str, pl.DataFrame],
+    known: Mapping[str, Write | None] = TABLES,
+    *,
+    folders: bool = False,
 ) -> None:
-    """Write tables, by path, as their extensions say: all, or none. ``-`` is CSV on stdout."""
+    """Write tables, by path, as their extensions say: all, or none. ``-`` is CSV on stdout.
+
+    `folders` that are missing are made, if so asked.
+    """
     with ExitStack() as all_or_none:
         for path, frame in frames.items():
             extension, zipped = format_of(path, known)
             if path == STDIN:
                 _write(frame, sys.stdout.buffer, known[extension], path)
                 continue
+            if folders:
+                all_or_none.enter_context(new_folder(Path(path).parent))
             file = all_or_none.enter_context(replacing(path))
             # No name and no time inside, so that equal tables make equal files.
             packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if zipped else nullcontext(file)
             with packed as sink:
                 _write(frame, cast("IO[bytes]", sink), known[extension], path)
+            file.flush()  # a disk that is full is noticed before any file is replaced
 
 
 def _write(frame: pl.DataFrame, file: IO[bytes], write: Write | None, path: str) -> None:

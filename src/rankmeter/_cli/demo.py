@@ -58,9 +58,8 @@ def _run(ratings: str | None, output: str) -> None:
         comparison = compare(
             rankings, split.test, metrics, baseline=next(iter(rankings)), no_overlap="allow"
         )
-    folder.mkdir(parents=True, exist_ok=True)
     frames = {"train": split.train, "test": split.test, **rankings}
-    write_frames({paths[name]: frame for name, frame in frames.items()})
+    write_frames({paths[name]: frame for name, frame in frames.items()}, folders=True)
     measured = {"baselines": {name: result.to_dict() for name, result in results.items()}}
     with replacing(numbers) as file:
         file.write(dumps(measured).encode())

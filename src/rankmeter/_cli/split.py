@@ -48,14 +48,13 @@ def _run(
         paths = _in_folder(Path(output), len(folds), form or _form_of(ratings))
         check_paths([*chain(*paths)], [ratings])
         _refuse_others(Path(output), paths)
-        for train_path, _ in paths:
-            Path(train_path).parent.mkdir(parents=True, exist_ok=True)
     elif len(folds) > 1:
         raise UsageError(f"{method} makes {len(folds)} splits: name a folder with --output")
     else:
         paths = [(str(train), str(test))]
     parts = [part for fold in folds for part in (fold.train, fold.test)]
-    write_frames(dict(zip(chain(*paths), map(read.as_in_input, parts), strict=True)))
+    frames = dict(zip(chain(*paths), map(read.as_in_input, parts), strict=True))
+    write_frames(frames, folders=output is not None)
     found = [
         {"method": fold.method, "train": train, "test": test, "counts": fold.counts}
         for fold, (train, test) in zip(folds, paths, strict=True)

@@ -1,0 +1,152 @@
+"""The fuzzers for some seconds each; ``make fuzz`` runs them for as long as it is asked to."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import reference
+from fuzz import harness, invariance, judge, readers, writers
+
+INPUTS = {
+    "readers.csv": 250,
+    "readers.tsv": 120,
+    "readers.jsonl": 250,
+    "readers.json": 150,
+    "readers.run": 150,
+    "readers.qrels": 100,
+    "readers.parquet": 200,
+    "readers.csv.gz": 80,
+    "api": 300,
+    "invariance": 12,
+}
+"""How many inputs of each fuzzer: some seconds each."""
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_nothing_random_gives_a_wrong_value_or_a_foreign_error(name, tmp_path):
+    report = harness.run(name, INPUTS[name], folder=tmp_path)
+    assert not report.failures, str(report)
+    assert sum(report.outcomes.values()) == INPUTS[name]
+    judged = "the same from all forms: values" if name == "invariance" else "accepted, with the"
+    assert any(outcome.startswith(judged) for outcome in report.outcomes), str(report)
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    found = invariance.digests(0, 5, (1, 3))
+    assert len(set(found.values())) == 1, found
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals and limits of Unix")
+def test_writers_that_are_ended_or_cut_leave_the_old_or_the_new_file(tmp_path):
+    jobs = writers.prepare(tmp_path, (0, 4, 5))
+    assert sum(writers.kill(tmp_path, jobs, 12, seed=1).values()) == 12
+    assert writers.cut(tmp_path, jobs, 8, seed=1) == {3: 8}
+
+
+# -- the harness can fail ---------------------------------------------------------------------
+
+
+class Faulty:
+    """A fuzzer whose inputs are numbers, and what goes wrong at some of them."""
+
+    def __init__(self, what):
+        self.what = what
+
+    def make(self, draw):
+        return draw.randrange(4)
+
+    def check(self, case, stage):
+        if case == 3:
+            FAULTS[self.what]()
+        return "fine"
+
+    def show(self, case):
+        return str(case).encode()
+
+    def suffix(self, case):
+        return ".txt"
+
+    def smaller(self, case):
+        return iter(())
+
+
+def fuzzer(what):
+    return Faulty(what)
+
+
+def _fail():
+    raise harness.Failure("wrong")
+
+
+def _grow():
+    bytearray(harness.MEMORY + (64 << 20))
+
+
+FAULTS = {"wrong": _fail, "abort": os.abort, "memory": _grow, "hang": signal.pause}
+KINDS = {"wrong": "wrong", "abort": "the process ended with -6", "memory": "memory"}
+
+
+@pytest.mark.parametrize("what", KINDS)
+def test_a_fault_is_found_with_its_number_and_the_others_are_checked(what, tmp_path):
+    report = harness.run(f"test_fuzz.{what}", 12, folder=tmp_path)
+    wrong = [n for n in range(12) if Random(f"0 {n}").randrange(4) == 3]
+    assert [one["number"] for one in report.failures] == wrong != []
+    assert set(report.kinds()) == {KINDS[what]}
+    assert Path(report.failures[0]["file"]).read_bytes() == b"3"
+    assert f"--first {wrong[0]} --n 1" in str(report)
+
+
+def test_a_hang_is_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(harness, "HANG", 3.0)
+    first = next(n for n in range(99) if Random(f"0 {n}").randrange(4) == 3)
+    report = harness.run("test_fuzz.hang", 2, first=first, folder=tmp_path)
+    assert report.failures[0]["kind"] == "hang"
+
+
+def test_a_failing_input_becomes_small():
+    files = readers.fuzzer("csv")
+    case = readers.Case("csv", "truth", b"a,b\nc,d\nx,y\n", {}, ("rr",), damaged=True)
+    files.check = lambda case, stage: _fail() if b"x" in case.content else "fine"
+    assert harness.smaller(files, case, "wrong").content == b"x"
+
+
+# -- the judge is right -----------------------------------------------------------------------
+
+
+def test_the_judge_agrees_with_the_definitions():
+    """Which share no code with it."""
+    for number in range(200):
+        data = readers.dataset(Random(number))
+        found = judge.values(data["rankings"], data["truth"])
+        for user, values in found.items():
+            scores, gains = data["rankings"].get(user, {}), data["truth"][user]
+            ranked = sorted(scores, key=lambda item: (-scores[item], judge.order(item)))
+            expected = [
+                reference.precision(ranked, gains, 3),
+                reference.recall(ranked, gains, 3),
+                reference.rr(ranked, gains, None),
+                reference.ap(ranked, gains, None),
+                reference.ndcg(ranked, gains, 3),
+            ]
+            assert [values[name] for name in judge.METRICS] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("form", readers.WRITERS)
+def test_the_judge_reads_what_is_not_damaged(form):
+    for number in range(50):
+        draw = Random(number)
+        data = readers.dataset(draw)
+        side = {"run": "rankings", "qrels": "truth"}.get(form) or draw.choice([*data])
+        content = readers.WRITERS[form](data[side], side, draw)
+        found = judge.read(content, form, side)
+        assert found == {user: items for user, items in data[side].items() if items}
+
+
+def test_the_order_of_ids():
+    ids = ["é", "a", "10", "9", "-2", "-10", "007", "+1"]
+    assert sorted(ids, key=judge.order) == ["-10", "-2", "9", "10", "+1", "007", "a", "é"]
