@@ -236,6 +236,14 @@ def test_missing_scores_have_one_of_three_meanings(form, bad_scores):
         assert table.counts == {"rows": 4, "worst_scores": 2}
 
 
+@pytest.mark.parametrize("missing", [NAN, Decimal("NaN"), Decimal("sNaN"), np.float32("nan")])
+def test_every_kind_of_nan_is_a_missing_value(missing):
+    with pytest.raises(InvalidValueError, match="1 of 2 scores"):
+        read_rankings({"u": {1: Decimal("0.5"), 2: missing}})
+    with pytest.raises(InvalidValueError, match="1 of 2 item ids"):
+        read_rankings({"u": [1, missing]})
+
+
 def test_all_scores_may_be_dropped():
     table = scored([NAN, NAN], bad_scores="drop")
 

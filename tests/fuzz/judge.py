@@ -57,7 +57,12 @@ def order(item):
 
 
 def ident(value):
-    """An id as text."""
+    """An id as text, which a damaged schema of Parquet may call bytes."""
+    if isinstance(value, bytes):
+        try:
+            value = value.decode()
+        except UnicodeDecodeError:
+            raise Refused("bytes that are not text") from None
     if isinstance(value, str):
         if re.search("[\ud800-\udfff]", value):
             raise Refused("half a character")

@@ -84,9 +84,6 @@ def exit_code(run: Callable[[], object]) -> int:
                 "machine with more"
             )
             return 3
-        except MemoryError:
-            complain("there is not enough memory for these data: evaluate fewer users at a time")
-            return 3
         except ModuleNotFoundError as error:
             complain(f"the package {error.name} is not installed: see rankmeter doctor")
             return 4

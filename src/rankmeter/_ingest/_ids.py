@@ -162,7 +162,9 @@ def _too_wide(role: str, source: str, value: object) -> IdTypeError:
 
 def is_null(value: object) -> bool:
     """Whether a Python object is a missing value: None, NaN, pandas' NA and NaT."""
-    missing = isinstance(value, float | np.floating | Decimal) and value != value  # noqa: PLR0124
+    if isinstance(value, Decimal):
+        return value.is_nan()  # a signaling NaN cannot be compared
+    missing = isinstance(value, float | np.floating) and value != value  # noqa: PLR0124
     return missing or type(value).__name__ in _NULLS
 
 
@@ -194,11 +196,13 @@ def floats(values: Sequence[Any], found: set[str]) -> pl.Series:
     """Numbers as Float64: an integer beyond all floats is infinite, as it is in text."""
     try:
         return pl.Series(converted(values, found, float), dtype=pl.Float64)
-    except OverflowError:
+    except (OverflowError, ValueError):
         return pl.Series(converted(values, found, _float), dtype=pl.Float64)
 
 
 def _float(number: Any) -> float:
+    if is_null(number):
+        return float("nan")
     try:
         return float(number)
     except OverflowError:

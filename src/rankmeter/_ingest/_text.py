@@ -57,7 +57,8 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
     if frame.width != len(header):
         raise _bad_header(file, "its quotation marks do not pair")
     # A short row leaves its last column empty; only then is it worth walking over the rows.
-    if frame.to_series(-1).null_count() and (ragged := _ragged(file, separator, len(header))):
+    doubtful = frame.to_series(-1).null_count() or _text_after_quotes(text, separator)
+    if doubtful and (ragged := _ragged(file, separator, len(header))):
         raise ragged
     hint = ""
     if any(re.fullmatch(r"\s*-?\d+(\.\d+)?\s*", name) for name in header):
@@ -111,8 +112,16 @@ def _bad_header(file: Text, reason: str) -> FileFormatError:
     )
 
 
+def _text_after_quotes(text: str, separator: str) -> bool:
+    """Whether a closing quotation mark seems to be followed by text, which readers disagree on."""
+    if '"' not in text:
+        return False
+    field = f'(?m)(?:^|{separator})"(?:[^"]|"")*"[^"{separator}\r\n]'
+    return bool(pl.Series([text]).str.contains(field)[0])  # linear in time, unlike re
+
+
 def _ragged(file: Text, separator: str, width: int) -> FileFormatError | None:
-    """The first row whose fields are too many or too few, or whose quotation never ends."""
+    """The first row whose fields are too many or too few, or whose quotation is broken."""
     reader = csv.reader(_lines(file.text), delimiter=separator, strict=True)
     line = 0
     try:
@@ -129,6 +138,11 @@ def _ragged(file: Text, separator: str, width: int) -> FileFormatError | None:
             return FileFormatError(
                 f"{file.name}, line {line + 1}: a quotation mark is opened and never closed. "
                 f"Close it, or double it if it belongs to the value."
+            )
+        if "expected after" in str(error):
+            return FileFormatError(
+                f"{file.name}, line {reader.line_num}: text follows a closing quotation mark. "
+                f"Double quotation marks that belong to the value."
             )
     return None
 
