@@ -294,8 +294,8 @@ def test_an_end_without_a_number_is_explained_by_what_takes_it_away():
 def test_tools_that_lack_the_metric_are_named_in_a_note():
     walk = rm.explain(RANKINGS, TRUTH, "ndcg@5", between=("libkge", "ranx"))
     said = "LibKGE has no ndcg; its conventions are applied to rankmeter's ndcg"
-    assert walk.notes == (said,)
+    assert walk.notes[0] == said
     assert said in repr(walk)
-    assert walk.to_dict()["notes"] == [said]
+    assert walk.to_dict()["notes"][0] == said
     search = rm.explain(RANKINGS, TRUTH, "ndcg@5", like="libkge", target="0.5")
-    assert search.notes == (said,)
+    assert said in search.notes

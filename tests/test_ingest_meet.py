@@ -370,6 +370,7 @@ def test_a_trec_run_reads_as_it_was_written(data, space, newline):
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=4), min_size=1, max_size=5))
 def test_no_user_and_no_item_of_lists_is_lost(lists):
+    assume(not {item for items in lists for item in items} <= {0, 1})  # may be labels
     table = read_rankings(lists)
     found = {user: [] for user in table.empty_users.to_list()}
     for user, item in table.frame.rows():

@@ -79,8 +79,8 @@ def test_rows_of_different_keys_take_the_quick_way(rows):
         ("[" * 200_000, "nested too deep"),
         ('{"user":' * 200_000, "nested too deep"),
         ('{"u": ["a"], "v": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested too deep"),
-        (f'{{"user": 1, "item": {"9" * 5000}}}', "number that is too long"),
-        (f'{{"u": {{"a": {"9" * 5000}}}}}', "number that is too long"),
+        (f'{{"user": 1, "item": {"9" * 5000}}}', "integer with too many digits"),
+        (f'{{"u": {{"a": {"9" * 5000}}}}}', "integer with too many digits"),
     ],
     ids=["lists", "objects", "value", "item", "score"],
 )

@@ -307,7 +307,7 @@ def read_all(
             rankings, columns=by_side["rankings"], bad_scores=plan.bad_scores
         )
     judged, tables = meet_all(read_truth(truth, columns=by_side["truth"]), tables)
-    if plan.assumes("relevant") and plan.assumes("gains"):
+    if plan.assumes_relevance:
         judged = judged.doubted(all_relevant(judged))
     tables = {name: one.doubted(look_swapped(one, judged)) for name, one in tables.items()}
     for table in (judged, *tables.values()):

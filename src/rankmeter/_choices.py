@@ -28,6 +28,7 @@ from rankmeter.errors import UsageError
 __all__ = [
     "CHOICES",
     "GEOMETRIC_FLOOR",
+    "RELEVANCE",
     "SETTINGS",
     "Alignment",
     "Averaging",
@@ -286,6 +287,9 @@ SETTINGS: Mapping[str, Choice] = _declared(Setting)
 
 CHOICES: Mapping[str, Choice] = {**_declared(Alignment), **_declared(Averaging), **SETTINGS}
 """Every choice by name. Those outside `SETTINGS` are legal inside a metric's parentheses, too."""
+
+RELEVANCE = ("relevant", "gains")
+"""The choices that decide which judged items are relevant."""
 
 
 def checked(name: str, value: Any) -> Any:

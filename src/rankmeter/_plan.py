@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from rankmeter._checks import unknown
-from rankmeter._choices import CHOICES, SETTINGS, Alignment, Averaging, Setting, checked, show
+from rankmeter._choices import (
+    CHOICES,
+    RELEVANCE,
+    SETTINGS,
+    Alignment,
+    Averaging,
+    Setting,
+    checked,
+    show,
+)
 from rankmeter.conventions import Convention, has_metric, load_convention, translate_all
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS, Metric, Spec
@@ -96,9 +105,11 @@ class Plan(Setting):
         what = "names several metrics" if found else "was not evaluated"
         raise KeyError(f"{label!r} {what}; there are {shown}")
 
-    def assumes(self, name: str) -> bool:
-        """Whether some metric has the default of a choice, and no other tool is followed."""
-        return self.convention == "rankmeter" and any(name not in e.made for e in self.metrics)
+    @property
+    def assumes_relevance(self) -> bool:
+        """Whether some metric has the default threshold, and no other tool is followed."""
+        asked = [entry.made.isdisjoint(RELEVANCE) for entry in self.metrics]
+        return self.convention == "rankmeter" and any(asked)
 
     @property
     def notes(self) -> tuple[str, ...]:

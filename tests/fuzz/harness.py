@@ -102,7 +102,7 @@ def _keep_working(name: str, seed: int, first: int, end: int, folder: Path, repo
             elif code and code != TOO_MUCH:
                 kind = "hang" if code == -9 else f"the process ended with {code}"
                 part.failures.append({"kind": kind, "number": number, "seen": last, "smallest": ""})
-            if code:  # what it counted since it last told is lost
+            if code:  # what it counted since its last report is lost
                 part.outcomes["passed before another failed"] += number - first - checked
             first = number + 1 if code else end
             report.outcomes.update(+part.outcomes)
@@ -110,7 +110,7 @@ def _keep_working(name: str, seed: int, first: int, end: int, folder: Path, repo
 
 
 def _worker(name: str, seed: int, first: int, end: int, at: Path) -> tuple[Report, int, str]:
-    """What a worker tells before it ends, its exit status, and its last words."""
+    """What a worker reports before it ends, its exit status, and its last words."""
     paths = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
     more = {"PYTHONPATH": os.pathsep.join(paths), "POLARS_MAX_THREADS": "1"}
     words = [sys.executable, "-c", WORKER, name, str(seed), str(first), str(end), str(at)]
@@ -170,7 +170,7 @@ def _made(fuzzer: Any, seed: int, number: int) -> Any:
 
 
 def outcome(fuzzer: Any, case: Any, stage: Any = lambda _: None) -> str:
-    """What becomes of an input; a `Failure` if that must not be."""
+    """The outcome of an input; raises `Failure` if it is not permitted."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return str(fuzzer.check(case, stage))

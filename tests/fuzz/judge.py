@@ -48,7 +48,7 @@ def of_user(scores, gains):
 
 
 def order(item):
-    """Whole numbers by value, and then all other ids by their bytes."""
+    """Integers by value, and then all other ids by their bytes."""
     whole = re.fullmatch(r"0|-?[1-9][0-9]*", item)
     return (0, int(item), b"") if whole else (1, 0, item.encode())
 

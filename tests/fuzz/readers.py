@@ -125,7 +125,7 @@ def evaluated(rankings: Any, truth: Any, metrics: tuple[str, ...], **options: An
         if len(str(error)) > 5000:
             raise Failure("a message without an end", str(error)[:200]) from error
         return None, f"{type(error).__name__}: {error}"
-    except BaseException as error:  # a panic in Rust is no Exception
+    except BaseException as error:  # a panic in Rust is a BaseException
         if isinstance(error, KeyboardInterrupt):
             raise
         raise Failure(f"foreign {type(error).__name__}", str(error)[:300]) from error

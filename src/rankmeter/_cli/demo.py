@@ -9,6 +9,7 @@ import click
 import polars as pl
 
 from rankmeter._api import compare, evaluate
+from rankmeter._choices import Choices
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import check_paths, write_frames
 from rankmeter._cli._output import dumps
@@ -46,18 +47,19 @@ def _run(ratings: str | None, output: str) -> None:
         split = leave_one_out(data)
     with working("recommending"):
         rankings = _recommend(split.train)
-    # A baseline may recommend nothing that anyone chose: that is a result here, not a mistake.
+    # Every film that a user rated next is one to find. A baseline may find none of them: that is a
+    # result here, not a mistake.
+    options: Choices = {"relevant": ">0", "no_overlap": "allow"}
     metrics = [f"{name}@{k}" for name in METRICS for k in CUTOFFS]
     with working("evaluating"):
         results = {
-            name: evaluate(ranked, split.test, metrics, no_overlap="allow")
+            name: evaluate(ranked, split.test, metrics, **options)
             for name, ranked in rankings.items()
         }
     metrics = [f"{name}@{MAIN}" for name in METRICS]
     with working("comparing"):
-        comparison = compare(
-            rankings, split.test, metrics, baseline=next(iter(rankings)), no_overlap="allow"
-        )
+        first = next(iter(rankings))
+        comparison = compare(rankings, split.test, metrics, baseline=first, **options)
     frames = {"train": split.train, "test": split.test, **rankings}
     write_frames({paths[name]: frame for name, frame in frames.items()}, folders=True)
     measured = {"baselines": {name: result.to_dict() for name, result in results.items()}}

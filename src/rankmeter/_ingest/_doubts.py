@@ -13,7 +13,7 @@ from rankmeter.errors import DataError
 
 __all__ = ["all_relevant", "look_swapped"]
 
-_MANY_GRADES = 21  # 0, 0.5, 1, …, 10
+_MANY_GRADES = 21  # 0, 0.5, 1, …, 10; ratings are multiples of ½
 _LONG_LIST = 10
 _SURE = 10  # tied rows
 
@@ -24,7 +24,7 @@ def all_relevant(truth: Table) -> str:
     if "assumed_gains" in truth.counts or (gains <= 0).any():
         return ""
     grades = _values(gains)
-    if not 4 <= len(grades) <= _MANY_GRADES:
+    if not 4 <= len(grades) <= _MANY_GRADES or any(2 * grade % 1 for grade in grades):
         return ""
     low, *_, high = sorted(grades)
     good = min(grade for grade in grades if grade >= low + 0.7 * (high - low))

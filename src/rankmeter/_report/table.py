@@ -54,8 +54,8 @@ def as_json(text: str) -> str:
 
 
 def as_markdown(text: str) -> str:
-    """Text that Markdown shows as it is: no markup, no link, no end of a cell."""
-    escaped = html.escape(one_line(text), quote=False)
+    """Text that Markdown shows as it is: no markup, no link, no end of a cell, no quotation."""
+    escaped = re.sub("(?<!^)&gt;", ">", html.escape(one_line(text), quote=False))
     return re.sub(r"[\\`|]|(?<=\])\(", r"\\\g<0>", escaped)
 
 
