@@ -166,9 +166,9 @@ GRADES = {
     "stars": ([1, 2, 3, 4, 5], ">=4"),
     "ten": (range(1, 11), ">=8"),
     "four grades": ([1, 2, 3, 4], ">=4"),
-    "odd steps": ([0.2, 0.4, 0.6, 1.0], ">=1"),
 }
 NO_RATINGS = {
+    "fractions": [0.2, 0.4, 0.6, 1.0],
     "zero": [0, 1, 2, 3, 4],
     "negative": [-1, 1, 2, 3, 4],
     "three grades": [1, 2, 3],

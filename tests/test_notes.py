@@ -1,4 +1,4 @@
-"""What results say in addition to their numbers: counts of both sides, and the same facts everywhere."""
+"""What results say: counts of both sides, and the same facts everywhere."""
 
 from __future__ import annotations
 
