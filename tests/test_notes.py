@@ -85,9 +85,9 @@ def test_users_without_a_ranking_are_said_of_their_system():
     assert "convention rankmeter, relevant >=3" in notes
     assert "users without a ranking (svd): 1 (skip)" in notes
     assert "users with nothing relevant: 1 (skip)" in notes
-    assert "svd: 1 users without a ranking are skipped." in found.headline().sentences
+    assert "svd: 1 user without a ranking is skipped." in found.headline().sentences
     both = rm.compare({"x": SHORT, "y": SHORT}, TRUTH, "ndcg@2").headline().sentences
-    assert "All systems: 1 users without a ranking count as empty rankings." in both
+    assert "All systems: 1 user without a ranking counts as an empty ranking." in both
 
 
 def test_every_rendering_has_the_notes(tmp_path):
@@ -99,7 +99,7 @@ def test_every_rendering_has_the_notes(tmp_path):
     for shown in (repr(found), found.to_markdown(), found.to_latex(), found._repr_html_(), text):
         assert note in shown
     lead = text[: text.index('id="means-part"')]
-    assert "svd: 1 users without a ranking count as empty rankings." in lead
+    assert "svd: 1 user without a ranking counts as an empty ranking." in lead
     assert note in json.loads(found.to_json())["notes"]
     assert note.replace(" (svd)", "") in rm.evaluate(SHORT, TRUTH, "rr").to_dict()["notes"]
     assert "score_type" in found._repr_html_()  # the whole plan, as for one evaluation

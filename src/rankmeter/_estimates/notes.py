@@ -52,7 +52,8 @@ def facts_of(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Facts:
         each = {label: of.get(what, (0, "")) for label, of in found.items()}
         numbers = {count for count, _ in each.values()}
         if len(numbers) > 1:
-            said[what] = by_name({label: _ruled(f"{n:,}", r) for label, (n, r) in each.items()})
+            known = {label: _ruled(f"{n:,}", r) for label, (n, r) in each.items() if n}
+            said[what] = _behind_names(known)
         elif any(numbers):
             rule = by_name({label: rule for label, (_, rule) in each.items()})
             said[what] = _ruled(f"{numbers.pop():,}", rule)
@@ -98,15 +99,21 @@ def compared(found: Mapping[str, Facts], known: Collection[str] = ()) -> list[st
 
 
 def missing_users(missing: Mapping[str, int], rule: str) -> list[str]:
-    """A sentence for each number of users whom systems gave no ranking.
+    """A sentence for each number of users without a ranking.
 
     `missing` is by system, and `rule` what such a user counts as.
     """
-    counts = {"zero": "count as empty rankings", "skip": "are skipped"}.get(rule, rule)
-    groups = _groups({name: f"{n:,}" for name, n in missing.items() if n})
+    one = {"zero": "counts as an empty ranking", "skip": "is skipped"}.get(rule, rule)
+    many = {"zero": "count as empty rankings", "skip": "are skipped"}.get(rule, rule)
+
+    def said(n: int) -> str:
+        return (
+            f"1 user without a ranking {one}" if n == 1 else f"{n:,} users without a ranking {many}"
+        )
+
+    groups = _groups({name: said(n) for name, n in missing.items() if n})
     return [
-        f"{'All systems' if len(names) == len(missing) else ', '.join(names)}: {n} users without a "
-        f"ranking {counts}."
+        f"{'All systems' if len(names) == len(missing) else ', '.join(names)}: {n}."
         for n, names in [*groups.items()][:MAX_GROUPS]
     ]
 
@@ -117,9 +124,11 @@ def by_name(facts: Mapping[str, str]) -> str:
     ``ndcg@2 zero; precision@2, recall@2 skip``
     """
     groups = _groups(facts)
-    if len(groups) == 1:
-        return next(iter(groups))
-    return "; ".join(f"{', '.join(names)} {fact}" for fact, names in groups.items())
+    return next(iter(groups)) if len(groups) == 1 else _behind_names(facts)
+
+
+def _behind_names(facts: Mapping[str, str]) -> str:
+    return "; ".join(f"{', '.join(names)} {fact}" for fact, names in _groups(facts).items())
 
 
 def _groups(facts: Mapping[str, str]) -> dict[str, list[str]]:

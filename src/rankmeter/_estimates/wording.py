@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["number", "p_value", "plain", "signed"]
+__all__ = ["change", "number", "p_value", "plain", "signed"]
 
 
 def number(value: float | None) -> str:
@@ -14,6 +14,11 @@ def number(value: float | None) -> str:
     if value is None or math.isnan(value):
         return "–"
     return f"{value:z,.1f}" if abs(value) >= 1000 else f"{value:z.4f}"
+
+
+def change(value: float, *, digits: int = 4) -> str:
+    """A difference as tables show it: with its sign, a dash if it does not exist."""
+    return "–" if math.isnan(value) else f"{value:+z.{digits}f}"
 
 
 def signed(value: float) -> str:

@@ -28,7 +28,7 @@ from rankmeter._estimates.verdicts import (
     pairs_shown,
     verdict,
 )
-from rankmeter._estimates.wording import number, p_value
+from rankmeter._estimates.wording import change, number, p_value
 from rankmeter._files import replacing
 from rankmeter._hits import FloatArray
 from rankmeter._plan import Plan
@@ -254,13 +254,13 @@ class Comparison(Measured):
             (
                 f"{d.a} − {d.b}" + (f", {d.segment}" if d.segment else ""),
                 d.metric,
-                f"{d.difference:+z.4f}",
-                f"[{d.low:+z.4f}, {d.high:+z.4f}]",
+                change(d.difference),
+                f"[{change(d.low)}, {change(d.high)}]",
                 p_value(d.p),
                 p_value(d.p_adjusted),
-                f"{d.d_z:+.2f}",
+                change(d.d_z, digits=2),
                 f"{d.wins:,}/{d.ties:,}/{d.losses:,}",
-                f"{d.detectable:.4f}",
+                number(d.detectable),
             )
             for d in self.differences
         )
