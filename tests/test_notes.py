@@ -130,10 +130,7 @@ def test_curves_and_explanations_say_what_they_average():
     notes = rm.curve(SHORT, TRUTH, "ndcg", 2).notes
     assert notes[:2] == ("convention rankmeter, relevant >0", "users without a ranking: 1 (zero)")
     ranks = rm.curve(FULL, TRUTH, "mean_rank", 2).notes
-    assert (
-        "users with relevant items but no value: mean_rank at k = 1 1 (skip); "
-        "mean_rank at k = 2 0 (skip)"
-    ) in ranks
+    assert ("users with relevant items but no value: mean_rank at k = 1 1 (skip)") in ranks
     found = rm.compare(TWO, TRUTH, "ndcg@2").curve("ndcg@2")
     assert "users without a ranking (svd): 1 (zero)" in found.notes
     between = ("rankmeter", "recommenders")
