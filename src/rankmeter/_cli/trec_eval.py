@@ -87,9 +87,9 @@ command = Command(
         ),
         Option(
             "form -R --Rel_info_format",
-            "Format of the judgments: standard judgments (qrels), those of several groups that are "
-            "averaged (qrels_jg), or preferences, which the levels of documents in a subgroup say "
-            "(prefs) or in a group (qrels_prefs). [default: qrels]",
+            "Format of the judgments: grades (qrels), grades by several judges (qrels_jg), or "
+            "levels that say which documents are preferred to which others (prefs, qrels_prefs). "
+            "[default: qrels]",
             type=click.Choice([*FORMS]),
             default="qrels",
         ),
@@ -116,11 +116,14 @@ command = Command(
         ),
     ],
     topics={
+        "Formats of judgments": {f"-R {form}": fields for form, fields in FORMS.items()},
         "Measures": {
-            **{name: ", ".join(names) for name, names in NICKNAMES.items() if name != "all_trec"},
-            "all_trec": "all of the following but dcg, ideal_dcg and yaap",
-            **{f"-R {form}": f"{FORMS[form]}: {', '.join(MEASURES[form])}" for form in FORMS},
-        }
+            **{name: ", ".join(NICKNAMES[name]) for name in ("official", "set", "prefs")},
+            "all_trec": "all with -R qrels but dcg, ideal_dcg and yaap",
+            "qrels_jg": "all with -R qrels_jg",
+            "all_prefs": "all with -R prefs or -R qrels_prefs",
+            **{f"-R {form}": ", ".join(MEASURES[form]) for form in ("qrels", "qrels_jg", "prefs")},
+        },
     },
     example="rankmeter trec_eval -q -m map -m P.5,10 qrels.txt run.txt",
 )

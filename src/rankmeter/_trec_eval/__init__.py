@@ -1,15 +1,15 @@
 """What trec_eval 10 prints, byte for byte: its measures, parameters, averages and formats.
 
-Every value comes from a metric of rankmeter, other than those of preferences (`_prefs`). What is
-trec_eval's own is here: how it reads its files (`_files`), how it looks at topics (`_topics`), which
-metric on which of these views a measure is (`_measures`), and how measures are averaged and printed
-(`_report`).
+Every value comes from a metric of rankmeter, except those of preferences (`_prefs`). What else is
+trec_eval's own is here: how it reads its files (`_files`), how it looks at topics (`_topics`),
+which metric on which of these views a measure is (`_measures`), and how measures are averaged and
+printed (`_report`).
 
 Departures, all of them where trec_eval has no good answer:
 
 1. Input that it misreads in silence is an error: scores, grades, levels and z-scores that are not
-   numbers, equal judgments that occur twice, parameters for a measure that takes none, a level below
-   0, of preference too.
+   numbers, equal judgments that occur twice, parameters for a measure that takes none, a level of
+   relevance or preference below 0.
 2. Gains that differ by less than 1 are ordered by their values (it compares whole numbers, and may
    print an NDCG of 0), the levels of ``11pt_avg`` may come in any order, and ``dcg`` may have other
    gains than ``ndcg``.
