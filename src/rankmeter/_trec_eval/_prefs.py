@@ -75,7 +75,7 @@ class Preferences:
 
 
 def _evaluated(frame: pl.DataFrame, source: str) -> Iterator[tuple[str, float]]:
-    """Every measure of one topic."""
+    """Every measure of one topic, and a few that trec_eval has no name for."""
     where = f"{source}: topic {as_written(frame['user'][0])}"
     groups = [_Group.of(one, where) for one in frame.partition_by("group", maintain_order=True)]
     n = frame.filter(pl.col("rank").is_not_null())["place"].n_unique()
