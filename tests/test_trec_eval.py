@@ -200,7 +200,7 @@ def test_measures_without_meaning_are_refused(tmp_path, measure, message):
     [
         ({"qrels": QRELS + "1 0 a 1\n"}, DuplicateError, "topic 1 document a is judged twice"),
         ({"run": RUN + "1 Q0 a 3 0 mine\n"}, DuplicateError, "repeated items"),
-        ({"qrels": "1 0 a 0.5\n"}, InvalidValueError, "no whole number"),
+        ({"qrels": "1 0 a 0.5\n"}, InvalidValueError, "is not an integer"),
         ({"run": "1 Q0 a 1 nan mine\n"}, InvalidValueError, "is NaN"),
         ({"run": "1 Q0 a 1 high mine\n"}, FileFormatError, "line 1: the score 'high'"),
         ({"run": "1 Q0 a 1 2.0\n"}, FileFormatError, "5 fields where a line needs 6"),
@@ -208,7 +208,7 @@ def test_measures_without_meaning_are_refused(tmp_path, measure, message):
         ({"qrels": b"\x1f\x8b broken"}, FileFormatError, "not a complete gzip file"),
         ({"qrels": RUN, "run": QRELS}, FileFormatError, "swapped"),
         ({"qrels": "1 0 0 7 1\n"}, FileFormatError, "5 fields where a line needs 4"),
-        ({"qrels": "1 0 a nan\n"}, InvalidValueError, "the grade nan of topic 1 document a is no"),
+        ({"qrels": "1 0 a nan\n"}, InvalidValueError, "the grade nan of topic 1 document a is not"),
     ],
 )
 def test_bad_input_is_refused(tmp_path, files, error, message):
@@ -485,7 +485,7 @@ PREFS = "1 g s a 2\n1 g s b 1\n2 g s a 1\n2 g s b 0\n"
     ("judgments", "error", "message"),
     [
         (PREFS + "1 g s b -1\n", InvalidValueError, "the level -1 of topic 1 group g subgroup s"),
-        (PREFS + "1 g s b nan\n", InvalidValueError, "is no finite number ≥ 0"),
+        (PREFS + "1 g s b nan\n", InvalidValueError, "is not a finite number ≥ 0"),
         (PREFS + "1 g s b 5\n", DuplicateError, "group g subgroup s document b is judged twice"),
         (PREFS + "2 g t b 2\n", DataError, "topic 2 group g: document b has level 0"),
         (PREFS + "1 g t a 1\n1 g t b 2\n", DataError, "document [ab] is preferred to [ab], and"),

@@ -27,7 +27,7 @@ FORMS = {
 
 
 def read_judgments(path: str, form: str = "qrels") -> Table:
-    """Read judgments of a format: ``gain`` is the grade, a whole number, or the level.
+    """Read judgments of a format: ``gain`` is the grade, an integer, or the level.
 
     The groups and subgroups of a format are columns of their own.
     """
@@ -39,11 +39,11 @@ def read_judgments(path: str, form: str = "qrels") -> Table:
     if what == "grade":
         fits = gain == gain.round()
         wanted = (
-            "no whole number, which trec_eval would cut to one in silence. Use rankmeter evaluate "
+            "not an integer, and trec_eval would silently cut it to one. Use rankmeter evaluate "
             "for such grades"
         )
     else:
-        fits, wanted = gain >= 0, "no finite number ≥ 0, as a level of preference must be"
+        fits, wanted = gain >= 0, "not a finite number ≥ 0, as a level of preference must be"
     bad = frame.filter(~(fits & gain.is_finite()))
     if bad.height:
         value = bad["gain"][0]

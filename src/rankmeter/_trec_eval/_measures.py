@@ -390,7 +390,7 @@ def choose(
 
 
 def _misplaced(name: str, meant: Sequence[str], form: str) -> UsageError:
-    """Build the error for a name that is no measure of a format of judgments."""
+    """Build the error for a name that is not a measure of a format of judgments."""
     forms = [f"-R {one}" for one, measures in MEASURES.items() if measures.keys() >= set(meant)]
     if not forms:
         every = dict.fromkeys(name for measures in MEASURES.values() for name in measures)
