@@ -36,6 +36,9 @@ OFFICIAL = {
         "-m Rprec_mult.5.0,0.2,0.35 -mutility.2,-1,0,0 -m 11pt_avg..25,.5,.75 "
         "-mndcg.1=3,2=9,4=4.5 -mndcg_cut.10,20,23.4 -msuccess.2,5,20 qrels.test results.test"
     ),
+    "out.test.prefs": "-m all_prefs -q -R prefs prefs.test prefs.results.test",
+    "out.test.qrels_prefs": "-m all_prefs -q -R qrels_prefs qrels.test results.test",
+    "out.test.qrels_jg": "-m qrels_jg -q -R qrels_jg qrels.123 results.test",
 }
 RANDOM = dict(
     line.split(maxsplit=1)
@@ -167,8 +170,9 @@ def test_a_topic_that_was_never_judged_counts_0(tmp_path):
     ("measure", "message"),
     [
         ("mapp", "unknown measure of trec_eval 'mapp'; did you mean 'map'"),
-        ("prefs_simp", "judgments of other formats"),
-        ("map_avgjg", "judgments of other formats"),
+        ("prefs_simp", "another format \\(-R prefs or -R qrels_prefs\\); -R qrels has official"),
+        ("all_prefs", "another format"),
+        ("map_avgjg", "another format \\(-R qrels_jg\\)"),
         ("map.3", "map takes no parameters"),
         ("all_trec.3", "all_trec takes no parameters"),
         ("P.", "ends before its parameters"),
@@ -196,13 +200,15 @@ def test_measures_without_meaning_are_refused(tmp_path, measure, message):
     [
         ({"qrels": QRELS + "1 0 a 1\n"}, DuplicateError, "topic 1 document a is judged twice"),
         ({"run": RUN + "1 Q0 a 3 0 mine\n"}, DuplicateError, "repeated items"),
-        ({"qrels": "1 0 a 0.5\n"}, InvalidValueError, "no whole number"),
+        ({"qrels": "1 0 a 0.5\n"}, InvalidValueError, "is not an integer"),
         ({"run": "1 Q0 a 1 nan mine\n"}, InvalidValueError, "is NaN"),
         ({"run": "1 Q0 a 1 high mine\n"}, FileFormatError, "line 1: the score 'high'"),
         ({"run": "1 Q0 a 1 2.0\n"}, FileFormatError, "5 fields where a line needs 6"),
         ({"run": "# only this\n"}, FileFormatError, "is empty"),
         ({"qrels": b"\x1f\x8b broken"}, FileFormatError, "not a complete gzip file"),
         ({"qrels": RUN, "run": QRELS}, FileFormatError, "swapped"),
+        ({"qrels": "1 0 0 7 1\n"}, FileFormatError, "5 fields where a line needs 4"),
+        ({"qrels": "1 0 a nan\n"}, InvalidValueError, "the grade nan of topic 1 document a is not"),
     ],
 )
 def test_bad_input_is_refused(tmp_path, files, error, message):
@@ -210,7 +216,7 @@ def test_bad_input_is_refused(tmp_path, files, error, message):
         lines(tmp_path, **files)
 
 
-@pytest.mark.parametrize("arguments", ["-M 0", "-l -1", "-R prefs", "-Z", "-l two"])
+@pytest.mark.parametrize("arguments", ["-M 0", "-l -1", "-R pairs", "-Z", "-l two"])
 def test_options_without_meaning_are_refused(arguments):
     result = run(f"{arguments} qrels run")
     assert result.exit_code == 2
@@ -219,10 +225,10 @@ def test_options_without_meaning_are_refused(arguments):
 
 def test_every_measure_has_a_place_in_the_help_and_every_nickname_names_measures():
     text = run("--help").stdout.replace("\n", " ")
-    for name in [*MEASURES, *NICKNAMES]:
+    for name in [*MEASURES, *NICKNAMES, *(name for own in MEASURES.values() for name in own)]:
         assert name in text
     for names in NICKNAMES.values():
-        assert set(names) <= set(MEASURES)
+        assert any(set(names) <= set(own) for own in MEASURES.values())
 
 
 # ---------------------------------------------------------------------------------------------
@@ -248,7 +254,7 @@ def test_every_measure_of_the_convention_is_that_of_the_drop_in(tmp_path, seed, 
         grades = rng.integers(0, rng.integers(1, 5), judged.size)
         qrels[topic] = dict(zip(judged.tolist(), grades.tolist(), strict=True))
     assert any(max(of.values()) < level for of in qrels.values())
-    names = [name for name in MEASURES if name not in CHANCE | LOST]
+    names = [name for name in MEASURES["qrels"] if name not in CHANCE | LOST]
     points = {**dict.fromkeys(CUT, 5), **AT}
     asked = {name: f"{name}.{points[name]}" if name in points else name for name in names}
     texts = {
@@ -317,3 +323,221 @@ def test_the_version_is_that_of_the_output(option):
     result = run(option)
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == "trec_eval version 10.0\n"
+
+
+# ---------------------------------------------------------------------------------------------
+# Several judges, and preferences
+
+
+def drawn(rng, topics, documents):
+    """A run with ties, as lines and as the documents of each topic."""
+    lines, ranked = [], {}
+    for topic in topics:
+        names = [*documents, "x1", "x2", "x3"]
+        found = rng.permutation(names)[: int(rng.integers(1, len(names)))].tolist()
+        ranked[topic] = {name: int(rng.integers(0, 6)) for name in found}
+        lines += [f"{topic} Q0 {name} 1 {score} me\n" for name, score in ranked[topic].items()]
+    return "".join(lines), ranked
+
+
+def table(printed):
+    """Values by topic and name of the measure."""
+    found = {}
+    for line in printed:
+        label, topic, value = line.split()
+        if label != "runid":
+            found.setdefault(topic, {})[label] = float(value)
+    return found
+
+
+@pytest.mark.parametrize("choices", [{}, {"level": 2}, {"depth": 4}, {"judged_only": True}])
+@pytest.mark.parametrize("seed", range(5))
+def test_several_judges_are_averaged(tmp_path, seed, choices):
+    rng = np.random.default_rng(seed)
+    documents = [f"d{i}" for i in range(12)]
+    ranked, _ = drawn(rng, "123", documents)
+    groups = {"1": ["b", "A"], "2": ["one"], "3": ["b", "A", "10"]}
+    rows = [
+        (topic, group, document, int(rng.integers(-1, 4)))
+        for topic, names in groups.items()
+        for group in names
+        for document in rng.permutation(documents)[: int(rng.integers(1, 12))].tolist()
+    ]
+    (tmp_path / "run").write_text(ranked)
+
+    def printed(rows, measures, form):
+        text = "".join(" ".join(map(str, rows[i])) + "\n" for i in rng.permutation(len(rows)))
+        (tmp_path / "qrels").write_text(text)
+        paths = str(tmp_path / "qrels"), str(tmp_path / "run")
+        return table(report(*paths, measures, form=form, per_topic=True, **choices))
+
+    averaged = printed(rows, ["map_avgjg", "P_avgjg.1,5", "Rprec_mult_avgjg"], "qrels_jg")
+    for topic, names in groups.items():
+        of = [[row for row in rows if row[:2] == (topic, group)] for group in names]
+        every = [printed(own, ["map", "P.1,5", "Rprec_mult"], "qrels")[topic] for own in of]
+        for label, value in averaged[topic].items():
+            alone = [one[label.replace("_avgjg", "")] for one in every]
+            assert value == pytest.approx(np.mean(alone), abs=1.1e-4), label
+
+
+def slow_preferences(rows, scores, depth):
+    """The measures of one topic, from lines of group, subgroup, document and level."""
+    ranking = sorted(scores, key=lambda document: (-scores[document], document))[:depth]
+    documents = sorted({document for _, _, document, _ in rows})
+    order = [d for d in ranking if d in documents] + [d for d in documents if d not in ranking]
+
+    def good(a, b):
+        return a in ranking and order.index(a) < order.index(b)
+
+    def share(pairs):
+        return sum(good(*pair) for pair in pairs) / len(pairs) if pairs else 0.0
+
+    every, balanced = [], {"": [], "_ret": []}
+    for group in sorted({row[0] for row in rows}):
+        own = [row[1:] for row in rows if row[0] == group]
+        pairs = {(a, b) for s, a, x in own for t, b, y in own if s == t and x > y}
+        while more := {(a, d) for a, b in pairs for c, d in pairs if b == c} - pairs:
+            pairs |= more
+        every.append(sorted(pairs))
+        level = {document: x for _, document, x in own}
+        members = [d for d in order if d in level]
+        partial = len({subgroup for subgroup, _, _ in own}) > 1
+        for scope, counted in balanced.items():
+            seen = [d for d in members if not scope or d in ranking]
+            some = [d for d in seen if level[d] > 0]
+            none = [d for d in seen if level[d] == 0]
+            inside = [(a, b) for a, b in pairs if a in seen and b in seen]
+            if len(some) >= len(none):
+                # (fulfilled, possible); what is added is a pair of one relevant document each.
+                lacking = len(some) - len(none)
+                right = sum(good(*pair) for pair in inside)
+                right += lacking * len([d for d in some if d in ranking])
+                whole = len(inside) + lacking * len([d for d in members if level[d] > 0])
+            elif partial:
+                every_some = [d for d in members if level[d] > 0]
+                first = [d for d in members if level[d] == 0][: len(every_some)]
+                kept = [(a, b) for a, b in inside if {a, b} <= {*every_some, *first}]
+                right, whole = sum(good(*pair) for pair in kept), len(kept)
+            else:
+                kept = [(a, b) for a, b in inside if level[b] > 0]
+                kept += [(a, b) for a in seen for b in none[: len(some)]]
+                right, whole = sum(good(*pair) for pair in kept), len(kept)
+            counted.append((right, whole))
+
+    values = {}
+    for scope, least in {"": 0, "_imp": 1, "_ret": 2}.items():
+        groups = [[p for p in pairs if len({*p} & {*ranking}) >= least] for pairs in every]
+        flat = [pair for pairs in groups for pair in pairs]
+        values["simp" + scope] = share(flat)
+        values["avgjg" + scope] = float(np.mean([share(pairs) for pairs in groups]))
+        either = {frozenset(pair) for pair in flat}
+        shares = [share([pair for pair in flat if set(pair) == two]) for two in either]
+        values["pair" + scope] = float(np.mean(shares)) if shares else 0.0
+        if scope in balanced:
+            values["num_prefs_ful" + scope] = sum(good(*pair) for pair in flat)
+            sums = balanced[scope]
+            known = all(whole for _, whole in sums)
+            values["avgjg_Rnonrel" + scope] = (
+                float(np.mean([right / whole for right, whole in sums])) if known else 0.0
+            )
+    values["num_prefs_poss"] = sum(map(len, every))
+    return {f"prefs_{name}": value for name, value in values.items()}
+
+
+@pytest.mark.parametrize("depth", [None, 4])
+@pytest.mark.parametrize("form", ["prefs", "qrels_prefs"])
+@pytest.mark.parametrize("seed", range(8))
+def test_preferences_are_those_of_the_slow_definition(tmp_path, seed, form, depth):
+    rng = np.random.default_rng(seed)
+    documents = [f"d{i}" for i in range(14)]
+    topics = ["1", "2", "3", "4", "5", "6"]
+    ranked, scores = drawn(rng, topics, documents)
+    rows = {topic: [] for topic in topics}
+    for topic in topics:
+        for group in ["b", "A", "10"][: int(rng.integers(1, 4))]:
+            level = rng.integers(0, 4, len(documents)) * (rng.random(len(documents)) < rng.random())
+            for subgroup in range(int(rng.integers(1, 4)) if form == "prefs" else 1):
+                some = rng.permutation(len(documents))[: int(rng.integers(1, 10))].tolist()
+                rows[topic] += [(group, subgroup, documents[i], level[i]) for i in some]
+    lines = [
+        f"{topic} {group} {f'{subgroup} ' * (form == 'prefs')}{document} {level}\n"
+        for topic, of in rows.items()
+        for group, subgroup, document, level in of
+    ]
+    (tmp_path / "run").write_text(ranked)
+    (tmp_path / "qrels").write_text("".join(rng.permutation(lines)))
+    paths = str(tmp_path / "qrels"), str(tmp_path / "run")
+    found = table(report(*paths, ["all_prefs"], form=form, per_topic=True, depth=depth))
+    wanted = {topic: slow_preferences(rows[topic], scores[topic], depth) for topic in topics}
+    for topic in topics:
+        assert found[topic] == pytest.approx(wanted[topic], abs=6e-5)
+    for name, value in found["all"].items():
+        if name.startswith("prefs_"):
+            total = np.mean([of[name] for of in wanted.values()])
+            many = len(topics) if "_num_" in name else 1
+            assert value == pytest.approx(total * many, abs=6e-5), name
+
+
+PREFS = "1 g s a 2\n1 g s b 1\n2 g s a 1\n2 g s b 0\n"
+
+
+@pytest.mark.parametrize(
+    ("judgments", "error", "message"),
+    [
+        (PREFS + "1 g s b -1\n", InvalidValueError, "the level -1 of topic 1 group g subgroup s"),
+        (PREFS + "1 g s b nan\n", InvalidValueError, "is not a finite number ≥ 0"),
+        (PREFS + "1 g s b 5\n", DuplicateError, "group g subgroup s document b is judged twice"),
+        (PREFS + "2 g t b 2\n", DataError, "topic 2 group g: document b has level 0"),
+        (PREFS + "1 g t a 1\n1 g t b 2\n", DataError, "document [ab] is preferred to [ab], and"),
+        (
+            PREFS + "1 g t b 4\n1 g t c 3\n1 g u c 4\n1 g u a 3\n",
+            DataError,
+            "topic 1 group g: document . is preferred to",
+        ),
+        (QRELS, FileFormatError, "4 fields where a line needs 5"),
+        (PREFS + "1 g s b five\n", FileFormatError, "line 5: the level 'five' is not a number"),
+        (PREFS + "1 g s d 1 more\n", FileFormatError, "6 fields where a line needs 5"),
+        (RUN, FileFormatError, "swapped"),
+    ],
+)
+def test_preferences_without_meaning_are_refused_before_anything_is_printed(
+    tmp_path, judgments, error, message
+):
+    for name, text in {"prefs": judgments, "run": RUN}.items():
+        (tmp_path / name).write_text(text)
+    result = run(f"-q -R prefs -m all_prefs {tmp_path / 'prefs'} {tmp_path / 'run'}")
+    assert isinstance(result.exception, error)
+    assert code_of(result.exception) == 3
+    assert result.stdout == ""
+    with pytest.raises(error, match=message):
+        raise result.exception
+
+
+def test_contradictions_between_groups_count_and_are_no_error(tmp_path):
+    other = "1 h s a 1\n1 h s b 2\n"
+    measures = ["prefs_simp", "prefs_pair", "prefs_num_prefs_poss", "prefs_num_prefs_ful"]
+    found = lines(tmp_path, PREFS + other, measures=measures, form="prefs", per_topic=True)
+    assert found[:4] == ["1\t2", "1\t1", "1\t0.5000", "1\t0.5000"]
+
+
+@pytest.mark.parametrize(
+    ("form", "judgments"),
+    [
+        ("prefs", PREFS),
+        ("qrels_prefs", PREFS.replace(" s", "")),
+        ("qrels_jg", PREFS.replace(" s", "")),
+    ],
+)
+def test_judgments_of_all_formats_need_results_and_their_own_measures(tmp_path, form, judgments):
+    measure = "map_avgjg" if form == "qrels_jg" else "prefs_simp"
+    run = RUN.replace("1 Q0", "3 Q0")
+    with pytest.raises(DataError, match="topic 1 is judged"):
+        lines(tmp_path, judgments, run, [measure], form=form)
+    found = lines(tmp_path, judgments, run, [measure], form=form, per_topic=True, complete=True)
+    assert found[0] == "1\t0.0000"
+    with pytest.raises(DuplicateError, match=r"twice|repeated"):
+        lines(tmp_path, judgments, RUN + "1 Q0 a 3 0 mine\n", [measure], form=form)
+    with pytest.raises(UsageError, match=f"map needs judgments of another format .*-R {form} has"):
+        lines(tmp_path, judgments, measures=["map"], form=form)
+    with pytest.raises(UsageError, match="official needs judgments of another format"):
+        lines(tmp_path, judgments, measures=["official"], form=form)

@@ -9,7 +9,7 @@ import click
 
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import standard_input
-from rankmeter._trec_eval import MEASURES, NICKNAMES, report
+from rankmeter._trec_eval import FORMS, MEASURES, NICKNAMES, report
 
 __all__ = ["command"]
 
@@ -36,8 +36,7 @@ command = Command(
     "Evaluate a TREC run as trec_eval 10 does, and print what it prints, byte for byte. The "
     "run may be - for standard input; either file may be gzipped.\n\n"
     "As in trec_eval 10, a judged topic without results is an error, unless -c counts it. "
-    "Preferences (-R prefs, -R qrels_prefs), several judges (-R qrels_jg) and debugging (-D) are "
-    "not supported.",
+    "Debugging (-D) is not supported.",
     _run,
     [
         click.Argument(["qrels"]),
@@ -87,6 +86,14 @@ command = Command(
             default=0,
         ),
         Option(
+            "form -R --Rel_info_format",
+            "Format of the judgments: grades (qrels), grades by several judges (qrels_jg), or "
+            "levels that say which documents are preferred to which others (prefs, qrels_prefs). "
+            "[default: qrels]",
+            type=click.Choice([*FORMS]),
+            default="qrels",
+        ),
+        Option(
             "zscores -Z --Zscore",
             "Print z-scores: a file of lines with topic, measure, mean and standard deviation of "
             "reference runs.",
@@ -100,21 +107,23 @@ command = Command(
             expose_value=False,
             callback=_version,
         ),
-        # The only formats there are: accepted, as trec_eval does.
-        *(
-            Option(names, type=click.Choice([only]), hidden=True, expose_value=False)
-            for names, only in {
-                "-R --Rel_info_format": "qrels",
-                "-T --Results_format": "trec_results",
-            }.items()
+        # The only format there is: accepted, as trec_eval does.
+        Option(
+            "-T --Results_format",
+            type=click.Choice(["trec_results"]),
+            hidden=True,
+            expose_value=False,
         ),
     ],
     topics={
+        "Formats of judgments": {f"-R {form}": fields for form, fields in FORMS.items()},
         "Measures": {
-            **{name: ", ".join(names) for name, names in NICKNAMES.items() if name != "all_trec"},
-            "all_trec": "all of the following but dcg, ideal_dcg and yaap",
-            "": ", ".join(MEASURES),
-        }
+            **{name: ", ".join(NICKNAMES[name]) for name in ("official", "set", "prefs")},
+            "all_trec": "all with -R qrels but dcg, ideal_dcg and yaap",
+            "qrels_jg": "all with -R qrels_jg",
+            "all_prefs": "all with -R prefs or -R qrels_prefs",
+            **{f"-R {form}": ", ".join(MEASURES[form]) for form in ("qrels", "qrels_jg", "prefs")},
+        },
     },
     example="rankmeter trec_eval -q -m map -m P.5,10 qrels.txt run.txt",
 )

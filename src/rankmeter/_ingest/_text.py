@@ -16,7 +16,15 @@ from rankmeter._ingest._messages import POLARS_ERRORS, reason, short
 from rankmeter._ingest._numbers import rounded
 from rankmeter.errors import FileFormatError
 
-__all__ = ["Text", "looks_like_trec", "read_delimited", "read_lines", "read_qrels", "read_run"]
+__all__ = [
+    "Text",
+    "looks_like_trec",
+    "read_delimited",
+    "read_lines",
+    "read_qrels",
+    "read_run",
+    "trec_fields",
+]
 
 
 @dataclass(frozen=True)
@@ -167,12 +175,12 @@ _FIELD = r"[^ \t\r\x0b\x0c]+"
 
 def read_run(file: Text, side: Side) -> Columns:
     """A TREC run: ``qid Q0 docid rank score tag``, ordered by score as trec_eval orders it."""
-    return _read_trec(file, side, _RUN, value=4)
+    return _read_trec(file, side, _RUN, "qid docid score")
 
 
 def read_qrels(file: Text, side: Side) -> Columns:
     """TREC judgments: ``qid 0 docid rel``."""
-    return _read_trec(file, side, _QRELS, value=3)
+    return _read_trec(file, side, _QRELS, "qid docid rel")
 
 
 def looks_like_trec(text: str) -> Literal["run", "qrels"] | None:
@@ -213,16 +221,31 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _read_trec(file: Text, side: Side, form: str, value: int) -> Columns:
+def _read_trec(file: Text, side: Side, form: str, used: str) -> Columns:
+    rows, numbers = trec_fields(file, side, form, used)
+    user, item, value = rows.get_columns()
+    columns = {"user": user, "item": item, "value": numbers}
+    counts = Counter({f"rounded_{VALUE.get(side, 'value')}s": rounded(value, numbers)})
+    return Columns.by_role(columns, file.name, textual=True, counts=counts)
+
+
+def trec_fields(
+    file: Text, side: Side, form: str, used: str, *, exact: bool = False
+) -> tuple[pl.DataFrame, pl.Series]:
+    """The fields `used` of the lines of a `form` as texts, and the last of them as numbers.
+
+    Fields are named in order, separated by spaces. Lines may have more fields than the form unless
+    they are to be `exact`; blank lines are skipped.
+    """
     _refuse_returns(file)
     kind = looks_like_trec(file.text)
     if (side, kind) in (("rankings", "qrels"), ("truth", "run")):
-        found, wanted = (_QRELS, _RUN) if kind == "qrels" else (_RUN, _QRELS)
+        found = _QRELS if kind == "qrels" else _RUN
         raise FileFormatError(
             f"{file.name} has the lines of TREC {kind} ({found}), where {side} are expected: "
-            f"{wanted}. Are rankings and truth swapped?"
+            f"{form}. Are rankings and truth swapped?"
         )
-    fields = form.split()
+    fields, wanted = form.split(), used.split()
     if (at := file.text.find(_NEVER)) >= 0:
         raise FileFormatError(
             f"{file.name}, line {file.text.count(chr(10), 0, at) + 1}: the control character "
@@ -238,25 +261,27 @@ def _read_trec(file: Text, side: Side, form: str, value: int) -> Columns:
         new_columns=["line"],
     )["line"]
     # Only the fields that are used are captured; the rest must be there.
-    used = {0: "user", 2: "item", value: "value"}
     pattern = f"{_SPACE}+".join(
-        f"(?<{used[at]}>{_FIELD})" if at in used else _FIELD for at in range(len(fields))
+        f"(?<{field}>{_FIELD})" if field in wanted else _FIELD for field in fields
     )
-    rows = lines.str.extract_groups(f"^{_SPACE}*{pattern}").struct.unnest()
-    numbers = rows["value"].cast(pl.Float64, strict=False)
+    end = f"{_SPACE}*$" if exact else ""
+    rows = lines.str.extract_groups(f"^{_SPACE}*{pattern}{end}").struct.unnest()
+    numbers = rows[wanted[-1]].cast(pl.Float64, strict=False)
     if numbers.null_count():
         bad = (numbers.is_null() & lines.str.contains(_FIELD)).arg_true()
         if len(bad):
-            raise _bad_line(file.name, int(bad[0]) + 1, lines[int(bad[0])], fields, value)
+            number, line = int(bad[0]) + 1, lines[int(bad[0])]
+            value = fields.index(wanted[-1])
+            raise _bad_line(file.name, number, line, fields, value, exact=exact)
         rows, numbers = rows.filter(numbers.is_not_null()), numbers.drop_nulls()  # blank lines
-    columns = {"user": rows["user"], "item": rows["item"], "value": numbers}
-    counts = Counter({f"rounded_{VALUE.get(side, 'value')}s": rounded(rows["value"], numbers)})
-    return Columns.by_role(columns, file.name, textual=True, counts=counts)
+    return rows, numbers
 
 
-def _bad_line(name: str, number: int, line: str, fields: list[str], value: int) -> FileFormatError:
+def _bad_line(
+    name: str, number: int, line: str, fields: list[str], value: int, *, exact: bool
+) -> FileFormatError:
     found = re.findall(_FIELD, line)
-    if len(found) < len(fields):
+    if len(found) < len(fields) or (exact and len(found) > len(fields)):
         what = f"{len(found)} fields where a line needs {len(fields)}"
     else:
         what = f"the {fields[value]} {short(found[value])} is not a number"

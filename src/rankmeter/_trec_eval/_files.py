@@ -3,45 +3,63 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 
 from rankmeter._ingest import Origin, Table
-from rankmeter._ingest._columns import Columns, Side
 from rankmeter._ingest._files import read_content
-from rankmeter._ingest._text import Text, read_qrels, read_run
+from rankmeter._ingest._text import Text, read_run, trec_fields
 from rankmeter.errors import DuplicateError, FileFormatError, InvalidValueError
 
-__all__ = ["as_written", "read_judgments", "read_results"]
+__all__ = ["FORMS", "as_written", "read_judgments", "read_results"]
 
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _SPACE = " \t\n\x0b\x0c"
 
+FORMS = {
+    "qrels": "topic iteration document grade",
+    "qrels_jg": "topic group document grade",
+    "prefs": "topic group subgroup document level",
+    "qrels_prefs": "topic group document level",
+}
+"""The fields of a line, by the format of the judgments."""
 
-def read_judgments(path: str) -> Table:
-    """Read ``topic iteration document grade``: ``gain`` is the grade, a whole number."""
-    frame = _frame(_text(path), read_qrels, "truth", "gain")
-    odd = frame.filter(pl.col("gain") != pl.col("gain").round())
-    if odd.height:
-        topic, document = map(as_written, odd.row(0)[:2])
-        grade = odd["gain"][0]
-        raise InvalidValueError(
-            f"{path}: the grade {grade:g} of topic {topic} document {document} is no whole number, "
-            "which trec_eval would cut to one in silence. Use rankmeter evaluate for such grades"
+
+def read_judgments(path: str, form: str = "qrels") -> Table:
+    """Read judgments of a format: ``gain`` is the grade, an integer, or the level.
+
+    The groups and subgroups of a format are columns of their own.
+    """
+    used = FORMS[form].replace("iteration ", "")
+    frame, numbers = trec_fields(_text(path), "truth", FORMS[form], used, exact=True)
+    *keys, what = frame.columns
+    frame = frame.select(keys).with_columns(gain=numbers)
+    gain = pl.col("gain")
+    if what == "grade":
+        fits = gain == gain.round()
+        wanted = (
+            "not an integer, and trec_eval would silently cut it to one. Use rankmeter evaluate "
+            "for such grades"
         )
-    twice = frame.filter(pl.struct("user", "item").is_duplicated())
+    else:
+        fits, wanted = gain >= 0, "not a finite number ≥ 0, as a level of preference must be"
+    bad = frame.filter(~(fits & gain.is_finite()))
+    if bad.height:
+        value = bad["gain"][0]
+        raise InvalidValueError(f"{path}: the {what} {value:g} of {_named(bad, keys)} is {wanted}")
+    twice = frame.filter(pl.struct(keys).is_duplicated())
     if twice.height:
-        topic, document = map(as_written, twice.row(0)[:2])
-        raise DuplicateError(f"{path}: topic {topic} document {document} is judged twice")
+        raise DuplicateError(f"{path}: {_named(twice, keys)} is judged twice")
+    frame = frame.rename({"topic": "user", "document": "item"})
     return Table(frame, "list", origin=Origin(path, textual=True))
 
 
 def read_results(path: str) -> tuple[Table, str]:
     """Read ``topic Q0 document rank score run``, and the id of the run on the last line."""
     text = _text(path)
-    frame = _frame(text, read_run, "rankings", "score")
+    columns = read_run(text, "rankings").fetch(("user", "item", "value"))
+    frame = pl.DataFrame(columns).rename({"value": "score"})
     bad = frame.filter(pl.col("score").is_nan())
     if bad.height:
         topic, document = map(as_written, bad.row(0)[:2])
@@ -73,7 +91,6 @@ def _text(path: str) -> Text:
     return Text(path, text)
 
 
-def _frame(
-    text: Text, read: Callable[[Text, Side], Columns], side: Side, value: str
-) -> pl.DataFrame:
-    return pl.DataFrame(read(text, side).fetch(("user", "item", "value"))).rename({"value": value})
+def _named(frame: pl.DataFrame, keys: list[str]) -> str:
+    """What the first row judges, such as ``topic 1 document a``."""
+    return " ".join(f"{key} {as_written(frame[key][0])}" for key in keys)

@@ -16,7 +16,8 @@ import numpy as np
 
 from rankmeter._checks import unknown
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
-from rankmeter._trec_eval._topics import Reading, Topics
+from rankmeter._trec_eval._prefs import COUNTS, RATIOS, Preferences
+from rankmeter._trec_eval._topics import Groups, Reading, Topics
 from rankmeter.conventions import load_convention, translate
 from rankmeter.errors import RankmeterWarning, UsageError
 from rankmeter.metrics import Metric
@@ -120,6 +121,15 @@ def _pooled(topics: Topics, name: str) -> FloatArray:
 
 def _graded(topics: Topics, name: str, values: dict[str, float]) -> FloatArray:
     return _value(topics.graded(_gains(values)), name)
+
+
+def _per_group(groups: Groups, name: str, point: float | None = None) -> FloatArray:
+    """A binary measure for each set of judgments, averaged over the groups of a topic."""
+    return groups.average(_binary(groups.sets, name.removesuffix("_avgjg"), point))
+
+
+def _preferred(preferences: Preferences, name: str) -> FloatArray:
+    return preferences.values[name.removeprefix("prefs_")]
 
 
 def _graded_at(topics: Topics, name: str, k: int) -> FloatArray:
@@ -233,21 +243,23 @@ class Measure:
 
     ``compute`` takes topics, the name of the measure and a parameter if ``read`` parses any, and
     returns one value per topic (one text for relstring). ``default`` is parsed if none is given.
+    ``how`` says what becomes of the values of all topics, if no metric says it.
     """
 
     compute: Callable[..., FloatArray | list[str]] = _binary
     read: Callable[[str], Parameters] | None = None
     default: str = ""
+    how: str | None = None
 
     def aggregate(self, name: str) -> str:
         """What becomes of the values of all topics: ``mean``, ``sum``, ``geometric``, ``none``.
 
         Sums are printed as whole numbers, geometric means for all topics only.
         """
-        return "none" if self.compute is _relstring else _metric(name)[1]
+        return self.how or _metric(name)[1]
 
     def values(
-        self, name: str, given: str | None, topics: Topics
+        self, name: str, given: str | None, topics: Topics | Groups | Preferences
     ) -> Iterable[tuple[str, FloatArray | list[str]]]:
         """Every line to print: its name, and the values of all topics."""
         if self.read is None:
@@ -261,9 +273,13 @@ class Measure:
 _RANKS = "5,10,15,20,30,100,200,500,1000"
 _RECALLS = "0,.1,.2,.3,.4,.5,.6,.7,.8,.9,1"
 
-MEASURES: dict[str, Measure | None] = {
-    "runid": None,
-    "num_q": None,
+_MULTIPLES = ".2,.4,.6,.8,1,1.2,1.4,1.6,1.8,2"
+
+_Table = dict[str, Measure | None]
+
+_RUN: _Table = {"runid": None, "num_q": None}
+_GRADES: _Table = {
+    **_RUN,
     "num_ret": Measure(),
     "num_rel": Measure(),
     "num_rel_ret": Measure(),
@@ -274,11 +290,11 @@ MEASURES: dict[str, Measure | None] = {
     "recip_rank": Measure(),
     "iprec_at_recall": Measure(_iprec, _levels, _RECALLS),
     "P": Measure(_binary, _cutoffs, _RANKS),
-    "relstring": Measure(_relstring, _numbers, "10"),
+    "relstring": Measure(_relstring, _numbers, "10", "none"),
     "recall": Measure(_binary, _cutoffs, _RANKS),
     "infAP": Measure(_pooled),
     "gm_bpref": Measure(_pooled),
-    "Rprec_mult": Measure(_binary, _levels, ".2,.4,.6,.8,1,1.2,1.4,1.6,1.8,2"),
+    "Rprec_mult": Measure(_binary, _levels, _MULTIPLES),
     "utility": Measure(_utility, _numbers, "1,-1,0,0"),
     "11pt_avg": Measure(_average_iprec, _numbers, _RECALLS),
     "binG": Measure(),
@@ -303,43 +319,66 @@ MEASURES: dict[str, Measure | None] = {
     "rbp_resid": Measure(_rbp_resid, _pairs),
     "unj": Measure(_binary, _cutoffs, "5,10,20"),
 }
-"""Every measure by its name, in the order in which they are printed; None for facts of the run."""
+_GROUPS: _Table = {
+    **_RUN,
+    "map_avgjg": Measure(_per_group, how="mean"),
+    "P_avgjg": Measure(_per_group, _cutoffs, _RANKS, "mean"),
+    "Rprec_mult_avgjg": Measure(_per_group, _levels, _MULTIPLES, "mean"),
+}
+_PREFERENCES: _Table = {
+    **_RUN,
+    **{
+        f"prefs_{name}": Measure(_preferred, how="sum" if name in COUNTS else "mean")
+        for name in (*COUNTS, *RATIOS)
+    },
+}
+
+MEASURES: dict[str, _Table] = {
+    "qrels": _GRADES,
+    "qrels_jg": _GROUPS,
+    "prefs": _PREFERENCES,
+    "qrels_prefs": _PREFERENCES,
+}
+"""The measures by the format of the judgments and their names, in the order of printing.
+
+None is for facts of the run.
+"""
 
 _SUMMARY = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret")
 
 NICKNAMES: dict[str, tuple[str, ...]] = {
-    "official": tuple(list(MEASURES)[: list(MEASURES).index("P") + 1]),
+    "official": tuple(list(_GRADES)[: list(_GRADES).index("P") + 1]),
     "set": (*_SUMMARY, "utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F"),
-    "all_trec": tuple(name for name in MEASURES if name not in ("dcg", "ideal_dcg", "yaap")),
+    "all_trec": tuple(name for name in _GRADES if name not in ("dcg", "ideal_dcg", "yaap")),
+    "qrels_jg": tuple(_GROUPS),
+    "prefs": tuple(list(_PREFERENCES)[: list(_PREFERENCES).index("prefs_avgjg") + 1]),
+    "all_prefs": tuple(_PREFERENCES),
 }
 """Names for several measures."""
 
-_OTHER_FORMATS = re.compile(r"(all_)?prefs|prefs_\w+|qrels_jg|\w+_avgjg")
 
-
-def choose(wanted: Iterable[str]) -> dict[str, str | None]:
+def choose(
+    wanted: Iterable[str], form: str = "qrels"
+) -> dict[str, tuple[Measure | None, str | None]]:
     """The measures that are asked for, in order of printing, with their parameters.
 
     ``wanted`` holds texts such as ``map``, ``P.5,10``, ``all_trec``; None means the default
-    parameters.
+    parameters. All must be measures of the format of the judgments.
     """
+    measures = MEASURES[form]
     names: set[str] = set()
     given: dict[str, str] = {}
     for text in wanted:
         name, dot, parameters = text.partition(".")
-        if name not in MEASURES and name not in NICKNAMES:
-            if _OTHER_FORMATS.fullmatch(name):
-                raise UsageError(
-                    f"{name} measures judgments of other formats (preferences, several judges), "
-                    "which rankmeter does not read: it has the measures of standard judgments"
-                )
-            raise unknown("measure of trec_eval", name, [*MEASURES, *NICKNAMES])
-        measure = MEASURES.get(name)
+        meant = NICKNAMES.get(name, (name,))
+        if not measures.keys() >= set(meant):
+            raise _misplaced(name, meant, form)
+        measure = measures.get(name)
         if dot and (measure is None or measure.read is None):
             raise UsageError(f"{name} takes no parameters, got {text!r}")
         if dot and not parameters:
             raise UsageError(f"{text!r} ends before its parameters")
-        names.update(NICKNAMES.get(name, (name,)))
+        names.update(meant)
         if dot and given.setdefault(name, parameters) != parameters:
             warnings.warn(
                 f"like trec_eval, only the first parameters of {name} count: {given[name]}, not "
@@ -347,4 +386,20 @@ def choose(wanted: Iterable[str]) -> dict[str, str | None]:
                 RankmeterWarning,
                 stacklevel=2,
             )
-    return {name: given.get(name) for name in MEASURES if name in names}
+    return {name: (one, given.get(name)) for name, one in measures.items() if name in names}
+
+
+def _misplaced(name: str, meant: Sequence[str], form: str) -> UsageError:
+    """Build the error for a name that is not a measure of a format of judgments."""
+    forms = [f"-R {one}" for one, measures in MEASURES.items() if measures.keys() >= set(meant)]
+    if not forms:
+        every = dict.fromkeys(name for measures in MEASURES.values() for name in measures)
+        return unknown("measure of trec_eval", name, [*every, *NICKNAMES])
+    own = MEASURES[form]
+    known = [*(one for one, names in NICKNAMES.items() if own.keys() >= set(names)), *own]
+    return UsageError(
+        f"{name} needs judgments of another format ({' or '.join(forms)}); -R {form} has "
+        f"{', '.join(known)}",
+        allowed=tuple(known),
+        got=name,
+    )

@@ -10,9 +10,10 @@ import numpy as np
 
 from rankmeter._choices import GEOMETRIC_FLOOR
 from rankmeter._hits import FloatArray
-from rankmeter._trec_eval._files import read_judgments, read_results
-from rankmeter._trec_eval._measures import MEASURES, choose
-from rankmeter._trec_eval._topics import Topics
+from rankmeter._trec_eval._files import FORMS, read_judgments, read_results
+from rankmeter._trec_eval._measures import Measure, choose
+from rankmeter._trec_eval._prefs import Preferences
+from rankmeter._trec_eval._topics import Groups, Topics
 from rankmeter._trec_eval._zscores import References, read_references, standardised
 from rankmeter.errors import DataError, UsageError
 
@@ -24,6 +25,7 @@ def report(
     run: str,
     measures: Iterable[str] = ("official",),
     *,
+    form: str = "qrels",
     per_topic: bool = False,
     summary: bool = True,
     complete: bool = False,
@@ -35,7 +37,8 @@ def report(
 ) -> Iterator[str]:
     """Evaluate a run and yield what trec_eval prints, line by line.
 
-    A measure may have parameters: ``P.5,10``. The options of trec_eval are ``-q`` (`per_topic`),
+    A measure may have parameters: ``P.5,10``. The options of trec_eval are ``-R`` (`form`: the
+    format of the judgments, which have measures of their own), ``-q`` (`per_topic`),
     not ``-n`` (`summary`), ``-c`` (`complete`: judged topics without results count, mostly as 0),
     ``-l`` (`level`: the smallest grade that is relevant; gains do not depend on it), ``-M``
     (`depth`: results per topic), ``-J`` (`judged_only`: remove unjudged documents), ``-N``
@@ -45,19 +48,24 @@ def report(
     """
     if level < 0:
         raise UsageError(f"the level of relevance must be 0 or more, got {level}")
-    chosen = choose(measures)
+    chosen = choose(measures, form)
     references = None if zscores is None else read_references(zscores)
-    judged = read_judgments(qrels)
+    judged = read_judgments(qrels, form)
     results, run_id = read_results(run)
-    topics = Topics(
-        judged,
-        results,
-        level=level,
-        depth=depth,
-        complete=complete,
-        judged_only=judged_only,
-        n_items=n_items,
-    )
+    topics: Topics | Groups | Preferences
+    if "level" in FORMS[form].split():
+        # Neither what is relevant nor unjudged documents make a difference to preferences.
+        topics = Preferences(judged, results, depth)
+    else:
+        topics = (Groups if form == "qrels_jg" else Topics)(
+            judged,
+            results,
+            level=level,
+            depth=depth,
+            complete=complete,
+            judged_only=judged_only,
+            n_items=n_items,
+        )
     columns, totals = _table(topics, chosen, run_id, references, complete=complete)
     stop = len(topics.names) if complete or not topics.missing.any() else topics.missing.argmax()
     if per_topic:
@@ -74,8 +82,8 @@ def report(
 
 
 def _table(
-    topics: Topics,
-    chosen: Mapping[str, str | None],
+    topics: Topics | Groups | Preferences,
+    chosen: Mapping[str, tuple[Measure | None, str | None]],
     run_id: str,
     references: References | None,
     *,
@@ -85,8 +93,7 @@ def _table(
     columns: list[list[str]] = []
     totals: list[str] = []
     z = "" if references is None else "Z"
-    for name, given in chosen.items():
-        measure = MEASURES[name]
+    for name, (measure, given) in chosen.items():
         if measure is None:
             n = len(topics.names)
             number = _line(name, "all", _real(n) if z else str(n))
@@ -106,8 +113,10 @@ def _table(
                 columns.append([mark + _line(label, topic, value) for topic, value in pairs])
             if isinstance(values, np.ndarray):
                 # With -c it forgets the level of relevance where it adds up relevant documents.
-                forgets = label == "num_rel" and complete
-                total = topics.n_above_zero if forgets else _aggregate(values, how, logs=bool(z))
+                if label == "num_rel" and complete and isinstance(topics, Topics):
+                    total: float = topics.n_above_zero
+                else:
+                    total = _aggregate(values, how, logs=bool(z))
                 totals.append(mark + _line(label, "all", show(total)))
     return columns, totals
 
@@ -125,7 +134,9 @@ _FORMATS: dict[str, Callable[[Any], str]] = {"none": "'{}'".format, "sum": "{:.0
 """How values are printed, by how they are averaged; `_real` prints all others."""
 
 
-def _clear(label: str, values: FloatArray | list[str], topics: Topics) -> None:
+def _clear(
+    label: str, values: FloatArray | list[str], topics: Topics | Groups | Preferences
+) -> None:
     """Take back what the document made up for a topic without results would count.
 
     Like trec_eval, by the printed name: ``utility_2,-1,0,0`` is not taken back.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from rankmeter._choices import Alignment, Averaging
@@ -17,7 +19,7 @@ from rankmeter._plan import MetricPlan, Plan
 from rankmeter._trec_eval._files import as_written
 from rankmeter.metrics import Metric
 
-__all__ = ["Gains", "Reading", "Topics"]
+__all__ = ["Gains", "Groups", "Reading", "Topics"]
 
 Gains = Mapping[int, float]
 """What a grade is worth, where that is not the grade itself."""
@@ -135,6 +137,33 @@ class Topics:
     def _without(self, frame: pl.DataFrame) -> pl.Series:
         """The topics that a frame does not have."""
         return self._topics.filter(~self._topics.is_in(frame["user"].unique().implode()))
+
+
+class Groups:
+    """Judgments of several groups: each group of a topic is a topic of its own in `sets`.
+
+    ``names`` and ``missing`` are those of the topics proper. The options are those of `report`.
+    """
+
+    def __init__(self, qrels: Table, run: Table, **choices: Any) -> None:
+        grades = qrels.frame
+        topics = grades["user"].unique().sort()
+        # No name has a space in it.
+        own = pl.concat_str("user", "group", separator=" ")
+        results = run.frame.join(grades.select("user", "group").unique(), on="user")
+        self.names: list[str] = list(map(as_written, topics))
+        self.sets = Topics(
+            replace(qrels, frame=grades.select(own, "item", "gain")),
+            replace(run, frame=results.select(own, "item", "score")),
+            **choices,
+        )
+        place = {name: i for i, name in enumerate(self.names)}
+        self._topic = np.array([place[name.partition(" ")[0]] for name in self.sets.names])
+        self.missing = self.average(self.sets.missing) > 0
+
+    def average(self, values: npt.ArrayLike) -> FloatArray:
+        """The mean of each topic over its groups, which are added in their order."""
+        return np.bincount(self._topic, values) / np.bincount(self._topic)
 
 
 def _worth(judged: pl.DataFrame, gains: Gains) -> FloatArray:
