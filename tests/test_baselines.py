@@ -413,7 +413,7 @@ REFUSALS = {
     "days and fraction": (
         lambda: recent_popularity(LOG, days=1, fraction=0.5),
         UsageError,
-        "`days` or `fraction`, got both: 1 and 0.5",
+        "`days` or `fraction`, not both: got 1 and 0.5",
     ),
     "half-life": (lambda: decayed_popularity(LOG, half_life=-1), UsageError, "`half_life`.*-1"),
     "half-life text": (lambda: decayed_popularity(LOG, half_life="1"), UsageError, "'1'"),

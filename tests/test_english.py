@@ -15,8 +15,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-CHECK_SRC = False
-"""Whether modules in `src` are checked, and with them the strings in tests, which quote them."""
 
 # pattern → better wording, an example. A blank in a pattern is any white space.
 PHRASES = {
@@ -87,14 +85,11 @@ def without_code(page):
 
 def modules():
     """The texts in the Python files."""
-    folders = ["tests", "benchmarks", "docs/_ext"] + ["src"] * CHECK_SRC
-    for folder in folders:
+    for folder in ("src", "tests", "benchmarks", "docs/_ext"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             if path != Path(__file__):
                 source = path.read_text("utf-8")
-                quotes = folder == "tests" and not CHECK_SRC
-                texts = docstrings(source) if quotes else strings(source)
-                yield path, [*texts, *comments(source)]
+                yield path, [*strings(source), *comments(source)]
 
 
 def strings(source):
@@ -102,13 +97,6 @@ def strings(source):
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.lineno, node.value
-
-
-def docstrings(source):
-    """The strings of a module that are statements."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            yield node.lineno, str(node.value.value)
 
 
 def comments(source):

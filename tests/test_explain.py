@@ -64,7 +64,7 @@ def test_a_step_without_effect_is_named_but_not_in_the_way(walk):
 def test_equal_conventions_have_nothing_to_explain():
     same = rm.explain(RANKINGS, TRUTH, "ndcg@5", between=("lenskit", "lenskit"))
     assert same.steps == ()
-    assert "make the same choices" in same.verdict()
+    assert "have the same options" in same.verdict()
 
 
 def test_renderings(walk):
@@ -73,7 +73,7 @@ def test_renderings(walk):
     assert len(data["steps"]) == len(walk.steps)
     assert "pytrec_eval" in walk.footnote()
     assert "<table" in walk._repr_html_()
-    assert walk.table().to_markdown().startswith("| one switch at a time")
+    assert walk.table().to_markdown().startswith("| one option at a time")
     assert walk.to_markdown().startswith(walk.table().to_markdown())
     assert walk.to_latex() == walk.table().to_latex()
 
@@ -278,7 +278,7 @@ def test_undefined_is_turned_away_from_nan_first_and_to_nan_last():
         assert sum(s.change for s in walk.steps) == pytest.approx(walk.end.mean - walk.start.mean)
         assert "nan:" not in walk.verdict()
         largest = max(walk.steps, key=lambda step: abs(step.change))
-        assert f"most of all {largest.switch}" in walk.verdict()
+        assert f"chiefly {largest.switch}" in walk.verdict()
 
 
 def test_an_end_without_a_number_is_explained_by_what_takes_it_away():

@@ -439,7 +439,7 @@ def test_a_repeat_of_what_the_user_has_in_train_is_counted_and_printed():
 
     assert split.test.rows() == [(1, 5, 3), (2, 5, 2)]  # user 2 has 5 in the test only
     assert split.counts["seen_in_train"] == 1
-    last = "test interactions that the user has in train, too: 1"
+    last = "test interactions that the user also has in train: 1"
     assert repr(split).splitlines()[-1] == last
     assert last.rpartition(":")[0] not in repr(leave_one_out(LOG))
 
@@ -557,7 +557,7 @@ REFUSALS = {
     "at and ratio": (
         lambda: temporal(LOG, at=1, ratio=0.2),
         UsageError,
-        "`at` or `ratio`, got both: 1 and 0.2",
+        "`at` or `ratio`, not both: got 1 and 0.2",
     ),
     "at is nothing": (lambda: temporal(LOG, at="soon"), UsageError, "`at`.*ISO 8601.*'soon'"),
     "at is a list": (lambda: temporal(LOG, at=[1]), UsageError, r"`at`.*\[1\]"),

@@ -1,4 +1,4 @@
-"""Outputs that are whole or not there at all."""
+"""Outputs that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["is_special", "replacing"]
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file that takes the place of `path` once it is written without an error.
+    """A file that replaces `path` once it is written without an error.
 
-    Until then it lies in the same folder under another name; if anything goes wrong it is removed,
-    and what was at `path` is still there. Pipes and devices are written directly.
+    Until then it is in the same folder under another name; on any failure it is removed, and `path`
+    is unchanged. Pipes and devices are written directly.
     """
     if is_special(path):
         with Path(path).open("wb") as file:

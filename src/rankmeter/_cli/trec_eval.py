@@ -17,8 +17,8 @@ __all__ = ["command"]
 def _run(qrels: str, run: str, measures: tuple[str, ...], **choices: Any) -> None:
     with standard_input(run) as (results,):
         lines = report(qrels, str(results), measures or ("official",), **choices)
-        # Byte for byte what the files have, whatever the terminal is; a topic that stops the
-        # evaluation stops it after the lines of those before it.
+        # Byte for byte as in the files, whatever the terminal; a topic that stops the evaluation
+        # does so after the lines of the topics before it.
         for line in lines:
             sys.stdout.buffer.write(line.encode("utf-8", "surrogateescape"))
 
@@ -33,7 +33,7 @@ COUNT, LEVEL = click.IntRange(min=1), click.IntRange(min=0)
 
 command = Command(
     "trec_eval",
-    "Evaluate a TREC run as trec_eval 10 does, and print what it prints, byte for byte. The "
+    "Evaluate a TREC run like trec_eval 10, with the same output byte for byte. The "
     "run may be - for standard input; either file may be gzipped.\n\n"
     "As in trec_eval 10, a judged topic without results is an error, unless -c counts it. "
     "Preferences (-R prefs, -R qrels_prefs), several judges (-R qrels_jg) and debugging (-D) are "
@@ -61,7 +61,7 @@ command = Command(
         ),
         Option(
             "complete -c --complete_rel_info_wanted",
-            "Average over all judged topics; one without results counts mostly 0.",
+            "Average over all judged topics; one without results mostly counts as 0.",
             is_flag=True,
         ),
         Option(
@@ -94,13 +94,13 @@ command = Command(
         ),
         Option(
             "version -v --version",
-            "Print the version of trec_eval whose output this is, and exit.",
+            "Print the version of trec_eval that this reproduces, and exit.",
             is_flag=True,
             is_eager=True,
             expose_value=False,
             callback=_version,
         ),
-        # The only formats there are: accepted, as trec_eval does.
+        # The only formats: accepted, as in trec_eval.
         *(
             Option(names, type=click.Choice([only]), hidden=True, expose_value=False)
             for names, only in {
@@ -112,7 +112,7 @@ command = Command(
     topics={
         "Measures": {
             **{name: ", ".join(names) for name, names in NICKNAMES.items() if name != "all_trec"},
-            "all_trec": "all of the following but dcg, ideal_dcg and yaap",
+            "all_trec": "all of the following except dcg, ideal_dcg and yaap",
             "": ", ".join(MEASURES),
         }
     },

@@ -1,18 +1,18 @@
 """What trec_eval 10 prints, byte for byte: its measures, parameters, averages and formats.
 
-Every value comes from a metric of rankmeter. What is trec_eval's own is here: how it reads its
+Every value comes from a metric of rankmeter. Specific to trec_eval are: how it reads its
 files (`_files`), how it looks at topics (`_topics`), which metric on which of these views a measure
 is (`_measures`), and how measures are averaged and printed (`_report`).
 
-Departures, all of them where trec_eval has no good answer:
+Differences, all of them where the output of trec_eval would be wrong or useless:
 
-1. Input that it misreads in silence is an error: scores, grades and z-scores that are not numbers,
+1. Input that it silently misreads is an error: scores, grades and z-scores that are not numbers,
    equal judgments that occur twice, parameters for a measure that takes none, a level below 0.
-2. Gains that differ by less than 1 are ordered by their values (it compares whole numbers, and may
+2. Gains that differ by less than 1 are ordered by their values (it compares integers, and may
    print an NDCG of 0), the levels of ``11pt_avg`` may come in any order, and ``dcg`` may have other
    gains than ``ndcg``.
 3. The status of any failure is that of `rankmeter`. As in trec_eval 10, a judged topic without
-   results is one, unless the topics are to be complete; topics without judgments are ignored.
+   results is a failure, unless missing topics count; topics without judgments are ignored.
 """
 
 from __future__ import annotations
