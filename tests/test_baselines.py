@@ -448,12 +448,12 @@ REFUSALS = {
     "no ratings": (
         lambda: mean_rating(LOG.drop("rating")),
         ColumnError,
-        "mean_rating needs a rating column; found only user, item, time",
+        "mean_rating needs a rating column; the columns are user, item, time",
     ),
     "a rating is missing": (
         lambda: damped_mean_rating(LOG.with_columns(rating=pl.lit(None, dtype=pl.Float64))),
         InvalidValueError,
-        "6 interactions; found 6 missing",
+        "6 interactions; 6 are missing",
     ),
     "a rating is infinite": (
         lambda: mean_rating(LOG.with_columns(rating=pl.lit(math.inf))),

@@ -46,7 +46,8 @@ PHRASES = {
     r"\bthe one or the other\b": ("either", "the one or the other is better"),
     r"\bmay be [\w ]{1,40} or not\b": ("can be", "it may be sorted or not"),
     r"\bopen ties?\b": ("unresolved ties", "metrics of open ties"),
-    r"\bjudgements?\b": ("judgment", "a judgement of relevance"),
+    # As a whole text it is the name of an option.
+    r"(?!\Ajudgements\Z)\bjudgements?\b": ("judgment", "a judgement of relevance"),
     r"\bcounts? (?:0|1|zero|one)\b": ("counts as …", "a user without a list counts 0"),
     r"\bin silence\b": ("silently", "rows are dropped in silence"),
     r"\bnothing but\b": ("only", "it reads nothing but ranks"),
@@ -60,6 +61,9 @@ RULES = [
 # Exact phrases that a pattern finds and that are right: names, quotations.
 ALLOWED = {
     "MRR[beside k=3]",  # the name of a recorded metric
+    "judgements=",  # an option
+    "--judgements",
+    "duplicate judgements merged",  # the note of the count with this name
 }
 
 

@@ -171,7 +171,7 @@ def test_options(name, option):
 
 @pytest.mark.parametrize("place", range(1, 4))
 def test_metrics_and_cutoffs(place):
-    """The positional parameters that are no data."""
+    """The positional parameters that are not data."""
     calls = {
         1: lambda value: rm.evaluate(RANKINGS, TRUTH, value),
         2: lambda value: rm.curve(RANKINGS, TRUTH, value, 2),

@@ -1,4 +1,4 @@
-"""What results say beside their numbers: counts of both sides, and the same facts everywhere."""
+"""What results say about their numbers: counts of both sides, and the same facts everywhere."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ RULES = ["item", "item-descending", "text", "text-descending"]
 
 
 def slow(item):
-    """Whole numbers by value, then names by their bytes."""
+    """Integers by value, then names by their bytes."""
     text = str(item)
     if re.fullmatch("0|-?[1-9][0-9]*", text):
         return (0, int(text), b"")

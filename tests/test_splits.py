@@ -571,25 +571,25 @@ REFUSALS = {
     "cold users": (lambda: temporal(LOG, cold_users="x"), UsageError, "`cold_users`.*'x'"),
     "one fold": (lambda: k_fold(LOG, k=1), UsageError, "`k`.*≥ 2"),
     "over": (lambda: k_fold(LOG, over="items"), UsageError, "`over`.*'items'"),
-    "more folds than users": (lambda: k_fold(LOG, k=4), DataError, "4 folds.*4 users; found 3"),
+    "more folds than users": (lambda: k_fold(LOG, k=4), DataError, "4 folds.*4 users, got 3"),
     "more folds than rows": (
         lambda: k_fold(LOG, k=8, over="interactions"),
         DataError,
-        "8 interactions; found 7",
+        "8 interactions, got 7",
     ),
     "no time": (lambda: leave_one_out(UNTIMED), ColumnError, "by='time' needs a time.*user, item"),
     "no time to cut": (lambda: temporal(UNTIMED), ColumnError, "temporal needs a time column"),
     "missing time": (
         lambda: leave_one_out(SINGLE.with_columns(time=pl.Series([1, None]))),
         InvalidValueError,
-        "1 of 2 missing",
+        "1 of 2 are missing",
     ),
     "NaN time": (
         lambda: leave_one_out(SINGLE.with_columns(time=pl.Series([1.0, math.nan]))),
         InvalidValueError,
-        "1 of 2 missing",
+        "1 of 2 are missing",
     ),
-    "time is no time": (
+    "time is not a time": (
         lambda: leave_one_out(SINGLE.with_columns(time=pl.Series(["noon", "31/01/2018"]))),
         InvalidValueError,
         "String such as 'noon'",
@@ -617,7 +617,7 @@ REFUSALS = {
         DataError,
         "nothing in train: found 0 interactions",
     ),
-    "no users to fold": (lambda: k_fold({"u": []}), DataError, "5 users; found 0"),
+    "no users to fold": (lambda: k_fold({"u": []}), DataError, "5 users, got 0"),
 }
 
 

@@ -172,7 +172,7 @@ def test_a_topic_that_was_never_judged_counts_0(tmp_path):
         ("map.3", "map takes no parameters"),
         ("all_trec.3", "all_trec takes no parameters"),
         ("P.", "ends before its parameters"),
-        ("P.0,5", "ranks from 1 up"),
+        ("P.0,5", "integers ≥ 1"),
         ("P.5,5", "each once"),
         ("P.five", "expected an integer, got 'five'"),
         ("iprec_at_recall..5,.5", "differ from each other"),
@@ -196,7 +196,7 @@ def test_measures_without_meaning_are_refused(tmp_path, measure, message):
     [
         ({"qrels": QRELS + "1 0 a 1\n"}, DuplicateError, "topic 1 document a is judged twice"),
         ({"run": RUN + "1 Q0 a 3 0 mine\n"}, DuplicateError, "repeated items"),
-        ({"qrels": "1 0 a 0.5\n"}, InvalidValueError, "no whole number"),
+        ({"qrels": "1 0 a 0.5\n"}, InvalidValueError, "not an integer"),
         ({"run": "1 Q0 a 1 nan mine\n"}, InvalidValueError, "is NaN"),
         ({"run": "1 Q0 a 1 high mine\n"}, FileFormatError, "line 1: the score 'high'"),
         ({"run": "1 Q0 a 1 2.0\n"}, FileFormatError, "5 fields where a line needs 6"),

@@ -167,7 +167,7 @@ def _explicit(role: str, name: str, found: Columns) -> str:
         f"{count} columns of {found.source}, which are all called {short(name)}. Rename all but "
         f"one."
         if count
-        else f"a column that {found.source} does not have. Its columns are {_names(found)}"
+        else f"a column that {found.source} does not have. {_names(found)}"
         f"{near(name, found.names) or '.'}"
     )
     raise ColumnError(f"columns={{{role!r}: {short(name)}}} names {wrong}")
@@ -193,10 +193,9 @@ def _missing(role: str, found: Columns, side: Side) -> ColumnError:
     if side in _WITHOUT_CHOICE:
         name = f"Rename the column to {role!r}."
     return ColumnError(
-        f"{found.source} has no column for the {role}. Its columns are {_names(found)}. {name}"
-        f"{found.hint}"
+        f"{found.source} has no column for the {role}. {_names(found)}. {name}{found.hint}"
     )
 
 
 def _names(found: Columns) -> str:
-    return some(found.names, 12) if found.names else "none"
+    return f"Its columns are {some(found.names, 12)}" if found.names else "It has no columns"
