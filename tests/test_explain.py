@@ -130,7 +130,7 @@ class TestTarget:
         assert found.table().columns[0] == "nearest setting"
         assert [name for name, _ in found.table().rows] == [str(one) for one in found.nearest]
         assert len(found.to_dict()["nearest"]) == 5
-        for part in (f"none of {found.tried:,} settings", "thresholds", "(relevant)", "(like)"):
+        for part in (f"among {found.tried:,} settings", "thresholds", "(relevant)", "(like)"):
             assert part in found.verdict()
 
     @pytest.mark.parametrize("like", ["lenskit", "recbole", "ranx"])
@@ -175,7 +175,7 @@ class TestTarget:
         monkeypatch.setattr("rankmeter._explain.search.MAX_ROWS", 20_000)
         part = rm.explain(RANKINGS, TRUTH, "ndcg@5", target="0.300001")
         assert part.tried < whole.tried
-        assert f"but for {whole.tried - part.tried:,} settings" in part.verdict()
+        assert f"except {whole.tried - part.tried:,} settings" in part.verdict()
         assert "but for" not in whole.verdict()
 
     def test_several_match(self):
