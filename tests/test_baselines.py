@@ -420,7 +420,7 @@ REFUSALS = {
     "unit": (lambda: decayed_popularity(LOG, unit="d"), UsageError, "`unit`.*'d'"),
     "damping": (lambda: damped_mean_rating(LOG, damping=-1), UsageError, "`damping`.*≥ 0"),
     "seed": (lambda: random(LOG, seed=0.5), UsageError, "`seed`.*0.5"),
-    "no users": (lambda: popularity(LOG, users=[]), UsageError, "users= is empty"),
+    "no users": (lambda: popularity(LOG, users=[]), UsageError, "`users` is empty"),
     "other type of users": (
         lambda: popularity(LOG, users=["1"]),
         IdTypeError,

@@ -552,7 +552,7 @@ REFUSALS = {
     "overall by time": (
         lambda: holdout(LOG, per_user=False, by="time"),
         UsageError,
-        r"is temporal\(ratio=",
+        r"use temporal\(ratio=",
     ),
     "at and ratio": (
         lambda: temporal(LOG, at=1, ratio=0.2),
@@ -565,7 +565,7 @@ REFUSALS = {
     "at a number among dates": (
         lambda: temporal(SINGLE.with_columns(time=date(2018, 1, 1)), at=5),
         UsageError,
-        "times are dates here",
+        "because the times are dates",
     ),
     "unit": (lambda: temporal(LOG, at=1, unit="h"), UsageError, "`unit`.*'h'"),
     "cold users": (lambda: temporal(LOG, cold_users="x"), UsageError, "`cold_users`.*'x'"),
@@ -602,7 +602,7 @@ REFUSALS = {
     "nothing to hold out": (
         lambda: leave_one_out(SINGLE),
         DataError,
-        "nothing in test: found 2 interactions of 2 users, 1 of the busiest user",
+        "nothing in test: the data have 2 interactions of 2 users, at most 1 per user",
     ),
     "nothing left": (lambda: leave_one_out(SINGLE, min_history=0), DataError, "nothing in train"),
     "cut before everything": (lambda: temporal(SINGLE, at=0), DataError, "nothing in train"),
@@ -615,7 +615,7 @@ REFUSALS = {
     "no interactions": (
         lambda: leave_one_out({"u": []}, by="random"),
         DataError,
-        "nothing in train: found 0 interactions",
+        "nothing in train: the data have 0 interactions",
     ),
     "no users to fold": (lambda: k_fold({"u": []}), DataError, "5 users, got 0"),
 }
