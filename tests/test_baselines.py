@@ -426,12 +426,12 @@ REFUSALS = {
         IdTypeError,
         "String ids such as '1', train has Int64 ids such as 1",
     ),
-    "users are a string": (lambda: popularity(LOG, users="12"), UsageError, "found str '12'"),
-    "users are a number": (lambda: popularity(LOG, users=1), UsageError, "found int 1"),
+    "users are a string": (lambda: popularity(LOG, users="12"), UsageError, "got str '12'"),
+    "users are a number": (lambda: popularity(LOG, users=1), UsageError, "got int 1"),
     "users are a matrix": (
         lambda: popularity(LOG, users=np.ones((2, 2))),
         UsageError,
-        "found ndarray array",
+        "got ndarray array",
     ),
     "exclude_seen": (
         lambda: popularity(LOG, exclude_seen="no"),
@@ -458,7 +458,7 @@ REFUSALS = {
     "a rating is infinite": (
         lambda: mean_rating(LOG.with_columns(rating=pl.lit(math.inf))),
         InvalidValueError,
-        "found 6 missing or infinite",
+        "6 are missing or infinite",
     ),
     "no time": (
         lambda: recent_popularity(LOG.drop("time")),
@@ -468,7 +468,7 @@ REFUSALS = {
     "a time is missing": (
         lambda: decayed_popularity(LOG.with_columns(time=pl.lit(None, dtype=pl.Int64))),
         InvalidValueError,
-        "6 of 6 missing",
+        "6 of 6 are missing",
     ),
     "no interactions": (lambda: popularity({"u": []}), DataError, "no interactions"),
 }
