@@ -56,7 +56,7 @@ IN_MEMORY = {
     "columns= names what is not there": (
         RANKED, JUDGED, {"columns": {"user": "usr"}}, e.ColumnError, "usr",
     ),
-    "columns= knows no such role": (
+    "unknown role in columns=": (
         RANKED, JUDGED, {"columns": {"usr": "user"}}, e.UsageError, "roles",
     ),
     "k = 0": (GOOD, TRUTH, {"metrics": "ndcg@0"}, e.UsageError, "an integer ≥ 1, got 0"),
@@ -78,10 +78,10 @@ IN_MEMORY = {
     "persistence of 1": (GOOD, TRUTH, {"metrics": "rbp(p=1)"}, e.UsageError, "between 0 and 1"),
     "unknown convention": (GOOD, TRUTH, {"like": "trec-evil"}, e.UsageError, "trec_eval"),
     "unknown tie rule": (GOOD, TRUTH, {"ties": "coin"}, e.UsageError, "'expected'"),
-    "relevance that is no rule": (GOOD, TRUTH, {"relevant": "good"}, e.UsageError, ">=4"),
+    "relevance that is not a rule": (GOOD, TRUTH, {"relevant": "good"}, e.UsageError, ">=4"),
     "confidence of 95": (GOOD, TRUTH, {"confidence": 95}, e.UsageError, "between 0 and 1"),
     "depth of 0": (GOOD, TRUTH, {"depth": 0}, e.UsageError, "depth"),
-    "open ties cut at a depth": (
+    "unresolved ties cut at a depth": (
         GOOD, TRUTH, {"depth": 2, "ties": "expected"}, e.UsageError, "depth",
     ),
     "no common user": (GOOD, {"cy": {"b"}}, {}, e.NoOverlapError, "no_overlap="),
@@ -96,13 +96,13 @@ IN_MEMORY = {
     ),
     "integers beyond 64 bits": ({2**70: [1]}, {1: {1}}, {}, e.DataError, "user"),
     "an item twice in a ranking": ({"ann": ["b", "b"]}, TRUTH, {}, e.DuplicateError, "'best'"),
-    "judgements that contradict": (
+    "judgments that contradict": (
         RANKED,
         pl.DataFrame({"user": [1, 1], "item": [1, 1], "gain": [1, 2]}), {},
         e.DuplicateError, "'max'",
     ),
     "rank 0": (frame(rank=[0, 1, 1]), JUDGED, {}, e.InvalidValueError, "start at 1"),
-    "half a rank": (frame(rank=[1.0, 1.5, 1.0]), JUDGED, {}, e.InvalidValueError, "whole"),
+    "half a rank": (frame(rank=[1.0, 1.5, 1.0]), JUDGED, {}, e.InvalidValueError, "integers ≥ 1"),
     "a text as ranking": ({"ann": "abc"}, TRUTH, {}, e.DataError, "list"),
     "a set as ranking": ({"ann": {"a", "b"}}, TRUTH, {}, e.DataError, "order"),
     "nothing": (None, TRUTH, {}, e.DataError, "Accepted"),

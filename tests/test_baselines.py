@@ -413,25 +413,25 @@ REFUSALS = {
     "days and fraction": (
         lambda: recent_popularity(LOG, days=1, fraction=0.5),
         UsageError,
-        "`days` or `fraction`, got both: 1 and 0.5",
+        "`days` or `fraction`, not both: got 1 and 0.5",
     ),
     "half-life": (lambda: decayed_popularity(LOG, half_life=-1), UsageError, "`half_life`.*-1"),
     "half-life text": (lambda: decayed_popularity(LOG, half_life="1"), UsageError, "'1'"),
     "unit": (lambda: decayed_popularity(LOG, unit="d"), UsageError, "`unit`.*'d'"),
     "damping": (lambda: damped_mean_rating(LOG, damping=-1), UsageError, "`damping`.*≥ 0"),
     "seed": (lambda: random(LOG, seed=0.5), UsageError, "`seed`.*0.5"),
-    "no users": (lambda: popularity(LOG, users=[]), UsageError, "users= is empty"),
+    "no users": (lambda: popularity(LOG, users=[]), UsageError, "`users` is empty"),
     "other type of users": (
         lambda: popularity(LOG, users=["1"]),
         IdTypeError,
         "String ids such as '1', train has Int64 ids such as 1",
     ),
-    "users are a string": (lambda: popularity(LOG, users="12"), UsageError, "found str '12'"),
-    "users are a number": (lambda: popularity(LOG, users=1), UsageError, "found int 1"),
+    "users are a string": (lambda: popularity(LOG, users="12"), UsageError, "got str '12'"),
+    "users are a number": (lambda: popularity(LOG, users=1), UsageError, "got int 1"),
     "users are a matrix": (
         lambda: popularity(LOG, users=np.ones((2, 2))),
         UsageError,
-        "found ndarray array",
+        "got ndarray array",
     ),
     "exclude_seen": (
         lambda: popularity(LOG, exclude_seen="no"),
@@ -448,17 +448,17 @@ REFUSALS = {
     "no ratings": (
         lambda: mean_rating(LOG.drop("rating")),
         ColumnError,
-        "mean_rating needs a rating column; found only user, item, time",
+        "mean_rating needs a rating column; the columns are user, item, time",
     ),
     "a rating is missing": (
         lambda: damped_mean_rating(LOG.with_columns(rating=pl.lit(None, dtype=pl.Float64))),
         InvalidValueError,
-        "6 interactions; found 6 missing",
+        "6 interactions; 6 are missing",
     ),
     "a rating is infinite": (
         lambda: mean_rating(LOG.with_columns(rating=pl.lit(math.inf))),
         InvalidValueError,
-        "found 6 missing or infinite",
+        "6 are missing or infinite",
     ),
     "no time": (
         lambda: recent_popularity(LOG.drop("time")),
@@ -468,7 +468,7 @@ REFUSALS = {
     "a time is missing": (
         lambda: decayed_popularity(LOG.with_columns(time=pl.lit(None, dtype=pl.Int64))),
         InvalidValueError,
-        "6 of 6 missing",
+        "6 of 6 are missing",
     ),
     "no interactions": (lambda: popularity({"u": []}), DataError, "no interactions"),
 }

@@ -361,8 +361,8 @@ LISTS = {  # everyone has seen 3 of the 3 items, but eve 1
 }
 
 
-@pytest.mark.parametrize("options, height, told", LISTS.values(), ids=LISTS)
-def test_users_with_no_or_shorter_lists_are_counted_on_stderr(workspace, options, height, told):
+@pytest.mark.parametrize("options, height, warned", LISTS.values(), ids=LISTS)
+def test_users_with_no_or_shorter_lists_are_counted_on_stderr(workspace, options, height, warned):
     rows = ["user,item", *(f"{user},{item}" for user in ("ann", "bob") for item in "abc"), "eve,a"]
     (workspace / "seen.csv").write_text("\n".join(rows))
     for user in ("ann", "eve"):
@@ -370,8 +370,8 @@ def test_users_with_no_or_shorter_lists_are_counted_on_stderr(workspace, options
     done = rankmeter("baseline", "seen.csv", "--method", "popularity", *options, "-o", "out.csv")
     assert done.code == 0
     assert pl.read_csv("out.csv").height == height
-    assert done.err.count("\n") == (told is not None)
-    assert done.err.startswith(f"warning: {told}" if told else "")
+    assert done.err.count("\n") == (warned is not None)
+    assert done.err.startswith(f"warning: {warned}" if warned else "")
 
 
 def test_a_column_beside_the_named_one_is_not_taken_for_it(workspace):

@@ -283,7 +283,7 @@ class TestSegments:
         notes = found.table().notes
         assert "users without a segment: 9" in notes
         assert "segment labels of other users: 1" in notes
-        assert "users without a cluster, each a cluster of its own: 9" in notes
+        assert "users without a cluster, each counted as one cluster: 9" in notes
         assert "cluster labels of other users: 1" in notes
         assert found.to_dict()["settings"]["segments_of_other_users"] == 1
         assert not any("labels" in note for note in rm.compare(SYSTEMS, TRUTH, "cg").table().notes)

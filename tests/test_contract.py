@@ -52,7 +52,7 @@ def definition(name):
         function = vars(module).get(name)
         if function is not None and function.__module__ == module.__name__:
             parameters = list(inspect.signature(function).parameters)
-            assert parameters[:3] == ["ranking", "truth", "k"], f"{name} is no slow definition"
+            assert parameters[:3] == ["ranking", "truth", "k"], f"{name} is not a slow definition"
             missing = METRICS[name].options.keys() - set(parameters)
             assert not missing, f"the slow definition of {name} lacks {', '.join(missing)}"
             return module
@@ -126,7 +126,7 @@ def means_over_every_order_of_open_ties(name):
     rankings, truth = merged(range(50, 53), n_users=40, max_length=6, n_items=8, ties=True)
     if not METRICS[name].open_ties:
         for k, options in cases.of(METRICS[name]):
-            with pytest.raises(UsageError, match="open ties"):
+            with pytest.raises(UsageError, match="unresolved ties"):
                 rm.evaluate(rankings, truth, cases.metric(name, k, options), ties="expected")
         return
     excused, _ = NO_MEAN_OVER_ORDERS.get(name, (lambda *_: False, ""))
@@ -251,7 +251,7 @@ class TestAWrongMetric:
             equals_its_definition(name)
 
     def test_ignores_its_option(self, name):
-        with pytest.raises(AssertionError, match="no value of the option of of median_rank"):
+        with pytest.raises(AssertionError, match="the values of the option of of median_rank"):
             obeys_the_laws(name)
 
     def test_cannot_have_an_option_that_is_named_like_a_choice_of_the_plan(
@@ -339,10 +339,10 @@ def needy(hits, *, size: float):
         (whole_numbers, {}, "not float64"),
         (one_number, {}, "not an array|returned shape"),
         (mutant, {}, "changed what it was given"),
-        (upside_down, {"high": np.inf}, "gets worse where a relevant item goes up"),
+        (upside_down, {"high": np.inf}, "gets worse if a relevant item moves up"),
         (mean_of_the_span, {"needs_relevant": False}, "where the mean over all orders is"),
         (half, {}, "of the ideal ranking is not 1"),
-        (of_the_whole_list, {}, "depends on items below the cutoff"),
+        (of_the_whole_list, {}, "depends on unjudged items below the cutoff"),
         (ranks_of_negatives, {}, "a negative gain"),
         (needy, {}, "mark an Example"),
     ],

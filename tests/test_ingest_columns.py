@@ -254,7 +254,7 @@ def test_two_candidates_for_the_gain_are_an_error():
     [
         (frame(usr=[1], item=[2]), ["no column for the user", "'usr', 'item'", "columns={'user'"]),
         (frame(user=[1], thing=[2]), ["no column for the item", "'user', 'thing'"]),
-        (pl.DataFrame(), ["no column for the user", "columns are none"]),
+        (pl.DataFrame(), ["no column for the user", "It has no columns"]),
         (pd.DataFrame([[1, 2]]), ["no column for the user", "'0', '1'"]),
         (
             pd.DataFrame({"user_id": [1], "item": [2]}).set_index("user_id"),

@@ -165,8 +165,8 @@ def test_ids_meet_where_no_id_changes_its_meaning(
         ([1, 2, 3, 4], False, ["1", "2", "3", "4"], False, ["integer item ids: 1, 2, 3, …",
                                                            "string item ids: '1', '2', '3', …"]),
         (["1", "2"], False, [1, 2], False, ["string item ids: '1', '2'."]),
-        (["1", "007", "x"], True, [1, 2, 3], False, ["not written as whole numbers: '007', 'x'."]),
-        ([1], False, ["1", "+1"], True, ["not written as whole numbers: '+1'."]),
+        (["1", "007", "x"], True, [1, 2, 3], False, ["not written as integers: '007', 'x'."]),
+        ([1], False, ["1", "+1"], True, ["not written as integers: '+1'."]),
     ],
 )  # fmt: skip
 def test_ids_that_cannot_meet_are_shown(left, left_textual, right, right_textual, words):
@@ -234,7 +234,7 @@ def test_text_meets_wide_unsigned_ids_only_where_it_fits():
         .frame["item"]
         .equals(wide.frame["item"])
     )
-    with pytest.raises(IdTypeError, match="not written as whole numbers: '-7'"):
+    with pytest.raises(IdTypeError, match="not written as integers: '-7'"):
         meet(table(["u"], ["-7"], textual=True), wide)
 
 

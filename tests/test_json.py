@@ -17,7 +17,7 @@ def strict(text):
     """Read JSON, without the words NaN and Infinity that Python understands, too."""
 
     def refuse(word):
-        raise AssertionError(f"{word} is no JSON")
+        raise AssertionError(f"{word} is not JSON")
 
     return json.loads(text, parse_constant=refuse)
 

@@ -160,10 +160,10 @@ FLOATS = {
     "NumPy": lambda values, dtype: np.array(values, dtype=str(dtype).lower()),
     "NumPy scalars": lambda values, dtype: list(np.array(values, dtype=str(dtype).lower())),
     "Arrow": lambda values, dtype: pa.array(np.array(values, dtype=str(dtype).lower())),
-    "scalar beside an integer": lambda values, dtype: [
+    "scalar next to an integer": lambda values, dtype: [
         np.array(values[0], dtype=str(dtype).lower())[()], 1
     ],
-    "integer beside a scalar": lambda values, dtype: [
+    "integer next to a scalar": lambda values, dtype: [
         values[0], np.array(1, dtype=str(dtype).lower())[()]
     ],
 }  # fmt: skip
@@ -212,13 +212,13 @@ def test_large_integers_beside_floats_are_refused(form, values, tmp_path):
     if form == "JSON Lines":
         data = tmp_path / "a.jsonl"
         data.write_text("\n".join(json.dumps({"user": 1, "item": item}) for item in values))
-    with pytest.raises(IdTypeError, match=r"floats of 9007199254740992 or more|not whole numbers"):
+    with pytest.raises(IdTypeError, match=r"floats of 9007199254740992 or more|not integers"):
         read_rankings(data)
 
 
 def test_decimals_that_are_no_whole_numbers_are_no_ids():
     for value in (Decimal("1.5"), Decimal("Infinity"), Decimal("1e-30")):
-        with pytest.raises(IdTypeError, match="not whole numbers"):
+        with pytest.raises(IdTypeError, match="not integers"):
             read_rankings({"u": [value, 1]})
     assert read_rankings({"u": [Decimal("7.00"), 8]}).frame["item"].to_list() == [7, 8]
 

@@ -14,7 +14,7 @@ from rankmeter.metrics import METRICS, Metric
 def test_what_has_no_closed_form_under_open_ties_says_so(name):
     asked = Metric(name)(**METRICS[name].example)
     tied, certain = {"u": {"a": 1.0, "b": 1.0}}, {"u": {"a": 2.0, "b": 1.0}}
-    with pytest.raises(UsageError, match=rf"{name}.*: has no closed form under open ties"):
+    with pytest.raises(UsageError, match=rf"{name}.*: has no closed form under unresolved ties"):
         rm.evaluate(tied, {"u": {"a": 1, "b": 0}}, asked, ties="expected")
     result = rm.evaluate(certain, {"u": {"a"}}, asked, ties="expected")
     assert np.isfinite(next(iter(result.values())).mean)

@@ -439,7 +439,7 @@ def test_a_repeat_of_what_the_user_has_in_train_is_counted_and_printed():
 
     assert split.test.rows() == [(1, 5, 3), (2, 5, 2)]  # user 2 has 5 in the test only
     assert split.counts["seen_in_train"] == 1
-    last = "test interactions that the user has in train, too: 1"
+    last = "test interactions that the user also has in train: 1"
     assert repr(split).splitlines()[-1] == last
     assert last.rpartition(":")[0] not in repr(leave_one_out(LOG))
 
@@ -552,12 +552,12 @@ REFUSALS = {
     "overall by time": (
         lambda: holdout(LOG, per_user=False, by="time"),
         UsageError,
-        r"is temporal\(ratio=",
+        r"use temporal\(ratio=",
     ),
     "at and ratio": (
         lambda: temporal(LOG, at=1, ratio=0.2),
         UsageError,
-        "`at` or `ratio`, got both: 1 and 0.2",
+        "`at` or `ratio`, not both: got 1 and 0.2",
     ),
     "at is nothing": (lambda: temporal(LOG, at="soon"), UsageError, "`at`.*ISO 8601.*'soon'"),
     "at is a list": (lambda: temporal(LOG, at=[1]), UsageError, r"`at`.*\[1\]"),
@@ -565,31 +565,31 @@ REFUSALS = {
     "at a number among dates": (
         lambda: temporal(SINGLE.with_columns(time=date(2018, 1, 1)), at=5),
         UsageError,
-        "times are dates here",
+        "because the times are dates",
     ),
     "unit": (lambda: temporal(LOG, at=1, unit="h"), UsageError, "`unit`.*'h'"),
     "cold users": (lambda: temporal(LOG, cold_users="x"), UsageError, "`cold_users`.*'x'"),
     "one fold": (lambda: k_fold(LOG, k=1), UsageError, "`k`.*≥ 2"),
     "over": (lambda: k_fold(LOG, over="items"), UsageError, "`over`.*'items'"),
-    "more folds than users": (lambda: k_fold(LOG, k=4), DataError, "4 folds.*4 users; found 3"),
+    "more folds than users": (lambda: k_fold(LOG, k=4), DataError, "4 folds.*4 users, got 3"),
     "more folds than rows": (
         lambda: k_fold(LOG, k=8, over="interactions"),
         DataError,
-        "8 interactions; found 7",
+        "8 interactions, got 7",
     ),
     "no time": (lambda: leave_one_out(UNTIMED), ColumnError, "by='time' needs a time.*user, item"),
     "no time to cut": (lambda: temporal(UNTIMED), ColumnError, "temporal needs a time column"),
     "missing time": (
         lambda: leave_one_out(SINGLE.with_columns(time=pl.Series([1, None]))),
         InvalidValueError,
-        "1 of 2 missing",
+        "1 of 2 are missing",
     ),
     "NaN time": (
         lambda: leave_one_out(SINGLE.with_columns(time=pl.Series([1.0, math.nan]))),
         InvalidValueError,
-        "1 of 2 missing",
+        "1 of 2 are missing",
     ),
-    "time is no time": (
+    "time is not a time": (
         lambda: leave_one_out(SINGLE.with_columns(time=pl.Series(["noon", "31/01/2018"]))),
         InvalidValueError,
         "String such as 'noon'",
@@ -602,7 +602,7 @@ REFUSALS = {
     "nothing to hold out": (
         lambda: leave_one_out(SINGLE),
         DataError,
-        "nothing in test: found 2 interactions of 2 users, 1 of the busiest user",
+        "nothing in test: the data have 2 interactions of 2 users, at most 1 per user",
     ),
     "nothing left": (lambda: leave_one_out(SINGLE, min_history=0), DataError, "nothing in train"),
     "cut before everything": (lambda: temporal(SINGLE, at=0), DataError, "nothing in train"),
@@ -615,9 +615,9 @@ REFUSALS = {
     "no interactions": (
         lambda: leave_one_out({"u": []}, by="random"),
         DataError,
-        "nothing in train: found 0 interactions",
+        "nothing in train: the data have 0 interactions",
     ),
-    "no users to fold": (lambda: k_fold({"u": []}), DataError, "5 users; found 0"),
+    "no users to fold": (lambda: k_fold({"u": []}), DataError, "5 users, got 0"),
 }
 
 

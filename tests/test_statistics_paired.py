@@ -238,7 +238,7 @@ def test_identical_systems_have_p_1(method, n):
 def test_fewer_than_two_users_have_no_p_and_a_reason(method, n):
     result = paired_test([0.5] * n, [0.25] * n, method)
     assert math.isnan(result.p)
-    assert result.note == f"a paired test needs at least 2 users, found {n}"
+    assert result.note == f"a paired test needs at least 2 users, got {n}"
 
 
 @quiet

@@ -112,7 +112,7 @@ def test_identical_systems_have_p_1(test):
 def test_fewer_than_two_users_have_no_p_and_a_reason(test, n):
     for result in test(np.ones((n, 3))):
         assert math.isnan(result.p)
-        assert result.note == f"a paired test needs at least 2 users, found {n}"
+        assert result.note == f"a paired test needs at least 2 users, got {n}"
 
 
 def test_constant_differences_leave_nothing_to_compare_with():

@@ -162,7 +162,7 @@ def test_weights_and_biases_offline(tmp_path):
         with wandb.init(project="test", mode="offline") as active:
             RESULT.log(active)
             found = dict(active.summary)
-        assert {name: found[name] for name in EXPECTED} == EXPECTED, found
+        assert {name: found[name] for name in EXPECTED} == EXPECTED, str(found)
         """,
         tmp_path,
         WANDB_SILENT="true",

@@ -33,7 +33,7 @@ from rankmeter.metrics import Metric
 __all__ = ["DEFAULT_METRICS", "compare", "curve", "evaluate", "read_all"]
 
 DEFAULT_METRICS = ("ndcg@10", "map@10", "mrr@10", "precision@10", "recall@10", "hr@10")
-"""What is measured when nothing is asked for."""
+"""The default metrics."""
 ONE = "rankings"
 """The name of the only system."""
 
@@ -69,14 +69,13 @@ def evaluate(
     like : str, optional
         The tool whose conventions to follow; see `rankmeter conventions`.
     columns : mapping, optional
-        Which column plays which role, where the names do not say it:
+        Which column has which role, if the names do not say so:
         ``{"user": "member", "item": "sku"}``, or one such mapping for each side,
         ``{"rankings": {…}, "truth": {…}}``. Roles: user, item, score, rank, gain.
     clusters : object, optional
-        Rows of evaluation that resemble each other (sessions of one person, both sides of one
-        triple, repeated seeds): a mapping from user to cluster, or a frame or file with the columns
-        user and cluster. Whole clusters are drawn, so that they do not count as that many
-        independent users.
+        Users that resemble each other (sessions of one person, both sides of one triple, repeated
+        seeds): a mapping from user to cluster, or a frame or file with the columns user and
+        cluster. Whole clusters are drawn, so that their users do not count as independent.
     {choices}
 
     Returns
@@ -87,14 +86,14 @@ def evaluate(
     Raises
     ------
     UsageError
-        If a metric, an option or a choice does not exist.
+        If a metric, an option or a value of an option does not exist.
     DataError
         If the data would make a number wrong: bad scores, duplicates, ids that cannot match.
 
     Notes
     -----
     The interval is Student's t for the mean of the per-user values: how far the mean would vary
-    with another sample of users. Every choice is shown in ``result.plan``.
+    with another sample of users. Every option is shown in ``result.plan``.
 
     Examples
     --------
@@ -142,7 +141,7 @@ def compare(
     metrics : str, Metric or iterable of them
         As in `evaluate`.
     baseline : str, optional
-        The system that all others are compared with; without it all pairs are compared.
+        The system that all others are compared with; without a baseline, all pairs are compared.
     test : str
         ``auto``: randomization up to 100,000 users, else ``t``. Also ``randomization`` (Fisher's,
         by sign flips: exact with few users, else drawn), ``t``, ``bootstrap``, ``tukey`` and
@@ -151,18 +150,18 @@ def compare(
     correction : str
         ``holm``, ``bonferroni``, ``benjamini-hochberg`` or ``none``, over a family.
     family : str
-        What is corrected together: the comparisons of each ``metric``, segments included, or
-        ``all`` of them.
+        Which comparisons are corrected together: those of each ``metric``, segments included, or
+        ``all``.
     common : str
-        Means over users that ``all`` systems are averaged for, the others being counted; or each
-        system's mean over its own users and each difference over the users of the ``pair``.
+        Means over the users that are averaged for ``all`` systems (the others are counted); or
+        each system's mean over its own users and each difference over the users of the ``pair``.
     alpha : float
         Level at which a corrected p is called significant.
     segments : mapping or frame, optional
         A label per user: ``{"ann": "new", …}``, or a frame with the columns user and segment, as
         `by_activity` and `by_popularity` make. Every comparison is repeated within each.
     n_resamples : int
-        How many sign flips, or bootstrap samples, a test draws.
+        Number of sign flips, or bootstrap samples, that a test draws.
     like, columns
         As in `evaluate`.
     clusters : object, optional
@@ -185,7 +184,7 @@ def compare(
 
     Examples
     --------
-    Two users are too few to tell anything, and the comparison says so.
+    Two users are too few for any conclusion, and the comparison says so.
 
     >>> import rankmeter as rm
     >>> truth = {"ann": {"a"}, "bob": {"b"}}
@@ -260,7 +259,7 @@ def curve(
     """
     plan = resolve(metric, like=like, choices=choices, clusters=clusters is not None)
     if len(plan.metrics) != 1:
-        raise UsageError(f"a curve is of one metric, got {len(plan.metrics)}")
+        raise UsageError(f"a curve needs exactly one metric, got {len(plan.metrics)}")
     entry = plan.metrics[0]
     judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns)
     scored, counts = open_data(judged, systems).run, {ONE: counts_of(systems[ONE], judged)}
@@ -276,7 +275,7 @@ def read_all(
 ) -> tuple[Table, dict[str, Table]]:
     """Ground truth and rankings in canonical form, with ids of the same types.
 
-    What makes it doubtful that they are what was meant is a warning, and their `cautions`.
+    Reasons to doubt that they are what was meant become warnings, and `cautions` of the tables.
 
     Parameters
     ----------
@@ -285,7 +284,7 @@ def read_all(
     truth, columns
         As in `evaluate`; the truth may be left out if one system holds records of both.
     plan : Plan
-        Says what to do about bad scores.
+        Gives the rule for bad scores.
 
     Raises
     ------
@@ -295,8 +294,8 @@ def read_all(
         (truth,) = systems.values()
         if not is_records(truth):
             raise UsageError(
-                "truth is missing: pass the judged items as second argument, or records of the "
-                "form {'predict_list': […], 'ground_truth': {…}} as the only one"
+                "truth is missing: pass the judged items as the second argument, or records of the "
+                "form {'predict_list': […], 'ground_truth': {…}} as the only argument"
             )
     by_side = _columns_by_side(columns)
     tables: dict[str, Table] = {}
@@ -317,7 +316,7 @@ def read_all(
 
 
 def _holds_systems(data: object) -> bool:
-    """Whether this is a mapping from name to rankings, which no ground truth is."""
+    """Whether this is a mapping from name to rankings, so not ground truth."""
     return isinstance(data, Mapping) and bool(data) and all(map(_holds_lists, data.values()))
 
 
@@ -339,13 +338,14 @@ def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str
         unknown = set(columns) - {"rankings", "truth"}
         if unknown:
             raise UsageError(
-                f"columns= has a mapping each for rankings and truth, not {shown(sorted(unknown))}"
+                f"columns= takes one mapping each for rankings and truth, got "
+                f"{shown(sorted(unknown))}"
             )
         return {"rankings": columns.get("rankings"), "truth": columns.get("truth")}
     known = {"user", "item", "score", "rank", "gain"}
     unknown = set(columns) - known
     if unknown:
-        raise UsageError(f"columns= knows the roles {sorted(known)}, not {shown(sorted(unknown))}")
+        raise UsageError(f"the roles in columns= are {sorted(known)}, not {shown(sorted(unknown))}")
     truth = {role: columns[role] for role in ("user", "item", "gain") if role in columns}
     ranks = {role: columns[role] for role in ("user", "item", "score", "rank") if role in columns}
     return {"rankings": ranks, "truth": truth}

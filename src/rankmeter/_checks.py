@@ -1,7 +1,7 @@
 """One vocabulary of checks: what an option may be, with one sentence per kind of mistake.
 
-Every check returns the value as a plain Python type, so that NumPy scalars are welcome, and raises
-`UsageError` with the name of the option, what it may be and what was found.
+Every check returns the value as a plain Python type, so that NumPy scalars are allowed, or raises
+`UsageError` with the name of the option, the permitted values and the value that was given.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _HOLDS = {">": operator.gt, "≥": operator.ge, "<": operator.lt, "≤": operato
 
 
 LONGEST = 200
-"""Characters of a word that may be a misspelling."""
+"""A longer word is not checked for a misspelling."""
 LARGEST = 2**62
-"""The largest integer that an option may be, so that sums of it and of what was counted fit."""
+"""The largest integer that an option may be, so that its sum with any count does not overflow."""
 
 
 def integer(name: str, value: Any, *, least: int | None = None, most: int = LARGEST) -> int:
@@ -80,7 +80,7 @@ def _float(value: Any) -> float | None:
         return float(value)
     except OverflowError:
         return math.inf
-    except Exception:  # noqa: BLE001 - a time span of NumPy is an integer, and no number
+    except Exception:  # noqa: BLE001 - a NumPy time span is an integer without a float
         return None
 
 
@@ -111,7 +111,7 @@ def flag(name: str, value: Any) -> bool:
 
 
 def unknown(kind: str, word: object, known: Iterable[str]) -> UsageError:
-    """Build the error for a word that names no ``kind``: the nearest names, or else all of them."""
+    """Build the error for an unknown ``kind``: it offers the nearest names, or else all of them."""
     words = tuple(known)
     hint = near(word, words) if isinstance(word, str) else ""
     hint = hint or f"; known: {', '.join(map(repr, words))}"
@@ -149,9 +149,9 @@ def refused(
     hint: str = "",
     extent: float | None = None,
 ) -> UsageError:
-    """Build the error for an option, ``"ties"``, or for one of a metric, ``"k of ndcg"``.
+    """Build the error for an option, ``"ties"``, or for an option of a metric, ``"k of ndcg"``.
 
-    With `extent`, how far the data go: of several blocks of data the largest one is reported.
+    `extent` is how far the data go: of several blocks of data the largest extent is reported.
     """
     option, of, metric = name.partition(" of ")
     message = f"`{option}`{of}{metric} must be {wanted}, got {shown(value)}{hint}"
@@ -163,7 +163,7 @@ def _within(value: Any, bounds: Bounds) -> bool:
 
 
 def _range(bounds: Bounds) -> str:
-    """How a range of numbers is spelled, with a space before it."""
+    """A range of numbers in words, after a space."""
     said = {sign: bound for sign, bound in bounds.items() if bound is not None}
     if said.keys() == {">", "<"}:
         return f" between {said['>']} and {said['<']}, both excluded"

@@ -1,4 +1,4 @@
-"""Every choice by which tools differ, declared once: its type, default, meaning and rarity.
+"""Every choice on which tools differ, declared once: its type, default, meaning and rarity.
 
 The signatures and docstrings of the public functions, the options of the command line, the tables
 of the documentation, the search of `explain` and the tests of wrong values are made from the fields
@@ -55,11 +55,11 @@ TieRule = Literal[
     "rounded",
     "together",
 ]
-"""What decides among items of equal score."""
+"""What decides the order of items with equal scores."""
 
 
 def choice(default: Any, meaning: str, *, rare: bool = False) -> Any:
-    """Declare a choice: its default, what it decides, and whether few readers ever need it."""
+    """Declare a choice: its default, what it decides, and whether it is rarely needed."""
     return dataclasses.field(default=default, metadata={"meaning": meaning, "rare": rare})
 
 
@@ -75,15 +75,15 @@ class Alignment:
     gains: Literal["relevant", "positive", "all", "above", "reached"] = choice(
         "relevant",
         "Which judged items have a gain: the ``relevant`` ones; or, regardless of ``relevant``, "
-        "the ``positive`` ones or ``all``, negative ones included (for metrics that weigh and do "
-        "not count); or ``above``: the relevant ones, by how far they exceed the threshold, where "
-        "an item exactly at the threshold gains 1; or ``reached``: the positive ones of users with "
-        "something relevant, and none of the others.",
+        "the ``positive`` ones or ``all``, negative ones included (for metrics that sum gains "
+        "instead of counting hits); or ``above``: the relevant ones, by how far they exceed the "
+        "threshold, where an item exactly at the threshold gains 1; or ``reached``: the positive "
+        "ones, but only for users with at least one relevant item.",
         rare=True,
     )
     ties: TieRule = choice(  # noqa: RUF009 - a declaration, as its neighbours
         "item",
-        "Order of items with equal scores: by ``item`` (ascending: whole numbers by value, then "
+        "Order of items with equal scores: by ``item`` (ascending: integers by value, then "
         "all other ids by the bytes of their text), ``item-descending``, ``text`` and "
         "``text-descending`` (every id by the bytes of its text), ``native-descending`` (integers "
         "by value, strings by their bytes), "
@@ -133,7 +133,7 @@ class Alignment:
 
     @property
     def threshold(self) -> tuple[str, float]:
-        """What makes a hit, as an operator and a number."""
+        """The condition for a hit, as an operator and a number."""
         if self.gains in ("positive", "reached"):
             return ">", 0.0
         if self.gains == "all" or self.relevant == "any":
@@ -148,12 +148,12 @@ class Alignment:
 
 
 GEOMETRIC_FLOOR = 1e-5
-"""What a smaller value counts as in a geometric mean (``aggregate="geometric"``): trec_eval's."""
+"""Lower bound of the values in a geometric mean (``aggregate="geometric"``), as in trec_eval."""
 
 
 @dataclass(frozen=True)
 class Averaging:
-    """Which users are averaged, and what counts for those without a value."""
+    """Which users are averaged, and what users without a value count as."""
 
     missing: Literal["zero", "skip", "raise"] = choice(
         "zero",
@@ -208,7 +208,7 @@ class Setting:
     )
     bugs: bool = choice(
         False,  # noqa: FBT003 - a declaration
-        "Reproduce the outright bugs of the tool of ``like`` too, to trace published numbers.",
+        "Also reproduce the outright bugs of the tool in ``like``, to trace published numbers.",
         rare=True,
     )
     confidence: float = choice(0.95, "Level of the intervals, between 0 and 1.")
@@ -218,9 +218,7 @@ class Setting:
         "skew; the default with clusters) or ``percentile``.",
     )
     resamples: int = choice(2_000, "Bootstrap samples drawn for an interval.", rare=True)
-    seed: int = choice(
-        0, "Seed of everything that is drawn at random: the same seed gives the same result."
-    )
+    seed: int = choice(0, "Seed of all random draws: the same seed gives the same result.")
 
 
 class Choices(TypedDict, total=False):
@@ -311,7 +309,7 @@ def checked(name: str, value: Any) -> Any:
 
 
 def _threshold(value: Any) -> str:
-    """``relevant`` in canonical spelling: ``">= 4.0"`` → ``">=4"``, a bare number t → ``">=t"``."""
+    """``relevant`` in canonical form: ``">= 4.0"`` → ``">=4"``, a bare number t → ``">=t"``."""
     try:
         text = str(value).strip().lower().replace("≥", ">=")
     except Exception:  # noqa: BLE001 - an int of 5,000 digits, or whatever a foreign class raises

@@ -1,4 +1,4 @@
-"""Is A better than B? Paired differences of systems over one truth, with honest statistics."""
+"""Is A better than B? Paired differences of systems over one truth, with their statistics."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def compare_tables(
         choice("baseline", settings.baseline, names)
     for entry in plan.metrics:
         if entry.averaging.undefined == "nan":
-            raise UsageError("undefined='nan' leaves nothing to compare: choose skip or zero")
+            raise UsageError("undefined='nan' leaves nothing to compare: choose 'skip' or 'zero'")
         if entry.averaging.aggregate != "mean":
             raise UsageError(
-                f"{entry.label} is no mean over users: its difference has no test here"
+                f"{entry.label} is not averaged over users, so paired tests do not apply"
             )
     if settings.test in CAUTIONS:
         warnings.warn(CAUTIONS[settings.test], RankmeterWarning, stacklevel=3)

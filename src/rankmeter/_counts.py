@@ -1,7 +1,7 @@
 """A ranking is anything that can count.
 
-The rank of an item is one plus the number of candidates scored higher, so all that a metric of
-hits needs from a ranking are counts. `RankCounts` names them. They add up over disjoint sets of
+The rank of an item is one plus the number of candidates scored higher, so a metric of hits needs
+only counts from a ranking. `RankCounts` names them. They add up over disjoint sets of
 candidates, so they can be collected from parts of the rows, blocks of score columns or a cluster,
 and no list is ever sorted as a whole.
 """

@@ -1,4 +1,4 @@
-"""Outputs that are whole or not there at all."""
+"""Outputs that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["is_special", "new_folder", "replacing", "temporary"]
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file that takes the place of `path` once it is written without an error.
+    """A file that replaces `path` once it is written without an error.
 
     Until then it is a file in the same folder: without a name where the system has such files, so
     that it ends with the process, however that ends; else under a random name, and it is removed if

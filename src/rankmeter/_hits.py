@@ -1,9 +1,9 @@
 """Ranks and gains of the relevant items: what a metric of hits receives.
 
-`Hits` holds, for a block of users, the ranks of their relevant items and what these items are
-worth; it knows neither ids nor scores. A tie that a rule has resolved is an ordinary rank. A tie
-that is left open (the rule ``expected``) is a `Span` of ranks, over which `Hits.within` and
-`Hits.weigh` take exact expectations.
+`Hits` holds, for a block of users, the ranks and gains of their relevant items, without ids and
+scores. A tie that a rule has resolved is an ordinary rank. An unresolved tie (the rule
+``expected``) is a `Span` of ranks, over which `Hits.within` and `Hits.weigh` take exact
+expectations.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def ratio(part: FloatArray, whole: npt.ArrayLike, *, nothing: float = 0.0) -> Fl
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """The ranks that a tie leaves possible, each of them equally likely.
+    """The possible ranks in unresolved ties, each of them equally likely.
 
     Attributes
     ----------
@@ -83,8 +83,8 @@ class Hits:
     offsets : int64 array of shape (n_users + 1,)
         The hits of user ``i`` are ``offsets[i]:offsets[i + 1]``.
     rank : float64 array of shape (n_hits,)
-        1-based rank. In an open tie it is the mean of the span. Under the tie rule ``realistic``
-        that mean is the rank itself, which may be a half, and tied hits share it.
+        1-based rank. In an unresolved tie it is the mean of the span. Under the tie rule
+        ``realistic`` that mean is the rank itself, which can end in .5, and tied hits share it.
     gain : float64 array of shape (n_hits,)
         What each hit is worth.
     n_relevant : int64 array of shape (n_users,)
@@ -92,12 +92,12 @@ class Hits:
     n_ranked : int64 array of shape (n_users,)
         Items in the ranking.
     span : Span, optional
-        The ranks that open ties leave possible; without it every rank is certain.
+        The possible ranks in unresolved ties; without it every rank is certain.
     ideal : Hits, optional
-        The perfect ranking of the same truth, which is just another `Hits`.
+        The perfect ranking of the same truth.
     together : bool
-        Whether hits of equal rank are found at once (tie rule ``together``): each of them is then
-        the last of them for `nth`, where it otherwise has the mean of their places.
+        Whether hits of equal rank are found at once (tie rule ``together``): `nth` then gives each
+        of them the last of their places, and otherwise the mean of their places.
     """
 
     offsets: IntArray
@@ -143,13 +143,13 @@ class Hits:
 
     @cached_property
     def open(self) -> Span | None:
-        """The spans, if any tie is open."""
+        """The spans, if any tie is unresolved."""
         span = self.span
         return span if span is not None and np.any(span.low != span.high) else None
 
     @property
     def tied(self) -> bool:
-        """Whether any tie is open."""
+        """Whether any tie is unresolved."""
         return self.open is not None
 
     def depth(self, k: int | None) -> IntArray:
@@ -176,7 +176,7 @@ class Hits:
         )
 
     def where(self, keep: BoolArray) -> Hits:
-        """Some of the hits of all users; what is known about the users stays as it is.
+        """Some of the hits of all users; the counts of the users stay as they are.
 
         Parameters
         ----------
@@ -242,10 +242,10 @@ class Hits:
         """
         where = self.user if user is None else user
         total = np.bincount(where, weights=values, minlength=self.n_users)
-        return total.astype(np.float64, copy=False)  # counts nothing in integers
+        return total.astype(np.float64, copy=False)  # counting no hits gives integers
 
     def within(self, k: float | IntArray | None) -> FloatArray:
-        """1 for each hit in the top k, 0 for the others; in an open tie, the probability.
+        """1 for each hit in the top k, 0 for the others; in an unresolved tie, the probability.
 
         `k` is one cutoff, one per user, or None for the whole ranking.
         """
@@ -258,7 +258,7 @@ class Hits:
         return np.clip((limit - low + 1) / (high - low + 1), 0.0, 1.0)
 
     def weigh(self, weight: Callable[[FloatArray], FloatArray], k: int | None) -> FloatArray:
-        """``weight(rank)`` of each hit in the top k, 0 below; in an open tie, the expectation.
+        """``weight(rank)`` of each hit in the top k, 0 below; in unresolved ties, expected.
 
         Every item of a tied group is equally likely at each of the group's ranks, so the
         expectation of a weight is its mean over the span.

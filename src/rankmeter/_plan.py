@@ -1,7 +1,7 @@
 """Every choice behind a number, explicit: metric strings + convention + choices → `Plan`.
 
 Choices are declared in `_choices` and resolved here, nowhere else. A known tool may make any of
-them differently per metric, so a plan is a list of metrics, each with all of its own.
+them differently per metric, so a plan is a list of metrics, each with all its choices.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class MetricPlan:
     alignment : Alignment
     averaging : Averaging
     asked : Metric, optional
-        The metric as it was asked for, with the options and choices that were named.
+        The metric as it was given, with the options and choices that were named.
     made : frozenset of str
         The choices that the caller or the convention makes; the others have their defaults.
     """
@@ -58,7 +58,7 @@ class MetricPlan:
 
     @property
     def spec(self) -> Spec:
-        """What the registry knows about the metric."""
+        """The registry entry of the metric."""
         return self.metric.spec
 
     def switches(self) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class MetricPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(Setting):
-    """Everything that was chosen, explicitly or by convention, before a number was computed.
+    """All choices, explicit or by convention, made before a number was computed.
 
     The choices that hold for all metrics are attributes: ``plan.confidence``, ``plan.interval``.
 
@@ -86,7 +86,7 @@ class Plan(Setting):
     metrics: tuple[MetricPlan, ...]
 
     def __getitem__(self, label: str) -> MetricPlan:
-        """The plan of one metric, by any of its spellings."""
+        """The plan of one metric, by any of its metric strings."""
         for entry in self.metrics:
             if label == entry.label:
                 return entry
@@ -113,7 +113,7 @@ class Plan(Setting):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know about the convention to read the numbers as those of its tool."""
+        """Warnings about reading the numbers as those of the tool."""
         tool = load_convention(self.convention.removesuffix(_BUGGY))
         asked = dict.fromkeys(entry.metric.name for entry in self.metrics)
         absent = ", ".join(name for name in asked if not has_metric(tool.name, name))
@@ -131,7 +131,7 @@ class Plan(Setting):
 
     def settings(self) -> dict[str, Any]:
         """The choices that hold for all metrics and that every result depends on."""
-        # The catalogue is an option of the metrics that need it; the name of the convention says
+        # The catalogue is an option of the metrics that need it; the name of the convention shows
         # whether its bugs are followed; only a bootstrap draws samples.
         hidden = {"n_items", "bugs", *(("resamples", "seed") if self.interval == "t" else ())}
         return {name: getattr(self, name) for name in SETTINGS if name not in hidden}
@@ -171,7 +171,7 @@ class Plan(Setting):
 
 
 def _matches(wanted: Metric, entry: MetricPlan) -> bool:
-    """Whether a name means a metric: choices that the metric was asked for with must be named."""
+    """Whether a name means a metric: choices that the metric was given with must be named."""
     resolved = entry.switches()
     return (
         (wanted.name, wanted.k) == (entry.metric.name, entry.metric.k)
@@ -197,7 +197,7 @@ def resolve(
     like : str, optional
         The convention to start from; default ``rankmeter``.
     choices : mapping of str to value
-        Choices that win over the convention; None is as if absent.
+        Choices that win over the convention; None means not given.
     clusters : bool
         Whether users share clusters, which decides how intervals are made by default.
 
@@ -208,7 +208,7 @@ def resolve(
     Raises
     ------
     UsageError
-        If a choice does not exist, contradicts another, or one that a metric needs is missing.
+        If a choice does not exist or contradicts another, or a required one is missing.
     """
     given = {name: value for name, value in (choices or {}).items() if value is not None}
     for name in given:
@@ -256,9 +256,11 @@ def _resolve_metric(
             options[name] = option.default
     alignment = _build(Alignment, switches)
     if alignment.gains == "above" and alignment.relevant == "any":
-        raise UsageError("gains='above' counts from a threshold: relevant must not be 'any'")
+        raise UsageError("gains='above' needs a threshold: `relevant` must not be 'any'")
     if alignment.depth is not None and alignment.ties == "expected":
-        raise UsageError("depth cuts rankings at one rank, which open ties (ties='expected') lack")
+        raise UsageError(
+            "depth cuts rankings at one rank, which unresolved ties (ties='expected') lack"
+        )
     averaging = _build(Averaging, switches)
     if averaging.aggregate == "micro" and not spec.pools:
         shares = ", ".join(name for name, known in METRICS.items() if known.pools)

@@ -1,8 +1,7 @@
-"""Recommendations from simple statistics: what a real recommender has to beat.
+"""Recommendations from simple statistics: baselines that a real recommender has to beat.
 
-A baseline is an order of the items, and a user gets the first `k` that the user has not seen. Most
-baselines order the items by a score, the same for everyone; `random` gives each user an order of
-their own.
+A baseline is an order of the items; each user gets the first `k` unseen ones. Most baselines order
+the items by a score, the same for everyone; `random` gives each user a different order.
 """
 
 from __future__ import annotations
@@ -51,10 +50,10 @@ def popularity(
     k : int
         Items to recommend to each user.
     users : sequence of ids, optional
-        The audience; everyone in `train` if not given. Repetitions do not count, and users that
-        `train` does not contain are welcome: they have seen nothing.
+        Users to recommend to; default: all users in `train`. Duplicates are ignored; cold users
+        are treated as having no history.
     exclude_seen : bool
-        Leave out the items that the user has in `train`.
+        Leave out items that the user already has in `train`.
     columns : dict of str to str, optional
         Names of the columns: ``{"user": "uid", "item": "iid"}``.
 
@@ -74,8 +73,8 @@ def popularity(
     Notes
     -----
     1. Items of the same score are ordered by item, ascending, as with ``ties="item"``.
-    2. Each of several interactions of a user with an item counts. To count people instead, give
-       each pair once: ``train.unique(["user", "item"])``.
+    2. Repeated interactions of a user with an item all count. To count users instead, pass each
+       pair once: ``train.unique(["user", "item"])``.
     3. Only items in `train` are recommended. A user who has seen all but n of them gets n; a user
        who has seen all of them is not in the result.
 
@@ -108,13 +107,13 @@ def recent_popularity(
     train : table or path
         Interactions: user, item, time.
     days : float, optional
-        Length of the window: interactions less than so many days before the last one count.
+        Length of the window: interactions less than this many days before the last one count.
     fraction : float, optional
         Instead of `days`: length of the window as a share of the time from the first to the last
         interaction; 0.1 if neither is given.
     unit : {"s", "ms", "us", "ns"}, optional
-        What times that are numbers count. Without it: seconds, or the first of the others by
-        which no time lies beyond the year 9999.
+        Unit of times that are numbers. Default: seconds or, if a time would be after the year 9999,
+        the first of the others for which none is.
     k, users, exclude_seen, columns
         As in `popularity`.
 
@@ -142,7 +141,7 @@ def recent_popularity(
     """
     if days is not None and fraction is not None:
         raise UsageError(
-            "pass either `days` or `fraction`, got both: "
+            "pass either `days` or `fraction`, not both: got "
             f"{_checks.shown(days)} and {_checks.shown(fraction)}"
         )
     frame = _read(train, columns)
@@ -238,7 +237,7 @@ def mean_rating(
 
     Notes
     -----
-    An item with a single best rating is first: `damped_mean_rating` is the remedy.
+    An item with a single best rating is first; `damped_mean_rating` avoids this.
 
     Examples
     --------
@@ -310,15 +309,15 @@ def random(
     exclude_seen: bool = True,
     columns: dict[str, str] | None = None,
 ) -> pl.DataFrame:
-    """Recommend random items, other ones to each user.
+    """Recommend random items, different ones to each user.
 
     Parameters
     ----------
     train : table or path
         Interactions: user, item.
     seed : int
-        Of the random order. A user's order depends on the seed, the user's id and the items in
-        `train`, and on nothing else: not on which other users there are.
+        Seed of the random order. A user's order depends only on the seed, the user's id and the
+        items in `train`, not on the other users.
     k, users, exclude_seen, columns
         As in `popularity`.
 
@@ -389,13 +388,13 @@ def _mean_ratings(frame: pl.DataFrame, damping: float, *, needed_by: str) -> pl.
     """(Σ ratings + damping · overall mean) / (number of ratings + damping), per item."""
     if "rating" not in frame.columns:
         raise ColumnError(
-            f"{needed_by} needs a rating column; found only {', '.join(frame.columns)}: "
+            f"{needed_by} needs a rating column; the columns are {', '.join(frame.columns)}: "
             "name it with columns={'rating': ...}"
         )
     if bad := frame.height - int(frame["rating"].is_finite().sum()):
         raise InvalidValueError(
-            f"{needed_by} needs a rating for each of {frame.height} interactions; found {bad} "
-            "missing or infinite: drop or fill these first"
+            f"{needed_by} needs a rating for each of {frame.height} interactions; {bad} "
+            "are missing or infinite: drop or fill these first"
         )
     ratings = frame["rating"].to_numpy()
     mean = math.fsum(ratings) / len(ratings)

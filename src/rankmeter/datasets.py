@@ -1,4 +1,4 @@
-"""Ratings to try things on: the MovieLens ratings of the source checkout, and made-up ones."""
+"""Ratings for examples and tests: MovieLens from the source checkout, and synthetic ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["movielens", "synthetic"]
 
 _FOLDER = Path("examples") / "ml-latest-small"
 _CHECKOUT = Path(__file__).resolve().parents[2]
-_CELLS = 2_000_000  # users × items in work at a time
+_CELLS = 2_000_000  # users × items processed at a time
 _DAY = 86_400
 _NEW_YEAR_2020 = 1_577_836_800
 
@@ -43,7 +43,7 @@ def movielens(path: str | Path | None = None) -> pl.DataFrame:
     Raises
     ------
     DataError
-        The ratings are not there: the package does not carry them.
+        The ratings are not there: the package does not include them.
 
     Examples
     --------
@@ -56,8 +56,8 @@ def movielens(path: str | Path | None = None) -> pl.DataFrame:
         if file.is_file():
             return read_interactions(file)
     raise DataError(
-        f"found no MovieLens ratings at {' or '.join(map(str, files))}. The package does not carry "
-        "them: download the data set ml-latest-small from GroupLens, "
+        f"found no MovieLens ratings at {' or '.join(map(str, files))}. The package does not "
+        f"include them: download the data set ml-latest-small from GroupLens, "
         "https://grouplens.org/datasets/movielens/, and keep its README.txt, which is its licence, "
         "with it; or run `rankmeter demo --ratings FILE` on any other ratings"
     )
@@ -80,8 +80,8 @@ def synthetic(
     n_per_user : int
         Ratings of each user, all of different items.
     exponent : float
-        Of Zipf's law: the r-th most popular item is drawn with a probability proportional to
-        1 / r^exponent. At 0 all items are alike. The ids do not reveal which items are popular.
+        Exponent of Zipf's law: the r-th most popular item is drawn with a probability proportional
+        to 1 / r^exponent. At 0 all items are alike. The ids do not reveal which items are popular.
     seed : int
         The same seed makes the same ratings, also in other versions of NumPy and Polars.
 
@@ -95,7 +95,7 @@ def synthetic(
     Raises
     ------
     UsageError
-        A number has no meaning, or `n_per_user` is greater than `n_items`.
+        A number is out of range, or `n_per_user` is greater than `n_items`.
 
     Notes
     -----

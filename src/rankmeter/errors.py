@@ -4,20 +4,20 @@
 
     RankmeterError
     ├── UsageError (ValueError)             a wrong option, metric or combination
-    │   └── UnknownMetricError              a name that no metric has
-    ├── DataError (ValueError)              something in the data
+    │   └── UnknownMetricError              an unknown metric name
+    ├── DataError (ValueError)              a mistake in the data
     │   ├── ColumnError                     a column is missing or several could be meant
     │   ├── IdTypeError                     ids that cannot be compared with each other
-    │   ├── FileFormatError                 a file that cannot be read as what it claims to be
+    │   ├── FileFormatError                 a file that cannot be read in its format
     │   ├── InvalidValueError               NaN or null where a value is needed, a rank below 1, …
     │   ├── DuplicateError                  an item twice in one ranking, contradicting judgments
     │   ├── NoOverlapError                  rankings and truth share no user, or no item
-    │   └── NotEnoughMemoryError            data that need more memory than there is
+    │   └── NotEnoughMemoryError            data that need more memory than available
     └── MissingDependencyError (ImportError) an optional package is not installed
 
     RankmeterWarning (UserWarning)          a number that is right but easily misread
 
-Every message says what was expected, what was found, where, and what to do.
+Every message says what was expected, what was given, where, and what to do.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ __all__ = [
 
 
 LONGEST_NAME, LONGEST_PATH, LONGEST_MESSAGE = 80, 400, 4_000
-"""Characters of a message; whoever passes more of them sees both ends."""
+"""The most characters of a name, a path and a message; longer ones lose their middle."""
 
 
 def _shortened(text: str, longest: int) -> str:
-    """Text without its middle where it is too long: both ends tell names apart."""
+    """Text without its middle if it is too long: both ends help to tell names apart."""
     head = longest // 2
     return text if len(text) <= longest else f"{text[:head]}…{text[head + 1 - longest :]}"
 
@@ -57,7 +57,7 @@ def _brief(found: re.Match[str]) -> str:
 
 
 class RankmeterError(Exception):
-    """Anything that rankmeter refuses to do. Long names are shortened in its message."""
+    """The base of all errors of rankmeter. Long names are shortened in the message."""
 
     def __init__(self, message: str = "") -> None:
         brief = re.sub(rf"\S{{{LONGEST_NAME + 1},}}", _brief, message)
@@ -65,20 +65,20 @@ class RankmeterError(Exception):
 
 
 class UsageError(RankmeterError, ValueError):
-    """An option, a metric or a combination of them that has no meaning.
+    """An option, a metric or a combination of them that is not valid.
 
     Parameters
     ----------
     message : str
-        What was expected, what was found, and what to do.
+        What was expected, what was given, and what to do.
     option : str, optional
-        The option that is wrong, by its name in Python.
+        The wrong option, by its name in Python.
     allowed : tuple, optional
-        What it could have been, if the possible values can be listed.
+        The permitted values, if they can be listed.
     got : object, optional
-        What it was.
+        The value that was given.
     extent : float, optional
-        How far the data go, where that is what contradicts the option.
+        How far the data go, if they contradict the option.
     """
 
     def __init__(
@@ -98,15 +98,15 @@ class UsageError(RankmeterError, ValueError):
 
 
 class UnknownMetricError(UsageError):
-    """A name that no metric has."""
+    """An unknown metric name."""
 
 
 class DataError(RankmeterError, ValueError):
-    """Something in the data that would make the numbers wrong."""
+    """A mistake in the data that would make the numbers wrong."""
 
 
 class ColumnError(DataError):
-    """A column is missing, or more than one could be meant."""
+    """A column is missing or ambiguous."""
 
 
 class IdTypeError(DataError):
@@ -114,15 +114,15 @@ class IdTypeError(DataError):
 
 
 class FileFormatError(DataError):
-    """A file that cannot be read as what it claims to be."""
+    """A file that cannot be read in its format."""
 
 
 class InvalidValueError(DataError):
-    """A value that has no place in a ranking: NaN, null, a rank below 1."""
+    """A value that is not valid in a ranking: NaN, null, a rank below 1."""
 
 
 class DuplicateError(DataError):
-    """An item is twice in one ranking, or has contradicting judgments."""
+    """An item occurs twice in one ranking, or has contradicting judgments."""
 
 
 class NoOverlapError(DataError):
@@ -130,11 +130,11 @@ class NoOverlapError(DataError):
 
 
 class NotEnoughMemoryError(DataError, MemoryError):
-    """The data need more memory than the process may use."""
+    """The data need more memory than the process can use."""
 
 
 class MissingDependencyError(RankmeterError, ImportError):
-    """An optional package is needed and not installed."""
+    """A required optional package is not installed."""
 
 
 class RankmeterWarning(UserWarning):

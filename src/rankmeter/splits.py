@@ -1,8 +1,8 @@
 """Held-out data: the last or random interactions of each user, a cut in time, folds.
 
-A method chooses rows for the test part; everything else is train. What it chooses depends on the
-values in the table and on the seed, never on the place of a row: shuffle the table and the split
-is the same. What is drawn for one user does not change when other users come or go. Both parts have
+A method chooses rows for the test part; all others are train. The choice depends on the values in
+the table and on the seed, never on the order of the rows: shuffle the table and the split is the
+same. The draw for one user does not depend on the other users. Both parts have
 every column of the input (the roles under the names user, item, rating and time, and first) and
 keep the order of its rows.
 """
@@ -33,7 +33,7 @@ Ties = Literal["item", "random"]
 """Which of several interactions at the same time is later: the greater item, or a random one."""
 
 Cold = Literal["keep", "drop"]
-"""What happens to test interactions with a user or an item that train does not contain."""
+"""What happens to test interactions with a cold user or item, which train does not contain."""
 
 Over = Literal["users", "interactions"]
 """What is dealt to folds."""
@@ -111,10 +111,10 @@ def leave_k_out(
         Which of several interactions at the same time counts as later: the one with the greater
         item, or a random one (drawn with `seed`).
     seed : int
-        Of the random choices.
+        Seed of the random choices.
     min_history : int
-        Interactions that a user must have left in train. A user with fewer than
-        ``k + min_history`` stays wholly in train.
+        Interactions of a user that must remain in train. A user with fewer than
+        ``k + min_history`` stays entirely in train.
     cold_items : {"keep", "drop"}
         Keep or drop test interactions with an item that train does not contain.
     columns : dict of str to str, optional
@@ -124,7 +124,7 @@ def leave_k_out(
     -------
     Split
         With ``short_users`` (too few interactions) and, by time, ``tied_users`` (`ties` decided
-        what was held out).
+        which interactions were held out).
 
     Raises
     ------
@@ -137,8 +137,8 @@ def leave_k_out(
 
     Notes
     -----
-    A pair (user, item) that occurs several times is held out like different items would be, so
-    the held-out item may also be in train, where baselines with ``exclude_seen`` never look:
+    A pair (user, item) that occurs several times is treated like different items, so a held-out
+    item may also be in train, and baselines with ``exclude_seen`` never recommend it:
     ``seen_in_train`` counts these.
 
     Examples
@@ -202,7 +202,7 @@ def holdout(
     Of n interactions, ⌊ratio · n + 1/2⌋ are held out.
 
     1. Per user, at most n − `min_history` are.
-    2. Over all interactions, users who would keep fewer than `min_history` stay wholly in train,
+    2. Over all interactions, users who would keep fewer than `min_history` stay entirely in train,
        and the test part is smaller by their interactions.
 
     Examples
@@ -220,7 +220,7 @@ def holdout(
     _check_choices(by, ties, min_history, cold_items)
     if by == "time" and not per_user:
         raise UsageError(
-            "`per_user` must be True where `by` is 'time'; a cut in time for all users is "
+            "`per_user` must be True with by='time'; for one cut in time for all users use "
             "temporal(ratio=...), which keeps interactions of the same time together"
         )
     frame = read_interactions(data, columns=columns)
@@ -247,21 +247,21 @@ def temporal(
     cold_items: Cold = "keep",
     columns: dict[str, str] | None = None,
 ) -> Split:
-    """Cut at one moment: what happened before it is train, what happened from it on is test.
+    """Cut at one moment: earlier interactions are train, the others are test.
 
     Parameters
     ----------
     data : table or path
         Interactions: user, item, time.
     at : number, str, date or datetime, optional
-        The moment; interactions at that very moment belong to the test. A string is ISO 8601
+        The moment; interactions at exactly that moment are in test. A string is ISO 8601
         (``"2018-01-31"``, ``"2018-01-31T12:00+09:00"``) or a number. A moment without a time
         zone is in that of the column, or UTC.
     ratio : float, optional
         Instead of `at`: the share of the latest interactions to hold out; 0.2 if neither is given.
     unit : {"s", "ms", "us", "ns"}, optional
-        What times that are numbers count since 1970. Without it: seconds, or the first of the
-        others by which no time lies beyond the year 9999.
+        Unit of times that are numbers, counted since 1970. Default: seconds or, if a time would be
+        after the year 9999, the first of the others for which none is.
     cold_users, cold_items : {"keep", "drop"}
         Keep or drop test interactions with a user or an item that train does not contain.
     columns : dict of str to str, optional
@@ -275,13 +275,13 @@ def temporal(
     Raises
     ------
     UsageError, ColumnError, DataError
-        `at` and `ratio` are both given, or one is out of range; there is no time; everything would
-        be on one side.
+        `at` and `ratio` are both given, or one is out of range; there is no time; all interactions
+        would be on one side.
 
     Notes
     -----
     Of n interactions the latest ⌊ratio · n + 1/2⌋ are held out, and with them any others that
-    happened at the same time as the first of these: no moment is on both sides.
+    happened at the same time as the first of these: no time is on both sides.
 
     Examples
     --------
@@ -294,7 +294,9 @@ def temporal(
     "temporal(at=20, cold_users='keep', cold_items='keep'), cut at 20"
     """
     if at is not None and ratio is not None:
-        raise UsageError(f"pass either `at` or `ratio`, got both: {shown(at)} and {shown(ratio)}")
+        raise UsageError(
+            f"pass either `at` or `ratio`, not both: got {shown(at)} and {shown(ratio)}"
+        )
     portion = fraction("ratio", 0.2 if ratio is None else ratio)
     choice("cold_users", cold_users, Cold)
     choice("cold_items", cold_items, Cold)
@@ -330,9 +332,9 @@ def k_fold(
     k : int
         Number of folds, at least 2.
     over : {"users", "interactions"}
-        ``"users"``: the test part is everything that the fold's users did, train is everything
-        that the others did. Every test user is unknown to train; for a model that needs some
-        history of a user when it recommends, split the test part again.
+        ``"users"``: the test part has all interactions of the fold's users, train those of the
+        others. Every test user is cold; for a model that needs some history of a user to
+        recommend, split the test part again.
         ``"interactions"``: the interactions of each user are dealt to the folds, so that a
         user's numbers of interactions in any two folds differ by at most one.
     seed : int
@@ -353,8 +355,7 @@ def k_fold(
     Notes
     -----
     The folds' numbers of users (or of interactions) differ by at most one. With
-    ``over="interactions"`` a user with a single interaction is unknown to train in the fold that
-    tests it.
+    ``over="interactions"`` a user with a single interaction is cold in the fold that tests it.
 
     Examples
     --------
@@ -378,7 +379,7 @@ def k_fold(
         place = np.argsort(_sorted_rows(frame, user["draw"], user["user"], chance))
         n = frame.height
     if n < k:
-        raise DataError(f"{k} folds need at least {k} {over}; found {n}: choose a smaller `k`")
+        raise DataError(f"{k} folds need at least {k} {over}, got {n}: choose a smaller `k`")
     return tuple(
         part(frame, place % k == fold, method=f"{method}, fold {fold + 1}", cold_items=cold_items)
         for fold in range(k)
@@ -442,7 +443,7 @@ def _sorted_rows(frame: pl.DataFrame, *keys: pl.Series | NDArray[Any]) -> NDArra
     """Row numbers in the order of `keys`, then of the item, then of everything else in the row.
 
     Repeated pairs of user and item need the other columns: without them the order of the rows in
-    the table would decide. Rows that are alike in all columns may take each other's place.
+    the table would decide. Rows that are equal in all columns are interchangeable.
     """
     by = [*(pl.Series(key) for key in keys), frame["item"]]
     if frame.select("user", "item").is_duplicated().any():
@@ -463,7 +464,7 @@ def _check_choices(by: str, ties: str, min_history: int, cold_items: str) -> Non
 
 
 def _spell(name: str, arguments: dict[str, Any]) -> str:
-    """Write the call as one would type it; given ``locals()``, it cannot forget an option."""
+    """Write the call as one would type it; given ``locals()``, it includes every option."""
     options = {key: arguments[key] for key in arguments.keys() - {"data", "columns"}}
     given = (f"{key}={shown(options[key])}" for key in arguments if options.get(key) is not None)
     return f"{name}({', '.join(given)})"

@@ -1,4 +1,4 @@
-"""The laws that every metric must obey, for the built-in ones and for those that you write."""
+"""The laws that every metric must obey, for built-in metrics and for your own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rankmeter.metrics._registry import describe
 __all__ = ["check_metric", "random_hits", "variants"]
 
 Lists = list[tuple[FloatArray, FloatArray]]
-"""Of each user: the gains of the ranked items, NaN without a judgement; those of missed items."""
+"""For each user: the gains of the ranked items, NaN if unjudged; the gains of missed items."""
 
 ROUNDING = 1e-12
 CUTOFFS = (None, 1, 3, 5, 10)
@@ -32,7 +32,7 @@ def random_hits(rng: np.random.Generator, n_users: int = 50, *, max_gain: int = 
     rng : numpy.random.Generator
     n_users : int
     max_gain : int
-        Gains are whole numbers from 1 up to this.
+        Gains are integers from 1 to this.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def random_hits(rng: np.random.Generator, n_users: int = 50, *, max_gain: int = 
 
 
 def variants(spec: Spec) -> list[dict[str, Any]]:
-    """Options of a metric to try: every value of each option with each of each other one, and all.
+    """Combinations of options to try: every pair of values of two options, and all options at once.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ def variants(spec: Spec) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        Options that are not at their default, and those that have none. The first entry holds
-        nothing but examples of the latter.
+        Options that are not at their default, and those without a default. The first entry holds
+        only examples of the latter.
 
     Examples
     --------
@@ -97,9 +97,9 @@ def check_metric(
     ----------
     metric : str or callable
         Canonical name of a registered metric, or a function that could be registered. The range
-        and the direction of a function that is not registered are not known, so not checked.
+        and the direction of an unregistered function are unknown, so not checked.
     options : mapping, optional
-        Its options; those without a default are otherwise at their first example.
+        Its options; those without a default have their first example if not given.
     k : int, optional
         Cutoff, if it takes one.
     seed : int
@@ -112,13 +112,13 @@ def check_metric(
 
         * returns anything but one float64 per user, or a value outside the range it declares;
         * changes its input;
-        * gives a user another value among other users;
-        * is not the mean over all orders where ties are open, or does not refuse them;
-        * gets worse where a relevant item goes up by one rank, or is not at its best for the ideal
+        * gives a user a different value among other users;
+        * is not the mean over all orders under unresolved ties, or does not refuse them;
+        * gets worse if a relevant item moves up by one rank, or is not at its best for the ideal
           ranking (see ``reached`` of `rankmeter.metrics.register`);
-        * depends on items without judgement below the cutoff;
+        * depends on unjudged items below the cutoff;
         * fails on negative gains, or on users without any evidence;
-        * has an option none of whose values changes anything.
+        * has an option whose values change nothing.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def _random_lists(rng: np.random.Generator, n_users: int, *, max_gain: int = 3) 
 
 
 def _evidence(lists: Lists, groups: Sequence[IntArray] | None = None) -> dict[str, Hits]:
-    """What metrics receive; given the number of each item's tied group, ties are open."""
+    """The evidence for metrics; given the number of each item's tied group, ties are unresolved."""
     length = np.array([ranked.size for ranked, _ in lists], dtype=np.int64)
     user = np.repeat(np.arange(length.size), length)
     gain = np.concatenate([*(ranked for ranked, _ in lists), np.zeros(0)])
@@ -273,7 +273,9 @@ def _check_ties(subject: _Subject, rng: np.random.Generator) -> None:
             subject(tied)
         except UsageError:
             return
-        raise AssertionError(f"{subject.name} has a value for open ties, which it says it refuses")
+        raise AssertionError(
+            f"{subject.name} has a value for unresolved ties, but declares open_ties=False"
+        )
     got = subject(tied)
     for user, ((ranked, missed), group) in enumerate(zip(lists, groups, strict=True)):
         runs = [np.flatnonzero(group == number) for number in np.unique(group)]
@@ -283,7 +285,8 @@ def _check_ties(subject: _Subject, rng: np.random.Generator) -> None:
         defined = values[~np.isnan(values)]
         mean = defined.mean() if defined.size else np.nan
         assert _same(got[user], mean), (
-            f"{subject.name} is {got[user]} for open ties, where the mean over all orders is {mean}"
+            f"{subject.name} is {got[user]} for unresolved ties, but the mean over all orders is "
+            f"{mean}"
         )
 
 
@@ -298,7 +301,7 @@ def _check_direction(subject: _Subject, lists: Lists, rng: np.random.Generator) 
         better.append((up, missed))
     change = subject.of(better) - subject.of(lists)
     change = change[~np.isnan(change)] * (1 if subject.spec.increasing else -1)
-    assert (change >= -1e-9).all(), f"{subject.name} gets worse where a relevant item goes up"
+    assert (change >= -1e-9).all(), f"{subject.name} gets worse if a relevant item moves up"
 
 
 def _check_best(subject: _Subject, lists: Lists) -> None:
@@ -312,7 +315,8 @@ def _check_best(subject: _Subject, lists: Lists) -> None:
     got = dataclasses.replace(subject, k=None).of(perfect)
     got = got[[ranked.size > 0 for ranked, _ in perfect]]
     assert _same(got, np.full(got.size, best)), (
-        f"{subject.name} of the ideal ranking is not {best}: if that is right, say reached=False"
+        f"{subject.name} of the ideal ranking is not {best}: if that is right, declare "
+        f"reached=False"
     )
 
 
@@ -324,7 +328,7 @@ def _check_misses(subject: _Subject, lists: Lists) -> None:
     ]
     longer = [(np.append(ranked, [np.nan, np.nan]), missed) for ranked, missed in full]
     assert _same(subject.of(full), subject.of(longer)), (
-        f"{subject.name} depends on items below the cutoff that nobody has judged"
+        f"{subject.name} depends on unjudged items below the cutoff"
     )
 
 
@@ -350,7 +354,8 @@ def _check_options(spec: Spec, rng: np.random.Generator) -> None:
     tried = variants(spec)
     for option in spec.options.values():
         assert len(option.values) > 1, (
-            f"option {option.name} of {spec.name} has one value to try: give it another Example"
+            f"option {option.name} of {spec.name} has only one value to try: give it another "
+            f"Example"
         )
         rest = [{n: v for n, v in one.items() if n != option.name} for one in tried]
         like = {repr(sorted(one.items())): one for one in rest}
@@ -362,7 +367,7 @@ def _check_options(spec: Spec, rng: np.random.Generator) -> None:
             changes |= any(not _same(given[0], one) for one in given[1:])
             if changes:
                 break
-        assert changes, f"no value of the option {option.name} of {spec.name} changes anything"
+        assert changes, f"the values of the option {option.name} of {spec.name} change nothing"
     if spec.cutoff:
         cut, whole = (outcome(tried[0], k) for k in (1, None))
         same = cut is not None and whole is not None and _same(cut, whole)

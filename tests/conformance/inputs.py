@@ -207,7 +207,7 @@ def zero_truth():
     rankings, truth = generate("zero_truth", length=(10, 10))
     for user in ["u02", "u05", "u11", "u19"]:
         truth[user] = dict.fromkeys(truth[user], 0)
-    return case("zero_truth", ["four users whose judgements are all zero"], rankings, truth)
+    return case("zero_truth", ["four users whose judgments are all zero"], rankings, truth)
 
 
 def empty_truth():

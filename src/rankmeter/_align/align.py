@@ -23,18 +23,18 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What an alignment found out about some users. Facts of disjoint users merge."""
+    """Facts about some users in one alignment. Facts of disjoint users merge."""
 
     n_relevant: IntArray  # (n_users,) relevant items in the ground truth
     n_ranked: IntArray  # (n_users,) items in the ranking
     counts: Mapping[str, int]  # what was merged or resolved
-    n_found: int  # judged items that the rankings hold, relevant or not
-    repeated_items: Refused  # what the choices refuse
+    n_found: int  # judged items that are in the rankings, relevant or not
+    repeated_items: Refused  # pairs that the choices refuse
     contradictions: Refused
 
     @classmethod
     def merge(cls, parts: Sequence[Facts], order: IntArray) -> Facts:
-        """Facts of disjoint users together, the users put in the given order."""
+        """Merge the facts of disjoint users; the users are put in the given order."""
         names = sorted({name for part in parts for name in part.counts})
         return cls(
             np.concatenate([part.n_relevant for part in parts])[order],
@@ -99,8 +99,8 @@ def prepare(truth: Table, codes: Codes, choices: Alignment) -> Judged:
 def align(rankings: Table, truth: Judged) -> Aligned:
     """Find the hits. Both sides have ids of the same types.
 
-    A block decides nothing about the whole: what the choices refuse is counted, and whoever has
-    seen all blocks raises.
+    A block decides nothing about the whole: pairs that the choices refuse are counted, and the
+    error is raised once all blocks are merged.
     """
     choices, judged, codes, counts = truth.choices, truth.frame, truth.codes, dict(truth.counts)
     frame, repeated = unique_items(rankings, choices, counts)
@@ -178,7 +178,7 @@ class Codes:
 
 
 def universe(truth: Table, *rankings: Table) -> pl.Series:
-    """All users that the truth or any of the rankings names, ascending."""
+    """All users named in the truth or in any of the rankings, ascending."""
     parts = [
         part for table in (truth, *rankings) for part in (table.frame["user"], table.empty_users)
     ]
@@ -197,12 +197,12 @@ def universe(truth: Table, *rankings: Table) -> pl.Series:
 
 
 def _compact(low: int, high: int, n: int) -> bool:
-    """Whether integer ids lie so close together that a table needs no hashing."""
+    """Whether integer ids are dense enough for a lookup table, so that no hashing is needed."""
     return low > -(2**62) and high < 2**62 and high - low < 4 * n + 1_000_000
 
 
 def _append(frame: pl.DataFrame, judged: pl.DataFrame, order: str) -> pl.DataFrame:
-    """The ranking rows, and behind them the judged items that they lack, tied with each other."""
+    """The ranking rows, followed by the judged items missing from them, tied with each other."""
     absent = judged.join(frame, on=["user", "item"], how="anti", maintain_order="left")
     absent = absent.select("user", "item")
     if order == "score":
@@ -215,7 +215,7 @@ def _append(frame: pl.DataFrame, judged: pl.DataFrame, order: str) -> pl.DataFra
 
 
 def _worth(gain: FloatArray, choices: Alignment) -> FloatArray:
-    """What relevant items of these gains count."""
+    """The gains that relevant items contribute."""
     if choices.gains != "above":
         return gain
     operator, threshold = choices.threshold

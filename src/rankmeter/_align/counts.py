@@ -1,7 +1,7 @@
-"""How often a frame of ranking rows counts above, equal to and before each judged item.
+"""Count the ranking rows above, equal to and before each judged item.
 
-Lists are never ordered as wholes: the scores of each user are sorted as bare numbers, and each
-judged item is looked up among them. Items are compared only inside tied groups.
+Whole lists are never sorted: the scores of each user are sorted as plain numbers, and each judged
+item is looked up among them. Items are compared only inside tied groups.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ __all__ = ["Candidates", "Targets", "by_item", "count"]
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """The judged items that a ranking holds, with all that any part of its rows needs to count."""
+    """The judged items in a ranking, with everything that counting in a part of its rows needs."""
 
     user: IntArray  # (n_found,) row of evaluation
     gain: FloatArray  # as judged
-    row: IntArray  # number of the ranking row that holds the item
-    value: FloatArray  # what orders that row; smaller is better
+    row: IntArray  # number of the ranking row with the item
+    value: FloatArray  # sort key of that row; smaller is better
     item: pl.Series
 
 
@@ -38,7 +38,7 @@ class Candidates:
 
     user: IntArray  # (n_rows,) row of evaluation of each ranking row
     row: IntArray  # its number among all ranking rows, ascending
-    value: FloatArray  # what orders the rows of a user; smaller is better
+    value: FloatArray  # sort key of the rows of a user; smaller is better
     order: str  # "score": value is a negated score; "rank": a given rank; "list": the row number
     item: pl.Series
     grouped: IntArray  # positions of the rows by user, in order of the rows within a user
@@ -92,7 +92,7 @@ def count(candidates: Candidates, targets: Targets, ties: TieRule) -> RankCounts
     own = np.ones(t.row.size, dtype=bool) if c.whole else np.isin(t.row, c.row)
     above, upto = _spans(c, t)
     equal = upto - above - own
-    if c.order == "rank":  # counted by whoever wrote the rank
+    if c.order == "rank":  # already counted by the tool that wrote the rank
         above = np.where(own, t.value.astype(np.int64) - 1, 0)
     before: IntArray | None = None
     if ordered:
@@ -122,7 +122,7 @@ def _by_user(user: IntArray) -> IntArray:
 
 
 def _spans(c: Candidates, t: Targets) -> tuple[IntArray, IntArray]:
-    """How many candidates of its user are better than each target, and how many are no worse."""
+    """For each target, how many candidates of its user are better, and how many are not worse."""
     # Only the lists of users with targets need sorting.
     length = np.diff(c.offsets)
     has = np.zeros(length.size, dtype=bool)
@@ -178,7 +178,7 @@ def _before(c: Candidates, t: Targets, tied: npt.NDArray[np.bool_], ties: TieRul
     runs = mine.select("user", "bits").unique()
     rows = pl.DataFrame({"user": c.user, "bits": _bits(c.value), "item": c.item, "row": c.row})
     members = rows.join(runs, on=["user", "bits"], how="semi")
-    # Targets are put just before their own rows; what counts are the rows in front of them.
+    # Targets are put just before their own rows; the rows in front of them are counted.
     both = pl.concat(
         [
             mine.with_row_index("target").with_columns(rows=pl.lit(0, pl.Int64)),
@@ -205,7 +205,7 @@ def _before(c: Candidates, t: Targets, tied: npt.NDArray[np.bool_], ties: TieRul
 
 
 def by_item(item: pl.Series, ties: TieRule) -> pl.Series:
-    """What orders tied items by a rule that compares items, before it may be descending."""
+    """Ascending sort key of tied items, for a rule that compares items."""
     written = ties.startswith("text") or (ties.startswith("native") and item.dtype == pl.String)
     return places(item, text=written)
 

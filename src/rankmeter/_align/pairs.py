@@ -1,7 +1,7 @@
 """Pairs of user and item: those repeated on one side, and those on both sides.
 
-Equal pairs have equal hashes. So pairs are sorted, and joined, by one 64-bit number each, and only
-where two numbers meet are the ids themselves compared.
+Equal pairs have equal hashes. So pairs are sorted and joined by one 64-bit number each, and the ids
+themselves are compared only where two numbers are equal.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class Refused:
-    """Pairs that the choices refuse. Those of disjoint users add up; the whole decides."""
+    """Pairs that the choices refuse. They add up over disjoint users; the total decides."""
 
     n: int = 0
     examples: tuple[tuple[Any, Any], ...] = ()  # the smallest three
@@ -69,7 +69,7 @@ def common(frame: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
 def unique_items(
     rankings: Table, choices: Alignment, counts: dict[str, int]
 ) -> tuple[pl.DataFrame, Refused]:
-    """The ranking rows, each item once per user unless every one is to count."""
+    """The ranking rows, each item once per user unless every occurrence counts."""
     frame = rankings.frame
     if frame.is_empty() or not _has_duplicates(frame):
         return frame, Refused()
@@ -87,7 +87,7 @@ def unique_items(
 
 
 def best_of(numbered: pl.DataFrame, by: str) -> pl.DataFrame:
-    """Of the rows of one user and item the one that ranks best, in the order of the rows."""
+    """The best-ranked row of each user and item, in the order of the rows."""
     if by != "list":
         numbered = numbered.sort(by, descending=by == "score", maintain_order=True)
     return numbered.unique(["user", "item"], keep="first", maintain_order=True).sort("row")

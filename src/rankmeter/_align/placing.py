@@ -31,17 +31,17 @@ class Placed:
     user: IntArray  # (n_found,)
     gain: FloatArray  # as judged
     rank: FloatArray  # 1-based
-    low: IntArray  # first and last rank that an unresolved tie leaves open;
+    low: IntArray  # first and last possible rank in an unresolved tie;
     high: IntArray  # equal where the rank is certain
 
 
 def place(counts: RankCounts, ties: TieRule, depth: int | None = None) -> Placed:
-    """Turn counts into ranks, and leave out what ranks below `depth`.
+    """Turn counts into ranks, and leave out items ranked below `depth`.
 
     Raises
     ------
     UsageError
-        If the rule needs an order of the tied items and the counts have none.
+        If the rule needs an order of the tied items, and the counts have no such order.
     """
     low = counts.above + 1
     high = low + counts.equal

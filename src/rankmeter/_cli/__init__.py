@@ -3,7 +3,8 @@
 A command is one file in this folder, named like the command and holding it as ``command``; its
 first line is the help. Only the command that runs is imported, so `rankmeter --help` is quick.
 Commands compute nothing and have no defaults of their own: their options come from the signatures
-of the functions that they call (`_options`), and they raise or return; `_exits` says what follows.
+of the functions that they call (`_options`), and they raise or return; `_exits` makes an exit code
+of that.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ COMMANDS = _commands()
 """Every command with its help in one line, in the order of the help."""
 
 COMPLETE = "_RANKMETER_COMPLETE"
-"""The variable by which a shell asks for completions."""
+"""The environment variable with which a shell asks for completions."""
 
 
 class CommandLine(click.Group):
@@ -76,7 +77,7 @@ class CommandLine(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the example as it is typed."""
+        """Write the example as one would type it."""
         write_example(formatter, "rankmeter demo")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
@@ -91,7 +92,7 @@ class CommandLine(click.Group):
         return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> NoReturn:
-        """Run a command line, that of the process if `args` are not given, and exit."""
+        """Run a command line (default: that of the process), and exit."""
         if instruction := os.environ.get(COMPLETE):
             from click.shell_completion import shell_complete
 
@@ -109,14 +110,14 @@ class CommandLine(click.Group):
 @click.group(
     "rankmeter",
     cls=CommandLine,
-    help="Measure rankings: recommendations, retrieval runs, link predictions. Any metric, by any "
-    "convention, with its uncertainty.",
+    help="Measure rankings: recommendations, retrieval runs, link predictions. Any metric, any "
+    "convention, with uncertainty.",
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @click.pass_context
 def main(ctx: click.Context) -> None:
-    """Show the help where no command is named."""
+    """Show the help if no command is named."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

@@ -1,4 +1,4 @@
-"""What all commands share: how their help looks, and errors that speak the shell's language."""
+"""What all commands share: the layout of their help, and errors that name command-line options."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Command(click.Command):
         self.topics = topics or {}
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run, and spell the options in what goes wrong as they are typed."""
+        """Run, and write the options in error messages as they are typed."""
         try:
             return super().invoke(ctx)
         except RankmeterError as error:
@@ -66,7 +66,7 @@ class Command(click.Command):
                 formatter.write_dl(records)
 
     def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the example as it is typed."""
+        """Write the example as one would type it."""
         write_example(formatter, self.example)
 
 
@@ -92,7 +92,7 @@ def reworded(error: RankmeterError, message: str) -> RankmeterError:
 def as_typed(message: str, parameters: Iterable[click.Parameter]) -> str:
     """A message in which `` `ties` `` and ``ties='item'`` are ``--ties`` and ``--ties item``.
 
-    Calls of functions and what only looks like an option, such as the name of a file, stay.
+    Function calls and text that only looks like an option, such as a file name, stay.
     """
     typed = {
         one.name: next((text for text in one.opts if text.startswith("--")), one.opts[0])

@@ -31,7 +31,7 @@ class Docstring:
 
 
 def read_docstring(thing: Callable[..., Any]) -> Docstring:
-    """Take the docstring of a function apart; one that is missing (``python -OO``) is empty."""
+    """Parse the docstring of a function; a missing one (``python -OO``) is empty."""
     source = inspect.getdoc(thing) or ""
     text, *rest = _HEADING.split(source)
     sections = dict(zip(rest[::2], (part.strip("\n") for part in rest[1::2]), strict=True))

@@ -1,4 +1,4 @@
-"""What becomes of a run: its exit code, and one clear message if it failed.
+"""How a run ends: its exit code, and one clear message if it failed.
 
 0    fine
 1    a gate (``--fail-if``) tripped
@@ -8,7 +8,7 @@
 70   an error in rankmeter itself
 129  the terminal has gone (SIGHUP)
 130  interrupted (SIGINT)
-141  whoever read the output has gone (as if ended by SIGPIPE)
+141  the reader of the output has gone (as if ended by SIGPIPE)
 143  terminated (SIGTERM)
 """
 
@@ -39,14 +39,14 @@ from rankmeter.errors import (
 __all__ = ["CODES", "code_of", "complain", "exit_code"]
 
 CODES = {UsageError: 2, DataError: 3, MissingDependencyError: 4}
-"""What each kind of error ends a run with."""
+"""The exit code of each kind of error."""
 
 TRACEBACK = "RANKMETER_TRACEBACK"
 """The variable that asks for the traceback of an internal error."""
 
 
 def exit_code(run: Callable[[], object]) -> int:
-    """Run something and give its exit code; only who asks for a traceback sees one."""
+    """Run something and return its exit code; a traceback is shown only on request."""
     _fill_closed_streams()
     _never_lack_characters()
     with _own_warnings():
@@ -89,7 +89,7 @@ def exit_code(run: Callable[[], object]) -> int:
             return 4
         except SystemExit:
             raise
-        except BaseException as error:  # noqa: BLE001 - a panic in Rust is no Exception
+        except BaseException as error:  # noqa: BLE001 - a panic in Rust is not an Exception
             return _report_bug(error)
 
 
@@ -111,7 +111,7 @@ def _run(run: Callable[[], object]) -> int:
 
 
 def complain(message: str, *more: str) -> None:
-    """Write an error on stderr, and further lines; no character of it steers the terminal."""
+    """Write an error and further lines on stderr, without control characters of the terminal."""
     from rankmeter._report.table import one_line
 
     color = False if os.environ.get("NO_COLOR") else None
@@ -138,14 +138,14 @@ def _signals_as_exceptions() -> Iterator[None]:
     def end(number: int, _: object) -> NoReturn:
         received.append(number)
         for one in before:
-            signal.signal(one, signal.SIG_IGN)  # the rest is a matter of moments
+            signal.signal(one, signal.SIG_IGN)  # the rest takes a moment
         raise KeyboardInterrupt(number)
 
     before = {}
-    if threading.current_thread() is threading.main_thread():  # no other may change them
+    if threading.current_thread() is threading.main_thread():  # only this thread may change them
         for name in ("SIGHUP", "SIGINT", "SIGTERM"):
             handler = signal.getsignal(getattr(signal, name, signal.SIGINT))
-            # What is ignored (nohup), or handled by somebody else, remains so.
+            # A signal that is ignored (nohup) or handled elsewhere stays as it is.
             if handler in (signal.SIG_DFL, signal.default_int_handler):
                 before[getattr(signal, name, signal.SIGINT)] = handler
     for one in before:
@@ -183,7 +183,7 @@ def _fill_closed_streams() -> None:
 
 
 def _never_lack_characters() -> None:
-    """A terminal that lacks a character shows a question mark instead, and the rest is there."""
+    """Show a question mark for a character that the terminal lacks, and keep the rest."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -191,7 +191,7 @@ def _never_lack_characters() -> None:
 
 @contextmanager
 def _own_warnings() -> Iterator[None]:
-    """Write what rankmeter warns of on stderr, always and in one line; leave other warnings."""
+    """Always write rankmeter's warnings on stderr, each in one line; leave other warnings."""
     with warnings.catch_warnings():
         others = warnings.showwarning
 
@@ -209,6 +209,6 @@ def _own_warnings() -> Iterator[None]:
 
 
 def _drop_stdout() -> None:
-    """Let the interpreter flush what is left of stdout into nothing, without a complaint."""
+    """Let the interpreter discard the rest of stdout without an error."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

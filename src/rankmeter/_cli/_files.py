@@ -1,4 +1,4 @@
-"""Files in and out: ``-`` for standard input, tables in the format that their name says."""
+"""Files in and out: ``-`` for standard input, tables in the format of their extension."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 STDIN = "-"
-"""The name by which standard input, or output, goes on the command line."""
+"""The name of standard input or output on the command line."""
 
 Write = Callable[[pl.DataFrame, bool], str]
 """Rows as text, with the header or without."""
@@ -50,7 +50,7 @@ def _run(frame: pl.DataFrame, _: bool) -> str:
     return lines.write_csv(include_header=False, separator=" ", quote_style="never")
 
 
-# Parquet has no text; it is here for its extension.
+# Parquet is not text; it is here for its extension.
 TABLES: dict[str, Write | None] = {
     "csv": lambda frame, header: frame.write_csv(include_header=header),
     "tsv": lambda frame, header: frame.write_csv(include_header=header, separator="\t"),
@@ -68,7 +68,7 @@ _ROWS = 100_000  # written at a time
 
 @contextmanager
 def standard_input(*paths: str | None) -> Iterator[list[str | None]]:
-    """Paths to read any number of times: in the place of a ``-`` a copy of standard input."""
+    """Paths that can be read any number of times: a copy of standard input in place of ``-``."""
     if STDIN not in paths:
         yield list(paths)
         return
@@ -91,7 +91,7 @@ def standard_input(*paths: str | None) -> Iterator[list[str | None]]:
 
 
 def format_of(path: str, known: Mapping[str, Write | None]) -> tuple[str, bool]:
-    """The format that the name of an output says, and whether it is to be gzipped."""
+    """The format of an output by its name, and whether to gzip it."""
     if path == STDIN:
         return "csv", False
     name = Path(path).name.lower()

@@ -45,20 +45,20 @@ class Gate(NamedTuple):
             raise UsageError(f"--fail-if {self.text!r}: {error.args[0]}") from None
 
     def trips(self, value: float) -> bool:
-        """Whether the condition holds; a number that does not exist is no reason to pass."""
+        """Whether the condition holds; it also holds for NaN, so a missing number never passes."""
         return math.isnan(value) or bool(_COMPARE[self.sign](value, self.limit))
 
 
 def read_gate(text: str, like: str | None = None) -> Gate:
-    """Take a condition apart: metric, perhaps ``.low`` or ``.high``, comparison, number.
+    """Parse a condition: metric, optionally ``.low`` or ``.high``, comparison, number.
 
     The names of metrics may be those of the convention `like`.
     """
     found = _FORM.fullmatch(text)
     if found is None:
         raise UsageError(
-            f"--fail-if {text!r} is no condition: expected a metric, a comparison (<, <=, >, >=, "
-            "==) and a number, such as 'ndcg@10<0.2', or for a bound of the interval "
+            f"--fail-if {text!r} is not a condition: expected a metric, a comparison (<, <=, >, "
+            f">=, ==) and a number, such as 'ndcg@10<0.2', or for a bound of the interval "
             "'ndcg@10.low<0.2'"
         )
     try:
@@ -66,6 +66,6 @@ def read_gate(text: str, like: str | None = None) -> Gate:
     except UsageError as error:
         raise reworded(error, f"--fail-if {text!r}: {error}") from None
     if len(named) != 1:
-        raise UsageError(f"--fail-if {text!r}: expected one metric, found {len(named)}")
+        raise UsageError(f"--fail-if {text!r}: expected one metric, got {len(named)}")
     limit = float(found["limit"])
     return Gate(text, found["metric"], found["figure"] or "mean", found["sign"], limit)

@@ -1,8 +1,8 @@
 """Options made from signatures: names, types, choices, defaults and help of the functions.
 
-The command line knows no option and no default that a function does not have. A command that
-serves several functions (the methods of a split, the baselines) has the options of all of them,
-and the help of each names these methods.
+The command line has no options and no defaults of its own. A command for several functions (the
+methods of a split, the baselines) has the options of all of them, and the help of each option names
+its methods.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ __all__ = [
 ]
 
 COLUMNS_HELP = (
-    "Which column plays which role, where the names do not say it: user=member,item=sku. "
+    "Which column has which role, if the names do not say so: user=member,item=sku. "
     "May be repeated."
 )
-SIDES_HELP = "Where the two files differ: rankings.user=member,truth.user=customer."
+SIDES_HELP = "If the two files differ: rankings.user=member,truth.user=customer."
 
 
 def options_of(
@@ -44,11 +44,11 @@ def options_of(
 ) -> list[Option]:
     """Make the options for the keyword-only parameters of functions that a command calls.
 
-    `functions` are by the name under which the help speaks of them, `without` the parameters that
-    the command provides in its own way. An option that is not given has the value None.
+    `functions` are by the name that the help shows, `without` are the parameters that the command
+    provides in its own way. An option that is not given has the value None.
     """
     hints: dict[str, list[Any]] = {}
-    texts: dict[str, dict[str, list[str]]] = {}  # parameter → text → who says so
+    texts: dict[str, dict[str, list[str]]] = {}  # parameter → text → the methods with this text
     for method, function in functions.items():
         own = typing.get_type_hints(function)
         for parameter in _keywords(function):
@@ -66,13 +66,13 @@ def options_of(
         options.append(
             _columns_option(group, two_sided=two_sided)
             if name == "columns"
-            else _option(name, _kind(hints[name]), text, "Rare choices" if rare else group)
+            else _option(name, _kind(hints[name]), text, "Rarely needed options" if rare else group)
         )
     return options
 
 
 def metrics_option(help_text: str, *, required: bool = False, group: str = "Options") -> Option:
-    """The option ``--metric``; it takes several, so that none is dropped without a word."""
+    """The option ``--metric``; it takes several, so that none is dropped silently."""
     return Option(
         "metrics -m --metric",
         help_text,
@@ -141,7 +141,7 @@ def _option(name: str, kind: click.ParamType[Any], text: str, group: str) -> Opt
 
 
 def _default(parameter: inspect.Parameter) -> str:
-    """What the help says of a default that is a value of its own."""
+    """How the help shows a default."""
     default = parameter.default
     if isinstance(default, bool):
         default = "yes" if default else "no"
@@ -183,7 +183,7 @@ def _by_role(
     ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 ) -> dict[str, str] | None:
     """``user=member,item=sku`` as a dictionary; a comma inside a name is part of it."""
-    if ctx.resilient_parsing:  # a shell completes something that need not be right yet
+    if ctx.resilient_parsing:  # in completion the value may still be incomplete
         return None
     columns: dict[str, str] = {}
     for text in (part for one in texts for part in re.split(r",(?=[\w.]+=)", one)):
@@ -198,7 +198,7 @@ def _by_role(
 def _by_side(
     ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 ) -> Mapping[str, Any] | None:
-    """Roles with the name of a side before a dot hold for this side, the others for both."""
+    """Roles that follow the name of a side and a dot hold for that side, the others for both."""
     columns = _by_role(ctx, param, texts) or {}
     both = {role: name for role, name in columns.items() if "." not in role}
     if len(both) == len(columns):

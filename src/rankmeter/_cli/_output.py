@@ -40,7 +40,7 @@ class Formats(Generic[T]):
 
     @staticmethod
     def choose(form: str | None, *, as_json: bool) -> str:
-        """The name of the format that ``--format`` and ``--json`` ask for."""
+        """The name of the format that ``--format`` and ``--json`` select."""
         if as_json and form not in (None, "json"):
             raise UsageError(f"--json and --format {form} contradict each other: choose one")
         return form or ("json" if as_json else "table")
@@ -67,12 +67,12 @@ def json_option(help_text: str = "Write one JSON object.") -> Option:
 
 
 def answer(found: Mapping[str, Any], text: str, *, as_json: bool) -> None:
-    """Write what a command found on standard output: as JSON, or as text that says the same."""
+    """Write the result of a command on standard output: as JSON, or as equivalent text."""
     click.echo(dumps(found) if as_json else text)
 
 
 def dumps(found: Mapping[str, Any]) -> str:
-    """JSON as all commands write it: one object that names the version of its form.
+    """JSON as all commands write it: one object that names the version of its schema.
 
     A number that is infinite or does not exist is null.
     """

@@ -1,4 +1,4 @@
-"""What a person sees on a terminal: tables on stdout, and on stderr that work goes on."""
+"""Output for a terminal: tables on stdout, progress on stderr."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["note", "page", "print_table", "with_interval", "working"]
 
-_LEAD = 16  # characters to which the first column may be folded
+_LEAD = 16  # least width of the first column, in characters
 _GAP = 2  # characters between two columns
-_PATIENCE = 1.0  # seconds after which a person wonders whether anything happens
+_PATIENCE = 1.0  # seconds until progress is shown
 
 
 def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) -> None:
@@ -55,7 +55,7 @@ def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) 
 def _blocks(
     cells: Sequence[Sequence[str]], room: int, optional: Sequence[str]
 ) -> tuple[int, list[list[int]]]:
-    """The width of the first column, and the other columns by the table they are drawn in."""
+    """The width of the first column, and the other columns of each table that is drawn."""
     from rich.cells import cell_len
 
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
@@ -89,7 +89,7 @@ def _draw(cells: Sequence[Sequence[str]], lead: int, block: Sequence[int]) -> No
         drawn.add_column(Text(cells[0][i]), justify="right", no_wrap=True)
     for row in cells[1:]:
         drawn.add_row(*(Text(row[i]) for i in (0, *block)))
-    # The widths are settled: one number may be wider than the terminal, and is whole all the same.
+    # The widths are fixed: a number that is wider than the terminal is not cut either.
     Console(highlight=False, width=10_000).print(drawn)
 
 
@@ -106,7 +106,7 @@ def page() -> click.HelpFormatter:
 
 
 def note(message: str) -> None:
-    """Show on a terminal, and only there, how far things are."""
+    """Show progress, on a terminal only."""
     if sys.stderr.isatty():
         from rankmeter._report.table import one_line
 
@@ -115,7 +115,7 @@ def note(message: str) -> None:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show on a terminal that long work goes on; what is over at once shows nothing."""
+    """Show on a terminal that long work is in progress; quick work shows nothing."""
     if not sys.stderr.isatty():
         yield
         return

@@ -37,29 +37,27 @@ def _run(train: str, method: str, output: str, users: str | None, **choices: Any
 
 
 def _short_lists(rankings: pl.DataFrame, n_users: int, k: int) -> str | None:
-    """How many users get nothing, or fewer items than asked for."""
+    """How many users get no items, or fewer than requested."""
     lengths = rankings.group_by("user").len()["len"]
     none, fewer = n_users - len(lengths), int((lengths < k).sum())
     short = [f"{none:,} get no items"] * bool(none) + [f"{fewer:,} fewer than {k:,}"] * bool(fewer)
     if not short:
         return None
     return (
-        f"of {n_users:,} users {' and '.join(short)}: the method has no more items for them, or "
-        "none that they have not seen in TRAIN"
+        f"of {n_users:,} users {' and '.join(short)}: the method has no further items for them, or "
+        "they have already seen the others in TRAIN"
     )
 
 
 command = Command(
     "baseline",
     "Recommend items to every user of TRAIN by simple statistics.\n\n"
-    "TRAIN is a file of interactions with columns for user, item and, where the method looks "
-    "at them, rating and time, or - for standard input. A real recommender has to beat these.",
+    "TRAIN is a file of interactions with columns for user, item and, if the method uses "
+    "them, rating and time, or - for standard input. A real recommender has to beat these.",
     _run,
     [
         click.Argument(["train"], type=click.Path()),
-        Option(
-            "--method", "What to recommend by.", type=click.Choice(list(BASELINES)), required=True
-        ),
+        Option("--method", "The baseline.", type=click.Choice(list(BASELINES)), required=True),
         Option(
             "--output -o",
             "Where to write the rankings: .csv, .tsv, .jsonl, .parquet, or .run for a TREC "
@@ -72,7 +70,7 @@ command = Command(
         Option(
             "--users",
             "Recommend to the users of this file, such as the test part: a table with a "
-            "column for the user, or a .txt with one user per line. Without it, to everyone "
+            "column for the user, or a .txt with one user per line. Default: all users "
             "in TRAIN.",
             path="FILE",
             group="Options of the methods",

@@ -51,7 +51,7 @@ def _run(
     form = FORMATS.choose(form, as_json=as_json)
     named = _named(truth, systems)
     if report is not None and Path(report).suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"--report {report}: the report is a page: name a file .html")
+        raise UsageError(f"--report {report}: the report is a page: name an .html file")
     check_paths([output, report], [truth, *named.values(), segments])
     with standard_input(truth) as (judged,), working("comparing"):
         found = compare(named, judged, segments=segments, **given(choices))
@@ -61,7 +61,7 @@ def _run(
 
 
 def _named(truth: str, systems: tuple[str, ...]) -> dict[str, str]:
-    """``name=FILE`` as a dictionary; the truth is looked at to tell a wrong order of the files."""
+    """``name=FILE`` as a dictionary; reads the truth to detect a wrong order of the files."""
     if bare := [text for text in systems if not _parts(text)]:
         if len(bare) == 1 and _parts(truth) and not Path(truth).exists():
             others = [truth, *(text for text in systems if text != bare[0])]
@@ -97,16 +97,16 @@ command = Command(
         metrics_option("What to measure: ndcg@10, map@5,10. May be repeated."),
         Option(
             "--segments",
-            "A file with the columns user and segment: every comparison within each, too.",
+            "A file with the columns user and segment: also compare within each segment.",
             path="FILE",
         ),
         Option(
             "--report",
-            "Write a page with tables and charts that opens offline.",
+            "Write a self-contained page with tables and charts.",
             path="FILE.html",
             group="Output",
         ),
-        *FORMATS.options("How to write the comparison; without it, as tables."),
+        *FORMATS.options("Format of the comparison; default: tables."),
         *options_of(
             {"compare": compare},
             group="Comparison",

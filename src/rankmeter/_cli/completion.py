@@ -22,9 +22,9 @@ ENABLE = {
 def _run(shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None
-    # Not the method of the class itself: that of bash would start a shell to ask its version.
+    # Not the method of the class itself: that of bash would start a shell to find its version.
     script = ShellComplete.source(kind(main, {}, "rankmeter", COMPLETE))
-    # At the end: a person sees it there, and zsh wants its own first line.
+    # At the end, where it is visible, and because zsh needs its own first line.
     click.echo(f"{script.strip()}\n# {ENABLE[shell]}")
 
 

@@ -33,8 +33,8 @@ def _explanation(convention: Convention) -> str:
     formatter = page()
     formatter.write_text(f"{convention.name} · {_title(convention)}")
     tables = {
-        "Choices for every metric": {name: str(v) for name, v in convention.switches.items()},
-        "Choices by metric": {name: _spell(v) for name, v in convention.metrics.items()},
+        "Options for every metric": {name: str(v) for name, v in convention.switches.items()},
+        "Options by metric": {name: _spell(v) for name, v in convention.metrics.items()},
         "Its names for the metrics": convention.names,
         "Its options": {name: _spell(v) for name, v in convention.options.items()},
     }
@@ -44,7 +44,7 @@ def _explanation(convention: Convention) -> str:
         "Notes": convention.notes,
     }
     if not (convention.switches or convention.metrics):
-        formatter.write_text("All its choices are the defaults of rankmeter.")
+        formatter.write_text("All its options are the defaults of rankmeter.")
     for title, rows in tables.items():
         if rows:
             with formatter.section(title):
@@ -71,7 +71,7 @@ def _spell(choices: Mapping[str, Any]) -> str:
 
 command = Command(
     "conventions",
-    "List the conventions that --like knows, or show what the one called NAME chooses.",
+    "List the conventions for --like, or show the options of the one called NAME.",
     _run,
     [click.Argument(["name"], required=False, shell_complete=complete_conventions), json_option()],
     example="rankmeter conventions\nrankmeter conventions rankmeter",

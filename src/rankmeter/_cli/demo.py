@@ -94,7 +94,7 @@ def _recommend(train: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def _show(comparison: Comparison) -> None:
-    """Write the means with their marks, and the answer in words."""
+    """Write the means with their significance markers, and the answer in words."""
     marked = comparison.table()
     title = f"Against {comparison.baseline}: ▲ significantly better, ▼ worse"
     print_table(Table(marked.columns, marked.rows), title)
@@ -131,14 +131,14 @@ command = Command(
     "demo",
     "Run the whole job on the MovieLens ratings.\n\n"
     "Describes the ratings, holds out the last one of every user, recommends the top 100 of "
-    "every baseline, measures these at several cutoffs, compares them, and writes a report. "
+    "every baseline, measures them at several cutoffs, compares them, and writes a report. "
     "Takes a few seconds.",
     _run,
     [
         Option(
             "--ratings",
-            "Other ratings than those of MovieLens in the folder examples: a file with "
-            "columns for user, item, time and perhaps rating.",
+            "Ratings to use instead of the MovieLens ratings in the folder examples: a file with "
+            "columns for user, item, time and optionally rating.",
             path="FILE",
         ),
         Option(

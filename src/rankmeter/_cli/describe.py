@@ -26,7 +26,7 @@ command = Command(
     "describe",
     "Describe the interactions in DATA.\n\n"
     "How many users, items and interactions there are, how unevenly they are spread, ratings, "
-    "times and repeats. DATA is a file with columns for user, item and perhaps rating and "
+    "times and repeats. DATA is a file with columns for user, item and optionally rating and "
     "time, or - for standard input.",
     _run,
     [

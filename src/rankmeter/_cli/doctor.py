@@ -51,7 +51,7 @@ def _run(as_json: bool) -> None:
 def _text(machine: dict[str, Any], packages: dict[str, dict[str, Any]]) -> str:
     formatter = page()
     formatter.write_dl([(name, str(value)) for name, value in machine.items()])
-    for title, core in (("Packages that it needs", True), ("Packages for more", False)):
+    for title, core in (("Required packages", True), ("Optional packages", False)):
         with formatter.section(title):
             chosen = {name: facts for name, facts in packages.items() if facts["core"] == core}
             formatter.write_dl([(name, _status(facts)) for name, facts in chosen.items()])
@@ -99,7 +99,7 @@ def _java() -> str:
     if java is None:
         return "not found (only Spark needs it)"
     try:
-        done = subprocess.run(  # noqa: S603 - the program that the person has installed
+        done = subprocess.run(  # noqa: S603 - the program that the user has installed
             [java, "-version"], capture_output=True, text=True, timeout=10, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -139,7 +139,7 @@ def _version(name: str) -> str | None:
 command = Command(
     "doctor",
     "Show versions, packages and the machine, for a report of a problem.\n\n"
-    "Exits with code 4 if a package is missing without which nothing works.",
+    "Exits with code 4 if a required package is missing.",
     _run,
     [json_option()],
     example="rankmeter doctor",

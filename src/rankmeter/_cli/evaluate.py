@@ -51,7 +51,7 @@ def _run(
     form = FORMATS.choose(form, as_json=as_json)
     gates = [read_gate(condition, choices.get("like")) for condition in conditions]
     if per_user == STDIN and form != "trec":
-        raise UsageError("per user on standard output goes with --format trec: name a file")
+        raise UsageError("--per-user - needs --format trec: choose it, or name a file")
     if per_user is not None:
         format_of(per_user, TABLES)
     check_paths([output, per_user], [rankings, truth])
@@ -99,7 +99,7 @@ command = Command(
             "What to measure: ndcg@10, map@5,10, 'ndcg(gain=exp2)@10'. May be repeated.",
             group="What to measure",
         ),
-        *FORMATS.options("How to write the result; without it, as a table."),
+        *FORMATS.options("Format of the result; default: a table."),
         Option(
             "--per-user",
             "Write the value of every user and metric to a .csv, .tsv, .jsonl or .parquet "
@@ -110,7 +110,7 @@ command = Command(
         Option(
             "conditions --fail-if",
             "Exit with code 1 if this holds: 'ndcg@10<0.2', or for a bound of the interval "
-            "'ndcg@10.low<0.2'. A mean that does not exist fails, too. May be repeated.",
+            "'ndcg@10.low<0.2'. A NaN mean also fails. May be repeated.",
             multiple=True,
             metavar="CONDITION",
             group="Output",

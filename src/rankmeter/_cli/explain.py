@@ -46,7 +46,7 @@ def _run(
 ) -> None:
     form = FORMATS.choose(form, as_json=as_json)
     if len(metrics) > 1:
-        raise UsageError(f"one metric is explained at a time, not {' and '.join(metrics)}")
+        raise UsageError(f"expected one metric, got {' and '.join(metrics)}")
     check_paths([output], [rankings, truth])
     with standard_input(rankings, truth) as (ranked, judged), working("explaining"):
         found = explain(ranked, judged, metrics[0], **given(choices))
@@ -57,11 +57,11 @@ def _run(
 
 command = Command(
     "explain",
-    "Say which choices make the difference between two tools, or which give a number.\n\n"
-    "RANKINGS and TRUTH as for evaluate. With --between, every choice in which the two "
-    "conventions differ is turned, one after the other. With --target, all conventions that have "
-    "the metric are tried at each threshold in the data, then with one switch; if nothing gives "
-    "the number, the nearest settings are listed and the exit status is 1.",
+    "Find the options that make two tools differ, or that give a number.\n\n"
+    "RANKINGS and TRUTH as for evaluate. With --between, every option in which the two "
+    "conventions differ is changed, one after the other. With --target, all conventions that have "
+    "the metric are tried at each threshold in the data, then with one option changed; if nothing "
+    "gives the number, the nearest settings are listed and the exit code is 1.",
     _run,
     [
         click.Argument(["rankings"], type=click.Path()),
@@ -75,12 +75,10 @@ command = Command(
             metavar="A B",
             shell_complete=complete_conventions,
         ),
-        Option(
-            "--target", "A number as somebody printed it: find what gives it.", metavar="NUMBER"
-        ),
-        *FORMATS.options("How to write the explanation; footnote is prose for a paper."),
+        Option("--target", "A published number: find the settings that give it.", metavar="NUMBER"),
+        *FORMATS.options("Format of the explanation; footnote is prose for a paper."),
         *options_of(
-            {"evaluate": evaluate}, group="Choices that hold throughout", without=("clusters",)
+            {"evaluate": evaluate}, group="Options that hold throughout", without=("clusters",)
         ),
     ],
     example="rankmeter explain recs.csv truth.csv -m ndcg@10 --between rankmeter lenskit",

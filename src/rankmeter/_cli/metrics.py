@@ -59,12 +59,12 @@ def _explanation(spec: Spec) -> str:
             with formatter.section(title):
                 lines = plain(doc.sections[title]).splitlines()
                 formatter.write("".join(f"  {line}".rstrip() + "\n" for line in lines))
-    # Click parts paragraphs by empty lines, and the items of a list are paragraphs.
+    # Click separates paragraphs by empty lines, and the items of a list are paragraphs.
     return re.sub(r"\n *\n(?= *(?:\* |\[default))", "\n", formatter.getvalue()).rstrip()
 
 
 def _spelling(spec: Spec) -> str:
-    """The first option at its first value, as it is typed."""
+    """The first option with its first value, as one would type it."""
     name, option = next(iter(spec.options.items()))
     value = option.choices[0] if option.choices else "…"
     return f"{spec.name}({name}={value}){'@10' if spec.cutoff else ''}"
@@ -80,7 +80,7 @@ def _values(option: Option) -> str:
 
 
 def _said(spec: Spec, name: str, option: Option) -> str:
-    """What an option does, and its default, which is no part of the last item of a list."""
+    """What an option does, and its default, separated from the last item of a list."""
     text = parameter_text(spec.function, name)
     default = f"default: {'none' if option.default is None else option.default}"
     apart = "\n\n" if "\n" in text else " "

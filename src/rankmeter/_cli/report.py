@@ -45,9 +45,9 @@ def _cell(found: dict[str, float | None]) -> str:
 
 command = Command(
     "report",
-    "Give back the result that is inside a report.\n\n"
-    "A report is a page that rankmeter compare --report wrote; with --json the result is what "
-    "rankmeter compare --json gave then.",
+    "Print the result that a report holds.\n\n"
+    "A report is a page from rankmeter compare --report; with --json the result is what "
+    "rankmeter compare --json printed for the same data.",
     _run,
     [
         Option("--read", "The report, or - for standard input.", path="FILE.html", required=True),

@@ -66,11 +66,14 @@ def _check_destination(
     train: str | None, test: str | None, output: str | None, form: str | None
 ) -> None:
     if output is not None and (train is not None or test is not None):
-        raise UsageError("--output names a folder for both parts: leave out --train and --test")
+        raise UsageError("--output is a folder for both parts: leave out --train and --test")
     if output is None and (train is None or test is None):
-        raise UsageError("say where to write: --train FILE and --test FILE, or --output FOLDER")
+        raise UsageError("name the outputs: --train FILE and --test FILE, or --output FOLDER")
     if form is not None and output is None:
-        raise UsageError("--format is for --output: --train and --test have theirs in their names")
+        raise UsageError(
+            "--format is for --output: the formats of --train and --test follow from their "
+            "extensions"
+        )
     for path in (train, test):
         if path == STDIN:
             raise UsageError("the parts are written to files: name one instead of -")
@@ -79,7 +82,7 @@ def _check_destination(
 
 
 def _form_of(ratings: str) -> str:
-    """The parts are written like the input, if it is known how that is; else as CSV."""
+    """The format of the input if it is known, else CSV."""
     try:
         return format_of(ratings, TABLES)[0]
     except UsageError:
@@ -94,7 +97,7 @@ def _in_folder(folder: Path, n: int, form: str) -> list[tuple[str, str]]:
 
 
 def _refuse_others(folder: Path, paths: list[tuple[str, str]]) -> None:
-    """Old parts next to the new ones would be taken for parts of the same split."""
+    """Refuse old parts next to the new ones: they would look like parts of the same split."""
     there = [
         str(file)
         for pattern in ("train.*", "test.*", "fold-*/train.*", "fold-*/test.*")
@@ -104,7 +107,7 @@ def _refuse_others(folder: Path, paths: list[tuple[str, str]]) -> None:
     if others := sorted(set(there).difference(*paths)):
         more = f" and {len(others) - 1} more" if len(others) > 1 else ""
         raise UsageError(
-            f"{folder} holds another split, of which {others[0]}{more} would stay: remove it, or "
+            f"{folder} holds another split, of which {others[0]}{more} would remain: delete it, or "
             "name another folder"
         )
 
@@ -112,17 +115,17 @@ def _refuse_others(folder: Path, paths: list[tuple[str, str]]) -> None:
 command = Command(
     "split",
     "Split RATINGS into train and test.\n\n"
-    "RATINGS is a file of interactions with columns for user, item and, where the method looks "
-    "at it, time, or - for standard input. Both parts keep all columns, with their names, and "
+    "RATINGS is a file of interactions with columns for user, item and, if the method uses "
+    "it, time, or - for standard input. Both parts keep all columns, with their names, and "
     "the order of columns and rows. Values are written as they were read: a rating of 5 as "
-    "5.0, 1.10 as 1.1, a time in one form for all. What has no column names (a TREC file, "
+    "5.0, 1.10 as 1.1, all times in one form. Input without column names (a TREC file, "
     "JSON by user) gets the names user, item, rating and time.",
     _run,
     [
         click.Argument(["ratings"], type=click.Path()),
         Option(
             "--method",
-            "How to choose what is held out.",
+            "How to choose the interactions to hold out.",
             type=click.Choice(list(SPLITS)),
             required=True,
         ),
@@ -135,13 +138,13 @@ command = Command(
         Option("--test", "Where to write the test part.", path="FILE", group="Output"),
         Option(
             "--output -o",
-            "Instead: a folder for train and test, with a folder in it for each fold.",
+            "Instead: a folder for train and test; of several folds, each gets a subfolder.",
             path="FOLDER",
             group="Output",
         ),
         Option(
             "form --format",
-            "How to write in that folder; without it, as RATINGS is written, or as CSV.",
+            "Format of the files in that folder; default: that of RATINGS, or CSV.",
             type=click.Choice(list(TABLES)),
             group="Output",
         ),

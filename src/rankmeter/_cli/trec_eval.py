@@ -17,8 +17,8 @@ __all__ = ["command"]
 def _run(qrels: str, run: str, measures: tuple[str, ...], **choices: Any) -> None:
     with standard_input(run) as (results,):
         lines = report(qrels, str(results), measures or ("official",), **choices)
-        # Byte for byte what the files have, whatever the terminal is; a topic that stops the
-        # evaluation stops it after the lines of those before it.
+        # Byte for byte as in the files, whatever the terminal; a topic that stops the evaluation
+        # does so after the lines of the topics before it.
         for line in lines:
             sys.stdout.buffer.write(line.encode("utf-8", "surrogateescape"))
 
@@ -33,7 +33,7 @@ COUNT, LEVEL = click.IntRange(min=1), click.IntRange(min=0)
 
 command = Command(
     "trec_eval",
-    "Evaluate a TREC run as trec_eval 10 does, and print what it prints, byte for byte. The "
+    "Evaluate a TREC run like trec_eval 10, with the same output byte for byte. The "
     "run may be - for standard input; either file may be gzipped.\n\n"
     "As in trec_eval 10, a judged topic without results is an error, unless -c counts it. "
     "Debugging (-D) is not supported.",
@@ -60,7 +60,7 @@ command = Command(
         ),
         Option(
             "complete -c --complete_rel_info_wanted",
-            "Average over all judged topics; one without results counts mostly 0.",
+            "Average over all judged topics; one without results mostly counts as 0.",
             is_flag=True,
         ),
         Option(
@@ -101,7 +101,7 @@ command = Command(
         ),
         Option(
             "version -v --version",
-            "Print the version of trec_eval whose output this is, and exit.",
+            "Print the version of trec_eval that this reproduces, and exit.",
             is_flag=True,
             is_eager=True,
             expose_value=False,

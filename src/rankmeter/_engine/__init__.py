@@ -5,8 +5,8 @@ An engine is opened on data and answers plans, for all public functions alike:
     data = open_data(truth, systems)
     scores = data.run(plan)          # by name of the system
 
-A block is some users, whole, and decides nothing about the whole: checks over all data run after
-the blocks are merged. A new engine is one class with the method `open` of `Engine`.
+A block has some users, each with all rows, and decides nothing about all data: such checks run
+after the blocks are merged. A new engine is one class with the method `open` of `Engine`.
 """
 
 from __future__ import annotations

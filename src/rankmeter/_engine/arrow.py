@@ -1,4 +1,4 @@
-"""Scores as an Arrow record batch: how an engine of other processes sends them back."""
+"""Scores as an Arrow record batch, for engines that run in other processes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FLAGS = ("in_truth", "in_rankings", "has_truth")
 
 
 def to_arrow(scores: Scores) -> Any:
-    """Scores as a ``pyarrow.RecordBatch``: a row per user, what is known of all in its metadata.
+    """Scores as a ``pyarrow.RecordBatch``: a row per user, facts about all users in its metadata.
 
     Columns: ``user`` where users have names; three flags; a value per metric; relevant and ranked
     items per alignment; part and whole per pooled metric.

@@ -1,4 +1,4 @@
-"""Some users, whole: their ground truth and their rankings, one or several."""
+"""Some users: their ground truth and their rankings, one or several."""
 
 from __future__ import annotations
 

@@ -24,14 +24,14 @@ class Data(Protocol):
     def run(self, plan: Plan) -> dict[str, Scores]:
         """The per-user values of each system.
 
-        What the choices refuse, or a metric cannot do on these data, is raised by
-        `Scores.averaged` for the metrics that it concerns.
+        Data that the choices refuse, or that a metric cannot handle, raise an error later, in
+        `Scores.averaged`, for the metrics concerned.
         """
         ...
 
 
 class Engine(Protocol):
-    """A way of cutting users into blocks."""
+    """A way to divide users into blocks."""
 
     def open(self, truth: Table, systems: Mapping[str, Table], *, keep: bool = False) -> Data:
         """Prepare rankings, by name of the system, and ground truth with ids of the same types.
@@ -66,7 +66,7 @@ class Memory:
 
 
 def _only(table: Table, users: pl.Series) -> Table:
-    """The part of a table that some users own."""
+    """The part of a table that belongs to some users."""
     mine = users.implode()
     frame = table.frame.filter(pl.col("user").is_in(mine))
     return replace(

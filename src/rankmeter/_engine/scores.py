@@ -28,10 +28,10 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Averaged:
-    """What one metric contributes to its mean."""
+    """The values of one metric that are averaged."""
 
     values: FloatArray  # (n,) the values that are averaged, in order of the users
-    users: npt.NDArray[np.int64]  # (n,) whose values they are: rows of `Scores.users`
+    users: npt.NDArray[np.int64]  # (n,) the users of these values: rows of `Scores.users`
     undefined: int  # users for whom the metric was undefined, whatever they then counted as
     missing: int  # users with ground truth but no ranking, whatever they counted as
     state: Ratio | None = None  # the shares of a metric that is pooled
@@ -150,7 +150,7 @@ class Scores:
         DataError
             If a choice is ``raise`` and there is such a user.
         RankmeterError
-            Whatever makes the metric meaningless on these data.
+            Any error of the metric on these data.
         """
         if entry.label in self.errors:
             raise self.errors[entry.label]
@@ -160,8 +160,8 @@ class Scores:
         missing = self.in_truth & ~self.in_rankings
         extra = self.in_rankings & ~self.in_truth
         for name, mask, choice, what in (
-            ("missing", missing, choices.missing, "in the truth have no ranking"),
-            ("extra", extra, choices.extra, "in the rankings have no truth"),
+            ("missing", missing, choices.missing, "in the ground truth have no ranking"),
+            ("extra", extra, choices.extra, "in the rankings have no ground truth"),
         ):
             if choice == "raise" and mask.any():
                 raise DataError(self._refusal(entry, name, mask, what))
@@ -181,7 +181,9 @@ class Scores:
             chosen &= values > 0
         undefined = chosen & np.isnan(values)
         if choices.undefined == "raise" and undefined.any():
-            what = "have no defined value (nothing relevant in their truth, or nothing found)"
+            what = (
+                "have no defined value (nothing relevant in their ground truth, or nothing found)"
+            )
             raise DataError(self._refusal(entry, "undefined", undefined, what))
         if choices.undefined == "skip":
             chosen &= ~undefined
@@ -193,14 +195,12 @@ class Scores:
 
     def _refusal(self, entry: MetricPlan, name: str, mask: BoolArray, what: str) -> str:
         examples = ", ".join(shown(user) for user in self.users.filter(mask).head(3))
-        return (
-            f"{int(mask.sum())} users {what}, for example {examples}: {entry.label} was asked to "
-            f"raise then ({name}='raise')"
-        )
+        n = int(mask.sum())
+        return f"{entry.label}: {n} users {what}, for example {examples} ({name}='raise')"
 
 
 def _worst(parts: Sequence[Scores]) -> dict[str, RankmeterError]:
-    """Of the errors of each metric the one of the largest value, whatever the blocks."""
+    """The error with the largest extent of each metric, for any division into blocks."""
     found: dict[str, RankmeterError] = {}
     for part in parts:
         for label, error in part.errors.items():

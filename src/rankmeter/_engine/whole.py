@@ -1,4 +1,4 @@
-"""Checks over all data, after the blocks are merged: what no block can know."""
+"""Checks over all data, after the blocks are merged."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["check"]
 
 
 def check(plan: Plan, scores: Scores, truth: Table, rankings: Table) -> Scores:
-    """Add to the scores of all users what makes their metrics wrong.
+    """Add the errors that concern all users to their scores.
 
-    The tables are named, and looked at once more only if nothing matches at all.
+    The messages name the tables, which are read again only if nothing matches at all.
     """
     errors: dict[str, RankmeterError] = {}
     for entry in plan.metrics:
@@ -37,7 +37,7 @@ def check(plan: Plan, scores: Scores, truth: Table, rankings: Table) -> Scores:
 def _refusal(facts: Facts, truth: Table, rankings: Table) -> RankmeterError | None:
     if facts.contradictions.n:
         return DuplicateError(
-            f"{facts.contradictions.n} items have contradicting judgements ({truth.source}), for "
+            f"{facts.contradictions.n} items have contradicting judgments ({truth.source}), for "
             f"example {facts.contradictions}. Keep one of each, or choose judgements='max', 'last' "
             "or 'sum'"
         )
@@ -45,8 +45,8 @@ def _refusal(facts: Facts, truth: Table, rankings: Table) -> RankmeterError | No
         return DuplicateError(
             f"{facts.repeated_items.n} repeated items in the rankings ({rankings.source}), for "
             f"example {facts.repeated_items}. Remove them, or choose duplicates='best' (keep the "
-            "best rank) or 'each' (count every one). If a filler id marks empty places, drop those "
-            "rows"
+            "best rank) or 'each' (count every occurrence). If a filler id marks empty places, "
+            "drop those rows"
         )
     return None
 

@@ -1,3 +1,3 @@
-"""Numbers from per-user values: means, differences, curves, segments, and what they say."""
+"""Numbers from per-user values: means, differences, curves, segments, and verdicts in words."""
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Curve:
         """For each system the smallest k whose mean is within one standard error of the best.
 
         The rule of one standard error: a shorter list that is not distinguishably worse is
-        preferred. For a metric that only grows with k it says where growth becomes noise.
+        preferred. For a metric that only grows with k it shows where growth becomes noise.
         """
         found = {}
         for name, part in self._systems():
@@ -94,8 +94,8 @@ def curves_of(
     """Curves by label, computed all at once: a curve is a plan with more cutoffs.
 
     The cutoffs of `entries` are replaced; intervals are made as the plan says. `scored` gives the
-    scores of every system for a plan; `clusters` are as in `evaluate`; `counts` are by system what
-    was read.
+    scores of every system for a plan; `clusters` are as in `evaluate`; `counts` are the counts of
+    the data, by system.
     """
     for entry in entries:
         if not entry.spec.cutoff:

@@ -41,7 +41,7 @@ class Difference:
     difference, low, high : float
         Mean of the paired differences and its interval.
     p, p_adjusted : float
-        Two-sided, before and after the correction; NaN where the test has no answer.
+        Two-sided, before and after the correction; NaN where the test has no result.
     statistic : float
         Statistic of the test.
     method : str
@@ -53,9 +53,10 @@ class Difference:
     gain, gain_low, gain_high : float
         Relative gain of the mean with its interval: 0.1 is 10 %.
     wins, ties, losses : int
-        Users for whom a is better than, equal to, worse than b.
+        Numbers of users with a better than, equal to, worse than b.
     detectable : float
-        Smallest difference that as many users would show in 80 % of studies, at the level used.
+        Minimum detectable effect: the smallest difference that the same number of users would
+        show in 80 % of studies, at the level used.
     n : int
         Users compared.
     significant : bool
@@ -63,7 +64,7 @@ class Difference:
     increasing : bool
         Whether larger values of the metric are better.
     note : str
-        Why there is no answer, or what to be careful about.
+        Why there is no result, or a caution.
     """
 
     metric: str
@@ -199,7 +200,7 @@ class PairedTests:
         return found
 
     def dropped(self) -> dict[str, int]:
-        """Users that some system is averaged for but not all."""
+        """Users that are averaged for some systems but not for all."""
         return {
             label: int((members.any(axis=1) & ~members.all(axis=1)).sum())
             for label, (_, members) in self._values.items()
@@ -255,7 +256,7 @@ class PairedTests:
                 st.paired_test(table[:, i], table[:, j], test, confidence=confidence, **seeded)
                 for i, j in pairs
             ]
-        # Where all users differ by the same amount t has no answer, and randomization has.
+        # Where all users differ by the same amount, t has no result, but randomization has one.
         without = [at for at, result in enumerate(results) if math.isnan(result.p)]
         again = st.randomization_tests(table, [pairs[at] for at in without], **seeded)
         for at, result in zip(without, again, strict=True):

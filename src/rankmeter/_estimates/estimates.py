@@ -24,7 +24,7 @@ class Estimate:
     Attributes
     ----------
     label : str
-        The metric, as it was asked for.
+        The metric as it was given.
     mean : float
         Or the geometric mean, or the sum, if the plan says so; NaN if there is no user to average.
     low, high : float
@@ -54,7 +54,7 @@ class Estimate:
         return self.low, self.high
 
     def numbers(self) -> dict[str, float]:
-        """What an experiment tracker logs of it, by kind."""
+        """The numbers for an experiment tracker, by kind."""
         return {"mean": self.mean, "low": self.low, "high": self.high, "n": self.n}
 
     def __float__(self) -> float:

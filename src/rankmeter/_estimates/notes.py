@@ -1,6 +1,6 @@
-"""What a reader must know to read means rightly: who and what counts by a rule, what was changed.
+"""Notes on means: users and hits that count by a rule, and changes to the data.
 
-One evaluation, several systems and two conventions say it with the same words.
+One evaluation, several systems and two conventions use the same words.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from rankmeter._plan import MetricPlan, Plan
 __all__ = ["Facts", "alike", "compared", "counts_of", "facts_of", "missing_users", "notes_of"]
 
 Facts = Mapping[str, str]
-"""What is so, by what it is about: ``{"users without a ranking": "1 (zero)"}``."""
+"""Facts by subject: ``{"users without a ranking": "1 (zero)"}``."""
 
 ORDINARY = frozenset(
     {"rows", "assumed_gains", "float_user_ids", "float_item_ids", "scores_beside_ranks"}
 )
-"""Counts of what was read that change no number, and so are no notes."""
+"""Counts of the input that change no number and so give no note."""
 TIES = frozenset({"tied_hits", "users_with_tied_hits"})
 """Counts of an alignment that are about ties."""
 MAX_GROUPS = 10
-"""Groups of systems of which a note says different things; the result counts all of them."""
+"""Groups of systems with different facts that a note shows; the result counts all of them."""
 
 
 def counts_of(rankings: Table, truth: Table) -> dict[str, int]:
-    """What was read, dropped or converted: the rankings' counts, and the truth's as ``truth_…``.
+    """Counts of rows read, dropped or converted; those of the truth are called ``truth_…``.
 
-    Only the truth has gains, so that its ``assumed_gains`` and ``rounded_gains`` are called so.
+    Only the truth has gains, so ``assumed_gains`` and ``rounded_gains`` keep their names.
     """
     judged = {
         name if name.endswith("_gains") else f"truth_{name}": count
@@ -66,14 +66,14 @@ def facts_of(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Facts:
 
 
 def alike(estimates: Iterable[Estimate]) -> Facts:
-    """Of which metrics the interval says nothing, as a fact."""
+    """The metrics whose interval is not informative, as a fact."""
     labels = [e.label for e in estimates if e.n > 1 and e.std == 0]
-    what = "the same for all users, so that the interval says nothing"
+    what = "identical for all users, so the interval is not informative"
     return {what: ", ".join(labels)} if labels else {}
 
 
 def notes_of(plan: Plan, found: Mapping[str, Facts]) -> list[str]:
-    """The convention and facts by system as notes: what is not so of all of them names whose it is.
+    """The convention and facts by system as notes; a fact about some of them names these.
 
     ``users without a ranking (svd, knn): 40 (zero)``
     """
@@ -83,7 +83,7 @@ def notes_of(plan: Plan, found: Mapping[str, Facts]) -> list[str]:
 
 
 def compared(found: Mapping[str, Facts], known: Collection[str] = ()) -> list[str]:
-    """Facts by system, or by convention, as notes, but for what is known."""
+    """Facts by system, or by convention, as notes, except those already known."""
     notes = []
     every = dict.fromkeys(what for facts in found.values() for what in facts if what not in known)
     for what in every:
@@ -101,7 +101,7 @@ def compared(found: Mapping[str, Facts], known: Collection[str] = ()) -> list[st
 def missing_users(missing: Mapping[str, int], rule: str) -> list[str]:
     """A sentence for each number of users without a ranking.
 
-    `missing` is by system, and `rule` what such a user counts as.
+    `missing` is by system, and `rule` says what such a user counts as.
     """
     one = {"zero": "counts as an empty ranking", "skip": "is skipped"}.get(rule, rule)
     many = {"zero": "count as empty rankings", "skip": "are skipped"}.get(rule, rule)
@@ -143,7 +143,7 @@ def _ruled(count: str, rule: str) -> str:
 
 
 def _special(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
-    """Of one metric: how many users or hits are special, and by which rule they count."""
+    """How many users or hits of one metric are special cases, and by which rule they count."""
     averaging, found = entry.averaging, scores.facts[entry.alignment]
     judged, ranked = scores.in_truth, scores.in_rankings
     nothing = judged & (found.n_relevant == 0)

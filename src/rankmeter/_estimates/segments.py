@@ -1,4 +1,4 @@
-"""Parts of the users: by a column of their own, or by what is known of their history."""
+"""Segments of users: by given labels, or by their history."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["Segments", "by_activity", "by_popularity", "clusters_of", "labels_of
 Bins: TypeAlias = "int | Sequence[float] | Mapping[str, float]"
 
 COLD = "cold: 0 interactions"
-"""The segment of the users that the history does not know."""
+"""The segment of cold users."""
 
 
 class Segments(pl.DataFrame):
-    """A frame of ``user`` and ``segment`` that knows the segment of all users that it lacks."""
+    """A frame of ``user`` and ``segment`` with a segment for all users that it lacks."""
 
     others: str | None = None
 
@@ -36,7 +36,7 @@ def labels_of(
 ) -> pl.Series | None:
     """The label of each user of the scores, null where there is none; None without any data.
 
-    What `read_labels` counts is added to `counts`.
+    The counts of `read_labels` are added to `counts`.
     """
     if data is None:
         return None
@@ -73,7 +73,7 @@ def clusters_of(
 
 
 def by_activity(train: object, *, bins: Bins = 4, columns: Mapping[str, str] | None = None) -> Any:
-    """Segments of users by how much is known of them.
+    """Segments of users by their number of interactions.
 
     Evaluated users that `train` does not have are a segment too: ``"cold: 0 interactions"``.
 
@@ -82,22 +82,22 @@ def by_activity(train: object, *, bins: Bins = 4, columns: Mapping[str, str] | N
     train : object
         Interactions, in any form that `rankmeter.describe` takes.
     bins : int, list or mapping
-        How many segments of about as many users each; or the least number of interactions of the
-        second segment, the third and so on; or that of every segment, by its name.
+        Number of segments of about equal size; or the least number of interactions of the second
+        segment, the third and so on; or the least number of every segment, by its name.
     columns : mapping, optional
-        Which column plays which role.
+        Which column has which role.
 
     Returns
     -------
     polars.DataFrame
         Columns ``user`` and ``segment``; labels like ``"1 of 4: 1–20 interactions"``. As `segments`
-        of `rankmeter.compare` it gives users that it lacks the segment ``"cold: 0 interactions"``;
-        a frame that is made from it does not.
+        of `rankmeter.compare` it puts users that it lacks into ``"cold: 0 interactions"``; a frame
+        derived from it does not.
 
     Raises
     ------
     UsageError
-        If `bins` is no integer ≥ 2 and no ascending numbers.
+        If `bins` is neither an integer ≥ 2 nor numbers in ascending order.
 
     Examples
     --------
@@ -116,18 +116,18 @@ def by_activity(train: object, *, bins: Bins = 4, columns: Mapping[str, str] | N
 def by_popularity(
     train: object, truth: object, *, bins: Bins = 4, columns: Mapping[str, str] | None = None
 ) -> Any:
-    """Segments of users by how popular the items are that they are to be shown.
+    """Segments of users by the popularity of their items in the truth.
 
     Parameters
     ----------
     train, truth : object
-        Interactions: the popularity of an item is its number in `train`, that of a user the mean
-        over the user's items in `truth`.
+        Interactions: the popularity of an item is its number of interactions in `train`, that of a
+        user the mean over the user's items in `truth`.
     bins : int, list or mapping
-        How many segments of about as many users each; or the least popularity of the second
-        segment, the third and so on; or that of every segment, by its name.
+        Number of segments of about equal size; or the least popularity of the second segment, the
+        third and so on; or the least popularity of every segment, by its name.
     columns : mapping, optional
-        Which column plays which role.
+        Which column has which role.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def by_popularity(
 
 
 def _binned(frame: pl.DataFrame, bins: Bins, what: str) -> pl.DataFrame:
-    """Users in segments of about equal size, or between edges; equal values are never parted."""
+    """Users in segments of about equal size, or between edges; equal values are never separated."""
     value = frame["value"].to_numpy().astype(np.float64)
     names: Sequence[str] = ()
     if isinstance(bins, Mapping | Sequence) and not isinstance(bins, str):

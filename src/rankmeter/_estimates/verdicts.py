@@ -1,4 +1,4 @@
-"""What a comparison says: leaders, the pairs and users worth showing, and the answer in words.
+"""The verdict of a comparison: leaders, the pairs and users worth showing, the answer in words.
 
 Nothing here grows with the number of users or, beyond its limits, with that of the systems.
 """
@@ -42,10 +42,10 @@ BINS = 20  # on each side of 0
 class Verdict:
     """Which system is best on a metric, and how sure that is.
 
-    `ranked` has all systems, the best first, and `mean` is that of the best. `difference` is that
-    of the best and its rival, in this order: the baseline, or without one, or if that is itself the
-    best, the runner-up; None if there is no mean at all. Of the `others` that the best is compared
-    with, `beaten` are significantly worse.
+    `ranked` has all systems, the best first, and `mean` is that of the best. `difference` is the
+    best minus its rival: the baseline or, if there is none or it is itself the best, the runner-up;
+    None if there is no mean at all. Of the `others` that the best is compared with, `beaten` are
+    significantly worse.
     """
 
     metric: str
@@ -68,7 +68,7 @@ class Verdict:
 
     @property
     def lead(self) -> str:
-        """By how much the best system is ahead, and of which."""
+        """The lead of the best system, and its rival."""
         d = self.difference
         if d is None or math.isnan(d.difference):
             return "no difference to show"
@@ -113,7 +113,7 @@ def pairs_shown(
 
 @dataclass(frozen=True)
 class Histogram:
-    """How many users have differences of which size; equal users are counted apart.
+    """How many users have differences of which size; equal users are counted separately.
 
     There is one more edge than counts; 0 is among the edges.
     """
@@ -149,8 +149,8 @@ def extremes(
 ) -> tuple[list[tuple[str, float, float]], list[tuple[str, float, float]]]:
     """The users with the largest differences, for the first system and for the second.
 
-    A user comes with both values, the largest difference first; of equal ones, in order of their
-    ids. Only users whose values differ, at most `top` for each system.
+    Each user has both values. The largest difference is first; equal ones are in order of user id.
+    Only users whose values differ, at most `top` for each system.
     """
     gains = (x - y) if increasing else (y - x)
     found = []
@@ -170,7 +170,7 @@ class Headline:
 
 
 def headline(found: Verdict, baseline: str, correction: str) -> Headline:
-    """What is better, by how much, how sure; `correction` is how p-values were corrected."""
+    """Which is better, by how much, how sure; `correction` names the correction of the p-values."""
     d, metric = found.difference, found.metric
     if d is None or math.isnan(d.p):
         why = d.note if d else "no system has a mean"

@@ -1,6 +1,6 @@
-"""Which settings give a number: conventions, thresholds and switches, the simplest first.
+"""Which settings give a number: conventions, thresholds and options, the simplest first.
 
-Settings are searched in rounds, and a round is only searched if those before it gave nothing. Many
+Settings are searched in rounds; a round is searched only if the earlier ones gave nothing. Many
 settings of a round are the same plan, and many alignments find the same hits on the given data, so
 that one is computed for all of them.
 """
@@ -32,7 +32,7 @@ from rankmeter.metrics import metric
 __all__ = ["search", "turn"]
 
 MAX_GRADES = 10
-"""How many thresholds are tried."""
+"""The largest number of thresholds tried."""
 MAX_ROWS = 40_000_000
 """Rows that all alignments together may read, which takes seconds; the rest is counted."""
 NEAREST = 5
@@ -40,14 +40,14 @@ NEAREST = 5
 _PROBES = ("n_relevant", "n_ranked", "n_hits", "dcg", "dcg(gain=binary)", "ideal_dcg")
 """Metrics whose values differ if the hits do."""
 _INERT = ("ties", "duplicates", "judgements", "scope", "pool", "retrieved", "score_type")
-"""Choices that may be without effect on the given data, whatever the others are."""
+"""Choices that can be without effect on the given data, whatever the others are."""
 
 Switches = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
 class _Setting:
-    """A convention, what is changed in it, and the plan that results."""
+    """A convention, the options changed in it, and the resulting plan."""
 
     tool: str
     switches: Switches
@@ -65,8 +65,8 @@ def search(
 ) -> Explanation:
     """Search the settings whose mean equals the target in its printed digits.
 
-    `plan` is that of the convention asked for and `start` its result, `entry` gives the plan of the
-    metric under any convention, `held` names the switches that are given and stay.
+    `plan` is that of the requested convention and `start` its result, `entry` gives the plan of the
+    metric under any convention, `held` names the options that were given and stay.
     """
     text, digits = _printed(target)
     wanted, tolerance = float(text), 0.5 * 10.0**-digits * (1 + 1e-9)
@@ -80,7 +80,7 @@ def search(
         for setting in settings:
             value = found[setting.plan]
             if isinstance(value, RankmeterError) or math.isnan(value):
-                continue  # a combination that the data or the metric does not admit
+                continue  # a combination that the data or the metric does not allow
             match = Match(setting.tool, setting.switches, value)
             simpler = (means.known(one) for one in space.simpler(setting))
             if any(math.isclose(value, one, rel_tol=1e-12) for one in simpler):
@@ -160,7 +160,7 @@ class _Space:
         return found
 
     def simpler(self, setting: _Setting) -> Iterator[MetricPlan]:
-        """The plans of the same convention with fewer of the switches."""
+        """The plans of the same convention with fewer options changed."""
         names = list(setting.switches)
         for size in range(len(names)):
             for some in itertools.combinations(names, size):
@@ -172,14 +172,15 @@ class _Space:
         if "relevant" in self.held or now.gains in ("positive", "all"):
             return
         for grade in self.grades:
-            # Just above a grade is the next one, unless what exceeds the threshold is the gain.
+            # Just above a grade means from the next grade, unless gains are counted from the
+            # threshold.
             for sign in (">=", ">") if now.gains == "above" else (">=",):
                 rule = f"{sign}{grade:.15g}"
                 if rule != now.relevant:
                     yield {"relevant": rule}
 
     def _words(self, tool: str) -> Iterator[Switches]:
-        """Every other setting of every switch that has a list of words."""
+        """Every other value of every option that has a list of words."""
         base = self.bases[tool]
         now = base.switches()
         every = {
@@ -193,15 +194,15 @@ class _Space:
                     yield {name: word}
 
     def described(self, left: int) -> str:
-        """What the rounds search, in words, and how many settings were left out."""
+        """What the rounds searched, in words, and how many settings were left out."""
         levels = ""
         if self.grades and "relevant" not in self.held:
             some = f" ({len(self.grades)} of {self.n_grades})"
             shown = ", ".join(f"{grade:g}" for grade in self.grades)
             levels = f" at the thresholds {shown}{some if self.n_grades > MAX_GRADES else ''}"
-        cut = f", but for {left:,} settings, because the data are large" if left else ""
+        cut = f", except {left:,} settings, because the data are large" if left else ""
         return (
-            f"{len(self.bases)} conventions{levels} with up to one more switch, and "
+            f"{len(self.bases)} conventions{levels} with up to one option changed, and "
             f"{self.like} with up to two{cut}"
         )
 
@@ -210,7 +211,7 @@ class _Means:
     """The means of plans on the data, each computed once."""
 
     def __init__(self, data: Data, truth: Table, plan: Plan) -> None:
-        # Intervals are not looked at, and a bootstrap takes its time.
+        # Intervals are not used here, and a bootstrap is slow.
         self.data, self.plan = data, dataclasses.replace(plan, interval="t")
         self.grades = np.unique(truth.frame["gain"].to_numpy())
         self._rows, self._size = 0, truth.frame.height
@@ -226,7 +227,7 @@ class _Means:
 
     @property
     def left(self) -> int:
-        """How many more were asked for and would have taken too long."""
+        """How many plans were left out because they would have taken too long."""
         return len(self._left)
 
     def known(self, plan: MetricPlan) -> float:
@@ -235,7 +236,7 @@ class _Means:
         return math.nan if isinstance(value, RankmeterError) else value
 
     def of(self, plans: Iterable[MetricPlan]) -> Mapping[MetricPlan, float | RankmeterError]:
-        """The mean of each plan, or why it has none; of as many as the size of the data allows."""
+        """The mean of each plan, or why it has none; as many as the size of the data allows."""
         groups: dict[Alignment, list[MetricPlan]] = {}
         for plan in dict.fromkeys(plans):
             if plan not in self._means:
@@ -286,7 +287,7 @@ class _Means:
             for name in _INERT
             if self._is_inert(name, getattr(alignment, name))
         }
-        if alignment.scope == "appended":  # what is appended is tied
+        if alignment.scope == "appended":  # appended items are tied
             usual.pop("ties", None)
         return dataclasses.replace(alignment, **usual)
 
@@ -303,7 +304,7 @@ class _Means:
         return self._inert[name, word]
 
     def _print(self, alignment: Alignment) -> list[bytes] | None:
-        """What tells two alignments apart that find other hits; None if the data refuse it."""
+        """A key that differs between alignments with different hits; None if the data refuse it."""
         if alignment not in self._prints:
             entries = (MetricPlan(p, metric(p), alignment, Averaging()) for p in _PROBES)
             plan = dataclasses.replace(self.plan, metrics=tuple(entries))
@@ -318,7 +319,7 @@ class _Means:
 
 
 def turn(entry: MetricPlan, switches: Mapping[str, Any]) -> MetricPlan:
-    """The plan of a metric with some switches set otherwise."""
+    """The plan of a metric with some options changed."""
 
     def own(part: Any) -> dict[str, Any]:
         names = {field.name for field in dataclasses.fields(part)}
@@ -349,7 +350,7 @@ def _printed(target: float | str) -> tuple[str, int]:
         text = str(target).strip()
         exponent = Decimal(text).as_tuple().exponent
         finite = math.isfinite(float(text))
-    except Exception:  # noqa: BLE001 - no number, or whatever a foreign class raises
+    except Exception:  # noqa: BLE001 - not a number, or whatever a foreign class raises
         raise refused("target", "a number such as 0.1405", target) from None
     if not (finite and isinstance(exponent, int)):
         raise refused("target", "a finite number", target)

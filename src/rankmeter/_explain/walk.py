@@ -1,4 +1,4 @@
-"""Why two tools differ on the same data: walk from one plan to the other, one switch at a time."""
+"""Why two tools differ on the same data: walk from one plan to the other, one option at a time."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def explain(
     columns: Mapping[str, Any] | None = None,
     **choices: Unpack[Choices],
 ) -> Explanation:
-    """Say which choices make the difference between two tools, or which give a number.
+    """Find the options that make two tools differ, or that give a number.
 
     Parameters
     ----------
@@ -65,18 +65,18 @@ def explain(
     metric : str or Metric
         One metric.
     between : pair of str, optional
-        Two conventions. Every choice in which they differ is turned from the first to the second,
-        one after the other: options of the metric, then how hits are found, then who is averaged.
-        A switch that would leave the mean undefined on the way comes later.
+        Two conventions. Every option in which they differ is changed from the first to the second,
+        one after the other: options of the metric, then of how hits are found, then of which users
+        are averaged. An option that would leave the mean undefined on the way comes later.
     target : float or str, optional
-        A number that somebody printed. Settings are searched for values that equal it in its
-        printed digits: every convention whose tool has the metric, alone and with each threshold
-        that occurs in the data, and every single switch of the convention `like`. If none matches,
-        every convention with one switch, and every pair of switches of `like`; then every
-        convention with a threshold and one switch. A switch without effect is no match. Pass a
-        text to keep trailing zeros (``"0.140"``).
+        A published number. Settings are searched for values that equal it in its printed digits:
+        every convention whose tool has the metric, alone and with each threshold that occurs in
+        the data, and `like` with any one option changed. If none matches, every convention with
+        one option changed, and `like` with any two; then every convention with a threshold and one
+        option changed. A change without effect is not a match. Pass a string to keep trailing
+        zeros (``"0.140"``).
     like : str, optional
-        The convention of which pairs of switches are searched, too; default ``rankmeter``.
+        The convention that is also searched with two options changed; default ``rankmeter``.
     columns : mapping, optional
         As in `evaluate`.
     {choices}
@@ -92,8 +92,8 @@ def explain(
 
     Notes
     -----
-    The change of a step depends on the steps before it: the order is always the same, so that two
-    explanations can be compared, but it is one of many.
+    The change of a step depends on the steps before it. The order is always the same, so that
+    explanations can be compared, but other orders would give other changes.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def explain(
     'rankmeter'
     """
     if (between is None) == (target is None):
-        raise UsageError("pass `between` (two conventions) or `target` (a number), one of them")
+        raise UsageError("pass either `between` (two conventions) or `target` (a number)")
     if between is not None and like is not None:
         raise UsageError("`between` names both conventions: leave out `like`")
     if between is not None:
@@ -139,8 +139,8 @@ def explain(
 def _understood(metric: str | Metric, names: Iterable[str]) -> dict[str, Metric]:
     """The metric as each convention understands its name.
 
-    A convention that lacks the name, or means another metric by it, is asked for the metric of the
-    first one that has it.
+    For a convention that lacks the name, or means another metric by it, it is the metric of the
+    first convention that has it.
     """
     found: dict[str, Metric] = {}
     unknown: list[UnknownMetricError] = []
@@ -151,7 +151,7 @@ def _understood(metric: str | Metric, names: Iterable[str]) -> dict[str, Metric]
             unknown.append(error)
             continue
         if len(read) != 1:
-            raise UsageError(f"one metric at a time, got {len(read)}: {', '.join(map(str, read))}")
+            raise UsageError(f"expected one metric, got {len(read)}: {', '.join(map(str, read))}")
         found[name] = read[0]
     if not found:
         raise unknown[0]
@@ -166,7 +166,8 @@ def _walk(
     start, end = bench.run(first, names[0]), bench.run(second, names[1])
     a, b = first.switches(), second.switches()
     left = [name for name in a if a[name] != b[name]]
-    # One undefined user makes a mean NaN: what allows that comes last, and what ends it first.
+    # One undefined user makes a mean NaN: options that allow it come last, options that end it
+    # first.
     left.sort(key=lambda name: (b[name] == "nan") - (a[name] == "nan"))
     total = end[first.label].mean - start[first.label].mean
     current, value = first, start[first.label].mean
@@ -197,7 +198,7 @@ def _walk(
 def _next(
     bench: _Bench, current: MetricPlan, after: Mapping[str, Any], left: Sequence[str]
 ) -> tuple[str, MetricPlan, float]:
-    """The first switch that leaves a number, or else the first: its plan and the mean."""
+    """The first option that leaves a number, or else the first: its plan and the mean."""
     refused: RankmeterError | None = None
     undefined = None
     for name in left:

@@ -1,4 +1,4 @@
-"""Anything a person may hold rankings or truth in → one canonical Polars frame.
+"""Rankings or truth in any form → one canonical Polars frame.
 
 Three steps, each in one place:
 
@@ -7,11 +7,11 @@ Three steps, each in one place:
 2. `_columns` decides which column is the user, the item, the score, the rank, the gain.
 3. `_read` fetches these columns only, has `_ids` and `_numbers` check every value, and returns a
    `Table`; `meet` brings the ids of two tables to the same types, `meet_all` those of several.
-   `_doubts` says where the sides look swapped or a threshold is missing.
-   `_labels` does the same for what is said of users: segments, clusters, who is asked for.
-   `_order` has the one order of ids, by which ties are decided.
+   `_doubts` warns where the sides look swapped or a threshold is missing.
+   `_labels` does the same for data about users: segments, clusters, selected users.
+   `_order` has the order of ids, by which ties are decided.
 
-An input form costs one function and one row of `_forms.FORMS`.
+A new input form needs one function and one row of `_forms.FORMS`.
 """
 
 from __future__ import annotations

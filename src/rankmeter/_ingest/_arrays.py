@@ -44,7 +44,7 @@ def from_array(data: Any, side: Side) -> Columns:
 
 
 def _numpy(data: Any, source: str) -> Any:
-    """Anything that NumPy can read, and tensors that first must leave a device or a gradient."""
+    """Anything that NumPy can read, and tensors that must first leave a device or a gradient."""
     if hasattr(data, "detach") and hasattr(data, "cpu"):
         data = data.detach().cpu()
     try:

@@ -1,4 +1,4 @@
-"""Which column means what."""
+"""Which column has which role."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
+from rankmeter._checks import refused
 from rankmeter._ingest._messages import near, short, some
 from rankmeter._ingest._table import Shape
 from rankmeter.errors import ColumnError, UsageError
@@ -28,10 +29,10 @@ __all__ = [
 ]
 
 Side: TypeAlias = Literal["rankings", "truth", "interactions", "segments", "clusters", "users"]
-"""What the data is read as."""
+"""The kind of data that is read."""
 
 OF_USERS = frozenset({"segments", "clusters", "users"})
-"""The sides that speak of users and not of their items."""
+"""The sides with users but without items."""
 
 Column: TypeAlias = "pl.Series | list[Any]"
 """A column as a reader hands it over: typed, or Python objects of any type."""
@@ -39,19 +40,21 @@ Column: TypeAlias = "pl.Series | list[Any]"
 
 @dataclass(frozen=True)
 class Columns:
-    """What a reader hands over: columns by name, fetched only once they are chosen."""
+    """The result of a reader: columns by name, fetched only once they are chosen."""
 
     names: Sequence[str]  # in the order of the input; a name may occur twice
     fetch: Callable[[Sequence[str]], Mapping[str, Column]]
-    source: str  # what the data came from, for messages
-    # Role → name, where the form itself says what is what (a dict, a TREC run). The role `value`
+    source: str  # where the data came from, for messages
+    # Role → name, where the form itself has roles (a dict, a TREC run). The role `value`
     # is the score of a ranking and the gain of a relevance judgment.
     roles: Mapping[str, str] | None = None
     empty_users: Column = field(default_factory=list)  # named without any item
     textual: bool = False  # the ids were read from text
     untyped: bool = False  # every column is String, because the text has no types (CSV)
-    hint: str = ""  # what to add to the message when a column is missing
-    counts: Counter[str] = field(default_factory=Counter)  # what the reader dropped or converted
+    hint: str = ""  # added to the message when a column is missing
+    counts: Counter[str] = field(
+        default_factory=Counter
+    )  # values that the reader dropped or converted
     shape: Shape = ""
 
     @classmethod
@@ -63,11 +66,11 @@ class Columns:
 
     @classmethod
     def by_role(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:
-        """The same, where columns are named after roles because the form says what is what."""
+        """The same, where columns are named after their roles by the form."""
         return cls.of(columns, source, roles={name: name for name in columns}, **facts)
 
     def everyone(self, users: Column) -> Column:
-        """The users of the rows, and then those that are named without any item."""
+        """The users of the rows, followed by the users named without any item."""
         if len(self.empty_users) == 0:
             return users
         if isinstance(users, pl.Series) and isinstance(self.empty_users, pl.Series):
@@ -79,7 +82,8 @@ class Columns:
 _NAMES = {
     "user": "user userid uid queryid qid topicid session sessionid",
     "item": "item itemid iid doc docid docno document movie movieid product productid",
-    # Only what is higher for the better: no distance. And no position, which may start at 0.
+    # Only names of values where higher is better: no distance. And no position, which can start at
+    # 0.
     "score": "score rating prediction pred predscore predicted predictedrating predictedscore est "
     "yhat prob probability similarity logit",
     "rank": "rank",
@@ -97,7 +101,7 @@ ROLES: dict[Side, tuple[str, ...]] = {
     "clusters": ("user", "cluster"),
     "users": ("user",),
 }
-"""What each side looks for; it must have the first two."""
+"""The roles that each side looks for; it must have the first two."""
 
 _WITHOUT_CHOICE = frozenset({"segments", "clusters"})  # no option says which column is which
 
@@ -105,12 +109,12 @@ VALUE: dict[Side, str] = {"rankings": "score", "truth": "gain", "interactions": 
 
 
 def plain(name: object) -> str:
-    """A column name without what synonyms ignore."""
+    """A column name reduced to what synonyms compare."""
     return re.sub(r"[\s_-]", "", str(name)).lower()
 
 
 def named(role: str, names: Sequence[object]) -> list[str]:
-    """The names that could mean a role."""
+    """The columns that could have a role."""
     return [str(name) for name in names if plain(name) in SYNONYMS.get(role, {role})]
 
 
@@ -118,19 +122,19 @@ def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> di
     """Find the column of each role of a side, in the order of `ROLES`.
 
     The first two roles are always there. `columns` (role → name) wins over the synonyms. Roles of
-    the other side are allowed and not looked at, because one mapping serves both sides; forms
-    without column names do not need it. Its keys that are no roles raise `UsageError`; columns that
-    are missing or ambiguous raise `ColumnError`.
+    the other side are allowed and ignored, because one mapping serves both sides; forms without
+    column names do not need it. Keys that are not roles raise `UsageError`; missing or ambiguous
+    columns raise `ColumnError`.
     """
     if not isinstance(columns, Mapping | None) or any(
         not isinstance(k, str) for k in columns or ()
     ):
-        raise UsageError(f"columns= is {short(columns)}; expected a dict of role to column name.")
+        raise refused("columns", "a mapping from role to column name", columns)
     chosen = {key: str(name) for key, name in (columns or {}).items()}
     if odd := [key for key in chosen if key not in SYNONYMS]:
         raise UsageError(
-            f"columns= has the key {short(odd[0])}; its keys are {some(SYNONYMS, len(SYNONYMS))}"
-            f"{near(odd[0], SYNONYMS) or '.'}"
+            f"unknown role {short(odd[0])} in columns=; the roles are "
+            f"{some(SYNONYMS, len(SYNONYMS))}{near(odd[0], SYNONYMS) or '.'}"
         )
     if found.roles is not None:
         value = VALUE.get(side, "value")
@@ -163,7 +167,7 @@ def _explicit(role: str, name: str, found: Columns) -> str:
         f"{count} columns of {found.source}, which are all called {short(name)}. Rename all but "
         f"one."
         if count
-        else f"a column that {found.source} does not have. Its columns are {_names(found)}"
+        else f"a column that {found.source} does not have. {_names(found)}"
         f"{near(name, found.names) or '.'}"
     )
     raise ColumnError(f"columns={{{role!r}: {short(name)}}} names {wrong}")
@@ -189,10 +193,9 @@ def _missing(role: str, found: Columns, side: Side) -> ColumnError:
     if side in _WITHOUT_CHOICE:
         name = f"Rename the column to {role!r}."
     return ColumnError(
-        f"{found.source} has no column for the {role}. Its columns are {_names(found)}. {name}"
-        f"{found.hint}"
+        f"{found.source} has no column for the {role}. {_names(found)}. {name}{found.hint}"
     )
 
 
 def _names(found: Columns) -> str:
-    return some(found.names, 12) if found.names else "none"
+    return f"Its columns are {some(found.names, 12)}" if found.names else "It has no columns"

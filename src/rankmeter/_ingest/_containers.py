@@ -114,7 +114,7 @@ def _columns(data: Mapping[Any, Any], source: str) -> Columns:
 
 
 def _row(value: object) -> Literal["record", "list", "item", ""]:
-    """What the keys of a value, or the fields of a named tuple, say that it is.
+    """What kind of row a value is, by its keys or, for a named tuple, its fields.
 
     A record has the prediction, the truth or both of one user, a row of a list one user with the
     items, and a row of an item, as in ``{"user": 1, "item": 7}``, one of each.
@@ -133,7 +133,7 @@ def _row(value: object) -> Literal["record", "list", "item", ""]:
 
 
 def _fields(row: object) -> object:
-    """A named tuple as a mapping; anything else as it is."""
+    """A named tuple as a mapping; any other value unchanged."""
     return row._asdict() if isinstance(row, tuple) and hasattr(row, "_asdict") else row
 
 
@@ -170,7 +170,7 @@ def _from_list_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
 
 
 def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
-    """The part of each record that the side asks for; without names users are numbers."""
+    """The part of each record for the side; without names users are numbers."""
     key = RECORD_KEYS[side]
     for number, record in enumerate(records, start=1):
         if not isinstance(record, Mapping) or key not in record:
@@ -194,7 +194,7 @@ def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
 
 
 def _refuse_tuples(rows: Sequence[Any], side: Side, source: str) -> None:
-    """Tuples of two to four fields each may be rows of a table, or lists of items."""
+    """Refuse tuples of two to four fields each: they may be rows of a table, or lists of items."""
     first = rows[0]
     if not isinstance(first, tuple) or len(first) not in (2, 3, 4):
         return
@@ -295,7 +295,7 @@ def _refuse_twice(users: Sequence[Any], source: str) -> None:
         if len(set(users)) == len(users):
             return
     except TypeError:
-        return  # what cannot be an id is refused as such later
+        return  # values that cannot be ids are refused later
     first: dict[Any, int] = {}
     for number, user in enumerate(users, start=1):
         if not is_null(user) and (before := first.setdefault(user, number)) != number:

@@ -1,7 +1,7 @@
-"""Data that can be read and are probably not meant so: swapped sides, ratings without a threshold.
+"""Data that can be read but are probably a mistake: swapped sides, ratings without a threshold.
 
-Each check is a sentence, or nothing. What takes long is asked only where the first rows, or the
-number of rows, say that it may be so.
+Each check gives a sentence, or nothing. Slow checks run only where the first rows, or the number of
+rows, suggest them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SURE = 10  # tied rows
 
 
 def all_relevant(truth: Table) -> str:
-    """Ratings of which the lowest is relevant too, because all are above 0; a threshold to try."""
+    """Warn of ratings that are all relevant because all are above 0, and suggest a threshold."""
     gains = truth.frame["gain"]
     if "assumed_gains" in truth.counts or (gains <= 0).any():
         return ""
@@ -35,12 +35,12 @@ def all_relevant(truth: Table) -> str:
 
 
 def look_swapped(rankings: Table, truth: Table) -> str:
-    """What makes rankings look like the ground truth, and the ground truth like rankings.
+    """Why rankings look like ground truth, and the ground truth like rankings.
 
-    Scores that are few grades with many ties, beside gains that are fractional or negative and all
+    Scores that are few grades with many ties, with gains that are fractional or negative and all
     different for each user; `DataError` if, beyond that, the gains of each user are in descending
     order and more than the scores. Or ground truth with the same number of items, 10 or more, for
-    each user, beside lists that differ in length and are all shorter.
+    each user, with lists that differ in length and are all shorter.
     """
     graded = rankings.order == "score" and _are_grades(rankings.frame["score"])
     if graded and _many_ties(rankings.frame) and _are_scores(truth):
@@ -69,7 +69,7 @@ def _shown(values: pl.Series) -> str:
 
 
 def _values(gains: pl.Series) -> list[float]:
-    """The different values, or some of them if these are too many for grades."""
+    """The different values, or some of them if there are too many for grades."""
     first = gains.head(1000).unique()
     if len(first) > _MANY_GRADES or gains.is_in(first.implode()).all():
         return first.to_list()
@@ -91,7 +91,7 @@ def _many_ties(frame: pl.DataFrame) -> bool:
 
 
 def _are_scores(truth: Table) -> bool:
-    """Whether gains are no grades and all different for each user, of several items each."""
+    """Whether gains are not grades and all different for each user, of several items each."""
     frame = truth.frame.select("user", "gain")
     if "assumed_gains" in truth.counts or len(frame) < 3 or _are_grades(frame["gain"]):
         return False

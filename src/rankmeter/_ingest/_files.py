@@ -1,4 +1,4 @@
-"""Files: which format a path holds, and the errors of reading it."""
+"""Files: the format of a path, and the errors of reading it."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def holds_records(data: str | PathLike[str]) -> bool:
         text = _text(read_content(path), path).text
         first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
     except (OSError, EOFError, zlib.error, ValueError, RecursionError):
-        # Whatever is wrong with the file is said when it is read.
+        # Any mistake in the file is reported when it is read.
         return False
     return starts_with_record(first)
 
@@ -107,7 +107,7 @@ def _first(path: Path, n: int) -> bytes:
 
 
 def _path(data: str | PathLike[str]) -> Path:
-    # Path.expanduser raises where there is no such user; then the name may as well be a file.
+    # Path.expanduser raises where there is no such user; then the name can be a file.
     return Path(os.path.expanduser(data))  # noqa: PTH111
 
 
@@ -131,9 +131,9 @@ def _missing(path: Path) -> FileFormatError:
 
 
 def read_content(path: Path) -> bytes | bytearray:
-    """The content of a text file, decompressed, where there is memory for reading it.
+    """The content of a text file, decompressed, if there is enough memory to read it.
 
-    It is decompressed in pieces: a few bytes may hold more text than a machine has memory.
+    It is decompressed in pieces: a few bytes can hold more text than fits into memory.
     """
     try:
         n = path.stat().st_size
@@ -171,7 +171,7 @@ def _text(content: bytes | bytearray, path: Path) -> Text:
         line = content.count(b"\n", 0, error.start) + 1
         raise FileFormatError(
             f"{path} is not UTF-8 text: byte {error.start} (line {line}) is "
-            f"0x{content[error.start]:02x}. Save it again as UTF-8, or, if it is no text file: "
+            f"0x{content[error.start]:02x}. Save it again as UTF-8, or, if it is not a text file: "
             f"accepted are {ACCEPTED}."
         ) from error
     if not text or text.isspace():
@@ -185,7 +185,7 @@ def _reader(text: Text, path: Path, side: Side) -> Callable[[Text, Side], Column
     extension = _extension(path)
     if extension in TEXT_FORMATS and extension != ".tsv":
         return TEXT_FORMATS[extension]
-    # TREC files come under every name, .tsv among them.
+    # TREC files have any extension, .tsv among others.
     if kind := looks_like_trec(text.text):
         return read_run if kind == "run" else read_qrels
     if extension == ".tsv":

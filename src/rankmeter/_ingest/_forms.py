@@ -54,13 +54,13 @@ def _is_listing(data: object) -> bool:
 
 
 def _from_series(data: pl.Series, side: Side) -> Columns:
-    """Users that are a column of a frame keep its type."""
+    """A Series of users is read like a column of a frame, so that it keeps its type."""
     if side == "users":
         return from_polars(data.to_frame("user"), side, "polars Series")
     return from_listing(data.to_list(), side, "polars Series")
 
 
-# The first form that recognises the data reads it. Some are two things at once: a SciPy matrix may
+# The first form that recognises the data reads it. Some data fit two forms: a SciPy matrix may
 # be a dict, a reader of Arrow batches is an iterator, a Series is an array. So containers of
 # Python come after the named packages, and arrays last.
 FORMS = (

@@ -1,4 +1,4 @@
-"""Frames of every maker: Polars, pandas, Arrow, DuckDB."""
+"""Frames of all packages: Polars, pandas, Arrow, DuckDB."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def from_lazy(data: pl.LazyFrame, side: Side, source: str = "polars LazyFrame") 
 
 @contextmanager
 def _named(source: str) -> Iterator[None]:
-    """Whatever a query of another package fails with becomes an error that names the query."""
+    """Turn any error in a query of another package into an error that names the query."""
     try:
         yield
     except (Exception, *POLARS_ERRORS) as error:
@@ -73,7 +73,7 @@ def _named(source: str) -> Iterator[None]:
 
 
 def from_arrow(data: Any, side: Side) -> Columns:
-    """Anything that exports an Arrow stream: pyarrow, Spark from 4.3 on and many more."""
+    """Any object that exports an Arrow stream: pyarrow, Spark 4.3 or later, and many more."""
     source = origin(data)
     try:
         # Not pl.from_arrow: Polars 2 makes it a Series for objects that only have the capsule.
@@ -115,7 +115,7 @@ def from_pandas(data: Any, side: Side) -> Columns:
 
 
 def _storage(column: pl.Series) -> Column:
-    """The plain type under an extension type, and Python objects as what they are."""
+    """The plain type under an extension type, and Python objects unchanged."""
     if column.dtype == pl.Object:
         return column.to_list()
     if hasattr(pl, "BaseExtension") and isinstance(column.dtype, pl.BaseExtension):  # Polars 2
@@ -147,11 +147,11 @@ def _pandas_category(series: Any) -> Column:
 
 
 def numpy_column(values: Any) -> Column:
-    """A 1-D array; types that Polars lacks become the next wider one or Python objects."""
+    """A 1-D array; types that Polars lacks become the next wider type or Python objects."""
     if isinstance(values, np.ma.MaskedArray):
         return values.tolist() if values.mask.any() else numpy_column(values.data)
     if values.dtype == np.float16 and not hasattr(pl, "Float16"):
-        return list(values)  # scalars that still say how exact they are
+        return list(values)  # scalars, which keep their precision
     if values.dtype.kind == "f" and values.dtype.itemsize > 8:
         return pl.Series(values.astype(np.float64))
     if values.dtype.kind in "mM" and np.datetime_data(values.dtype)[0] not in ("ms", "us", "ns"):
@@ -159,6 +159,6 @@ def numpy_column(values: Any) -> Column:
     if values.dtype.kind in "biufmM":
         return pl.Series(values)
     if values.dtype.kind == "U":
-        with suppress(UnicodeEncodeError):  # what is no text is named where ids are checked
+        with suppress(UnicodeEncodeError):  # the check of ids reports invalid text
             return pl.Series(values)
     return values.tolist()  # type: ignore[no-any-return]

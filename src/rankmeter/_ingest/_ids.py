@@ -23,10 +23,10 @@ __all__ = ["converted", "floats", "ids", "is_null", "kinds", "refuse_rounded"]
 
 _T = TypeVar("_T")
 
-# The largest whole number up to which a float type skips none; Float16 exists since Polars 2.
+# The largest integer up to which a float type has every integer; Float16 exists since Polars 2.
 _EXACT: dict[pl.DataType, int] = {pl.Float64(): 2**53, pl.Float32(): 2**24}
 _EXACT_FLOAT16 = 2**11
-# Of narrow types whose values arrive as wider floats.
+# The same for narrow types whose values arrive as wider floats.
 _NARROW = {"bfloat16": 2**8, "float16": _EXACT_FLOAT16, "float32": 2**24}
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _NULLS = frozenset({"NoneType", "NAType", "NaTType"})
@@ -53,8 +53,8 @@ def ids(
     """The ids of a column as Int64, UInt64 or String without nulls, named after the role.
 
     `untyped` text may mean integers; `counts` gets ``float_user_ids`` or ``float_item_ids`` where
-    whole numbers came as floats. What cannot be an id, mixes types or is missing is refused;
-    `otherwise` says what to do about booleans and numbers that are not whole.
+    integers came as floats. Values that cannot be ids, mixed types and missing values are refused;
+    `otherwise` is the advice for booleans and numbers that are not integers.
     """
     if isinstance(column, list):
         series = _from_python(column, role, source, counts, otherwise)
@@ -109,13 +109,13 @@ def _integers(series: pl.Series, role: str, source: str) -> pl.Series:
 
 
 def _whole(series: pl.Series, role: str, source: str, otherwise: str) -> pl.Series:
-    """Floats or decimals that are whole numbers, as integers."""
+    """Floats or decimals as integers; others are refused."""
     broken = series.filter(series != series.floor())
     if series.dtype.is_float():
         broken = pl.concat([broken, series.filter(series.is_infinite())])
     if len(broken):
         raise IdTypeError(
-            f"{len(broken)} of {len(series)} {role} ids of {source} are not whole numbers, for "
+            f"{len(broken)} of {len(series)} {role} ids of {source} are not integers, for "
             f"example {short(broken[0])}; ids are integers or strings. {otherwise}"
         )
     if series.dtype.is_decimal():
@@ -193,7 +193,7 @@ def converted(
 
 
 def floats(values: Sequence[Any], found: set[str]) -> pl.Series:
-    """Numbers as Float64: an integer beyond all floats is infinite, as it is in text."""
+    """Numbers as Float64: an integer beyond the range of floats is infinite, as in text."""
     try:
         return pl.Series(converted(values, found, float), dtype=pl.Float64)
     except (OverflowError, ValueError):
@@ -262,7 +262,8 @@ def _python_strings(strings: list[str | None], role: str, source: str) -> pl.Ser
         at = next(at for at, text in enumerate(strings) if text and _LONE_SURROGATE.search(text))
         raise InvalidValueError(
             f"The {role} id {short(strings[at])} of {source} in row {at + 1} holds half of a "
-            f"surrogate pair, which is no character: it was cut or decoded wrongly. Correct the id."
+            f"surrogate pair, which is not a character: it was cut or decoded wrongly. Correct the "
+            f"id."
         ) from error
 
 

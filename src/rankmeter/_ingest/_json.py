@@ -96,12 +96,12 @@ def _parse_lines(file: Text) -> list[Any]:
 
 
 def _flat_rows(file: Text) -> Columns | None:
-    """The quick way for rows of plain values, or None where it could change a value.
+    """The fast path for rows of plain values, or None where it could change a value.
 
     Polars reads the integer 7 in a column with strings as ``"7"``. So a column of strings that
-    look like something else is left to the slow and exact way. So are escaped surrogates, because
-    it reads half a pair as the character 0, booleans, because it reads true among numbers as 1, and
-    floats beyond 2^53, which may be integers.
+    look like something else is left to the slow and exact path. So are escaped surrogates, because
+    Polars reads half a pair as the character 0, booleans, because it reads true among numbers as 1,
+    and floats beyond 2^53, which may be integers.
     """
     if _CHANGED.search(file.text):
         return None
@@ -135,9 +135,8 @@ _TEXT = r'"(?:[^"\\]|\\.)*"'
 def _refuse_twice(file: Text, frame: pl.DataFrame) -> None:
     """Refuse a key twice in one object, of which Polars reads the first.
 
-    Outside of texts every colon belongs to a key, so a row with more of them than values has an
-    explicit null or a key twice. Rows are looked at only where the file has more colons than its
-    values explain.
+    Outside strings every colon belongs to a key, so a row with more colons than values has an
+    explicit null or a key twice. Rows are checked only if the file has more colons than values.
     """
     n_values = frame.width * frame.height - sum(column.null_count() for column in frame)
     texts = frame.select(pl.col(pl.String).str.count_matches(":", literal=True).sum())

@@ -1,4 +1,4 @@
-"""What is said of users: a label each, or who is asked for."""
+"""Data about users: a label for each, or a selection of users."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Labels(NamedTuple):
     """The label of each user, as String; null where a user has none.
 
     `counts` has ``users_without_segment`` (or ``cluster``) and ``segments_of_other_users``: users
-    that have a label and are not asked for. Only what is not zero.
+    that have a label but are not evaluated. Zeros are left out.
     """
 
     values: pl.Series
@@ -90,8 +90,8 @@ def read_users(
     """Read ids of users, in the type of the `known` users of train and the order of the data.
 
     The data is ids, a frame or file with a column for the user (others are not looked at; `columns`
-    may name it), or a text with one user per line. A user may occur several times. `source` is what
-    messages call the data. An id that cannot be of that type raises `IdTypeError`.
+    may name it), or a text with one user per line. A user may occur several times. `source` names
+    the data in messages. An id that cannot be of that type raises `IdTypeError`.
     """
     found = find(data, "users")
     source = source or found.source

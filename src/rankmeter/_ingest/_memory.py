@@ -1,6 +1,6 @@
-"""Memory: what the process may still use, and what reading or measuring needs at least.
+"""Memory: how much the process can still use, and how much reading or measuring needs at least.
 
-The needs are measured, on the small side: what they refuse would not have ended well.
+The needs are measured lower bounds: data that exceed them would not fit.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ PER_PARQUET_ROW = 100
 PER_MEASURED_ROW = 50
 """Bytes for each row of a table that has been read until it is measured."""
 
-_LITTLE = 2**25  # not worth a look
+_LITTLE = 2**25  # smaller needs are not checked
 
 
 def check_memory(needed: int, what: str, free: int | None = None) -> None:
-    """Refuse what needs more memory than is `free`, now by default; `what` begins the message."""
+    """Refuse data that need more memory than `free` (default: now); `what` begins the message."""
     if needed < _LITTLE:
         return
     free = available() if free is None else free
@@ -46,9 +46,9 @@ def check_memory(needed: int, what: str, free: int | None = None) -> None:
 
 
 def available() -> int | None:
-    """Bytes that the process may still use: by the machine, its control group and its own limit.
+    """Bytes that the process can still use: by the machine, its control group and its own limit.
 
-    None where the system does not say.
+    None where the system does not report it.
     """
     return min(
         (free for free in (*_machine(), *_groups(), *_own()) if free is not None), default=None
@@ -75,7 +75,7 @@ def _machine() -> Iterator[int]:
 
 
 def _groups() -> Iterator[int]:
-    """What each control group above the process has left, in either version."""
+    """The memory left in each control group above the process, in either version."""
     root = Path("/sys/fs/cgroup")
     lines: list[str] = []
     with suppress(OSError):
@@ -104,7 +104,7 @@ def _groups() -> Iterator[int]:
 
 
 def _own() -> Iterator[int]:
-    """What the limit of the address space leaves (``ulimit -v``)."""
+    """The memory left under the limit of the address space (``ulimit -v``)."""
     with suppress(ImportError, OSError, ValueError):
         import resource
 

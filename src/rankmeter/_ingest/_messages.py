@@ -1,4 +1,4 @@
-"""The small phrases that every message of the ingest layer needs."""
+"""Phrases that the messages of the ingest layer share."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from rankmeter._checks import shown as short
 __all__ = ["POLARS_ERRORS", "near", "reason", "rows", "short", "some"]
 
 POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
-"""What comes out of Polars for damaged data; a panic of Rust is no `Exception`."""
+"""The errors of Polars for damaged data; a panic of Rust is not an `Exception`."""
 
 
 def reason(error: object) -> str:
-    """The first line of what another package says, of at most 200 characters."""
+    """The first line of another package's message, at most 200 characters."""
     line = str(error).strip().partition("\n")[0]
     return line if len(line) <= 200 else f"{line[:199]}…"
 
 
 def some(values: Iterable[object], n: int = 3) -> str:
-    """The first values, as a person would list them."""
+    """The first values, as a list in words."""
     first = [short(value) for value in islice(iter(values), n + 1)]
     return ", ".join(first[:n]) + (", …" if len(first) > n else "")
 
 
 def rows(indices: Iterable[int], n: int = 3) -> str:
-    """Row numbers for people: the first few, counted from 1."""
+    """The first few row numbers in words, counted from 1."""
     first = [str(index + 1) for index in islice(iter(indices), n + 1)]
     word = "row" if len(first) == 1 else "rows"
     return f"{word} {', '.join(first[:n])}{', …' if len(first) > n else ''} (the first row is 1)"

@@ -32,11 +32,12 @@ def instead_of_values(side: Side) -> str:
 
 
 def refuse_labels(users: pl.Series, items: pl.Series, side: Side, source: str) -> None:
-    """Refuse lists of integers, one per user, which repeat values as no lists of ids do.
+    """Refuse lists of integers, one per user, which repeat values, unlike lists of ids.
 
     All lists have one length k and repeat a value, and there are fewer than k values, or one that
-    every list repeats (the label 0, or padding). The list of one user must hold small integers, and
-    so must rankings, whose repeated ids are refused or resolved later: only 0 and 1.
+    every list repeats (the label 0, or padding). The list of one user is refused only if it holds
+    small integers; rankings, whose repeated ids are refused or resolved later, only if they hold
+    only 0 and 1.
     """
     first = int((users == users[0]).sum()) if len(users) else 0
     if items.dtype == pl.String or items.head(first).n_unique() == first:

@@ -31,8 +31,8 @@ def numbers(
     """The numbers of a column as Float64, named after the role.
 
     NaN and missing values are both null. `untyped` text must mean numbers; a `textual` column with
-    true and false has nothing else; `counts` gets ``rounded_scores`` (ranks, gains, ratings), as
-    `rounded` counts them.
+    true and false must have no other values; `counts` gets ``rounded_scores`` (ranks, gains,
+    ratings), as `rounded` counts them.
     """
     series = (
         _from_python(column, role, source, textual=textual) if isinstance(column, list) else column
@@ -71,7 +71,7 @@ def rounded(column: Column, values: pl.Series) -> int:
 
 
 def _changes(written: Any, value: float) -> bool:
-    """Whether a float is another number than the integer that was written."""
+    """Whether a float differs from the integer that was written."""
     if isinstance(written, str):
         written = written.strip()
         return bool(re.fullmatch("[-+]?[0-9]+", written)) and Decimal(written) != value
@@ -81,25 +81,26 @@ def _changes(written: Any, value: float) -> bool:
 
 
 def ranks(values: pl.Series, source: str, *, rounded: int = 0) -> None:
-    """Check that ranks are whole numbers of at least 1; `rounded` of them were above 2^53."""
+    """Check that ranks are integers ≥ 1; `rounded` of them were above 2^53."""
     where = (values.is_null() | values.is_infinite() | (values < 1)).arg_true()
     if len(where):
         worst = values[int(where[0])]
         hint = " Ranks start at 1: add 1 to ranks that start at 0." if worst == 0 else ""
         raise InvalidValueError(
-            f"{len(where)} of {len(values)} ranks of {source} are not finite numbers of at least "
-            f"1, for example {short(worst)}, first at {rows(where)}.{hint} To order by the score "
+            f"{len(where)} of {len(values)} ranks of {source} are not finite numbers ≥ 1, "
+            f"for example {short(worst)}, first at {rows(where)}.{hint} To order by the score "
             f"instead, name it: columns={{'score': ...}}."
         )
     if len(where := (values >= 2**53 if rounded else values > 2**53).arg_true()):
         raise InvalidValueError(
             f"{len(where)} ranks of {source} are above 2^53, for example "
             f"{short(values[int(where[0])])}, first at {rows(where)}. If they mark items that were "
-            "not ranked, drop these rows; if more is better, it is a score: columns={'score': ...}."
+            "not ranked, drop these rows; if higher is better, it is a score: "
+            "columns={'score': ...}."
         )
     if (broken := values != values.floor()).any():
         raise InvalidValueError(
-            f"ranks are whole numbers from 1 up, found {values.filter(broken)[0]}; if more is "
+            f"ranks must be integers ≥ 1, got {values.filter(broken)[0]}; if higher is "
             "better, pass the column as score: columns={'score': …}"
         )
 
@@ -116,7 +117,7 @@ def gains(values: pl.Series, source: str) -> None:
 
 
 def typed(column: Column, name: str, *, untyped: bool = False) -> pl.Series:
-    """A column that is only carried along; text is read as what all of its values are.
+    """A column that is only kept; text gets the type that all of its values have.
 
     So `untyped` text becomes Int64, Float64 or, if its name is ``time`` and it holds ISO dates,
     Datetime, and is kept otherwise.

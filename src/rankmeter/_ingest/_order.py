@@ -1,4 +1,4 @@
-"""The order of ids: the same for every input form, whatever other ids there are."""
+"""The order of ids: the same for every input form, whatever the other ids are."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import polars as pl
 __all__ = ["places"]
 
 _WHOLE = r"^(0|-?[1-9][0-9]*)$"
-_NAME = 2**40  # no text is that long
+_NAME = 2**40  # longer than any text
 
 
 def places(ids: pl.Series, *, text: bool = False) -> pl.Series:
     """Integers that are ordered as the ids are, and are equal where the ids are.
 
-    Whole numbers in their shortest form come first and are ordered by value, whether they are
-    integers or text: 7 and ``"7"`` have the same place. All other ids follow, ordered by the bytes
+    Integers in their shortest form come first and are ordered by value, whether they are numbers
+    or text: 7 and ``"7"`` have the same place. All other ids follow, ordered by the bytes
     of their UTF-8 text; ``"007"``, ``"+7"`` and ``"-0"`` are among them. With `text` every id is
     ordered by the bytes of its text.
     """
@@ -28,14 +28,14 @@ def places(ids: pl.Series, *, text: bool = False) -> pl.Series:
 
 
 def _digits() -> pl.Expr:
-    """The length of a whole number, below 0 if it is negative; beyond every length for a name."""
+    """The length of an integer, below 0 if it is negative; beyond every length for a name."""
     length = pl.col("id").str.len_bytes().cast(pl.Int64)
     signed = pl.when(pl.col("id").str.starts_with("-")).then(-length).otherwise(length)
     return pl.when(pl.col("id").str.contains(_WHOLE)).then(signed).otherwise(_NAME)
 
 
 def _reading() -> pl.Expr:
-    """The text, with the digits of a negative number turned, because -15 is less than -12."""
+    """The text, with the digits of a negative number complemented, because -15 is less than -12."""
     negative = pl.col("id").str.contains(_WHOLE) & pl.col("id").str.starts_with("-")
     digits = [str(digit) for digit in range(10)]
     turned = pl.col("id").str.replace_many(digits, digits[::-1])

@@ -28,8 +28,8 @@ def read_parquet(path: Path) -> Columns:
     """The columns of a Parquet file, or of all those of a folder.
 
     A folder ``user=7`` gives its files a column ``user``, unless they have one. Where several
-    values of a key are below the folder, a reader that does not use that column is refused: the
-    parts of a data set, such as its splits, are not one.
+    values of a key are below the folder, it is an error not to use that column: the parts of a
+    data set, such as its splits, are not one table.
     """
     files = _folder(path) if path.is_dir() else [path]
     keys = _partition_keys(files, path)
@@ -60,7 +60,7 @@ _PATH = "\x00path"  # the column of file names
 
 
 def _folder(path: Path) -> list[Path]:
-    """The Parquet files below a folder, without what Spark and friends hide."""
+    """The Parquet files below a folder, without the hidden files of Spark and other tools."""
     files = sorted(
         file
         for file in path.rglob("*")
@@ -107,7 +107,7 @@ def _refuse_pooled(
         if len(several) > 1 and key not in chosen:
             folders = [f"{key}={value}" for value in several]
             raise FileFormatError(
-                f"{path} holds {len(several)} parts, {some(folders)}, and {key!r} is no column "
+                f"{path} holds {len(several)} parts, {some(folders)}, and {key!r} is not a column "
                 f"that is read here: together they would be read as one table. Pass one of the "
                 f"folders, or the frame that polars.scan_parquet makes of those that are meant."
             )
@@ -140,8 +140,8 @@ def _bad(path: Path, error: object) -> FileFormatError:
 
 
 # ---------------------------------------------------------------------------------------------
-# What is looked at before Polars reads: a page with a negative number of values makes it allocate
-# 2^61 bytes, and that ends the process. The rest of what damage does to it are errors and panics.
+# Checks before Polars reads: a page with a negative number of values makes it allocate 2^61 bytes,
+# and that ends the process. Other damage leads to errors and panics, which are caught.
 
 
 def _check(file: Path, names: Collection[bytes]) -> int:
@@ -149,7 +149,7 @@ def _check(file: Path, names: Collection[bytes]) -> int:
     with file.open("rb") as opened:
         try:
             footer = _Compact(_footer(opened)).struct()
-            if 8 in footer:  # encrypted: Polars says that it does not read them
+            if 8 in footer:  # encrypted: Polars reports that it cannot read it
                 return 0
             for group in footer[4]:
                 for column in group[1]:
@@ -173,7 +173,7 @@ def _footer(opened: BinaryIO) -> bytes:
 
 
 def _check_pages(opened: BinaryIO, column: Mapping[int, Any]) -> None:
-    """Walk over the headers of the pages of one column in one row group."""
+    """Check the headers of the pages of one column in one row group."""
     n_values, length = column[5], column[7]
     at = min(place for place in (column[9], column.get(11)) if place)
     left, end = n_values, at + length

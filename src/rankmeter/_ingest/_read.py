@@ -1,4 +1,4 @@
-"""From the columns that a reader found to checked canonical frames."""
+"""From the columns of a reader to checked canonical frames."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Literal
 
 import polars as pl
 
+from rankmeter._checks import choice
 from rankmeter._ingest._columns import Columns, Side, resolve
 from rankmeter._ingest._containers import starts_with_record
 from rankmeter._ingest._files import holds_records
@@ -20,7 +21,7 @@ from rankmeter._ingest._no_ids import instead_of_values, refuse_labels
 from rankmeter._ingest._numbers import gains, numbers, ranks, typed
 from rankmeter._ingest._table import Origin, Table
 from rankmeter._ingest._unused import refuse_unused_numbers
-from rankmeter.errors import ColumnError, DataError, InvalidValueError, UsageError
+from rankmeter.errors import ColumnError, DataError, InvalidValueError
 
 __all__ = ["Interactions", "is_records", "read_interactions", "read_rankings", "read_truth"]
 
@@ -32,8 +33,8 @@ def read_rankings(
 ) -> Table:
     """Read rankings of any accepted form (see `FORMS`); `columns` is role → name, as in `resolve`.
 
-    `bad_scores` says what a missing or NaN score means: an error, a row to drop, or a place behind
-    all others of the user (score -inf).
+    `bad_scores` says how to treat a missing or NaN score: raise an error, drop the row, or rank it
+    behind all others of the user (score -inf).
 
     1. If the data has both ranks and scores, the ranks decide: they are the final order of the tool
        that wrote them. ``columns={"score": ...}`` decides otherwise. In TREC runs the score
@@ -43,8 +44,7 @@ def read_rankings(
     4. Without score and rank the order of the rows is the ranking, unless another column holds
        numbers: that may be the score under another name, and is an error.
     """
-    if bad_scores not in ("error", "drop", "worst"):
-        raise UsageError(f"bad_scores is {short(bad_scores)}; expected 'error', 'drop' or 'worst'.")
+    choice("bad_scores", bad_scores, ("error", "drop", "worst"))
     found = find(data, "rankings")
     roles = resolve(found, "rankings", columns)
     if not roles.keys() & {"score", "rank"}:
@@ -85,10 +85,10 @@ def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Tab
 
 @dataclass(frozen=True, eq=False)
 class Interactions:
-    """What users did (`frame`, as from `read_interactions`), and how the input calls it.
+    """Interactions (`frame`, as from `read_interactions`), and their names in the input.
 
     `roles` is role → name of the column, and `names` all columns in the order of the input, where
-    it has names of its own.
+    it has its own names.
     """
 
     frame: pl.DataFrame
@@ -97,7 +97,7 @@ class Interactions:
 
     @classmethod
     def read(cls, data: object, *, columns: Mapping[str, str] | None = None) -> Interactions:
-        """Read any form, as `read_interactions` does; what has been read stays as it is."""
+        """Read any form, as `read_interactions` does; an `Interactions` is returned unchanged."""
         if isinstance(data, cls):
             return data
         found = find(data, "interactions")
@@ -107,8 +107,8 @@ class Interactions:
         if twice := [name for name, n in names.items() if n > 1]:
             raise ColumnError(
                 f"{found.source} would have two columns called {short(twice[0])}: "
-                f"{some(found.names, 12)}, of which {some(roles.items(), 4)} are named for what "
-                f"they are. Rename one of the two."
+                f"{some(found.names, 12)}, of which {some(roles.items(), 4)} are named after "
+                f"their roles. Rename one of the two."
             )
         users, items, _, _, values = _checked(found, roles, "interactions", others)
         frame = pl.DataFrame([users, items, *values.values()])
@@ -122,10 +122,10 @@ class Interactions:
 
 
 def read_interactions(data: object, *, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
-    """Read what users did: ``user``, ``item``, ``rating`` (Float64) and ``time`` if it has any.
+    """Read interactions: ``user``, ``item``, ``rating`` (Float64) and ``time`` if there are any.
 
-    Every other column follows as it is, in the order of the input. Rows keep their order. Takes any
-    form that `read_truth` takes, and `Interactions`.
+    Every other column follows unchanged, in the order of the input. Rows keep their order. Takes
+    any form that `read_truth` takes, and `Interactions`.
     """
     return Interactions.read(data, columns=columns).frame
 
@@ -134,7 +134,7 @@ def is_records(data: object) -> bool:
     """Whether one object or a JSON (Lines) file holds both rankings and truth, as records.
 
     Such as ``[{"predict_list": [...], "ground_truth": {...}}, ...]``. The first record may lack one
-    of the two: reading that side says so.
+    of the two: reading that side reports it.
     """
     if isinstance(data, str | PathLike):
         return holds_records(data)
@@ -146,7 +146,7 @@ def _checked(
 ) -> tuple[pl.Series, pl.Series, pl.Series, Counter[str], dict[str, pl.Series]]:
     """Users and items of the rows, users without rows, counts, other columns by role or name.
 
-    All are fetched at once, because a query may order its rows anew each time.
+    All are fetched at once, because a query may order its rows differently each time.
     """
     columns = found.fetch([*roles.values(), *others])
     counts = Counter(found.counts)
@@ -200,7 +200,7 @@ def _settle_scores(
         )
         raise InvalidValueError(
             f"{missing} of {frame.height} scores of {source} are missing or NaN: {pairs}; first at "
-            f"{rows(scores.is_null().arg_true())}. Where NaN sorts differs between tools, so it is "
+            f"{rows(scores.is_null().arg_true())}. Tools differ in where they sort NaN, so it is "
             f"refused; bad_scores='drop' leaves these rows out, bad_scores='worst' ranks them last."
         )
     if bad_scores == "worst":

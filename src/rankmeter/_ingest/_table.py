@@ -1,4 +1,4 @@
-"""The canonical table, and how two of them come to speak of the same ids."""
+"""The canonical table, and how two tables get ids of the same types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rankmeter.errors import DataError, IdTypeError, InvalidValueError
 __all__ = ["Origin", "Shape", "Table", "meet", "meet_all", "whole_numbers"]
 
 Shape: TypeAlias = Literal["flat", "pairs", "rows", ""]
-"""How users without names came.
+"""The form of users without names.
 
 One flat list or one flat ``{item: number}`` (pairs), which is user 0, or one list per user (rows).
 
@@ -29,7 +29,7 @@ class Origin:
     """Where a table came from.
 
     Of `counts` only ``rows`` is always there, the others if they are not zero: ``float_user_ids``,
-    ``float_item_ids`` (whole numbers that came as floats), ``infinite_scores``, ``worst_scores``,
+    ``float_item_ids`` (integers that came as floats), ``infinite_scores``, ``worst_scores``,
     ``dropped_scores``, ``rounded_scores``, ``rounded_gains`` (integers that no float64 holds
     exactly), ``scores_beside_ranks`` (not used, because the input also has ranks),
     ``assumed_gains`` (judgments without a gain, taken as 1), ``masked_cells`` (padding of arrays).
@@ -37,9 +37,9 @@ class Origin:
 
     source: str = "rankings"  # for messages: "pandas DataFrame", "runs/bpr.csv"
     textual: bool = False  # ids were read from text, so that "7" and 7 may be the same id
-    counts: dict[str, int] = field(default_factory=dict)  # what was read, dropped or converted
+    counts: dict[str, int] = field(default_factory=dict)  # rows read, dropped or converted
     shape: Shape = ""
-    cautions: tuple[str, ...] = ()  # what makes it doubtful that the data are what was meant
+    cautions: tuple[str, ...] = ()  # reasons to doubt that the data are what was meant
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Table:
 
     @property
     def source(self) -> str:
-        """What the data came from."""
+        """Where the data came from."""
         return self.origin.source
 
     @property
@@ -69,11 +69,11 @@ class Table:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What makes it doubtful that the data are what was meant."""
+        """Reasons to doubt that the data are what was meant."""
         return self.origin.cautions
 
     def doubted(self, caution: str) -> Table:
-        """The table with a caution more, if it is not empty."""
+        """The table with one more caution, unless that is empty."""
         if not caution:
             return self
         origin = replace(self.origin, cautions=(*self.cautions, caution))
@@ -81,14 +81,14 @@ class Table:
 
     @property
     def counts(self) -> dict[str, int]:
-        """What was read, dropped or converted."""
+        """Counts of rows read, dropped or converted."""
         return self.origin.counts
 
 
 def whole_numbers(text: pl.Series, dtype: _Type = pl.Int64) -> pl.Series | None:
     """The integers that a String series writes, or None if any of them would change.
 
-    So ``"7"`` is a whole number, and ``"007"``, ``"+7"``, ``" 7"`` and ``"-0"`` are names.
+    So ``"7"`` is an integer, and ``"007"``, ``"+7"``, ``" 7"`` and ``"-0"`` are names.
     """
     return None if _names(text, dtype).any() else text.cast(dtype)
 
@@ -101,12 +101,12 @@ def _names(text: pl.Series, dtype: _Type) -> pl.Series:
 def meet(rankings: Table, truth: Table) -> tuple[Table, Table]:
     """Give both tables the same types of user and of item; neither input is changed.
 
-    Text has no types, so ids that were read from text follow the other side where that loses
-    nothing; ids that a program made are never converted between integer and string.
+    Text has no types, so ids that were read from text take the type of the other side where that
+    loses nothing; other ids are never converted between integer and string.
 
     1. Both sides from text: the integers become strings.
     2. One side from text and of strings, the other of integers: the text is read as integers if
-       every id of the column is a whole number in its shortest form.
+       every id of the column is an integer in its shortest form.
     3. One side from text and of integers, the other of strings: the integers become strings.
     4. Int64 and UInt64 meet as UInt64 if no id is negative.
     5. A side without any id takes the type of the other.
@@ -145,7 +145,7 @@ def meet_all(truth: Table, systems: Mapping[str, Table]) -> tuple[Table, dict[st
 
 
 def _refuse_flat_beside_users(rankings: Table, truth: Table) -> None:
-    """One item per user, written flat, would be read as the items of user 0 alone."""
+    """Refuse flat items for several users: they would be read as the items of user 0 alone."""
     sides = [("rankings", rankings), ("truth", truth)]
     for (flat, one), (named, many) in (sides, sides[::-1]):
         if one.origin.shape not in _FLAT or many.origin.shape in _FLAT:
@@ -168,7 +168,7 @@ _FLAT = ("flat", "pairs")
 
 
 def _both_readings(flat: Table, user: object, *, rows: bool) -> str:
-    """How to write each of the two things that a flat list or mapping may mean."""
+    """How to write each of the two possible meanings of a flat list or mapping."""
     frame = flat.frame.head(3)
     more = ", …" if len(flat.frame) > len(frame) else ""
     items = list(map(short, frame["item"]))
@@ -223,7 +223,7 @@ def _meeting_type(role: str, rankings: Table, truth: Table) -> _Type:
 def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
     """Refuse ids that match those of the other side only without the white space at their ends.
 
-    It is part of an id otherwise. Only text that was read has it by accident.
+    Otherwise it is part of an id. It is accidental only in ids that were read from text.
     """
     sides = ((rankings, truth), (truth, rankings))
     for table, others in sides:
@@ -268,7 +268,7 @@ def _cannot_meet(
     for ids, other, table in ((left, right, rankings), (right, left, truth)):
         if table.textual and ids.dtype == pl.String:
             odd = ids.filter(_names(ids, other.dtype)).unique(maintain_order=True)
-            sides += f" In {table.source} these are not written as whole numbers: {some(odd)}."
+            sides += f" In {table.source} these are not written as integers: {some(odd)}."
     return IdTypeError(
         f"The {role} ids of the two sides have different types and would never match. {sides} "
         f"Convert one side, for example with polars: frame.with_columns(pl.col({role!r})"

@@ -52,7 +52,7 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
         )
     text = file.text.lstrip("\r\n")
     if "\n\n" in text or "\n\r\n" in text:  # Polars would read a blank line as a row of nulls
-        # What is between quotation marks stays as it is.
+        # Text between quotation marks is kept.
         text = re.sub(r'("[^"]*(?:"|$))|(?:\r?\n)+(?=\r?\n|$)', r"\1", text)
     try:
         frame = pl.read_csv(text.encode(), separator=separator, infer_schema=False)
@@ -81,9 +81,9 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
 
 
 def _refuse_returns(file: Text, *, quoted: bool = False) -> None:
-    r"""Refuse a ``\r`` that ends no line: it would become part of a value.
+    r"""Refuse a ``\r`` that does not end a line: it would become part of a value.
 
-    Where values may be quoted, what is between quotation marks is text.
+    Where values may be quoted, it is allowed between quotation marks.
     """
     if file.text.count("\r") == file.text.count("\r\n"):
         return
@@ -91,13 +91,13 @@ def _refuse_returns(file: Text, *, quoted: bool = False) -> None:
         if found[0] == "\r":
             line = file.text.count("\n", 0, found.start()) + 1
             raise FileFormatError(
-                f"{file.name}, line {line}: a carriage return (\\r) that ends no line, while other "
-                f"lines end in \\n. Write the file again with one kind of line end."
+                f"{file.name}, line {line}: a carriage return (\\r) that does not end a line, "
+                f"while other lines end in \\n. Write the file again with one kind of line end."
             )
 
 
 def _lines(text: str) -> Iterator[str]:
-    """The lines with their ends, one at a time: a second copy of a large text is not needed."""
+    """The lines with their ends, one at a time, to avoid a second copy of a large text."""
     start = 0
     while start < len(text):
         end = text.find("\n", start) + 1 or len(text)
@@ -129,7 +129,7 @@ def _text_after_quotes(text: str, separator: str) -> bool:
 
 
 def _ragged(file: Text, separator: str, width: int) -> FileFormatError | None:
-    """The first row whose fields are too many or too few, or whose quotation is broken."""
+    """Report the first row with too many or too few fields, or with broken quotation."""
     reader = csv.reader(_lines(file.text), delimiter=separator, strict=True)
     line = 0
     try:
@@ -156,7 +156,7 @@ def _ragged(file: Text, separator: str, width: int) -> FileFormatError | None:
 
 
 def read_lines(file: Text, side: Side) -> Columns:
-    """One user per line, perhaps below a title; blank lines are not looked at."""
+    """One user per line, perhaps below a title; blank lines are ignored."""
     _refuse_returns(file)
     lines = [line for line in map(str.strip, file.text.split("\n")) if line]
     users = pl.Series(lines[1:] if named("user", lines[:1]) else lines, dtype=pl.String)
@@ -184,11 +184,11 @@ def read_qrels(file: Text, side: Side) -> Columns:
 
 
 def looks_like_trec(text: str) -> Literal["run", "qrels"] | None:
-    """What a text is by the fields of its first lines.
+    """The format of a text by the fields of its first lines.
 
-    The second field of TREC files is not used: it says Q0, or 0. So may the item of a table of
-    ratings, which differs by its header, by a third field of numbers beside second fields that are
-    not 0, or by a time where the grade would be.
+    The second field of TREC files is not used: it is Q0, or 0. The item in a table of ratings can
+    be the same; such a table differs by its header, by a third field of numbers with second fields
+    that are not 0, or by a time in place of the grade.
     """
     lines = [re.findall(_FIELD, line) for line in text[:65536].split("\n")[:50]]
     lines = [line for line in lines if len(line) >= 4]

@@ -1,4 +1,4 @@
-"""Numbers under a name that says nothing, although they may be the scores or the gains."""
+"""Numbers in unrecognised columns, which may be the scores or the gains."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["refuse_unused_lists", "refuse_unused_numbers"]
 
 # The names of a written row index in front of the frame, as pandas writes and reads it.
 _INDEX = frozenset({"", "unnamed:0"})
-# A number as people write it, also with a decimal comma or with thousands set apart.
+# A number as people write it, also with a decimal comma or thousands separators.
 _NUMBER = r"^\s*[+-]?[\d.,' ]*\d[\d.,' ]*(?:[eE][+-]?\d+)?\s*$"
 _NUMBERS = frozenset({"integer", "float", "boolean"})
 _BOOLEAN = r"(?i)^\s*(true|false)\s*$"
@@ -26,9 +26,9 @@ _BOOLEAN = r"(?i)^\s*(true|false)\s*$"
 def refuse_unused_numbers(found: Columns, side: Side, used: Collection[str]) -> None:
     """Refuse data without a score, rank or gain whose columns that have no role hold numbers.
 
-    Or true and false. It is enough that most values are: the others may be written otherwise.
-    Columns whose name says that they are an id or a time are allowed, and so is the index of the
-    rows in front; `used` are the columns that have a role.
+    Or true and false. It is enough if most values are such; the others may be written differently.
+    Columns with the name of an id or a time are allowed, and so is an index of the rows in front;
+    `used` are the columns that have a role.
     """
     others = [name for name in found.names if name not in used and not _is_known(name)]
     if found.roles is not None or not others:
@@ -49,8 +49,8 @@ def refuse_unused_lists(
 ) -> None:
     """Refuse a row of a user with a list of numbers, one per item, next to the list of items.
 
-    `names` are those that the side has for numbers of items; `row` has none of these. A list whose
-    name says that it holds times is allowed.
+    `names` are the names of the side for numbers of items; `row` has none of these. A list with the
+    name of a time is allowed.
     """
     unused = [
         name

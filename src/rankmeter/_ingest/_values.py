@@ -1,4 +1,4 @@
-"""What one user has: items in order, a set of them, or items with a number each."""
+"""The items of one user: in order, as a set, or with a number each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _is_pandas_series = made_by("pandas", "Series")
 
 
 class Numbered(NamedTuple):
-    """Items with a number each, where an item may occur twice (a dict would merge them)."""
+    """Items with a number each, where an item may occur twice (which a dict would merge)."""
 
     items: list[Any]
     numbers: list[Any]
@@ -65,7 +65,7 @@ def is_pair(value: object) -> bool:
 
 
 def are_scored(pairs: Sequence[Any], *, named: bool) -> bool:
-    """Whether pairs are items with a number each, because nothing else can be meant.
+    """Whether pairs can only mean items with a number each.
 
     A text comes first and a float second; where the pairs are those of a `named` user, whose name
     cannot come first, the number may be an integer, or the item if the number is a float.
@@ -84,8 +84,8 @@ def _from_series(
 ) -> tuple[list[Any], list[Any] | None]:
     """Values that are items, or an index of items whose values are numbers.
 
-    A name of the values or of the index decides; then what only one of the two can be: text is no
-    number, floats and booleans are no items, and an index that counts the rows says nothing.
+    A name of the values or of the index decides; then the types: text cannot be a number, floats
+    and booleans cannot be items, and an index that numbers the rows is ignored.
     """
     values, index = series.tolist(), series.index.tolist()
     kind, keys = kinds(values) - {"null"}, kinds(index)

@@ -1,1 +1,1 @@
-"""What users did: how it is described, parted and recommended from."""
+"""Interactions: describing them, splitting them, recommending from them."""

@@ -1,4 +1,4 @@
-"""Chance that depends on the seed and the ids alone: the same for any order of the rows.
+"""Random draws that depend on the seed and the ids alone: the same for any order of the rows.
 
 Integer arithmetic, the same in every version of NumPy and Polars. What is drawn for one user does
 not change when other users come or go.

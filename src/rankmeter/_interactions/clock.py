@@ -22,7 +22,7 @@ Unit = Literal["s", "ms", "us", "ns"]
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _YEAR_9999 = 253_402_300_799  # its last second
-_HUGE = 2.0**63  # beyond any time in any unit
+_HUGE = 2.0**63  # larger than any time in any unit
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -30,9 +30,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Clock:
     """The times of a table as numbers.
 
-    ``ticks``, of shape (n_interactions,), are the times if they were numbers, else what dates and
-    datetimes count since 1970. ``zone`` is the time zone of datetimes, ``""`` if they have none;
-    None if times were numbers.
+    ``ticks``, of shape (n_interactions,), are the times if they were numbers, else dates and
+    datetimes as counts since 1970. ``zone`` is the time zone of datetimes, ``""`` if they have
+    none; None if times were numbers.
     """
 
     ticks: NDArray[Any]
@@ -41,26 +41,26 @@ class Clock:
 
     @classmethod
     def of(cls, frame: pl.DataFrame, *, needed_by: str, unit: Unit | None = None) -> Clock:
-        """Read the time column; refuse what is not a time."""
+        """Read the time column; refuse values that are not times."""
         if unit is not None:
             choice("unit", unit, Unit)
         if "time" not in frame.columns:
             raise ColumnError(
-                f"{needed_by} needs a time column; found only {', '.join(frame.columns)}: "
+                f"{needed_by} needs a time column; the columns are {', '.join(frame.columns)}: "
                 "name it with columns={'time': ...}"
             )
         time = _typed(frame["time"])
         if not (time.dtype.is_integer() or time.dtype.is_float() or time.dtype == pl.Datetime):
             raise InvalidValueError(
-                f"{needed_by} needs times that are dates, datetimes or numbers; found "
+                f"{needed_by} needs times that are dates, datetimes or numbers, got "
                 f"{time.dtype} such as {time.first()!r} in the time column: convert it first"
             )
         if missing := time.null_count() + (
             int(time.is_nan().sum()) if time.dtype.is_float() else 0
         ):
             raise InvalidValueError(
-                f"{needed_by} needs a time for each interaction; found {missing} of {len(time)} "
-                "missing: drop or fill these first"
+                f"{needed_by} needs a time for each interaction; {missing} of {len(time)} "
+                "are missing: drop or fill these first"
             )
         ticks = time.to_physical().to_numpy()
         if isinstance(time.dtype, pl.Datetime):
@@ -74,7 +74,7 @@ class Clock:
         if not isinstance(moment, datetime):
             if self.zone is None:
                 return moment
-            raise UsageError(f"times are dates here, so `at` must be a date too, got {shown(at)}")
+            raise UsageError(f"`at` must be a date, because the times are dates, got {shown(at)}")
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=ZoneInfo(self.zone) if self.zone else UTC)
         microseconds = (moment - _EPOCH) // timedelta(microseconds=1)
@@ -88,11 +88,11 @@ class Clock:
         return np.partition(self.ticks, first)[first].item() if n else 0
 
     def dates(self, tick: float) -> bool:
-        """Whether a tick is a date: a number from 1973 to 9999 is taken for one."""
+        """Whether a tick is a date: a number is one if it is from 1973 to 9999."""
         return self.zone is not None or 10**8 <= tick / self.per_second <= _YEAR_9999
 
     def say(self, tick: float) -> str:
-        """Write a time as a person reads it."""
+        """Write a time for people."""
         if not self.dates(tick):
             return f"{tick}"
         zone = ZoneInfo(self.zone) if self.zone else UTC
@@ -107,7 +107,7 @@ def share_of(ratio: float, n: NDArray[np.int64] | int) -> NDArray[np.int64]:
 
 
 def _typed(time: pl.Series) -> pl.Series:
-    """Read times that are text: whole numbers, or ISO 8601; dates become datetimes."""
+    """Read times that are text: integers, or ISO 8601; dates become datetimes."""
     if time.dtype == pl.String:
         numbers = time.cast(pl.Int64, strict=False)
         if numbers.null_count() == time.null_count():

@@ -1,4 +1,4 @@
-"""What interactions look like: their size, how unevenly they are spread, what is odd in them."""
+"""Summaries of interactions: size, distribution, repeats, missing values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rankmeter.errors import DataError
 
 __all__ = ["Description", "Spread", "Times", "describe"]
 
-_FEW = 20  # more distinct ratings than this are shown in classes
+_FEW = 20  # more distinct ratings are shown in classes
 _CLASSES = 10
 
 
@@ -47,9 +47,9 @@ class Spread:
 
 @dataclass(frozen=True)
 class Times:
-    """When things happened; a number that may count from 1970 is written as a date and as it is.
+    """When the interactions happened; a number that can count from 1970 is also written as a date.
 
-    ``days`` from the first to the last are None if times are numbers that may not count from 1970.
+    ``days`` from the first to the last are None if times are numbers that cannot count from 1970.
     """
 
     first: str
@@ -59,7 +59,7 @@ class Times:
 
 @dataclass(frozen=True, repr=False)
 class Description:
-    """What `describe` found.
+    """The result of `describe`.
 
     Attributes
     ----------
@@ -70,17 +70,17 @@ class Description:
     per_user, per_item : Spread
         Interactions of a user, of an item.
     gini : float
-        How unevenly the interactions are spread over the items: 0 if all have the same number,
-        towards 1 if few have them all. Σ (2i − n − 1) xᵢ / (n Σ xᵢ) over the items' numbers of
+        How unevenly the interactions are distributed over the items: 0 if all have the same number,
+        close to 1 if few have them all. Σ (2i − n − 1) xᵢ / (n Σ xᵢ) over the items' numbers of
         interactions x₁ ≤ … ≤ xₙ.
     top_items : int
-        How many items the most popular 1 % are, rounded up: at least one.
+        Number of items in the most popular 1 %, rounded up: at least one.
     top_share : float
-        Share of the interactions that these have.
+        Their share of the interactions.
     repeated_pairs : int
         Rows beyond the first of each pair of user and item.
     repeated_rows : int
-        Rows beyond the first of each that are alike in all columns.
+        Rows that equal an earlier row in all columns.
     ratings : Spread or None
         Of the ratings, if the data has any.
     rating_counts : dict of str to int
@@ -171,7 +171,7 @@ _COLUMNS = ("mean", "min", "25 %", "median", "75 %", "90 %", "99 %", "max")
 
 
 def describe(data: Any, *, columns: dict[str, str] | None = None) -> Description:
-    """Describe interactions: size, density, how unevenly they are spread, ratings, times, repeats.
+    """Describe interactions: size, density, distribution, ratings, times, repeats.
 
     Parameters
     ----------
@@ -192,8 +192,8 @@ def describe(data: Any, *, columns: dict[str, str] | None = None) -> Description
 
     Notes
     -----
-    Users and items without any interaction are unknown here, so the smallest number per user and
-    per item is 1, and the Gini coefficient is that of the items that occur.
+    Users and items without any interaction do not occur in the data, so the smallest number per
+    user and per item is 1, and the Gini coefficient is over the items that occur.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def describe(data: Any, *, columns: dict[str, str] | None = None) -> Description
     """
     frame = read_interactions(data, columns=columns)
     if frame.is_empty():
-        raise DataError("the data has users but no interactions: nothing to describe")
+        raise DataError("the data have users but no interactions: nothing to describe")
     users, items = (
         frame[name].value_counts()["count"].to_numpy().astype(np.int64) for name in ("user", "item")
     )
@@ -287,7 +287,7 @@ def _listed(counts: dict[str, int]) -> str:
 
 
 def _figure(value: float) -> str:
-    """Write a number with as many digits as one cares to read."""
+    """Write a number with a few significant digits."""
     if value == round(value):
         return f"{round(value):,}"
     return f"{value:,.1f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -1,8 +1,7 @@
-"""From an order of the items to the list of each user, without what the user has seen.
+"""From an order of the items to the list of each user, without the items that the user has seen.
 
-A user gets the first `k` items of the order that the user has not seen. It is enough to know at
-which places of the order the seen items are: `_unseen` turns these into the places of the unseen
-ones, and nothing of the size users × items is ever made.
+A user gets the first `k` unseen items of the order. `_unseen` turns the places of the seen items
+into those of the unseen ones, so nothing of the size users × items is ever made.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def recommend(
     exclude_seen: bool,
     seed: int | None = None,
 ) -> pl.DataFrame:
-    """List the first `k` unseen items of each user, in an order of the user's own if seeded."""
+    """List the first `k` unseen items of each user; with a seed, each user has another order."""
     integer("k", k, least=1)
     flag("exclude_seen", exclude_seen)
     best = scores.sort("score", places(scores["item"]), descending=[True, False])
@@ -57,7 +56,7 @@ def recommend(
     return pl.concat(lists)
 
 
-_BLOCK = 4_000_000  # list cells in work at a time: a few hundred megabytes
+_BLOCK = 4_000_000  # list cells processed at a time: a few hundred megabytes
 
 
 def _audience(known: pl.Series, users: Any) -> pl.Series:
@@ -68,11 +67,11 @@ def _audience(known: pl.Series, users: Any) -> pl.Series:
     table = getattr(users, "ndim", 1) != 1 and not hasattr(type(users), "columns")
     if isinstance(users, str | bytes) or table or not is_accepted(users):
         raise UsageError(
-            "users= must be ids or a frame or a Path with a column user, found "
+            "`users` must be ids, or a frame or a Path with a column user, got "
             f"{type(users).__name__} {shown(users)}"
         )
     if isinstance(users, Sized) and len(users) == 0:
-        raise UsageError("users= is empty: leave it out to recommend to everyone in train")
+        raise UsageError("`users` is empty: leave it out to recommend to all users in train")
     return read_users(users, known, source="users=").unique().sort()
 
 

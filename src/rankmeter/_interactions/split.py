@@ -1,4 +1,4 @@
-"""A split: its two parts, what was counted on the way, and how it prints."""
+"""A split: its two parts, its counts, and how it prints."""
 
 from __future__ import annotations
 
@@ -21,24 +21,25 @@ class Split:
     Attributes
     ----------
     train, test : polars.DataFrame
-        ``user``, ``item``, ``rating`` (Float64) and ``time``, as far as the input has them and
-        whatever it calls them, then its other columns. Values as they are read: in a text, what
-        looks like a number or a time is one (``"1.10"`` is 1.1). Rows in the order of the input.
+        ``user``, ``item``, ``rating`` (Float64) and ``time``, if the input has them under any name,
+        then its other columns. Values as they are read: text that looks like a number or a time
+        becomes one (``"1.10"`` is 1.1). Rows in the order of the input.
     method : str
-        What was done, with every choice.
+        The method with all its options.
     counts : dict of str to int
         ``interactions`` and ``users`` of the input; ``interactions``, ``users`` and ``items`` of
         each part (``train_users``, ``test_items``, …); of the interactions chosen for the test,
         those with an item or a user that train does not contain (``cold_item_interactions``,
         ``cold_user_interactions``) and those that were left out of both parts because of it
-        (``dropped_interactions``); those of a pair (user, item) that is in train, too
+        (``dropped_interactions``); those of a pair (user, item) that is also in train
         (``seen_in_train``). Some methods add ``short_users`` and ``tied_users``.
 
     Notes
     -----
     Repeats (plays, purchases) are interactions like others, so a pair (user, item) may be in both
-    parts. A system that recommends only what is new to the user, as the baselines do unless
-    ``exclude_seen=False``, can never find those of the test: ``seen_in_train`` counts them.
+    parts. A system that recommends only items that are new to the user, like the baselines unless
+    ``exclude_seen=False``, can never find such pairs in the test part: ``seen_in_train`` counts
+    them.
 
     Examples
     --------
@@ -51,7 +52,7 @@ class Split:
              interactions    users    items
     train               3        2        2
     test                1        1        1
-    users with too few interactions, wholly in train: 1
+    users with too few interactions, entirely in train: 1
     test interactions with an item that train does not contain: 1
     """
 
@@ -83,12 +84,12 @@ class Split:
 
 
 _REMARKS = {
-    "short_users": "users with too few interactions, wholly in train",
+    "short_users": "users with too few interactions, entirely in train",
     "tied_users": "users with the same time on both sides of the cut",
     "cold_item_interactions": "test interactions with an item that train does not contain",
     "cold_user_interactions": "test interactions with a user that train does not contain",
     "dropped_interactions": "test interactions left out because of that",
-    "seen_in_train": "test interactions that the user has in train, too",
+    "seen_in_train": "test interactions that the user also has in train",
 }
 
 
@@ -101,14 +102,14 @@ def part(
     cold_users: str = "keep",
     counts: dict[str, int] | None = None,
 ) -> Split:
-    """Part the rows, drop the cold ones if asked, and count."""
+    """Split the rows, drop the cold ones if requested, and count."""
     train, held = frame.filter(pl.Series(~chosen)), frame.filter(pl.Series(chosen))
     if not train.height or not held.height:
         longest = frame["user"].value_counts()["count"].to_numpy().max(initial=0)
         raise DataError(
-            f"{method} leaves nothing in {'test' if train.height else 'train'}: found "
-            f"{frame.height} interactions of {frame['user'].n_unique()} users, {longest} of the "
-            "busiest user; change how much is held out"
+            f"{method} leaves nothing in {'test' if train.height else 'train'}: the data have "
+            f"{frame.height} interactions of {frame['user'].n_unique()} users, at most {longest} "
+            f"per user; change how much is held out"
         )
     cold_item, cold_user = (
         ~held[name].is_in(train[name].unique().implode()) for name in ("item", "user")
@@ -118,7 +119,7 @@ def part(
     if not test.height:
         raise DataError(
             f"{method} holds out {held.height} interactions, all with an item or a user that train "
-            "does not contain: keep cold ones, or hold out less"
+            "does not contain: keep cold ones, or hold out fewer"
         )
     sizes = {"interactions": frame.height, "users": frame["user"].n_unique()}
     for name, part in (("train", train), ("test", test)):

@@ -1,3 +1,3 @@
-"""How results look: tables, charts, pages, trackers. Values come in, nothing is computed here."""
+"""Renderings of results: tables, charts, pages, trackers. They show values and compute nothing."""
 
 from __future__ import annotations

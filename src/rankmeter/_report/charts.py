@@ -1,7 +1,7 @@
-"""Charts of results, in Altair: each is complete by itself and saves as PNG, SVG, PDF or HTML.
+"""Charts of results, in Altair: each is self-contained and saves as PNG, SVG, PDF or HTML.
 
-A chart holds what it shows and no more: means, intervals, bins, never a value per user. Names of
-systems and metrics are data; none is ever part of an expression or of a field's name.
+A chart holds only what it shows: means, intervals, bins, never a value per user. Names of systems
+and metrics are data; they are never part of an expression or of a field's name.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 # Observable 10: light enough for a dark page, dark enough for a light one, and distinct for
-# colour-blind readers; a shape says the same again.
+# colour-blind readers; shapes repeat the distinction.
 COLOURS = (
     "#4269d0", "#efb118", "#ff725c", "#3ca951", "#a463f2",
     "#6cc5b0", "#ff8ab7", "#9c6b4e", "#97bbf5", "#9498a0",
@@ -107,7 +107,7 @@ def _by_system(names: Sequence[str]) -> dict[str, Any]:
 
 
 def forest(metric: str, shown: Sequence[Difference], baseline: str) -> list[Any]:
-    """Differences with their intervals, from the top to the bottom, and a line where there is none.
+    """Differences with their intervals, from top to bottom, and a line at no difference.
 
     Without differences there is no chart; `baseline` is empty if all pairs are compared.
     """
@@ -192,7 +192,7 @@ def curve(metric: str, found: Curve, shown: Sequence[str]) -> list[Any]:
         y=alt.Y("low:Q", title=None, scale=scale), y2="high:Q"
     )
     line = base.mark_line(strokeWidth=2).encode(y=value)
-    # Only some points are seen; all are there to be pointed at.
+    # Only some points are drawn; all have a tooltip.
     seen = f"datum.k == 1 || datum.k % {max(1, largest // 10)} == 0"
     point = base.mark_point(filled=True, size=50).encode(
         y=value,
@@ -209,7 +209,7 @@ def curve(metric: str, found: Curve, shown: Sequence[str]) -> list[Any]:
 
 
 def bins(metric: str, shown: Iterable[tuple[Difference, Histogram]]) -> list[Any]:
-    """For each pair how many users are how much better off; equal ones only as a count.
+    """The distribution of the users' differences for each pair; equal users only as a count.
 
     A pair of which all users are equal has no chart.
     """
@@ -316,7 +316,7 @@ def means(estimates: Sequence[Estimate], confidence: float) -> Any:
 
 
 def distribution(metric: str, counts: Sequence[int], edges: Sequence[float]) -> Any:
-    """How many users have which value of a metric; there is one more edge than counts."""
+    """The distribution of the users' values of a metric; there is one more edge than counts."""
     alt = require_altair()
     rows = [
         {"low": low, "high": high, "users": n}

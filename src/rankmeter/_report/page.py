@@ -1,4 +1,4 @@
-"""The report: one page that holds everything it needs, opens offline and can be read back."""
+"""The report: one self-contained page that opens offline and can be read back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["Digest", "MeanCell", "read_page", "render", "require_packages"]
 MAX_ROWS = 200
 """Differences in the table of the page; the machine-readable result holds all of them."""
 RESULT = "rankmeter-result"
-"""Where in the page the machine-readable result is."""
+"""The id of the machine-readable result in the page."""
 SIGNS = "●■▲◆✚▼▶◀●■"
 """`SHAPES` of the charts as text."""
 
@@ -36,8 +36,8 @@ SIGNS = "●■▲◆✚▼▶◀●■"
 class MeanCell:
     """A mean in the table of means.
 
-    `best` if no system has a better one. `mark` is what is significant, ▲ or ▼ or letters of
-    systems; where letters would be too many, `beats` counts the systems that are worse.
+    `best` if no system has a better one. `mark` is the significance marker, ▲ or ▼ or letters of
+    systems; with too many letters, `beats` counts the systems that are worse.
     """
 
     estimate: Estimate
@@ -48,9 +48,9 @@ class MeanCell:
 
 @dataclass(frozen=True)
 class Digest:
-    """All that the page of a comparison shows.
+    """The content of the page of a comparison.
 
-    `result` is the machine-readable result, from which the page takes what it can. All else comes
+    `result` is the machine-readable result, which the page uses where it can. Everything else is
     ready to be shown: a row of `means` is the title of a system and a cell per metric. `shown` are
     the systems in charts. `good_k` has the smallest good k by metric and system, `extremes` the
     users that gain most from a system, with the values of both, `figures` the charts by kind and
@@ -71,12 +71,12 @@ class Digest:
 
 
 def read_page(path: str | Path) -> dict[str, Any]:
-    """The result inside a report of a comparison: what `Comparison.to_dict` gave then.
+    """The result inside a report of a comparison: that of `Comparison.to_dict`.
 
     Raises
     ------
     FileFormatError
-        If the file is no such page.
+        If the file is not such a page.
     """
     text = Path(path).read_bytes().decode("utf-8", errors="replace")
     found = re.search(
@@ -89,15 +89,15 @@ def read_page(path: str | Path) -> dict[str, Any]:
         whole = False
     if not whole:
         raise FileFormatError(
-            f"{path} holds no result: a report written by rankmeter compare --report was expected"
+            f"{path} holds no result: expected a report from rankmeter compare --report"
         )
     return result
 
 
 def _is_result(result: Any) -> bool:
-    """Whether this is what a comparison gives, so far as a reader of the page needs it.
+    """Whether this is the result of a comparison, as far as readers of the page need it.
 
-    What is of another form altogether may also raise TypeError, KeyError or AttributeError.
+    Data of a different form may also raise TypeError, KeyError or AttributeError.
     """
     means = [one[name] for one in result["metrics"].values() for name in result["systems"]]
     figures = [one[figure] for one in means for figure in ("mean", "low", "high")]
@@ -151,12 +151,12 @@ def render(digest: Digest) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """A text that the page shows, of which no character is hidden; our own markup as it is."""
+    """A text of the page without hidden characters; our own markup unchanged."""
     return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def require_packages() -> None:
-    """See that all packages of the extra ``report`` are there before any work is done."""
+    """Check that all packages of the extra ``report`` are installed before any work is done."""
     for name in ("altair", "jinja2", "vl_convert"):
         try:
             __import__(name)
@@ -167,7 +167,7 @@ def require_packages() -> None:
 
 
 def _count_table(counts: Mapping[str, Mapping[str, int]]) -> Table:
-    """What was read, dropped and merged, for each system."""
+    """The counts of rows read, dropped and merged, for each system."""
     names = list(dict.fromkeys(name for one in counts.values() for name in one))
     rows = [(s, *(f"{one.get(name, 0):,}" for name in names)) for s, one in counts.items()]
     return Table(("system", *(name.replace("_", " ") for name in names)), rows)
@@ -201,7 +201,7 @@ def _figures(figures: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, An
 
 
 def _legible(value: Any) -> Any:
-    """What charts are made of, with all texts as the page shows them."""
+    """The specification of a chart, with all texts as the page shows them."""
     if isinstance(value, dict):
         return {_legible(name): _legible(one) for name, one in value.items()}
     if isinstance(value, list):
@@ -210,7 +210,7 @@ def _legible(value: Any) -> Any:
 
 
 def _json(value: Any) -> str:
-    """JSON that can be in a script element: no character of markup is left in it."""
+    """JSON for a script element, without characters of markup."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -244,7 +244,7 @@ def _policy(style: str, scripts: tuple[str, ...]) -> str:
             "default-src 'none'",
             f"script-src {' '.join(map(digest, scripts))}",  # no eval: expressions are interpreted
             f"style-src {digest(style)}",
-            "img-src data:",  # the empty icon, so that no server is asked for one
+            "img-src data:",  # the empty icon, so that browsers do not request one from a server
             "base-uri 'none'",
             "form-action 'none'",
         ]

@@ -11,7 +11,7 @@ __all__ = ["Table", "as_json", "as_markdown", "one_line", "visible"]
 
 LONGEST = 80
 """Characters of a name in a table of text; a longer one is shortened."""
-# Newlines and the like, what steers a terminal, and what turns the direction of the text behind it.
+# Line breaks, control characters of a terminal, and characters that change the direction of text.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
@@ -44,7 +44,7 @@ def visible(text: str) -> str:
 
 
 def as_json(text: str) -> str:
-    """JSON of which no character steers a terminal: the same values, with such characters escaped.
+    """JSON with the control characters of a terminal escaped: the same values.
 
     JSON escapes the first 32 characters itself; those that are left are between its values.
     """
@@ -54,13 +54,13 @@ def as_json(text: str) -> str:
 
 
 def as_markdown(text: str) -> str:
-    """Text that Markdown shows as it is: no markup, no link, no end of a cell, no quotation."""
+    """Text escaped for Markdown: no markup, no link, no end of a cell, no quotation."""
     escaped = re.sub("(?<!^)&gt;", ">", html.escape(one_line(text), quote=False))
     return re.sub(r"[\\`|]|(?<=\])\(", r"\\\g<0>", escaped)
 
 
 def _shortened(text: str) -> str:
-    """Text without its middle where it is too long: both ends tell names apart."""
+    """Text without its middle if it is too long: both ends help to tell names apart."""
     head = LONGEST // 2
     return text if len(text) <= LONGEST else f"{text[:head]}…{text[head + 1 - LONGEST :]}"
 
@@ -72,7 +72,7 @@ class Table:
     Attributes
     ----------
     columns : sequence of str
-        The first is set left, the others right.
+        The first is left-aligned, the others right-aligned.
     rows : sequence of sequences of str
     notes : sequence of str
     """
@@ -101,10 +101,10 @@ class Table:
         return "\n".join([line(grid[0]), rule, *map(line, grid[1:]), *notes])
 
     def tame_cells(self) -> list[list[str]]:
-        """The columns and the rows as tables of text show them, whatever the names are.
+        """The columns and the rows for tables of text, safe for any names.
 
-        Control characters are spaces; names of more than 80 characters, in the first column or
-        above the others, have an … in their middle. Values are whole.
+        Control characters become spaces; names of more than 80 characters, in the first column or
+        above the others, get an … in their middle. Values are not shortened.
         """
         titles, *rows = ([*map(one_line, row)] for row in (self.columns, *self.rows))
         return [[*map(_shortened, titles)], *([_shortened(row[0]), *row[1:]] for row in rows)]
@@ -122,8 +122,8 @@ class Table:
     def to_latex(self) -> str:
         """Render as a ``tabular`` with booktabs rules; the notes are comments.
 
-        The marks ▲ ▼ become a raised plus and minus. pdfLaTeX compiles it unless a name has
-        letters outside Latin script: these need XeLaTeX or LuaLaTeX.
+        The significance markers ▲ ▼ become a raised plus and minus. pdfLaTeX compiles it unless a
+        name has letters outside Latin script: these need XeLaTeX or LuaLaTeX.
         """
         notes = [" ".join(one_line(note).split()) for note in self.notes]
         return "\n".join(
@@ -165,6 +165,6 @@ def _latex_row(row: Sequence[str]) -> str:
     for text in row:
         cell = re.sub(r"(?<!\S)-(?=\d)|(?<=\[)-(?=\d)", "−", " ".join(one_line(text).split()))
         cell = re.sub("|".join(map(re.escape, _LATEX)), lambda found: _LATEX[found[0]], cell)
-        # A bracket or a star at the start would be read as an argument of the \\\\ before.
+        # A bracket or a star at the start would be read as an argument of the preceding \\\\.
         cells.append(f"{{{cell}}}" if cell.startswith(("[", "*")) else cell)
     return " & ".join(cells) + r" \\"

@@ -1,4 +1,4 @@
-"""Results into experiment trackers: flat names that each accepts, and who takes them how."""
+"""Results for experiment trackers: flat names that each accepts, and how each receives them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rankmeter.errors import UsageError
 __all__ = ["flat", "safe_name", "send"]
 
 BATCH = 1000
-"""As many metrics as MLflow takes in one request."""
+"""The most metrics that MLflow takes in one request."""
 
 
 def safe_name(label: str) -> str:
@@ -24,8 +24,8 @@ def safe_name(label: str) -> str:
 def flat(groups: Iterable[tuple[tuple[str, ...], Mapping[str, float]]]) -> dict[str, float]:
     """Numbers by safe name: ``mean`` under the name alone, the others with their kind at the end.
 
-    A group is the parts of a name, and numbers by kind. A number that does not exist (NaN) is left
-    out: a tracker would draw it as one. Different names that become one are an error.
+    A group is the parts of a name, and numbers by kind. NaN is left out: a tracker would draw it as
+    a number. It is an error if different names become the same.
     """
     values: dict[str, float] = {}
     origins: dict[str, tuple[str, ...]] = {}
@@ -45,12 +45,12 @@ def flat(groups: Iterable[tuple[tuple[str, ...], Mapping[str, float]]]) -> dict[
 
 
 def send(values: Mapping[str, float], to: Any, *, step: int | None, run_id: str | None) -> None:
-    """Hand numbers to a tracker of any kind that `Summary.log` knows; none is imported here."""
+    """Pass numbers to a tracker of any kind that `Summary.log` supports; none is imported here."""
     at = {} if step is None else {"step": step}
     client = hasattr(to, "log_metric") and not hasattr(to, "log_metrics")
     if client != (run_id is not None):
         raise UsageError(
-            "run_id= says which run an MlflowClient writes to: "
+            "run_id= is the run that an MlflowClient writes to: "
             + ("client.create_run(experiment_id).info.run_id" if client else "pass it with one")
         )
     if client:
@@ -70,7 +70,7 @@ def send(values: Mapping[str, float], to: Any, *, step: int | None, run_id: str 
             to(name, value, **at)
     else:
         raise UsageError(
-            "to must be mlflow, an MlflowClient, a wandb run, an object with add_scalar or a "
+            "`to` must be mlflow, an MlflowClient, a wandb run, an object with add_scalar or a "
             f"callable(name, value), got {type(to).__name__}"
         )
 

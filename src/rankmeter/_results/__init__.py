@@ -1,3 +1,3 @@
-"""What the user holds: results with their numbers, their tables, their charts."""
+"""The results that users receive, with their numbers, tables and charts."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The result of a comparison: every paired difference, what it means, and its renderings."""
+"""The result of a comparison: every paired difference, its meaning, and its renderings."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ KINDS = ("forest", "curve", "differences", "segments")
 UNUSED_LABELS = {
     "users_without_segment": "users without a segment",
     "segments_of_other_users": "segment labels of other users",
-    "users_without_cluster": "users without a cluster, each a cluster of its own",
+    "users_without_cluster": "users without a cluster, each counted as one cluster",
     "clusters_of_other_users": "cluster labels of other users",
 }
-"""What the notes say of the labels that a comparison was given."""
+"""Notes about the labels of a comparison."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,29 +63,29 @@ class Comparison(Measured):
     systems : tuple of str
         Names, in the order given.
     baseline : str
-        The system that all others are compared with; empty if all pairs are.
+        The system that all others are compared with; empty if all pairs are compared.
     plan : Plan
         Every choice behind the values.
     summaries : mapping of str to Summary
-        The result of each system by itself.
+        The result of each system alone.
     estimates : mapping of (str, str) to Estimate
         By metric and system: the mean over the users that the comparison uses.
     differences : tuple of Difference
         All comparisons over all users, then those within segments.
     dropped : mapping of str to int
-        By metric: users that some system is averaged for but not all (they are left out of the
-        means and differences of ``common="all"``).
+        By metric: users averaged for some systems but not for all (they are left out of the means
+        and differences of ``common="all"``).
     segments : polars.DataFrame or None
         Columns ``user`` and ``segment``.
     segment_estimates : mapping of (str, str, str) to Estimate
         By segment, metric and system.
     settings : mapping
-        Test, correction, family, alpha, seed, resamples, the rule for common users, clusters; and
-        how many users have no label, or labels no user.
+        Test, correction, family, alpha, seed, resamples, the rule for common users, clusters; the
+        numbers of users without a label and of labels without a user.
     scored : callable
         Gives the scores of every system under another plan: the values behind curves.
     clusters : object
-        The clusters of the users, as they were given.
+        The clusters of the users as given.
     """
 
     systems: tuple[str, ...]
@@ -155,7 +155,7 @@ class Comparison(Measured):
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What makes it doubtful that the data are what was meant."""
+        """Reasons to doubt that the data are what was meant."""
         summaries = self.summaries.values()
         return tuple(dict.fromkeys(said for one in summaries for said in one.cautions))
 
@@ -181,9 +181,9 @@ class Comparison(Measured):
         }
 
     def table(self) -> Table:
-        """Systems × metrics: means, with marks of significance against the baseline.
+        """Systems × metrics: means, with significance markers against the baseline.
 
-        Without a baseline, a mark is the letter of every system that is significantly worse.
+        Without a baseline, a marker is the letter of every system that is significantly worse.
         """
         letters = _letters(self.systems)
         marks = {label: self._marks(label) for label in self._labels}
@@ -285,7 +285,7 @@ class Comparison(Measured):
             Differences with intervals, metric against k, the distribution of per-user differences,
             or means by segment.
         metric : str, optional
-            Only this one; all of them, side by side, if not given.
+            Only this metric; default: all of them, side by side.
 
         Raises
         ------
@@ -304,7 +304,7 @@ class Comparison(Measured):
             labels = list(dict.fromkeys(first_of[label] for label in labels if label in first_of))
         drawn = [panel for label in labels for panel in self._panels(kind, label)]
         if not drawn:
-            raise UsageError(f"nothing can be drawn as {kind!r}: no metric has what it takes")
+            raise UsageError(f"nothing to draw as {kind!r}: no metric has the values for it")
         return charts.side_by_side(drawn)
 
     def _panels(self, kind: str, metric: str) -> list[Any]:
@@ -374,12 +374,12 @@ class Comparison(Measured):
             file.write(render(self._digest()).encode())
 
     def _digest(self) -> Digest:
-        """All that the page shows."""
+        """The content of the page."""
         from rankmeter._report.page import Digest, MeanCell
 
         labels, shown, notes = self._labels, self._shown(), list(self._notes())
         crowded = not self.baseline and len(self.systems) > MAX_SYSTEMS
-        if crowded:  # more letters than anybody reads
+        if crowded:  # too many letters to read
             notes[0] = notes[0].replace("letters: the", "beats: how many")
         titles = self.systems if crowded else [row[0] for row in self.table().rows]
         verdicts = {label: self._verdict(label) for label in labels}
@@ -418,7 +418,7 @@ class Comparison(Measured):
         )
 
     def _extremes(self, found: Verdict) -> dict[str, list[tuple[str, float, float]]]:
-        """By system of a verdict, the users that gain most from it."""
+        """For each system of a verdict, the users that gain most from it."""
         d = found.difference
         if d is None:
             return {}
@@ -435,7 +435,7 @@ class Comparison(Measured):
 
 
 def _letters(systems: tuple[str, ...]) -> dict[str, str]:
-    """The marks a, b, …, z, aa, ab, … of systems."""
+    """The letters a, b, …, z, aa, ab, … of systems."""
     alphabet = "abcdefghijklmnopqrstuvwxyz"
     pairs = ("".join(two) for two in itertools.product(alphabet, repeat=2))
     return dict(zip(systems, itertools.chain(alphabet, pairs), strict=False))

@@ -1,4 +1,4 @@
-"""The result of an explanation: steps between two conventions, or what gives a number."""
+"""The result of an explanation: steps between two conventions, or settings that give a number."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ __all__ = ["Explanation", "Match", "Step", "UserChange"]
 
 @dataclass(frozen=True)
 class Step:
-    """One switch turned on the way from the first convention to the second.
+    """One option changed on the way from the first convention to the second.
 
     Attributes
     ----------
     switch : str
-        Name of the choice.
+        Name of the option.
     before, after : object
-        Its setting in the first and in the second convention.
+        Its value in the first and in the second convention.
     value : float
-        The mean with this switch and all earlier ones turned.
+        The mean with this option and all earlier ones changed.
     change : float
-        By how much this switch moved the mean.
+        By how much this option changed the mean.
     share : float
         `change` as a share of the whole difference; NaN if there is none.
 
@@ -68,16 +68,16 @@ class UserChange:
 
 @dataclass(frozen=True)
 class Match:
-    """Settings that give the number that was looked for.
+    """Settings that give the target.
 
     Attributes
     ----------
     convention : str
         The convention to start from.
     switches : mapping of str to object
-        What to change in it; empty if the convention itself gives the number.
+        The options to change in it; empty if the convention itself gives the number.
     value : float
-        The mean that results.
+        The resulting mean.
     """
 
     convention: str
@@ -91,32 +91,32 @@ class Match:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Result):
-    """How a number comes about: the steps between two conventions, or what matches a number.
+    """Where a number comes from: steps between two conventions, or settings that match a number.
 
     Attributes
     ----------
     metric : str
     first, second : str
-        Names of the conventions; `second` is empty when a number was looked for.
+        Names of the conventions; `second` is empty with a target.
     start, end : Estimate
-        The result under each of the two; `end` is `start` when a number was looked for.
+        The result under each of the two; `end` is `start` with a target.
     steps : tuple of Step
     users : tuple of UserChange
         Those whose value changes most.
     target : str
-        The number looked for, as it was printed; empty otherwise.
+        The target as it was given; empty without one.
     matches : tuple of Match
-        What gives that number, simplest first.
+        Settings that give the target, simplest first.
     tried : int
         How many different settings were computed.
     nearest : tuple of Match
-        If nothing matches: the settings whose values are nearest to the number, nearest first.
+        If nothing matches: the settings whose values are nearest to the target, nearest first.
     searched : str
-        What was searched, in words.
+        The searched settings, in words.
     notes : tuple of str
-        What a reader must know of the means and the conventions, as below an evaluation.
+        Notes on the means and the conventions, as below an evaluation.
     cautions : tuple of str
-        What makes it doubtful that the data are what was meant.
+        Reasons to doubt that the data are what was meant.
     """
 
     metric: str
@@ -176,13 +176,13 @@ class Explanation(Result):
             (f"as {name}", number(e.mean), "", "")
             for name, e in ((self.first, self.start), (self.second, self.end))
         )
-        columns = ("one switch at a time", self.metric, "change", "of total")
+        columns = ("one option at a time", self.metric, "change", "of total")
         quiet = ", ".join(f"{step.switch} ({step.before} → {step.after})" for step in still)
         notes = [self.verdict(), *([f"without effect here: {quiet}"] if still else [])]
         return Table(columns, (start, *steps, end), (*notes, *self.notes, *self.cautions))
 
     def _moved(self) -> list[Step]:
-        """The steps that changed the mean, from a number to none and back too."""
+        """The steps that changed the mean, also from a number to NaN or back."""
         before = [self.start.mean, *(step.value for step in self.steps)]
         return [
             step
@@ -203,24 +203,24 @@ class Explanation(Result):
         if self.target:
             if not self.matches:
                 return (
-                    f"none of {self.tried:,} settings gives {self.target} (searched: "
+                    f"no match for {self.target} among {self.tried:,} settings (searched: "
                     f"{self.searched}); the nearest are listed. Another threshold (relevant), "
                     "another convention to start from (like) or another split may give it"
                 )
             if len(self.matches) == 1:
-                return f"{self.target} is what {self.matches[0]} gives"
+                return f"{self.matches[0]} gives {self.target}"
             return (
                 f"{len(self.matches):,} of {self.tried:,} settings give {self.target}, so the "
-                "number alone does not say which was used; the simplest come first"
+                "number alone does not show which was used; the simplest come first"
             )
         if not self.steps:
-            return f"{self.first} and {self.second} make the same choices for {self.metric}"
+            return f"{self.first} and {self.second} have the same options for {self.metric}"
         moved = self._moved()
         if not moved:
-            return f"{len(self.steps)} choices differ, none of them matters on this data"
+            return f"{len(self.steps)} options differ; none affects this result"
         differ = (
-            f"{self.first} and {self.second} differ in {len(self.steps)} choices, of which "
-            f"{len(moved)} matter here"
+            f"{self.first} and {self.second} differ in {len(self.steps)} options; "
+            f"{len(moved)} {'affects' if len(moved) == 1 else 'affect'} this result"
         )
         numbers = [step for step in moved if not math.isnan(step.change)]
         causes = ", ".join(
@@ -231,10 +231,7 @@ class Explanation(Result):
         if not numbers:
             return differ
         main = max(numbers, key=lambda step: abs(step.change))
-        return (
-            f"{differ}; most of all {main.switch} ({main.before} → {main.after}): "
-            f"{main.change:+.4f}"
-        )
+        return f"{differ}, chiefly {main.switch} ({main.before} → {main.after}): {main.change:+.4f}"
 
     def footnote(self) -> str:
         """The explanation as prose that can be pasted below a table of a paper."""
@@ -247,7 +244,7 @@ class Explanation(Result):
         return (
             f"{self.metric} on the same rankings: {number(self.start.mean)} by the convention of "
             f"{self.first}, {number(self.end.mean)} by that of {self.second}. The difference "
-            f"comes from: {steps or 'nothing'} (each switch turned after those before it)."
+            f"comes from: {steps or 'nothing'} (options changed cumulatively, in this order)."
         )
 
     def _tables(self) -> list[Table]:

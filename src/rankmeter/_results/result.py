@@ -1,4 +1,4 @@
-"""What all results can do: render themselves, become frames and JSON, go to a tracker."""
+"""The base of all results: rendering, frames, JSON, experiment trackers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Measured", "Result"]
 
 
 class Result(ABC):
-    """A result that renders itself: a kind of result says what its table and its values are."""
+    """A result that renders itself: a subclass gives its table and its values."""
 
     @abstractmethod
     def table(self) -> Table:
@@ -32,7 +32,7 @@ class Result(ABC):
 
     @abstractmethod
     def _content(self) -> dict[str, Any]:
-        """What `to_dict` gives, of mappings, lists, texts and numbers."""
+        """The content of `to_dict`: mappings, lists, strings and numbers."""
 
     def _tables(self) -> list[Table]:
         """All tables, in the order in which they are shown."""
@@ -76,7 +76,7 @@ class Measured(Result):
 
     @abstractmethod
     def _logged(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, float]]]:
-        """Parts of a name, and the numbers that an experiment tracker gets under it, by kind."""
+        """Parts of a name, and the numbers for an experiment tracker under it, by kind."""
 
     @staticmethod
     def _plain_mean(e: Estimate) -> dict[str, float]:
@@ -106,9 +106,9 @@ class Measured(Result):
     def to_csv(self) -> str:
         """`to_polars` as CSV text, at full precision.
 
-        A name that a spreadsheet would take for a formula, since it begins with one of ``= + - @``,
-        a tab or a carriage return, has an apostrophe before it. Files of values by user keep their
-        ids as they are.
+        A name that a spreadsheet would take for a formula, because it begins with one of
+        ``= + - @``, a tab or a carriage return, gets an apostrophe in front. Files of values by
+        user keep their ids unchanged.
         """
         return _as_cells(self.to_polars()).write_csv()
 
@@ -129,16 +129,17 @@ class Measured(Result):
             The module ``mlflow``, an ``MlflowClient`` together with `run_id`, a run of Weights &
             Biases, a ``SummaryWriter`` of TensorBoard, or any ``callable(name, value)``.
         prefix : str
-            What all names start with: ``test`` gives ``test_ndcg_at_10``.
+            Start of all names: ``test`` gives ``test_ndcg_at_10``.
         step : int, optional
             The place on the time axis; a callable gets it as ``step=``.
         run_id : str, optional
-            The run that an ``MlflowClient`` is to write to.
+            The run that an ``MlflowClient`` writes to.
 
         Raises
         ------
         UsageError
-            If `to` is none of these, or two names differ only in characters that trackers refuse.
+            If `to` is not one of these, or two names differ only in characters that trackers
+            refuse.
 
         Examples
         --------
@@ -163,7 +164,7 @@ class Measured(Result):
 
 
 def _as_cells(frame: pl.DataFrame) -> pl.DataFrame:
-    """A frame for a spreadsheet: text that it would take for a formula begins with an apostrophe.
+    """A frame for a spreadsheet: text that looks like a formula gets an apostrophe in front.
 
     Numbers stay numbers.
     """

@@ -1,4 +1,4 @@
-"""The result of an evaluation: every mean with its interval, and everything needed to trust it."""
+"""The result of an evaluation: every mean with its interval, and the evidence behind it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["Summary", "summarise"]
 class Summary(Measured, Mapping[str, Estimate]):
     """Means of all metrics of a plan; a mapping from metric to `Estimate`.
 
-    Any spelling of a metric finds it: ``result["nDCG@10"]`` is ``result["ndcg@10"]``.
+    Any name of a metric works: ``result["nDCG@10"]`` is ``result["ndcg@10"]``.
 
     Attributes
     ----------
@@ -40,13 +40,13 @@ class Summary(Measured, Mapping[str, Estimate]):
     scores : Scores
         The values behind the means.
     counts : mapping of str to int
-        What was read, dropped, merged, missing.
+        Counts of rows read, dropped, merged and missing.
     estimates : mapping of str to Estimate
         By label of the metric.
     clusters : int64 array of shape (n_users,) or None
         The cluster of each user of the scores, if users share clusters.
     cautions : tuple of str
-        What makes it doubtful that the data are what was meant.
+        Reasons to doubt that the data are what was meant.
     """
 
     plan: Plan
@@ -71,8 +71,8 @@ class Summary(Measured, Mapping[str, Estimate]):
     def per_user(self) -> pl.DataFrame:
         """One row per user that any metric averages: ``user`` and a column per metric.
 
-        A value that counts by rule (a missing user's 0) is shown as it counts; a user that a
-        metric does not average is null there. The frame is yours: changing it changes nothing here.
+        A value set by a rule (a missing user's 0) is shown as it counts; a user that a metric does
+        not average is null there. The frame is a copy: changing it does not change the result.
         """
         return self._per_user.clone()
 
@@ -146,7 +146,7 @@ class Summary(Measured, Mapping[str, Estimate]):
         return Table([*columns, *(["undefined"] if undefined else [])], rows, self._notes())
 
     def facts(self) -> Facts:
-        """What a reader must know to read the means rightly."""
+        """Notes that are needed to read the means."""
         return facts_of(self.plan, self.scores, self.read)
 
     @property
@@ -156,7 +156,7 @@ class Summary(Measured, Mapping[str, Estimate]):
         return {name: count for name, count in self.counts.items() if name not in others}
 
     def _notes(self) -> tuple[str, ...]:
-        """The facts, how intervals were made, and what is no mean."""
+        """The facts, how intervals were made, and which values are not means."""
         notes = notes_of(self.plan, {"": {**self.facts(), **alike(self.values())}})
         if "clusters" in self.counts:
             notes.append(self._drawn(f" of {self.counts['clusters']:,} clusters"))
@@ -176,14 +176,14 @@ class Summary(Measured, Mapping[str, Estimate]):
         Parameters
         ----------
         kind : {"means", "distribution"}
-            The means with their intervals, or how the values of the users are spread.
+            The means with their intervals, or the distribution of the users' values.
 
         Raises
         ------
         MissingDependencyError
             If Altair is not installed.
         UsageError
-            If there is no such kind.
+            If the kind is unknown.
         """
         if choice("kind", kind, ("means", "distribution")) == "means":
             return charts.side_by_side([charts.means(list(self.values()), self.confidence)])

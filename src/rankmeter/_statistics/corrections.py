@@ -21,7 +21,7 @@ def adjust(
 
     Holm (Scand. J. Stat. 6, 1979) and Bonferroni bound the probability of any false claim in the
     family, and Holm never claims less; Benjamini and Hochberg (JRSS B 57, 1995) bound the expected
-    share of false claims among all. A NaN is a test without an answer: it stays NaN and does not
+    share of false claims among all. A NaN is a test without a result: it stays NaN and does not
     count towards the size of the family. The running maximum and minimum keep the order of ``p``.
     """
     choice("method", method, ("holm", "bonferroni", "benjamini-hochberg"))

@@ -60,7 +60,7 @@ def cohens_dz(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     """
     _, mean, sd = paired_moments(*pair(a, b))
     if mean == 0.0 and not math.isnan(sd):
-        return 0.0  # no difference is no effect, even if nothing varies
+        return 0.0  # without a difference the effect is 0, even if nothing varies
     return mean / sd if sd else math.copysign(math.inf, mean)
 
 

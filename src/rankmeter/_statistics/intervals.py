@@ -25,7 +25,7 @@ class Interval(NamedTuple):
 
 
 UNKNOWN = Interval(math.nan, math.nan)
-"""The interval of something that too few users say something about."""
+"""The interval of a value with too few users."""
 
 
 def t_interval(x: npt.ArrayLike, confidence: float = 0.95) -> Interval:
@@ -56,7 +56,7 @@ def bootstrap_interval(
 
     With ``clusters``, a label for each value, whole clusters are drawn, so that values which
     resemble each other (sessions of one user, head and tail of one triple, repeated seeds) do not
-    count as so many independent ones. NaN for fewer than two values or clusters. The same seed
+    count as independent. NaN for fewer than two values or clusters. The same seed
     gives the same interval on any machine; memory is bounded by a few vectors of the length of x.
 
     Bias correction and acceleration follow Efron and Tibshirani, An Introduction to the Bootstrap
@@ -88,7 +88,7 @@ def resampled_means(
     means = np.empty(integer("n_resamples", n_resamples, least=1))
     values, counts = np.unique(sums, return_counts=True) if sizes is None else (sums, sums)
     if 8 * values.size <= n:
-        # Users with equal values are drawn together, since how often each value turns up is
+        # Users with equal values are drawn together, because the count of each value is
         # multinomial: a hundred thousand users often share a dozen values of a metric.
         for rows, size, generator in generators(n_resamples, values.size, seed):
             drawn = generator.multinomial(n, counts / n, size=size)
@@ -114,11 +114,11 @@ def _cluster_sums(x: Floats, clusters: npt.ArrayLike) -> tuple[Floats, Floats]:
 
 
 def _bca_tails(tails: Floats, means: Floats, sums: Floats, sizes: Floats) -> Floats:
-    """Where to read the distribution of the resampled means."""
+    """The probabilities at which to take quantiles of the resampled means."""
     from statistics import NormalDist  # costs more to import than a t interval to compute
 
     mean, total = sums.sum() / sizes.sum(), sizes.sum()
-    # What leaving out one draw does to the mean, written without the difference of near equals.
+    # The effect of leaving out one draw, without subtracting nearly equal numbers.
     influence = (sums - mean * sizes) / (total - sizes)
     influence -= influence.mean()
     squares = float((influence**2).sum())

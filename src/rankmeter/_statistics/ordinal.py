@@ -1,4 +1,4 @@
-"""Tests that see only which system is better for a user, or by which rank, and not by how much.
+"""Tests that use only which system is better for a user, or the rank of the difference.
 
 They are offered for comparison with published results, and warn: they do not test means.
 """
@@ -30,7 +30,7 @@ CAUTIONS: Mapping[str, str] = {
     )
     for name, share in {"Wilcoxon": 9.7, "sign": 12.5}.items()
 }
-"""What to know before trusting a method. Methods that need no caution are not listed."""
+"""Cautions by method. Methods without a caution are not listed."""
 
 
 def wilcoxon_test(

@@ -35,7 +35,7 @@ def paired_test(
 ) -> TestResult:
     """Test whether two systems differ in the mean, by a method chosen by name.
 
-    The options count for the methods that use them. "auto" is "randomization" up to `AUTO_LIMIT`
+    Each option is used by the methods that need it. "auto" is "randomization" up to `AUTO_LIMIT`
     users and "t" beyond.
     """
     choice("method", method, Method)

@@ -1,4 +1,4 @@
-"""What a comparison of a given size can see."""
+"""How small a difference a comparison of a given size can detect."""
 
 from __future__ import annotations
 

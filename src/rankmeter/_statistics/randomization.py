@@ -98,7 +98,7 @@ def exact_p(a: Floats, b: Floats) -> float:
     threshold = abs(float(differences.sum())) - _tolerance(n, 1.0, 1.0)
     if threshold <= 0.0:
         return 1.0
-    left = np.sort(_signed_sums(differences[: n // 2]))  # sorted searches are faster searches
+    left = np.sort(_signed_sums(differences[: n // 2]))  # searching for sorted values is faster
     right = np.sort(_signed_sums(differences[n // 2 :]))
     missing = int(np.searchsorted(right, threshold - left).sum())
     return float(2 * (left.size * right.size - missing) / 2**n)

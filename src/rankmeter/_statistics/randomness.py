@@ -1,6 +1,6 @@
-"""Random numbers that depend on the seed and on nothing else.
+"""Random numbers that depend only on the seed.
 
-A resample is a function of the seed and of its own number: each block of work opens its own Philox
+A resample is a function of the seed and of its number: each block of work opens its own Philox
 generator, keyed by the seed and the number of the block. The size of a block follows from the data
 alone, so neither memory nor the order of the blocks nor the number of threads can change a result.
 """
@@ -29,7 +29,7 @@ def key(seed: int) -> int:
 def generators(
     n_resamples: int, cells: int, seed: int
 ) -> Iterator[tuple[slice, int, np.random.Generator]]:
-    """Cut the resamples, of ``cells`` numbers each, into blocks with generators of their own."""
+    """Cut the resamples, of ``cells`` numbers each, into blocks, each with its own generator."""
     word = key(seed)
     size = max(1, _CELLS // max(1, cells))
     for start in range(0, n_resamples, size):
@@ -40,13 +40,13 @@ def generators(
 def coins(word: int, block: int, rows: slice, n_bytes: int) -> npt.NDArray[np.uint8]:
     """Fair coins, eight to a byte, of shape (rows, n_bytes).
 
-    Row ``r`` of block ``b`` is always the same, whichever rows are asked for together: Philox is a
+    Row ``r`` of block ``b`` is always the same, whichever rows are requested together: Philox is a
     counter put through a cipher, so a generator can begin at any row. ``n_bytes`` is a multiple of
     32, the bytes of one count.
     """
     philox = _philox(word, block, rows.start * (n_bytes // 32))
     words = philox.random_raw((rows.stop - rows.start) * (n_bytes // 8))
-    # The bytes come in one order on every machine, whichever its processor prefers.
+    # The order of the bytes is the same on every machine, whatever its byte order.
     octets: npt.NDArray[np.uint8] = words.astype("<u8", copy=False).view(np.uint8)
     return octets.reshape(-1, n_bytes)
 

@@ -1,4 +1,4 @@
-"""What a test answers."""
+"""The result of a test."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["TestResult", "positive_p", "too_few_users"]
 
 @dataclass(frozen=True)
 class TestResult:
-    """What a test says about a difference of means."""
+    """The result of a test for a difference of means."""
 
-    __test__: ClassVar[bool] = False  # pytest would take the name for a test case
+    __test__: ClassVar[bool] = False  # pytest would collect it because of its name
 
     method: str
     """The test as it was carried out, in words."""
@@ -28,18 +28,18 @@ class TestResult:
     statistic: float
     """Statistic of the test: t, W, wins, q, …"""
     p: float
-    """Two-sided p-value: never 0, and NaN where the test has no answer."""
+    """Two-sided p-value: never 0, and NaN where the test has no result."""
     interval: Interval = UNKNOWN
     """Confidence interval of the difference, where the method gives one."""
     note: str = ""
-    """Why there is no answer, in words; empty if there is one."""
+    """Why there is no result, in words; empty if there is one."""
     detail: Mapping[str, float] = field(default_factory=dict)
     """Options and side results by name: seed, n_resamples, df, confidence, …"""
 
 
 def too_few_users(method: str, n: int) -> TestResult:
-    """The answer of every test when there is nothing to compare variation with."""
-    note = f"a paired test needs at least 2 users, found {n}"
+    """The result of every test for too few users."""
+    note = f"a paired test needs at least 2 users, got {n}"
     return TestResult(method, n, math.nan, math.nan, math.nan, note=note)
 
 

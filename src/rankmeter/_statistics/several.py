@@ -1,9 +1,9 @@
 """Which of several systems differ? Tests of all pairs at once.
 
-The users are blocks: each meets every system, so what makes one user harder than another is taken
-out before anything is compared. ``scipy.stats.tukey_hsd`` and the like take the systems for
-separate samples of users, and find next to nothing in rankings, where users differ far more than
-systems do.
+The users are blocks: each is measured under every system, so differences in difficulty between
+users are removed before systems are compared. ``scipy.stats.tukey_hsd`` and similar functions
+treat the systems as separate samples of users, and find almost nothing in rankings, where users
+differ far more than systems do.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def tukey_hsd(scores: npt.ArrayLike, *, confidence: float = 0.95) -> list[TestRe
     ``scores`` has the shape (n_users, n_systems). One result per pair, in the order of
     ``combinations(range(n_systems), 2)``: p is corrected for the family of all pairs, the interval
     is simultaneous, the statistic is the studentized range ``q = |difference| / √(mse / n)``. Here
-    ``mse`` is the mean square of what neither system nor user explains, with its degrees of freedom
+    ``mse`` is the mean square of the residual of system and user, with its degrees of freedom
     from the two-way analysis of variance (Carterette, TOIS 30, 2012).
 
     Where p is so small that SciPy's numerical integration returns its own rounding, p is the sum

@@ -1,8 +1,8 @@
-"""The vectors that statistics are made of, checked once on the way in.
+"""The vectors that statistics take, checked once on entry.
 
 Every function of this package takes per-user values as NumPy arrays in which each user counts once
-and every value is finite: users without a value, or with a value for one system only, are the
-caller's to leave out and to count.
+and every value is finite: the caller leaves out, and counts, users without a value or with a value
+for one system only.
 """
 
 from __future__ import annotations

@@ -5,12 +5,12 @@ trec_eval's own is here: how it reads its files (`_files`), how it looks at topi
 which metric on which of these views a measure is (`_measures`), and how measures are averaged and
 printed (`_report`).
 
-Departures, all of them where trec_eval has no good answer:
+Differences, all of them where the output of trec_eval would be wrong or useless:
 
-1. Input that it misreads in silence is an error: scores, grades, levels and z-scores that are not
+1. Input that it silently misreads is an error: scores, grades, levels and z-scores that are not
    numbers, equal judgments that occur twice, parameters for a measure that takes none, a level of
    relevance or preference below 0.
-2. Gains that differ by less than 1 are ordered by their values (it compares whole numbers, and may
+2. Gains that differ by less than 1 are ordered by their values (it compares integers, and may
    print an NDCG of 0), the levels of ``11pt_avg`` may come in any order, and ``dcg`` may have other
    gains than ``ndcg``.
 3. Preferences of a group that contradict each other are found before anything is printed.

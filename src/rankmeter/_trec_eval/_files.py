@@ -64,10 +64,10 @@ def read_results(path: str) -> tuple[Table, str]:
     if bad.height:
         topic, document = map(as_written, bad.row(0)[:2])
         raise InvalidValueError(
-            f"{path}: the score of topic {topic} document {document} is NaN, which has no place "
-            "in an order. Remove the line or give it a number"
+            f"{path}: the score of topic {topic} document {document} is NaN, which cannot be "
+            "ordered. Remove the line or give it a number"
         )
-    # −0.0 and 0.0 are equal scores, and sort as such once they are the same.
+    # −0.0 and 0.0 are equal scores, and only sort as such once they have the same bits.
     frame = frame.with_columns(pl.col("score") + 0.0)
     last = text.text.rstrip(_SPACE).rpartition("\n")[2]
     run_id = re.split(f"[{_SPACE}]+", last.lstrip(_SPACE))[5]
@@ -81,10 +81,10 @@ def as_written(name: str) -> str:
 
 def _text(path: str) -> Text:
     """The content with a character for each byte: names match and sort by their bytes."""
-    # A carriage return is white space to trec_eval, wherever it is.
+    # A carriage return is white space in trec_eval, wherever it is.
     text = read_content(Path(path)).decode("latin-1").replace("\r", " ")
     if "#" in text:
-        # The empty line that is left keeps the numbers of the lines below.
+        # The remaining empty line keeps the line numbers below.
         text = _COMMENT.sub("", text)
     if not text.strip():
         raise FileFormatError(f"{path} is empty")

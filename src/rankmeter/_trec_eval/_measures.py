@@ -1,4 +1,4 @@
-"""The measures of trec_eval: on which reading of the judgments each of them is computed.
+"""The measures of trec_eval: from which reading of the judgments each of them is computed.
 
 Which metric a measure is, its options and how it is averaged is in ``conventions/trec_eval.toml``.
 """
@@ -34,7 +34,7 @@ def _cutoffs(text: str) -> Parameters:
     """``5,10``: a line for each rank, in order."""
     ranks = sorted(_whole(part) for part in text.split(","))
     if ranks[0] < 1 or len(set(ranks)) < len(ranks):
-        raise UsageError(f"cutoffs must be ranks from 1 up, each once: {text}")
+        raise UsageError(f"cutoffs must be integers ≥ 1, each once, got {text!r}")
     return [(f"_{rank}", rank) for rank in ranks]
 
 
@@ -42,7 +42,7 @@ def _whole(text: str) -> int:
     # trec_eval takes 23.4 for 23.
     found = re.fullmatch(r"\s*([+-]?\d+)(\.\d*)?\s*", text)
     if found is None:
-        raise UsageError(f"expected a whole number, got {text!r}")
+        raise UsageError(f"expected an integer, got {text!r}")
     return int(found[1])
 
 
@@ -50,7 +50,7 @@ def _levels(text: str) -> Parameters:
     """``0,.5,1``: a line for each level, in order."""
     levels = sorted(_number(part) for part in text.split(","))
     if len(set(levels)) < len(levels):
-        raise UsageError(f"levels must differ from each other: {text}")
+        raise UsageError(f"levels must differ from each other, got {text!r}")
     return [(f"_{level:3.2f}", level) for level in levels]
 
 
@@ -72,7 +72,7 @@ def _pairs(text: str) -> Parameters:
     for part in text.split(",") if text else []:
         name, equals, value = part.partition("=")
         if not equals or name in values:
-            raise UsageError(f"expected grade=gain for some grades, each once: {text}")
+            raise UsageError(f"expected grade=gain for some grades, each once, got {text!r}")
         values[name] = _number(value)
     return [(f"_{text}", values)]
 
@@ -80,7 +80,7 @@ def _pairs(text: str) -> Parameters:
 def _gains(values: dict[str, float]) -> dict[int, float]:
     odd = [name for name in values if not name.isdigit()]
     if odd:
-        raise UsageError(f"{odd[0]!r} is no grade: write grade=gain with grades ≥ 0")
+        raise UsageError(f"{odd[0]!r} is not a grade: write grade=gain with grades ≥ 0")
     return {int(name): gain for name, gain in values.items()}
 
 
@@ -137,7 +137,7 @@ def _graded_at(topics: Topics, name: str, k: int) -> FloatArray:
 
 
 # ---------------------------------------------------------------------------------------------
-# Formulas of its own, each for the reason that it says: what trec_eval prints depends on them
+# Separate formulas, each for the stated reason: the output of trec_eval depends on them
 
 
 def _iprec(topics: Topics, name: str, level: float) -> FloatArray:
@@ -171,7 +171,7 @@ def _set_f(topics: Topics, _: str, parameters: Sequence[float]) -> FloatArray:
 
 
 def _relstring(topics: Topics, _: str, parameters: Sequence[float]) -> list[str]:
-    """The first grades of a ranking: ``-`` not judged, ``.`` chosen to be judged and was not."""
+    """The first grades of a ranking: ``-`` not judged, ``.`` pooled but not judged."""
     hits = topics.named.hits
     wanted = np.minimum(hits.n_ranked, max(int(parameters[0]), 0))
     strings = [["-"] * n for n in wanted.tolist()]
@@ -195,8 +195,8 @@ def _ndcg(topics: Topics, _: str, values: dict[str, float]) -> FloatArray:
 
 def _rndcg(topics: Topics, name: str, values: dict[str, float]) -> FloatArray:
     value = _graded(topics, name, values)
-    # It asks the level, which it otherwise ignores, whether there is anything to do, and divides
-    # 0 by 0 where nothing has a gain.
+    # The level, otherwise ignored, decides whether there is anything to compute; 0 is divided by
+    # 0 where nothing has a gain.
     value[_ideal_dcg(topics, "ideal_dcg", values) == 0] = np.nan
     value[topics.binary("n_relevant") == 0] = 0.0
     return value
@@ -230,7 +230,7 @@ def _powers(p: float, n: float) -> FloatArray:
 
 
 def _place(hits: Hits) -> IntArray:
-    """Ranks from 0 up."""
+    """Ranks, counted from 0."""
     return hits.rank.astype(np.int64) - 1
 
 
@@ -252,9 +252,9 @@ class Measure:
     how: str | None = None
 
     def aggregate(self, name: str) -> str:
-        """What becomes of the values of all topics: ``mean``, ``sum``, ``geometric``, ``none``.
+        """How the values of all topics are combined: ``mean``, ``sum``, ``geometric``, ``none``.
 
-        Sums are printed as whole numbers, geometric means for all topics only.
+        Sums are printed as integers, geometric means for all topics only.
         """
         return self.how or _metric(name)[1]
 
@@ -360,7 +360,7 @@ NICKNAMES: dict[str, tuple[str, ...]] = {
 def choose(
     wanted: Iterable[str], form: str = "qrels"
 ) -> dict[str, tuple[Measure | None, str | None]]:
-    """The measures that are asked for, in order of printing, with their parameters.
+    """The requested measures, in order of printing, with their parameters.
 
     ``wanted`` holds texts such as ``map``, ``P.5,10``, ``all_trec``; None means the default
     parameters. All must be measures of the format of the judgments.
@@ -381,8 +381,8 @@ def choose(
         names.update(meant)
         if dot and given.setdefault(name, parameters) != parameters:
             warnings.warn(
-                f"like trec_eval, only the first parameters of {name} count: {given[name]}, not "
-                f"{parameters}; write all after one {name}",
+                f"as in trec_eval, only the first parameters of {name} count: {given[name]}, not "
+                f"{parameters}; write all of them after one {name}",
                 RankmeterWarning,
                 stacklevel=2,
             )

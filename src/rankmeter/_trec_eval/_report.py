@@ -47,7 +47,7 @@ def report(
     judged topic without results is a DataError, raised after the lines of the topics before it.
     """
     if level < 0:
-        raise UsageError(f"the level of relevance must be 0 or more, got {level}")
+        raise UsageError(f"the level of relevance must be an integer ≥ 0, got {level}")
     chosen = choose(measures, form)
     references = None if zscores is None else read_references(zscores)
     judged = read_judgments(qrels, form)
@@ -73,9 +73,9 @@ def report(
             yield from (column[i] for column in columns)
     if stop < len(topics.names):
         raise DataError(
-            f"topic {topics.names[stop]} is judged in {qrels} and has no results in {run}, where "
-            f"trec_eval 10 stops, too ({int(topics.missing.sum())} topics in all). Count them as 0 "
-            "with -c, or remove their judgments"
+            f"topic {topics.names[stop]} is judged in {qrels} but has no results in {run}; "
+            f"trec_eval 10 also stops here ({int(topics.missing.sum())} topics in all). Count them "
+            f"as 0 with -c, or remove their judgments"
         )
     if summary:
         yield from totals
@@ -112,7 +112,7 @@ def _table(
                 pairs = zip(topics.names, map(show, values), strict=True)
                 columns.append([mark + _line(label, topic, value) for topic, value in pairs])
             if isinstance(values, np.ndarray):
-                # With -c it forgets the level of relevance where it adds up relevant documents.
+                # With -c it ignores the level of relevance where it adds up relevant documents.
                 if label == "num_rel" and complete and isinstance(topics, Topics):
                     total: float = topics.n_above_zero
                 else:
@@ -126,7 +126,7 @@ def _line(name: str, topic: str, value: str) -> str:
 
 
 def _real(value: float) -> str:
-    # 0/0 has a sign, and it shows.
+    # 0/0 has a sign, which is printed.
     return "  -nan" if math.isnan(value) else f"{value:6.4f}"
 
 
@@ -137,9 +137,9 @@ _FORMATS: dict[str, Callable[[Any], str]] = {"none": "'{}'".format, "sum": "{:.0
 def _clear(
     label: str, values: FloatArray | list[str], topics: Topics | Groups | Preferences
 ) -> None:
-    """Take back what the document made up for a topic without results would count.
+    """Subtract the value of the made-up document of a topic without results.
 
-    Like trec_eval, by the printed name: ``utility_2,-1,0,0`` is not taken back.
+    As in trec_eval, by the printed name: nothing is subtracted from ``utility_2,-1,0,0``.
     """
     if isinstance(values, list):
         if label == "relstring":
@@ -161,6 +161,6 @@ def _aggregate(values: FloatArray, how: str, *, logs: bool = False) -> float:
 
 
 def _logarithms(values: FloatArray) -> FloatArray:
-    """What a geometric mean averages."""
+    """The logarithms that a geometric mean averages."""
     logarithms: FloatArray = np.log(np.maximum(values, GEOMETRIC_FLOOR))
     return logarithms

@@ -22,7 +22,7 @@ from rankmeter.metrics import Metric
 __all__ = ["Gains", "Groups", "Reading", "Topics"]
 
 Gains = Mapping[int, float]
-"""What a grade is worth, where that is not the grade itself."""
+"""The gains of grades whose gain is not the grade itself."""
 
 
 class Reading:
@@ -73,13 +73,13 @@ class Topics:
         absent = self._without(results)
         self.missing = self._topics.is_in(absent.implode()).to_numpy()
         if complete:
-            # In place of no results, trec_eval takes one document that nobody judged.
+            # In place of missing results, trec_eval takes one unjudged document.
             invented = {"item": pl.lit("ceci_nest_pas_un_docno"), "score": pl.lit(1.0)}
             results = pl.concat([results, absent.to_frame().with_columns(**invented)])
         if depth is not None:
             ordered = results.sort("user", "score", "item", descending=[False, True, True])
             results = ordered.group_by("user", maintain_order=True).head(depth)
-        # A negative grade says that a document was to be judged and was not.
+        # A negative grade means that a document was pooled but not judged.
         self._judged = grades.filter(pl.col("gain") >= 0)
         self._pooled = self._judged if judged_only else grades
         self._more = self._pooled.height > self._judged.height
@@ -97,21 +97,21 @@ class Topics:
 
     @functools.cached_property
     def pooled(self) -> Reading:
-        """The same, with the documents that were to be judged and were not."""
+        """The same, with the documents that were pooled but not judged."""
         return self._reading(self._pooled, f">={self._level}") if self._more else self.binary
 
     @functools.cached_property
     def judged(self) -> Reading:
-        """Whatever has been judged."""
+        """All judged documents."""
         return self._reading(self._judged, "any")
 
     @functools.cached_property
     def named(self) -> Reading:
-        """Whatever the judgments name, judged or not."""
+        """All documents in the judgments, judged or only pooled."""
         return self._reading(self._pooled, "any") if self._more else self.judged
 
     def graded(self, gains: Gains, *, ideal: bool = False) -> Reading:
-        """What the grades are worth, whatever the level; in the `ideal` nothing is negative."""
+        """The gains of the grades, whatever the level; in the `ideal` nothing is negative."""
         negative = min(gains.values(), default=0.0) < 0 and not ideal
         key = (negative, *sorted(gains.items()))
         if key not in self._graded:
@@ -120,7 +120,7 @@ class Topics:
         return self._graded[key]
 
     def scaled(self, gains: Gains) -> Reading:
-        """What the grades are worth, from 0 to 1: if need be by the range of a topic's grades."""
+        """The gains of the grades, from 0 to 1: if necessary by the range of a topic's grades."""
         top = self._judged.select(pl.col("gain").max().over("user")).to_series().to_numpy()
         span = {one: _range(int(one), gains) for one in np.unique(top).tolist()}
         low, high = np.array([span[one] for one in top.tolist()]).reshape(-1, 2).T
@@ -175,7 +175,7 @@ def _worth(judged: pl.DataFrame, gains: Gains) -> FloatArray:
 
 
 def _range(top: int, gains: Gains) -> tuple[float, float]:
-    """Least and largest worth of the levels 0 … top, of all that are named, and of no judgment."""
+    """Least and largest gain of the levels 0 … top, of all named grades, and of no judgment."""
     unnamed = [
         next((float(level) for level in levels if level not in gains), None)
         for levels in (range(top + 1), range(top, -1, -1))

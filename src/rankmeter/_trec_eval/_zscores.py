@@ -16,7 +16,7 @@ References = dict[tuple[str, str], tuple[float, float]]
 """Mean and standard deviation of the reference runs, by topic and measure as it is printed."""
 
 UNKNOWN = -1_000_000.0
-"""What trec_eval prints where there is no reference, or one without deviation that is missed."""
+"""What trec_eval prints without a reference, or if a reference without deviation is missed."""
 
 
 def read_references(path: str) -> References:

@@ -1,4 +1,4 @@
-"""The conventions: what each known tool means by its metrics, and how it spells them."""
+"""The conventions: what each known tool means by its metrics, and its names for them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The languages of the tools: a metric as its tool spells it, as a metric here.
+"""Names of other tools: the metric of a tool as a metric of rankmeter.
 
-A tool's name means what the profile of the tool says, ``hits`` of ranx a count and not a share.
-What no name of the tool means is read as everywhere else in rankmeter.
+A tool's name means what the profile of the tool says: ``hits`` of ranx is a count, not a share.
+All other names are read as everywhere else in rankmeter.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ _CUTOFF = re.compile(r"(?:(?:k|n|top_?[kn])\s*=\s*)?(\d{1,18})", re.IGNORECASE)
 def translate(name: str, tool: str, *, ours: bool = True) -> tuple[Metric, ...]:
     """The metrics that a tool means by a name, one for each cutoff, labelled as it was written.
 
-    The name is spelled as the tool spells it, case included. Its cutoffs follow ``@`` or ``_`` (in
+    The name is written as in the tool, with the same case. Its cutoffs follow ``@`` or ``_`` (in
     TREC also ``.``), take the place of ``k`` in ``precision_at_k``, or are an option, ``k=10``. The
     options of the tool are in brackets: ``RetrievalMAP[empty_target_action=skip]@10``. Parentheses
-    may also hold options and choices of rankmeter. What the tool means by name and options is
+    may also hold options and choices of rankmeter. The meaning of the tool's name and options is
     inside the metrics, where it wins over all other choices. A name that the tool does not have
-    may be one of rankmeter, if `ours`; the error names the tools that have it, or what is near.
+    may be one of rankmeter, if `ours`; the error names the tools that have it, or the nearest
+    names.
     """
     profile = load_convention(tool)
     if found := _read(name, profile):
@@ -55,7 +56,7 @@ def _as_ours(name: str, found: tuple[Metric, ...]) -> tuple[Metric, ...]:
 
 
 def translate_all(metrics: str | Metric | Iterable[str | Metric], tool: str) -> tuple[Metric, ...]:
-    """The metrics asked for under a convention, each once; a text may hold several names."""
+    """The metrics under a convention, each once; a text may hold several names."""
     return parse_metrics(metrics, functools.partial(translate, tool=tool))
 
 
@@ -126,7 +127,7 @@ def _suffixed(
 def _meaning(
     base: str, options: frozenset[str], inside: frozenset[str], profile: Convention
 ) -> tuple[str, frozenset[str]] | None:
-    """What a name means here, and the options that are left; None if the tool has no such name.
+    """The meaning of a name, and the remaining options; None if the tool has no such name.
 
     Of the names with this base, the one with most of the options is meant.
     """
@@ -162,7 +163,7 @@ def _metric(ours: str, options: frozenset[str], k: float | None, profile: Conven
 
 
 def _unknown(text: str, profile: Convention) -> str:
-    """What to say of a name that nothing here means; empty if there is nothing better to say."""
+    """The message for an unknown name; empty if there is no better message."""
     if len(text) > 200:
         return ""
     tools = [tool for tool in convention_names() if _has(text, load_convention(tool))]

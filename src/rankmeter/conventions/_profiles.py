@@ -20,7 +20,7 @@ A file states, with its sources, only what differs from the convention ``rankmet
     [metrics."rr@"]               # … of the metric with a cutoff, where that is another
     ties = "item"
 
-    [names]                       # the spelling of the tool → the same metric here
+    [names]                       # the name in the tool → the same metric here
     "NDCG" = "ndcg"
     "NDCG[gain=rating]" = "ndcg(gain=linear)"
     "gm_map" = "ap(aggregate=geometric)"
@@ -36,7 +36,7 @@ A file states, with its sources, only what differs from the convention ``rankmet
 
     [[deviations]]                # where the profile stays with the documented meaning
     why = "…"
-    names = ["NDCG*"]             # patterns of the tool's spelling
+    names = ["NDCG*"]             # patterns of the tool's names
 
 A new convention needs this profile and a recording of the tool's answers, which
 ``tests/conformance/recordings.py`` describes. A test checks that each has the other.

@@ -1,4 +1,4 @@
-"""The metrics: pure functions from evidence to one number per user, and what is known about them.
+"""The metrics: pure functions from evidence to one number per user, and facts about them.
 
 A metric of your own needs `register`, `Hits` and, for a share that can be pooled, `Ratio`.
 """
@@ -30,7 +30,7 @@ from rankmeter.metrics._spelling import (
 )
 from rankmeter.metrics.states import Ratio, State
 
-# As a reader looks for them: what everybody uses first, counts last.
+# In the order in which readers look for them: common metrics first, counts last.
 _FAMILIES = [f.__name__ for f in (setwise, rankwise, gainwise, judgedwise, curvewise, countwise)]
 for _name in sorted(METRICS, key=lambda n: (_FAMILIES.index(METRICS[n].family), n)):
     METRICS[_name] = METRICS.pop(_name)

@@ -1,4 +1,4 @@
-"""What is known about each metric besides its formula; lookup, help, docs and tests read it here.
+"""Facts about each metric besides its formula, for lookup, help, documentation and tests.
 
 The signature is the schema. The positional parameters of a metric function name the evidence that
 it needs (`EVIDENCE`), then comes ``k`` if it has a cutoff. The keyword-only parameters are its
@@ -49,19 +49,22 @@ EVIDENCE = {
     "hits": "Relevant items of n_users users; ``hits.ideal`` holds all of them.",
     "nonrelevant": "Ranked items judged as not relevant; ``nonrelevant.ideal`` holds all of them.",
 }
-"""What the positional parameters of a metric may be called, and the `Hits` they then receive."""
+"""The permitted names of a metric's positional parameters, and the `Hits` that they receive."""
 
 RESERVED = frozenset(CHOICES) - {"n_items"}
-"""Names that no option may have: those of the choices. `n_items` fills options of that name."""
+"""Names that options must not have: those of the choices. `n_items` fills options of that name."""
 
 
 class Example:
-    """Values of an option to show and to test it with: ``recall: Annotated[float, Example(0.5)]``.
+    """Example values of an option for documentation and tests.
+
+    Written as ``recall: Annotated[float, Example(0.5)]``.
 
     Parameters
     ----------
     value : object
-        Shown in the documentation. It has to fit lists of up to 20 items and gains of up to 3.
+        Shown in the documentation. It must be valid for lists of up to 20 items and gains of up to
+        3.
     *more : object
         Further values for the tests.
     """
@@ -119,7 +122,7 @@ class Spec:
     name : str
         The canonical name, in lower case.
     title : str
-        What a person calls it.
+        The name for people.
     function : callable
         Called with the evidence that it needs, k if it has a cutoff, and options.
     needs : tuple of str
@@ -129,7 +132,8 @@ class Spec:
     cutoff : bool
         Whether it takes ``@k``.
     state : callable, optional
-        Of a metric that can be pooled over users: the value that adds up, called as `function` is.
+        For a metric that can be pooled over users: gives the value that adds up, called like
+        `function`.
     options : mapping of str to Option
     """
 
@@ -166,7 +170,7 @@ class Spec:
 
     @property
     def example(self) -> dict[str, Any]:
-        """Example values of the options that have no default, where they have any."""
+        """Example values of the options without a default, if they have any."""
         required = (option for option in self.options.values() if option.required)
         return {option.name: option.values[0] for option in required if option.values}
 
@@ -195,31 +199,31 @@ def register(
     synonyms: tuple[str, ...] = (),
     at: str = "",
 ) -> Callable[[Callable[P, FloatArray | Ratio]], Callable[P, FloatArray]]:
-    """Make a function from evidence to one number per user a metric, to be asked for by its name.
+    """Register a function from evidence to one number per user as a metric.
 
     The positional parameters of the function name the evidence that it receives: ``hits``,
     ``nonrelevant``; a parameter ``k`` after them makes ``@k`` legal. Its keyword-only parameters
     are options: each is annotated with ``float``, ``int``, ``bool`` or ``Literal[...]``, with
     ``| None`` if ``none`` is permitted. A function that is annotated to return `Ratio` can be
-    pooled over users (``aggregate="micro"``). What all metrics have in common is added to the
-    docstring: the parameters above, what is returned, the errors, and who has no value.
+    pooled over users (``aggregate="micro"``). The parts that all metrics share are added to the
+    docstring: the parameters above, the return value, the errors, and which users have no value.
 
     Parameters
     ----------
     title : str
     low, high : float
-        Range of the values, where no gain is negative.
+        Range of the values, if no gain is negative.
     increasing : bool
         Whether larger is better.
     reached : bool
-        Whether the ideal ranking, uncut, has the best value of the range.
+        Whether the ideal ranking, without a cutoff, reaches the best value of the range.
     open_ties : bool
-        Whether the metric has a value where ties are open: its expectation over all orders.
-        Otherwise open ties are refused.
+        Whether the metric has a value under unresolved ties: its expectation over all orders.
+        Otherwise unresolved ties are refused.
     needs_relevant : bool
-        Whether the metric is undefined (NaN) for a user whose truth holds nothing relevant.
+        Whether the metric is undefined (NaN) for a user without relevant items.
     synonyms : tuple of str
-        Other names under which people look for it, in lower case, separated only by ``_``.
+        Other names of the metric, in lower case, with no separator but ``_``.
     at : str
         The option that a number after ``@`` means, for a metric without cutoff.
 
@@ -263,11 +267,11 @@ def describe(
     at: str = "",
     **facts: Any,
 ) -> Spec:
-    """What `register` finds out about a function, without registering it."""
+    """The `Spec` of a function, without registering it."""
     name = function.__name__
     needs, cutoff = _evidence(function)
     if not inspect.getdoc(function) and sys.flags.optimize < 2:
-        raise ValueError(f"{name} has no docstring: help and documentation are made of it")
+        raise ValueError(f"{name} has no docstring, which help and documentation need")
     hints = typing.get_type_hints(function, include_extras=True)
     options = _options(function, hints)
     if at and at not in options:
@@ -279,8 +283,8 @@ def describe(
         given = [*args, *options.values()]
         if not open_ties and any(isinstance(one, Hits) and one.tied for one in given):
             raise UsageError(
-                f"{name} has no closed form under open ties (ties='expected'): choose a rule that "
-                "orders tied items, such as ties='item'"
+                f"{name} has no closed form under unresolved ties (ties='expected'): choose a rule "
+                f"that orders tied items, such as ties='item'"
             )
         return function(*args, **options)
 
@@ -312,7 +316,7 @@ def _evidence(function: Callable[..., Any]) -> tuple[tuple[str, ...], bool]:
     needs = needs[:-1] if cutoff else needs
     for unknown in [need for need in needs if need not in EVIDENCE]:
         raise ValueError(
-            f"{name} asks for {unknown!r}: a positional parameter names evidence "
+            f"{name} has the parameter {unknown!r}: a positional parameter names evidence "
             f"({', '.join(EVIDENCE)}) or is k, the last; options are keyword-only, after *"
         )
     if not needs or any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
@@ -330,7 +334,9 @@ def _options(function: Callable[..., Any], hints: Mapping[str, Any]) -> dict[str
         if parameter.name == "k":
             raise ValueError(f"k of {function.__name__} must be positional, before the *")
         if parameter.name in RESERVED:
-            raise ValueError(f"{option} is named like a choice of the plan: give it another name")
+            raise ValueError(
+                f"{option} has the name of an option of the plan: give it another name"
+            )
         if parameter.name not in hints:
             raise ValueError(
                 f"{option} has no annotation: write the permitted values, as in "
@@ -353,7 +359,7 @@ def _options(function: Callable[..., Any], hints: Mapping[str, Any]) -> dict[str
         one = Option(parameter.name, default, words, number, optional, examples)
         known = default in words if isinstance(default, str) else number is not None
         if not (one.required or (optional if default is None else known)):
-            raise ValueError(f"{option} has a default that it does not permit: {default!r}")
+            raise ValueError(f"{option} has a default that is not permitted: {default!r}")
         options[parameter.name] = one
     return options
 
@@ -368,7 +374,8 @@ def _check_names(spec: Spec) -> None:
             raise ValueError(f"{name!r} is taken: it means {meant!r}")
         if not re.fullmatch(r"[a-z0-9][a-z0-9_.]*", name):
             raise ValueError(
-                f"names of {spec.name} must be of lower-case letters, digits, _ and ., got {name!r}"
+                f"names of {spec.name} must consist of lower-case letters, digits, _ and ., got "
+                f"{name!r}"
             )
 
 
@@ -385,7 +392,7 @@ def _documented(spec: Spec, *, needs_relevant: bool) -> str | None:
     values = f"{spec.low:g} or more" if spec.low > -math.inf else "Any number"
     if math.isfinite(spec.high):
         values = f"In [{spec.low:g}, {spec.high:g}]"
-    mistakes = [] if spec.open_ties else ["ties are open"]
+    mistakes = [] if spec.open_ties else ["ties are unresolved"]
     if any(option.type in (int, float) for option in spec.options.values()):
         mistakes.append("an option is out of its range")
     undefined = ["A user with nothing relevant is undefined (NaN)."] if needs_relevant else []
@@ -393,7 +400,7 @@ def _documented(spec: Spec, *, needs_relevant: bool) -> str | None:
         "Parameters": "\n".join([*said, *filter(None, [own.pop("Parameters", "")])]),
         "Returns": "float64 array of shape (n_users,)\n    "
         + values
-        + ("; the expectation where ties are open." if spec.open_ties else "."),
+        + ("; the expectation if ties are unresolved." if spec.open_ties else "."),
         "Raises": f"UsageError\n    If {' or '.join(mistakes)}." if mistakes else "",
         "Notes": "\n\n".join([*undefined, *filter(None, [own.pop("Notes", "")])]),
         **own,

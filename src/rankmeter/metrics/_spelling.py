@@ -31,7 +31,7 @@ ELSEWHERE = frozenset(
     "popularitybias predictioncoverage r2 rbo rmse roc rocauc rsquared sdcg serendipity "
     "shannonentropy spearman surprisal tailpercentage unexpectedness usercoverage".split()
 )
-"""Names of other measures of the field, without marks: not misspellings of metrics."""
+"""Names of other measures in the field, without separators: not misspellings of metrics."""
 
 _NUMBER = re.compile(r"-?(?:\d{1,19}(?:\.\d{1,40})?|\.\d{1,40})(?:e-?\d{1,3})?")
 """A cutoff, or a point such as a level of recall."""
@@ -53,7 +53,7 @@ class Metric:
         The choices of alignment and averaging that hold for this metric alone, sorted by name:
         ``ndcg(ties=expected)@10``.
     label : str
-        How the metric was asked for, if that is a synonym; it does not affect equality.
+        The name that was given, if it is a synonym; it does not affect equality.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Metric:
 
     @property
     def spec(self) -> Spec:
-        """What the registry knows about the metric."""
+        """The registry entry of the metric."""
         return METRICS[self.name]
 
     def __call__(self, **options: Any) -> Metric:
@@ -83,7 +83,8 @@ class Metric:
                 chosen[name] = _checked(self.name, self.spec.options[name], value)
             elif name in SETTINGS:
                 raise UsageError(
-                    f"{name} holds for all metrics: pass it as an option, not inside {self.name}(…)"
+                    f"{name} holds for all metrics: pass it as an argument, not inside "
+                    f"{self.name}(…)"
                 )
             elif name in CHOICES:
                 choices[name] = checked(name, value)
@@ -148,7 +149,7 @@ def metric(text: str) -> Metric:
     """
     found = parse_metrics(text)
     if len(found) != 1:
-        raise UsageError(f"expected one metric, found {len(found)} in {text!r}")
+        raise UsageError(f"expected one metric, got {len(found)} in {text!r}")
     return found[0]
 
 
@@ -163,7 +164,7 @@ def parse_metrics(
     metrics : str, Metric or iterable of them
         A text may name several: ``"ndcg@5,10 map@10"``.
     read : callable, optional
-        What reads one name with its cutoffs; default `read_metric`.
+        The function that reads one name with its cutoffs; default `read_metric`.
 
     Returns
     -------
@@ -176,7 +177,7 @@ def parse_metrics(
     """
     try:
         metrics = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
-    except Exception:  # noqa: BLE001 - no iterable, or one that fails
+    except Exception:  # noqa: BLE001 - not an iterable, or one that fails
         raise refused("metrics", "metric strings such as 'ndcg@10'", metrics) from None
     found: dict[Metric, None] = {}
     problems: list[UsageError] = []
@@ -257,7 +258,7 @@ def read_metric(text: str) -> list[Metric]:
 def take_cutoffs(text: str, marks: str = "@_") -> tuple[str, str, list[Any]]:
     """Take the cutoffs off a name: ``P@5,10`` → ``("P", "@", [5, 10])``.
 
-    `marks` may be between them. What follows ``@`` and is no number is returned as it is written.
+    `marks` may be between them. Text after ``@`` that is not a number is returned unchanged.
     """
     head, mark, tail = text.rpartition("@")
     if not mark:
@@ -278,7 +279,7 @@ def take_cutoffs(text: str, marks: str = "@_") -> tuple[str, str, list[Any]]:
 
 
 def is_elsewhere(name: str) -> bool:
-    """Whether a name is that of a measure of the field that rankmeter does not have."""
+    """Whether a name is that of a known measure that rankmeter does not have."""
     return re.sub(r"[\s_\-]", "", name.lower()) in ELSEWHERE
 
 
@@ -318,7 +319,7 @@ def _checked(name: str, option: Option, value: Any) -> Any:
     if option.type in (int, float) and not isinstance(word, bool):
         try:
             number = option.type(word)
-        except Exception:  # noqa: BLE001 - no number, one too large, or what a class raises
+        except Exception:  # noqa: BLE001 - not a number, one too large, or what a class raises
             number = math.nan
         fits = abs(number) <= LARGEST if option.type is int else math.isfinite(number)
         if fits and (isinstance(word, str) or number == word):

@@ -18,7 +18,7 @@ def n_ranked(hits: Hits, k: int | None = None) -> FloatArray:
 
     Notes
     -----
-    Not a measure of quality, but what others are divided by; averaged, the mean length. An empty
+    Not a measure of quality, but a denominator of others; averaged, the mean length. An empty
     ranking has 0.
 
     Examples
@@ -42,7 +42,7 @@ def n_relevant(hits: Hits) -> FloatArray:
 
     Notes
     -----
-    Says how hard a user's task is, not how good the ranking; 0 where nothing is relevant.
+    Shows how hard a user's task is, not how good the ranking is; 0 where nothing is relevant.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def n_hits(hits: Hits, k: int | None = None) -> FloatArray:
 
 @register("Set average precision", synonyms=("set_map",))
 def set_ap(hits: Hits) -> FloatArray:
-    """Precision times recall of the ranking as a set: every hit counts the precision of the whole.
+    """Precision times recall of the ranking as a set: every hit has the precision of the whole.
 
     Notes
     -----
@@ -105,7 +105,7 @@ def utility(
     spared: Annotated[float, Example(0.1)] = 0.0,
     n_items: Annotated[int | None, Example(30)] = None,
 ) -> FloatArray:
-    """What the contingency table is worth: a price for each item of its four fields.
+    """Utility of the contingency table: a price for each item in its four cells.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def utility(
 
     Examples
     --------
-    Two hits and one miss cost nothing else: 2 · 1 - 1.
+    Two hits and one miss: 2 · 1 - 1.
 
     >>> import rankmeter as rm
     >>> rm.evaluate({"u": list("abc")}, {"u": set("acz")}, "utility")["utility"].mean

@@ -1,4 +1,4 @@
-"""Metrics read off a curve along the ranking, at points that each user's own truth decides.
+"""Metrics read off a curve along the ranking, at points that depend on each user's truth.
 
 The curves are precision over recall, and the cumulated gain of the ranking next to that of the
 ideal one. The points are levels of recall, multiples of the number of relevant items, the ranks
@@ -25,7 +25,7 @@ Rounding = Literal["trec9", "up", "nearest"]
 
 
 def _rounded(number: npt.NDArray[Any], rounding: Rounding = "trec9") -> FloatArray:
-    """A number of items as a whole number."""
+    """A number of items as an integer."""
     if rounding == "up":
         whole = np.ceil(number * (1.0 - 1e-12))  # 0.1 · 30 is a little more than 3
     else:
@@ -45,21 +45,21 @@ def iprec(
     recall: Annotated[float, Example(0.5, 0.0, 0.25, 0.3, 1.0)],
     rounding: Rounding = "trec9",
 ) -> FloatArray:
-    """Highest precision at any rank from which on the recall is reached.
+    """Highest precision at any rank at which the level of recall is reached.
 
     Parameters
     ----------
     recall : float
         Level of recall, from 0 to 1.
     rounding : {"trec9", "up", "nearest"}
-        How many hits the level needs, where ``recall * n_relevant`` is no whole number:
-        ``⌊recall * n_relevant + 0.9⌋``, the next larger number, or the nearest.
+        How many hits the level needs if ``recall * n_relevant`` is not an integer:
+        ``⌊recall * n_relevant + 0.9⌋``, the next larger integer, or the nearest.
 
     Notes
     -----
     A point of the classical precision-recall graph; 0 where the recall is never reached. ``up`` is
-    the definition. ``trec9`` is what trec_eval up to version 9, pytrec_eval and ranx do; it differs
-    from ``up`` where the fraction is below 0.1. ``nearest`` is trec_eval 10.
+    the definition. ``trec9`` is the rule of trec_eval up to version 9, pytrec_eval and ranx; it
+    differs from ``up`` where the fraction is below 0.1. ``nearest`` is trec_eval 10.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def rprec_mult(
     Notes
     -----
     The cutoff is ⌊multiple · n_relevant + 0.9⌋, which rounds up for the usual multiples; at cutoff
-    0 it is 0. A ranking shorter than that is not excused. Source: ``Rprec_mult`` of trec_eval.
+    0 it is 0. A shorter ranking is not excused. Source: ``Rprec_mult`` of trec_eval.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def yaap(hits: Hits) -> FloatArray:
     -----
     log((1 + S) / (1 + n_relevant - S)), where S is the sum of the precisions at the hits: 0 where
     nothing is relevant. For one
-    user it rises with `ap`; its mean is less ruled by the users that are easy. Source: Robertson,
+    user it rises with `ap`; its mean depends less on easy users. Source: Robertson,
     ECIR 2012.
 
     Examples
@@ -232,7 +232,7 @@ def ideal_dcg(
 
     Notes
     -----
-    Says how much there is to gain, not how good the ranking is.
+    Shows how much can be gained, not how good the ranking is.
 
     Examples
     --------
@@ -252,10 +252,10 @@ def ndcg_rel(hits: Hits) -> FloatArray:
 
     Notes
     -----
-    To NDCG what average precision is to precision. At the rank of each hit the DCG so far is
-    divided by the ideal DCG so far; a relevant item that was not found counts the DCG of the whole
-    ranking by that of the whole ideal one. Only positive gains count as relevant. Source:
-    ``ndcg_rel`` of trec_eval.
+    It is to NDCG what average precision is to precision. At the rank of each hit the DCG so far is
+    divided by the ideal DCG so far; for a relevant item that was not found, the DCG of the whole
+    ranking is divided by that of the whole ideal one. Only positive gains count as relevant.
+    Source: ``ndcg_rel`` of trec_eval.
 
     Examples
     --------
@@ -326,8 +326,8 @@ def g(hits: Hits, *, gain: Literal["linear", "binary"] = "linear") -> FloatArray
     -----
     Each hit counts gain / log2(2 + C - S), where S is the gain down to it, and C what an ideal
     ranking has gained there, with at least 1 per item; the sum is divided by all that can be
-    gained. With ``binary`` gains C - S is the number of items above that are not relevant. It joins
-    qualities of `ap` and `ndcg`. Source: ``G`` and ``binG`` of trec_eval.
+    gained. With ``binary`` gains C - S is the number of items above that are not relevant. It
+    combines qualities of `ap` and `ndcg`. Source: ``G`` and ``binG`` of trec_eval.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How much attention each rank gets: the weights that metrics give to ranks."""
+"""Discounts: the weights that metrics give to ranks."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _integral(weight: Weight, low: float, high: float) -> float:
 
 @dataclass(frozen=True)
 class Geometric:
-    """A reader who goes on to the next item with probability p: (1 - p) p^(rank - 1)."""
+    """A reader who continues to the next item with probability p: (1 - p) p^(rank - 1)."""
 
     p: float
 

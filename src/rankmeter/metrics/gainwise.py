@@ -49,7 +49,7 @@ def dcg(
         The relevance g as it is, 2^g - 1, or 1.
     discount : {"log2", "ln", "log10", "jarvelin", "reciprocal"}
         log2(rank + 1), ln(rank + 1), log10(rank + 1); that of Järvelin and Kekäläinen 2002 with
-        b = 2: log2(max(rank, 2)), which leaves ranks 1 and 2 alike; or the rank itself.
+        b = 2: log2(max(rank, 2)), which gives ranks 1 and 2 the same weight; or the rank itself.
 
     Notes
     -----
@@ -139,21 +139,21 @@ def rbp(
     gain: Literal["binary", "linear"] = "binary",
     max_gain: Annotated[float | None, Example(3.0)] = None,
 ) -> FloatArray:
-    """Rank-biased precision: the gain per item of a reader who goes on with probability p.
+    """Rank-biased precision: the gain per item of a reader who continues with probability p.
 
     Parameters
     ----------
     p : float
         Persistence, between 0 and 1: the chance of going from one item to the next.
     gain : {"binary", "linear"}
-        Without `max_gain`: every hit counts 1, or its gain as it is, which need not stay below 1.
+        Without `max_gain`: every hit counts as 1, or as its gain, and values can exceed 1.
     max_gain : float, optional
-        Largest possible gain, which no gain may exceed: a gain g counts g / max_gain.
+        Largest possible gain, which no gain may exceed: a gain g counts as g / max_gain.
 
     Notes
     -----
-    (1 - p) Σ g p^(rank - 1). What lies below the ranking can add up to `rbp_residual`: the true
-    value lies between rbp and their sum. Source: Moffat and Zobel, TOIS 2008.
+    (1 - p) Σ g p^(rank - 1). Items below the ranking can add up to `rbp_residual`: the true
+    value is between rbp and their sum. Source: Moffat and Zobel, TOIS 2008.
 
     Examples
     --------
@@ -178,14 +178,14 @@ def rbp_residual(
     p: Annotated[float, Example(0.5)] = 0.8,
     unjudged: Literal["nonrelevant", "unknown"] = "nonrelevant",
 ) -> FloatArray:
-    """How much rank-biased precision could still grow through what has not been seen.
+    """How much rank-biased precision could still gain from unseen items.
 
     Parameters
     ----------
     p : float
         Persistence, as in `rbp`.
     unjudged : {"nonrelevant", "unknown"}
-        Whether ranked items without a judgment are worthless, or may be worth everything.
+        Whether ranked items without a judgment have no gain, or may have the full gain.
 
     Notes
     -----
@@ -216,7 +216,7 @@ def err(
     max_gain: Annotated[float, Example(3.0, 4.0)],
     gain: Literal["linear", "binary"] = "linear",
 ) -> FloatArray:
-    """Expected reciprocal rank at which a reader who stops when satisfied will stop.
+    """Expected reciprocal of the rank at which a satisfied reader stops.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def err(
     if hits.tied:
         return _expected_err(hits, stop, k)
     value = hits.within(k) * stop / hits.rank
-    # One hit of every user at a time, from the top: what is left of each reader's patience.
+    # One hit of every user at a time, from the top: the probability that the reader continues.
     order = np.arange(hits.rank.size) - hits.offsets[hits.user]
     total, left = np.zeros(hits.n_users), np.ones(hits.n_users)
     for i in range(int(order.max(initial=-1)) + 1):
@@ -271,7 +271,7 @@ def _expected_err(hits: Hits, stop: FloatArray, k: int | None) -> FloatArray:
     total, left = np.zeros(hits.n_users), np.ones(hits.n_users)
     for index, user in enumerate(groups.user.tolist()):
         n, m, above = int(groups.size[index]), int(groups.hits[index]), int(groups.above[index])
-        if n == 1:  # the same bits as without any open tie in the block
+        if n == 1:  # the same bits as without unresolved ties in the block
             one = float(stop[groups.start[index]])
             total[user] += left[user] * (one / (above + 1.0) if k is None or above < k else 0.0)
             left[user] *= 1.0 - one

@@ -1,8 +1,8 @@
-"""Metrics that tell items judged as not relevant from items that nobody has judged.
+"""Metrics that distinguish items judged as not relevant from unjudged items.
 
-Elsewhere an item without a judgment is as good as not relevant, which is unfair to a ranking that
-finds what nobody has looked at. A negative gain says, as in TREC, that the item was in the pool to
-be judged but was not; where it means dislike, ``negative="nonrelevant"`` says so.
+Other metrics treat an item without a judgment as not relevant, which is unfair to a ranking that
+finds unjudged items. As in TREC, a negative gain means that the item was pooled but not judged; if
+it means dislike, choose ``negative="nonrelevant"``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Negative = Literal["unjudged", "nonrelevant"]
 
 def number_above(hits: Hits, user: IntArray, rank: FloatArray) -> IntArray:
     """How many hits of each of the n users (by index, also repeatedly) are above a rank, (n,)."""
-    # Hits are in order of user and rank, which one number can say: a whole part for the user.
+    # Hits are in order of user and rank, encoded as one number with the user as integer part.
     width = max(hits.rank.max(initial=0.0), rank.max(initial=0.0)) + 1.0
     place = np.searchsorted(hits.user * width + hits.rank, user * width + rank)
     number: IntArray = place - hits.offsets[user]
@@ -30,7 +30,7 @@ def number_above(hits: Hits, user: IntArray, rank: FloatArray) -> IntArray:
 
 
 def _judged(nonrelevant: Hits, negative: Negative) -> Hits:
-    """The items judged as not relevant, by what a negative gain says."""
+    """The items judged as not relevant, by the meaning of a negative gain."""
     if negative == "nonrelevant":
         return nonrelevant
     every = nonrelevant.best
@@ -53,7 +53,7 @@ def n_nonrelevant(
     Parameters
     ----------
     negative : {"unjudged", "nonrelevant"}
-        What a negative gain says about an item that is not relevant.
+        What a negative gain means for an item that is not relevant.
 
     Notes
     -----
@@ -88,11 +88,11 @@ def judged(
     denominator : {"ranked", "k"}
         The items of the list, ``min(k, n_ranked)``, or k.
     negative : {"unjudged", "nonrelevant"}
-        What a negative gain says about an item that is not relevant.
+        What a negative gain means for an item that is not relevant.
 
     Notes
     -----
-    Says how far the other metrics can be trusted, not how good the ranking is; 0 for an empty
+    Shows how far the other metrics can be trusted, not how good the ranking is; 0 for an empty
     ranking. Source: ``Judged``
     of ir_measures.
 
@@ -116,7 +116,7 @@ def unjudged(
     denominator: Literal["ranked", "k"] = "k",
     negative: Negative = "unjudged",
 ) -> FloatArray:
-    """Share of the top k that nobody has judged.
+    """Share of the top k that is unjudged.
 
     Parameters
     ----------
@@ -147,13 +147,14 @@ def bpref(hits: Hits, nonrelevant: Hits, *, negative: Negative = "unjudged") -> 
     Parameters
     ----------
     negative : {"unjudged", "nonrelevant"}
-        What a negative gain says about an item that is not relevant.
+        What a negative gain means for an item that is not relevant.
 
     Notes
     -----
-    With R relevant and N nonrelevant judged items, each hit counts 1 - min(n, R) / min(N, R), where
-    n of the N are above it; their sum is divided by R. Items without judgment are as if they
-    were not there. Edge cases: a hit below no nonrelevant item counts 1, also if N = 0. Source:
+    With R relevant and N nonrelevant judged items, each hit has the value
+    1 - min(n, R) / min(N, R), where n of the N are above it; the sum is divided by R. Items without
+    a judgment are ignored. Edge cases: a hit below no nonrelevant item has the value 1, also if
+    N = 0. Source:
     Buckley and Voorhees, SIGIR 2004, as corrected in trec_eval 8.
 
     Examples

@@ -33,18 +33,18 @@ def ap(
         What the sum over the hits in the top k is divided by:
 
         * ``min``: min(n_relevant, k), so that a perfect top k has 1;
-        * ``relevant``: n_relevant, as trec_eval does also under a cutoff;
+        * ``relevant``: n_relevant, as in trec_eval also under a cutoff;
         * ``k``: the cutoff;
         * ``hits``: the hits found in the top k;
         * ``ranked``: min(n_relevant, n_ranked, k);
-        * ``all``: not a denominator alone: the mean of the precision at *every* rank 1..k, hit
-          or miss, without the relevance factor.
+        * ``all``: more than a denominator: the mean of the precision at *every* rank 1..k, hit or
+          miss, without the relevance factor.
 
     Notes
     -----
     Its mean over users is MAP. Edge cases: no hit is 0; without a cutoff ``min`` equals
-    ``relevant`` and ``k`` is the length of the ranking. In open ties the expectation over all
-    orders is exact: McSherry and Najork, ECIR 2008. With ``ties="together"`` it is the average
+    ``relevant`` and ``k`` is the length of the ranking. Under unresolved ties the expectation over
+    all orders is exact: McSherry and Najork, ECIR 2008. With ``ties="together"`` it is the average
     precision of scikit-learn.
 
     Examples
@@ -156,8 +156,8 @@ def rr(hits: Hits, k: int | None = None) -> FloatArray:
 
     Notes
     -----
-    Its mean over users is MRR. It looks at the first hit only. In an open tie it is the expectation
-    of 1/rank, not 1/expected rank.
+    Its mean over users is MRR. Only the first hit matters. In an unresolved tie it is the
+    expectation of 1/rank, not 1/expected rank.
 
     Examples
     --------
@@ -219,15 +219,16 @@ def mean_rank(
     of : {"first", "all"}
         The first relevant item of each user, or every relevant item.
     absent : {"undefined", "next"} or float
-        What an item that the ranking does not contain counts as: nothing (a user without any hit
-        is NaN, and the mean is over what was found); the rank after the last one,
+        The rank of an item that the ranking does not contain: none (a user without any hit is NaN,
+        and the mean is over the items that were found); the rank after the last one,
         ``min(k, n_ranked) + 1``; or a number, such as the size of the catalogue.
 
     Notes
     -----
-    ``undefined`` looks only at what was found, so compare two systems by it only if both rank every
-    item; the result counts the undefined users. In an open tie that may put every relevant item
-    below the cutoff it is the mean over the orders that do not. ``next`` favours short lists.
+    ``undefined`` uses only the items that were found, so compare two systems with it only if both
+    rank every item; the result counts the undefined users. In an unresolved tie that can put every
+    relevant item below the cutoff, it is the mean over the orders that do not. ``next`` favours
+    short lists.
 
     Examples
     --------

@@ -92,8 +92,8 @@ def hit_rate(hits: Hits, k: int | None = None) -> FloatArray:
 
     Notes
     -----
-    Edge cases: an empty ranking has no hit. An open tie of n items, m of them relevant, of which t
-    fall into the top k, holds no hit there with probability C(n - t, m) / C(n, m).
+    Edge cases: an empty ranking has no hit. An unresolved tie of n items, m of them relevant, of
+    which t fall into the top k, holds no hit there with probability C(n - t, m) / C(n, m).
 
     Examples
     --------
@@ -110,7 +110,7 @@ def hit_rate(hits: Hits, k: int | None = None) -> FloatArray:
     groups = hits.groups
     inside = groups.size if k is None else np.clip(k - groups.above, 0, groups.size)
     miss = _no_hit(groups.size, groups.hits, inside)
-    # A miss needs no hit in any group; only one group straddles the cutoff, the others are sure.
+    # A miss needs no hit in any group; only one group straddles the cutoff, the others are certain.
     result = np.ones(hits.n_users)
     np.multiply.at(result, groups.user, miss)
     return 1.0 - result
@@ -196,7 +196,7 @@ def accuracy(
     n_items: Annotated[int, Example(100, 50, 16)],
     chosen: Literal["ranked", "k"] = "ranked",
 ) -> FloatArray:
-    """Share of the catalogue that is rightly recommended or rightly left out.
+    """Share of the catalogue that is correctly recommended or correctly left out.
 
     Parameters
     ----------
@@ -205,19 +205,19 @@ def accuracy(
     n_items : int
         Size of the catalogue: at least the items that one user is recommended or finds relevant.
     chosen : {"ranked", "k"}
-        How many items of a list shorter than k are recommended: those ``ranked``, or ``k`` all
-        the same, the empty places being wrong.
+        How many items of a list shorter than k are recommended: those ``ranked``, or nevertheless
+        ``k``, with the empty places counted as wrong.
 
     Notes
     -----
-    (TP + TN) / n_items. Read it with care: the items that nobody would recommend swamp it, so that
-    recommending nothing scores 1 - n_relevant / n_items; and it ignores order. With ``k`` it is
+    (TP + TN) / n_items. Read it with care: obviously irrelevant items dominate it, so recommending
+    nothing scores 1 - n_relevant / n_items; and it ignores order. With ``k`` it is
     below 0 if k exceeds the catalogue.
 
     Examples
     --------
     Ten items; of the five recommended two are right, and of the five left out one is relevant:
-    2 + 4 items out of 10 are classified rightly.
+    2 + 4 items out of 10 are classified correctly.
 
     >>> import rankmeter as rm
     >>> ranking = {"u": [4, 6, 2, 3, 1, 8, 10, 9, 5, 7]}

@@ -1,4 +1,4 @@
-"""What a metric may return apart from one number per user: a value that adds up over users."""
+"""An alternative to one number per user as the return value: a value that adds up over users."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Ratio", "State"]
 
 
 class State(Protocol):
-    """What is known about some users; states of disjoint users add up to that of all of them."""
+    """A summary of some users; states of disjoint users add up to that of all of them."""
 
     def __add__(self, other: Self, /) -> Self: ...
 
@@ -61,7 +61,7 @@ class Ratio:
         return float(self.part.sum()) / whole if whole else np.nan
 
     def influence(self, values: FloatArray | None = None) -> FloatArray:
-        """Values whose plain mean is the pooled share, and whose spread is its own to first order.
+        """Values with the pooled share as their plain mean and, to first order, its spread.
 
         The usual linearisation of a ratio of two means: Cochran, Sampling Techniques, 3rd ed.,
         ch. 6.
@@ -69,7 +69,7 @@ class Ratio:
         Parameters
         ----------
         values : float64 array of shape (n_users,), optional
-            What the users count as, where that is not `per_user`.
+            The values of the users, if they are not `per_user`.
 
         Returns
         -------
