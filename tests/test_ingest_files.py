@@ -289,7 +289,7 @@ BAD_FILES = {
     "short.csv": ("user,item,score\n1,2,3\n\n1,2\n", ["line 4", "2 fields where the header has 3"]),
     "quote.csv": ('user,item\n1,"2\n3,4\n', ["line 2", "never closed"]),
     "after.csv": ('user,item\n1,"2"3\n', ["line 2", "closing quotation mark"]),
-    "header.csv": ('""user",item,\n1,2,3', ["header line", "quotation marks"]),
+    "header.csv": ('""user",item,\n1,2,3', ["line 1", "closing quotation mark"]),
     "return.csv": ("user\ritem\n1,2", ["line 1", "carriage return"]),
     "latin.csv": ("user,item\nJos\xe9,1\n".encode("latin-1"), ["byte 13", "line 2", "0xe9"]),
     "utf16.csv": (UTF16, ["UTF-16", "UTF-8"]),

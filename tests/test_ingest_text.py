@@ -26,6 +26,36 @@ def write(path, content):
 
 
 # ---------------------------------------------------------------------------------------------
+# Quotation marks
+
+
+@pytest.mark.parametrize(
+    ("rows", "items"),
+    [
+        ('a,5" nail,1\nb,6" x,2\n', ['5" nail', '6" x']),
+        ('a,"5"" nail",1\nb,"x,"" y",2\n', ['5" nail', 'x," y']),
+        ('a,x""y,1\nb,z,2\n', ['x""y', "z"]),
+        ('a,x"\ny",1\nb,z,2\n', "line 2: 2 fields"),
+        ('a,""x"",1\n', "line 2: text follows a closing quotation mark"),
+        ('a,"x"y,1\n', "line 2: text follows a closing quotation mark"),
+        ('a,"x"",1\n', "line 2: a quotation mark is opened and never closed"),
+        ('a,"x",1\nb,y,"2""\n', "line 3: a quotation mark is opened and never closed"),
+    ],
+)
+def test_quotation_marks_join_and_drop_no_rows(rows, items, tmp_path):
+    """In a field without quotation they are text."""
+    for name, separator in (("a.csv", ","), ("a.tsv", "\t")):
+        text = f"user,item,score\n{rows}".replace(",", separator)
+        path = write(tmp_path / name, text)
+        if isinstance(items, list):
+            found = read_rankings(path).frame["item"].to_list()
+            assert found == [item.replace(",", separator) for item in items]
+        else:
+            with pytest.raises(FileFormatError, match=items):
+                read_rankings(path)
+
+
+# ---------------------------------------------------------------------------------------------
 # JSON
 
 ROW = '{"user": 1, "item": "a:b", "score": 2}'

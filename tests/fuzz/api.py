@@ -146,7 +146,7 @@ class Api:
             return f"{case.call} with options, {'refused' if result is None else 'accepted'}"
         try:
             if case.whole:
-                raise judge.Refused("a side that is no data")
+                raise judge.Refused("a side that is not data")
             read = {side: judge.gather(plain(rows[side], side), side) for side in rows}
             of_one_kind(rows)
         except judge.Refused as error:
@@ -326,7 +326,7 @@ def plain(rows: Any, side: str) -> Iterator[Any]:
         try:
             yield _id(user), _id(item), judge.number(value, side)
         except ArithmeticError:
-            raise judge.Refused("a number that is none") from None
+            raise judge.Refused("not a number") from None
 
 
 def _id(value: Any) -> str:

@@ -76,12 +76,12 @@ def ident(value):
 
 def number(value, side):
     """A score, or a gain, which is finite."""
+    if not is_number(value):
+        raise Refused("not a number")
     try:
         found = float(value)
     except OverflowError:  # as 1e400 in text is
         found = math.inf if value > 0 else -math.inf
-    except (TypeError, ValueError):
-        raise Refused("a number that is none") from None
     if math.isnan(found) or (side == "truth" and math.isinf(found)):
         raise Refused("a number that is not finite")
     return found
@@ -189,7 +189,10 @@ def of_columns(columns, side, *, typed=False):
                 raise Refused("numbers under another name")
         numbers = range(0, -len(users), -1) if side == "rankings" else [1.0] * len(users)
     else:
-        numbers = [number(one, side) for one in chosen[role][0]]
+        given = chosen[role][0]
+        if role == "gain" and {str(one).strip().lower() for one in given} <= {"true", "false"}:
+            given = [str(one).strip().lower() == "true" for one in given]
+        numbers = [number(one, side) for one in given]
         if role == "rank":
             if any(not 1 <= one <= 2**53 for one in numbers):
                 raise Refused("a rank out of range")
@@ -198,8 +201,12 @@ def of_columns(columns, side, *, typed=False):
 
 
 def is_number(value):
+    if isinstance(value, str) and "_" in value:
+        return False  # a number in Python alone
     try:
         float(value)
+    except OverflowError:
+        return True
     except (TypeError, ValueError):
         return False
     return True

@@ -54,19 +54,16 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
     if "\n\n" in text or "\n\r\n" in text:  # Polars would read a blank line as a row of nulls
         # Text between quotation marks is kept.
         text = re.sub(r'("[^"]*(?:"|$))|(?:\r?\n)+(?=\r?\n|$)', r"\1", text)
-    try:
-        frame = pl.read_csv(text.encode(), separator=separator, infer_schema=False)
-    except POLARS_ERRORS as error:
-        raise _ragged(file, separator, len(header)) or FileFormatError(
-            f"{file.name} cannot be read as a table: {reason(error)}. Write it again as plain CSV."
-        ) from error
+    if _quotes_inside(text, separator):
+        frame = _by_rows(file, separator, len(header))
+    else:
+        frame = _by_polars(file, text, separator, len(header))
     if '""' in text:  # quoted or not, nothing is a missing value
         frame = frame.with_columns(pl.all().replace("", None))
     if frame.width != len(header):
         raise _bad_header(file, "its quotation marks do not pair")
     # A short row leaves its last column empty; only then is it worth walking over the rows.
-    doubtful = frame.to_series(-1).null_count() or _text_after_quotes(text, separator)
-    if doubtful and (ragged := _ragged(file, separator, len(header))):
+    if frame.to_series(-1).null_count() and (ragged := _ragged(file, separator, len(header))):
         raise ragged
     hint = ""
     if any(re.fullmatch(r"\s*-?\d+(\.\d+)?\s*", name) for name in header):
@@ -120,12 +117,38 @@ def _bad_header(file: Text, reason: str) -> FileFormatError:
     )
 
 
-def _text_after_quotes(text: str, separator: str) -> bool:
-    """Whether a closing quotation mark seems to be followed by text, which readers disagree on."""
+def _by_polars(file: Text, text: str, separator: str, width: int) -> pl.DataFrame:
+    try:
+        return pl.read_csv(text.encode(), separator=separator, infer_schema=False)
+    except POLARS_ERRORS as error:
+        raise _ragged(file, separator, width) or FileFormatError(
+            f"{file.name} cannot be read as a table: {reason(error)}. Write it again as plain CSV."
+        ) from error
+
+
+def _quotes_inside(text: str, separator: str) -> bool:
+    """Whether a quotation mark seems to be where Polars can join or drop rows.
+
+    That is inside a field, after a quoted one, or without a second one.
+    """
     if '"' not in text:
         return False
-    field = f'(?m)(?:^|{separator})"(?:[^"]|"")*"[^"{separator}\r\n]'
-    return bool(pl.Series([text]).str.contains(field)[0])  # linear in time, unlike re
+    if text.count('"') % 2:
+        return True
+    after = f'"(?:[^"]|"")*"[^"{separator}\\r\\n]'
+    within = f'[^"{separator}\\r\\n]+"'
+    # The search by Polars is linear in time, unlike that of re.
+    return bool(pl.Series([text]).str.contains(f"(?m)(?:^|{separator})(?:{after}|{within})")[0])
+
+
+def _by_rows(file: Text, separator: str, width: int) -> pl.DataFrame:
+    """The table row by row: a quotation mark inside a field without quotation is text."""
+    if ragged := _ragged(file, separator, width):
+        raise ragged
+    rows = (row for row in csv.reader(_lines(file.text), delimiter=separator, strict=True) if row)
+    next(rows)
+    schema = {str(place): pl.String for place in range(width)}
+    return pl.DataFrame([*rows], schema=schema, orient="row")
 
 
 def _ragged(file: Text, separator: str, width: int) -> FileFormatError | None:
@@ -147,11 +170,11 @@ def _ragged(file: Text, separator: str, width: int) -> FileFormatError | None:
                 f"{file.name}, line {line + 1}: a quotation mark is opened and never closed. "
                 f"Close it, or double it if it belongs to the value."
             )
-        if "expected after" in str(error):
-            return FileFormatError(
-                f"{file.name}, line {reader.line_num}: text follows a closing quotation mark. "
-                f"Double quotation marks that belong to the value."
-            )
+        what = "text follows a closing quotation mark" if "expected" in str(error) else str(error)
+        return FileFormatError(
+            f"{file.name}, line {reader.line_num}: {what}. Put quotation marks around the field, "
+            f"and double those that belong to the value."
+        )
     return None
 
 

@@ -243,7 +243,7 @@ class Measure:
 
     ``compute`` takes topics, the name of the measure and a parameter if ``read`` parses any, and
     returns one value per topic (one text for relstring). ``default`` is parsed if none is given.
-    ``how`` says what becomes of the values of all topics, if no metric says it.
+    ``how`` says how the values of all topics are combined, if no metric says it.
     """
 
     compute: Callable[..., FloatArray | list[str]] = _binary

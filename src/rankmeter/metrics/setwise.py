@@ -139,7 +139,7 @@ def f_beta(
     Parameters
     ----------
     beta : float
-        How many times as much recall counts as precision.
+        How many times as much recall counts as precision, from 0 to 1e100.
     denominator : {"k", "ranked", "relevant"}
         Denominator of the precision.
 
@@ -157,7 +157,7 @@ def f_beta(
     >>> rm.evaluate(ranking, {"u": {1, 6, 9}}, "f1@5")["f1@5"].mean
     0.5
     """
-    number("beta", beta, least=0)
+    number("beta", beta, least=0, most=1e100)
     whole = beta**2 * hits.n_relevant + _length(hits, k, denominator)
     return ratio((1 + beta**2) * hits.sum(hits.within(k)), whole)
 
