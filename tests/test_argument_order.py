@@ -92,3 +92,9 @@ def test_files_in_the_wrong_order(workspace, line, code, says):
 def test_frames_in_the_wrong_order():
     with pytest.raises(DataError, match="swapped"):
         rm.evaluate(QRELS, RUN, "rr")
+
+
+@pytest.mark.parametrize("systems", [{}, {"a": {"u": ["x"]}, "b": {"u": ["x"]}}])
+def test_a_comparison_without_ground_truth_is_a_wrong_call(systems):
+    with pytest.raises(UsageError, match="truth is missing"):
+        rm.compare(systems, None)

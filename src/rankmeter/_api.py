@@ -291,8 +291,8 @@ def read_all(
     UsageError, DataError
     """
     if truth is None:
-        (truth,) = systems.values()
-        if not is_records(truth):
+        truth = next(iter(systems.values()), None)
+        if len(systems) != 1 or not is_records(truth):
             raise UsageError(
                 "truth is missing: pass the judged items as the second argument, or records of the "
                 "form {'predict_list': […], 'ground_truth': {…}} as the only argument"
