@@ -76,7 +76,7 @@ class TestComparison:
     def test_a_metric_without_a_cutoff_has_no_curve(self):
         found = rm.compare(SYSTEMS, TRUTH, "eleven_point", baseline="two", n_resamples=99)
         assert found._panels("curve", "eleven_point") == []
-        with pytest.raises(UsageError, match="nothing can be drawn"):
+        with pytest.raises(UsageError, match="nothing to draw"):
             found.plot("curve")
 
     def test_bins_count_every_user_once(self):

@@ -205,7 +205,7 @@ def test_no_split_is_written_beside_another(workspace, before, after, stays):
     old = sorted((workspace / "out").rglob("*"))
     done = rankmeter("split", "ratings.csv", *after, "-o", "out")
     assert done.code == 2
-    assert f"out holds another split, of which {stays} would stay" in done.err
+    assert f"out holds another split, of which {stays} would remain" in done.err
     assert sorted((workspace / "out").rglob("*")) == old
 
 

@@ -100,7 +100,7 @@ class TestRefusals:
                 rm.compare(systems, tmp_path / "truth.csv", "rr")
 
     def test_undefined_values_cannot_be_compared(self):
-        with pytest.raises(UsageError, match="choose skip or zero"):
+        with pytest.raises(UsageError, match="choose 'skip' or 'zero'"):
             rm.compare(SYSTEMS, TRUTH, "cg", undefined="nan")
 
 
@@ -219,7 +219,7 @@ class TestEdges:
             ({"alpha": 5}, "both excluded"),
             ({"test": "tukey", "baseline": "a"}, "all pairs"),
             ({"colour": "red"}, "unknown option 'colour'"),
-            ({"metrics": "cg", "aggregate": "sum"}, "no mean"),
+            ({"metrics": "cg", "aggregate": "sum"}, "not averaged over users"),
         ],
     )
     def test_wrong_calls(self, arguments, message):

@@ -340,7 +340,7 @@ def needy(hits, *, size: float):
         (one_number, {}, "not an array|returned shape"),
         (mutant, {}, "changed what it was given"),
         (upside_down, {"high": np.inf}, "gets worse if a relevant item moves up"),
-        (mean_of_the_span, {"needs_relevant": False}, "where the mean over all orders is"),
+        (mean_of_the_span, {"needs_relevant": False}, "but the mean over all orders is"),
         (half, {}, "of the ideal ranking is not 1"),
         (of_the_whole_list, {}, "depends on unjudged items below the cutoff"),
         (ranks_of_negatives, {}, "a negative gain"),

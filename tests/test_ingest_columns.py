@@ -276,12 +276,12 @@ def test_a_column_that_does_not_exist_brings_near_matches():
 
 
 def test_an_unknown_role_brings_near_matches():
-    with pytest.raises(UsageError, match=r"key 'users'.*did you mean 'user'"):
+    with pytest.raises(UsageError, match=r"unknown role 'users'.*did you mean 'user'"):
         read_rankings(frame(user=[1], item=[2]), columns={"users": "user"})
 
 
 def test_columns_must_be_a_mapping():
-    with pytest.raises(UsageError, match=r"columns= is \['user'\]"):
+    with pytest.raises(UsageError, match=r"`columns` must be a mapping .*got \['user'\]"):
         read_rankings(frame(user=[1], item=[2]), columns=["user"])
 
 
@@ -357,3 +357,42 @@ def test_the_index_of_the_rows_in_front_is_no_number_of_the_items(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text(",user,item,title\n0,1,b,1984\n1,1,a,Emma\n2,1,c,Persuasion\n")
     assert read_rankings(path).frame.rows() == [(1, "b"), (1, "a"), (1, "c")]
+
+
+NUMBERS = {
+    "half missing": ["0.1", "0.9", "N/A", "N/A"],
+    "per cent": ["10%", "90%"],
+    "money": ["$10", "$90"],
+    "underscores": ["1_000", "9_000"],
+    "fractions": ["1/5", "5/5"],
+    "minus sign": ["\u22121.5", "2.5"],
+    "narrow spaces": ["1\u202f000", "9\u202f000"],
+}
+
+
+@pytest.mark.parametrize("values", NUMBERS.values(), ids=NUMBERS)
+def test_numbers_of_any_spelling_in_a_file_are_asked_about(values, tmp_path):
+    rows = [f"1,{place},{value}" for place, value in enumerate(values)]
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(["user,item,points", *rows]))
+    with pytest.raises(ColumnError, match="numbers in 'points'"):
+        read_rankings(path)
+
+
+@pytest.mark.parametrize(
+    "form", [pl.DataFrame, pd.DataFrame, lambda data: pl.DataFrame(data).to_dicts()]
+)
+def test_texts_with_decimals_of_a_program_are_asked_about_and_integers_are_ids(form):
+    data = {"user": [1, 1], "item": ["a", "b"], "points": ["0.1", "0.9"]}
+    with pytest.raises(ColumnError, match="numbers in 'points'"):
+        read_rankings(form(data))
+    assert read_rankings(form({**data, "points": ["7", "8"]})).order == "list"
+
+
+@pytest.mark.parametrize("name", ["logit_at", "model_id", "val_time"])
+def test_fractions_under_the_name_of_an_id_or_a_time_are_asked_about(name):
+    data = {"user": [1, 1], "item": ["a", "b"], name: [0.1, 0.9]}
+    with pytest.raises(ColumnError, match=f"numbers in '{name}'"):
+        read_rankings(pl.DataFrame(data))
+    for values in ([7, 8], [1.7e9, 1.7e9 + 0.5]):
+        assert read_rankings(pl.DataFrame({**data, name: values})).order == "list"

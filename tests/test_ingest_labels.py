@@ -238,3 +238,11 @@ def test_interactions_know_how_the_input_calls_its_columns():
         "user",
         "item",
     ]
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), np.float32("nan"), pd.NA])
+def test_a_missing_label_among_texts_is_no_label(missing):
+    users = pl.Series("user", [1, 2])
+    labels = read_labels(pd.Series(["x", missing], index=[1, 2], dtype=object), "segment", users)
+    assert labels.values.to_list() == ["x", None]
+    assert labels.counts == {"users_without_segment": 1}

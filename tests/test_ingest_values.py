@@ -258,7 +258,9 @@ def test_a_column_of_nulls_is_missing_scores():
 
 
 def test_bad_scores_has_three_values():
-    with pytest.raises(UsageError, match=r"bad_scores is 'best'.*'error', 'drop' or 'worst'"):
+    with pytest.raises(
+        UsageError, match=r"`bad_scores` must be one of 'error', 'drop', 'worst', got 'best'"
+    ):
         scored([1.0], bad_scores="best")
 
 

@@ -152,3 +152,10 @@ def test_notes_name_every_system_or_say_how_many_are_left(names, data):
     shown = {name for note in notes for name in names if f"what ({note[6:].partition(')')[0]})" in
              note and name in note[6:].partition(")")[0].split(", ")}  # fmt: skip
     assert len(notes) == 1 or len(shown) + left == len(names)
+
+
+def test_users_without_a_cluster_are_noted():
+    lists = {user: ["a"] for user in range(6)}
+    result = rm.evaluate(lists, lists, "mrr", clusters={0: "x", 1: "x"})
+    assert result.counts["users_without_cluster"] == 4
+    assert "users without a cluster, each counted as one cluster: 4" in repr(result)

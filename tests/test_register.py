@@ -78,8 +78,8 @@ def n_d_c_g(hits):
         (undocumented, {}, "has no docstring"),
         (unannotated, {}, r'has no annotation.*`option: Literal\["a", "b"\] = "a"`'),
         (of_texts, {}, "option names of of_texts must be int, float, bool, Literal or None"),
-        (depth_of_its_own, {}, "is named like a choice of the plan"),
-        (asks_for_more, {}, r"asks for 'catalogue'.*\(hits, nonrelevant\)"),
+        (depth_of_its_own, {}, "has the name of an option of the plan"),
+        (asks_for_more, {}, r"parameter 'catalogue'.*\(hits, nonrelevant\)"),
         (asks_for_anything, {}, "must name the evidence that it needs: hits, nonrelevant"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
@@ -141,11 +141,11 @@ def test_a_docstring_gets_what_all_metrics_have_in_common():
     for said in (
         "hits : Hits Relevant items of n_users users",
         "Returns ------- float64 array of shape (n_users,) In [0, 1].",
-        "Raises ------ UsageError If ties are open or an option is out of its range.",
+        "Raises ------ UsageError If ties are unresolved or an option is out of its range.",
         "Notes ----- A user with nothing relevant is undefined (NaN). A point of",
     ):
         assert said in doc
-    assert "0 or more; the expectation where ties are open." in metrics.dcg.__doc__
+    assert "0 or more; the expectation if ties are unresolved." in metrics.dcg.__doc__
     assert "k : int, optional\n    Cutoff;" in metrics.dcg.__doc__
     assert "Any number" in metrics.utility.__doc__
     assert "undefined" not in metrics.utility.__doc__
@@ -197,8 +197,8 @@ def test_a_level_of_recall_is_rounded_up_where_it_says_so(hits, level):
     ("make", "complaint"),
     [
         (lambda: _with("k: int = 1"), "k of odd_one must be positional"),
-        (lambda: _with('w: Literal["a", "b"] = "c"'), "a default that it does not permit: 'c'"),
-        (lambda: _with("n: int = None"), "a default that it does not permit: None"),
+        (lambda: _with('w: Literal["a", "b"] = "c"'), "a default that is not permitted: 'c'"),
+        (lambda: _with("n: int = None"), "a default that is not permitted: None"),
         (lambda: _with("", synonyms=("odd-2",)), "lower-case letters, digits"),
     ],
 )

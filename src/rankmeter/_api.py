@@ -19,7 +19,7 @@ from rankmeter._ingest import (
     Table,
     all_relevant,
     is_records,
-    look_swapped,
+    look_misread,
     meet_all,
     read_rankings,
     read_truth,
@@ -107,8 +107,9 @@ def evaluate(
     plan = resolve(metrics, like=like, choices=choices, clusters=clusters is not None)
     judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns)
     scores = open_data(judged, systems).run(plan)[ONE]
-    drawn = clusters_of(clusters, scores)
-    return summarise(plan, scores, judged, systems[ONE], drawn)
+    unused: dict[str, int] = {}
+    drawn = clusters_of(clusters, scores, unused)
+    return summarise(plan, scores, judged, systems[ONE], drawn, unused)
 
 
 @takes_choices
@@ -308,7 +309,7 @@ def read_all(
     judged, tables = meet_all(read_truth(truth, columns=by_side["truth"]), tables)
     if plan.assumes_relevance:
         judged = judged.doubted(all_relevant(judged))
-    tables = {name: one.doubted(look_swapped(one, judged)) for name, one in tables.items()}
+    tables = {name: one.doubted(look_misread(one, judged)) for name, one in tables.items()}
     for table in (judged, *tables.values()):
         for caution in table.cautions:
             warnings.warn(caution, RankmeterWarning, stacklevel=3)

@@ -6,6 +6,7 @@ One evaluation, several systems and two conventions use the same words.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,17 @@ from rankmeter._estimates.estimates import Estimate
 from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan
 
-__all__ = ["Facts", "alike", "compared", "counts_of", "facts_of", "missing_users", "notes_of"]
+__all__ = [
+    "UNUSED_LABELS",
+    "Facts",
+    "alike",
+    "compared",
+    "counts_of",
+    "facts_of",
+    "missing_users",
+    "notes_of",
+    "unused_labels",
+]
 
 Facts = Mapping[str, str]
 """Facts by subject: ``{"users without a ranking": "1 (zero)"}``."""
@@ -25,6 +36,13 @@ ORDINARY = frozenset(
 """Counts of the input that change no number and so give no note."""
 TIES = frozenset({"tied_hits", "users_with_tied_hits"})
 """Counts of an alignment that are about ties."""
+UNUSED_LABELS = {
+    "users_without_segment": "users without a segment",
+    "segments_of_other_users": "segment labels of other users",
+    "users_without_cluster": "users without a cluster, each counted as one cluster",
+    "clusters_of_other_users": "cluster labels of other users",
+}
+"""Notes about the labels of users."""
 MAX_GROUPS = 10
 """Groups of systems with different facts that a note shows; the result counts all of them."""
 
@@ -116,6 +134,11 @@ def missing_users(missing: Mapping[str, int], rule: str) -> list[str]:
         f"{'All systems' if len(names) == len(missing) else ', '.join(names)}: {n}."
         for n, names in [*groups.items()][:MAX_GROUPS]
     ]
+
+
+def unused_labels(counts: Mapping[str, Any]) -> list[str]:
+    """A note for each count of labels that are missing, or that no user of the result has."""
+    return [f"{said}: {counts[name]:,}" for name, said in UNUSED_LABELS.items() if counts.get(name)]
 
 
 def by_name(facts: Mapping[str, str]) -> str:

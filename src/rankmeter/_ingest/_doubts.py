@@ -9,13 +9,12 @@ from __future__ import annotations
 import polars as pl
 
 from rankmeter._ingest._table import Table
-from rankmeter.errors import DataError
 
-__all__ = ["all_relevant", "look_swapped"]
+__all__ = ["all_relevant", "look_misread"]
 
-_MANY_GRADES = 21  # 0, 0.5, 1, …, 10; ratings are multiples of ½
+_LOWEST, _HIGHEST = (0.5, 1), (5, 10)  # grades of the usual scales of ratings
+_MANY_GRADES = 20  # 0.5, 1, …, 10
 _LONG_LIST = 10
-_SURE = 10  # tied rows
 
 
 def all_relevant(truth: Table) -> str:
@@ -27,6 +26,8 @@ def all_relevant(truth: Table) -> str:
     if not 4 <= len(grades) <= _MANY_GRADES or any(2 * grade % 1 for grade in grades):
         return ""
     low, *_, high = sorted(grades)
+    if low not in _LOWEST or high not in _HIGHEST:
+        return ""
     good = min(grade for grade in grades if grade >= low + 0.7 * (high - low))
     return (
         f"all {len(gains):,} judgments count as relevant, the lowest grade {low:g} included; for "
@@ -34,32 +35,39 @@ def all_relevant(truth: Table) -> str:
     )
 
 
-def look_swapped(rankings: Table, truth: Table) -> str:
-    """Why rankings look like ground truth, and the ground truth like rankings.
+def look_misread(rankings: Table, truth: Table) -> str:
+    """Why the two sides are probably not meant as they were read: above all, if they look swapped.
 
-    Scores that are few grades with many ties, with gains that are fractional or negative and all
-    different for each user; `DataError` if, beyond that, the gains of each user are in descending
-    order and more than the scores. Or ground truth with the same number of items, 10 or more, for
-    each user, with lists that differ in length and are all shorter.
+    Scores that are few grades with many ties, with gains that are fractional or negative and mostly
+    different for a user, or with lists of one length without gains. Or ground truth with the
+    same number of items, 10 or more, for each user, with lists that differ in length and are all
+    shorter. Or, what is not a swap, one item for each user that reads as items with numbers.
     """
-    graded = rankings.order == "score" and _are_grades(rankings.frame["score"])
-    if graded and _many_ties(rankings.frame) and _are_scores(truth):
-        said = (
-            f"rankings and ground truth look swapped: the scores of the rankings "
-            f"({rankings.source}) are grades with many ties, such as "
-            f"{_shown(rankings.frame['score'])}, and the gains of the ground truth "
-            f"({truth.source}) are different for every item of a user, such as "
-            f"{_shown(truth.frame['gain'])}"
+    look = "rankings and ground truth look swapped:"
+    frame = rankings.frame
+    if rankings.order == "score" and _are_grades(frame["score"]) and _many_ties(frame, "score"):
+        scores = (
+            f"{look} the scores of the rankings ({rankings.source}) are grades with many ties, "
+            f"such as {_shown(frame['score'])}, and"
         )
-        if _is_sorted(truth.frame) and len(truth.frame) > len(rankings.frame) >= _SURE:
-            raise DataError(f"{said}, in descending order. Pass the rankings first.")
-        return said
+        if _are_scores(truth):
+            return (
+                f"{scores} the gains of the ground truth ({truth.source}) differ for most "
+                f"items of a user, such as {_shown(truth.frame['gain'])}"
+            )
+        if n := _length_of_lists(truth):
+            return f"{scores} the ground truth ({truth.source}) has {n} items for each user"
+    if rankings.origin.shape == truth.origin.shape == "pairs" and _are_pairs(truth, rankings):
+        return (
+            f"rankings ({rankings.source}) and ground truth ({truth.source}) are read as the items "
+            f"of one user with numbers; if they are one item for each user, write lists: "
+            f"{{{truth.frame['item'][0]}: [{truth.frame['gain'][0]:g}]}}"
+        )
     n = _same_length(rankings, truth)
     if n and ("assumed_gains" in truth.counts or _are_scores(truth)):
         return (
-            f"rankings and ground truth look swapped: the ground truth ({truth.source}) has {n} "
-            f"items for each user, and the rankings ({rankings.source}) differ in length and are "
-            f"all shorter"
+            f"{look} the ground truth ({truth.source}) has {n} items for each user, and the "
+            f"rankings ({rankings.source}) differ in length and are all shorter"
         )
     return ""
 
@@ -84,25 +92,37 @@ def _are_grades(values: pl.Series) -> bool:
     return True
 
 
-def _many_ties(frame: pl.DataFrame) -> bool:
-    """Whether at least half of the scores, of three or more, occur twice for their user."""
-    tied = int(frame.select("user", "score").is_duplicated().sum())
+def _many_ties(frame: pl.DataFrame, column: str) -> bool:
+    """Whether at least half of the numbers, of three or more, occur twice for their user."""
+    tied = int(frame.select("user", column).is_duplicated().sum())
     return len(frame) >= 3 and 2 * tied >= len(frame)
 
 
 def _are_scores(truth: Table) -> bool:
-    """Whether gains are not grades and all different for each user, of several items each."""
-    frame = truth.frame.select("user", "gain")
+    """Whether gains are not grades, and most are different for a user."""
+    frame = truth.frame
     if "assumed_gains" in truth.counts or len(frame) < 3 or _are_grades(frame["gain"]):
         return False
     whole = (frame["gain"] % 1 == 0).all() and (frame["gain"] >= 0).all()
     several = len(frame) >= 2 * frame["user"].n_unique()
-    return not whole and several and not frame.is_duplicated().any()
+    return not whole and several and not _many_ties(frame, "gain")
 
 
-def _is_sorted(frame: pl.DataFrame) -> bool:
-    falls = frame.select((pl.col("gain").diff() < 0).over("user"))["gain"]
-    return bool(falls.all())
+def _are_pairs(truth: Table, rankings: Table) -> bool:
+    """Whether the same integers have integers beyond grades on both sides."""
+    gains, items = truth.frame["gain"], truth.frame["item"]
+    if not items.dtype.is_integer() or set(items) != set(rankings.frame["item"]):
+        return False
+    return bool((gains % 1 == 0).all() and (gains > 10).any())
+
+
+def _length_of_lists(truth: Table) -> int:
+    """The number of judgments of each user, if all have as many, 10 or more, and no gains."""
+    if "assumed_gains" not in truth.counts or len(truth.frame) < 2 * _LONG_LIST:
+        return 0
+    judged = truth.frame["user"].value_counts()["count"]
+    n = int(judged[0])
+    return n if n >= _LONG_LIST and len(judged) > 1 and judged.n_unique() == 1 else 0
 
 
 def _same_length(rankings: Table, truth: Table) -> int:

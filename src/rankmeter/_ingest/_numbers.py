@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from rankmeter._ingest._columns import Column
-from rankmeter._ingest._ids import floats, kinds
+from rankmeter._ingest._ids import floats, is_null, kinds
 from rankmeter._ingest._messages import rows, short
 from rankmeter._ingest._table import whole_numbers
 from rankmeter.errors import InvalidValueError
@@ -122,7 +122,10 @@ def typed(column: Column, name: str, *, untyped: bool = False) -> pl.Series:
     So `untyped` text becomes Int64, Float64 or, if its name is ``time`` and it holds ISO dates,
     Datetime, and is kept otherwise.
     """
-    series = column if isinstance(column, pl.Series) else pl.Series(column, strict=False)
+    if isinstance(column, pl.Series):
+        series = column
+    else:
+        series = pl.Series([None if is_null(one) else one for one in column], strict=False)
     if untyped and series.null_count() < len(series):
         read = whole_numbers(series)
         series = _read_or_kept(series, name) if read is None else read

@@ -228,12 +228,12 @@ def looks_like_trec(text: str) -> Literal["run", "qrels"] | None:
     return "qrels" if any(abs(float(grade)) < _LEAST_TIME for grade in grades) else None
 
 
-_SECOND = re.compile(f"{_SPACE}*{_FIELD}{_SPACE}+([^ \\t\\r\\n\\x0b\\x0c]+)")
+_NOT_ZERO = r"(?m)^[ \t\x0b\x0c]*[^\s]+[ \t\x0b\x0c]+(?:[^0\s]|0[^\s])"
 _LEAST_TIME = 1e8  # in seconds since 1970
 
 
 def _zero_throughout(text: str) -> bool:
-    return all(found[1] == "0" for found in map(_SECOND.match, _lines(text)) if found)
+    return not pl.Series([text]).str.contains(_NOT_ZERO)[0]
 
 
 def _is_number(text: str) -> bool:

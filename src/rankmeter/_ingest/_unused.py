@@ -17,9 +17,16 @@ __all__ = ["refuse_unused_lists", "refuse_unused_numbers"]
 
 # The names of a written row index in front of the frame, as pandas writes and reads it.
 _INDEX = frozenset({"", "unnamed:0"})
-# A number as people write it, also with a decimal comma or thousands separators.
-_NUMBER = r"^\s*[+-]?[\d.,' ]*\d[\d.,' ]*(?:[eE][+-]?\d+)?\s*$"
+# A number as people write it: with a decimal comma, separators of thousands, a unit, a fraction.
+_SPACE = r"\s\u00a0\u2009\u202f"
+_NUMBER = (
+    rf"^[$€£]?[+\-\u2212]?[\d.,'_{_SPACE}]*\d[\d.,'_{_SPACE}]*(?:[eE][+\-]?\d+)?[{_SPACE}]?[%$€£]?$"
+    r"|^\d+(?:[.,]\d+)?/\d+$"
+)
+_FRACTION = r"^[$€£]?[+\-\u2212]?\d*[.,]\d+(?:[eE][+\-]?\d+)?\s?[%$€£]?$"
+_MISSING = frozenset({"", "-", "?", "n/a", "na", "nan", "null", "none"})
 _NUMBERS = frozenset({"integer", "float", "boolean"})
+_LARGEST_FRACTION = 1000  # a time in seconds since 1970 is larger
 _BOOLEAN = r"(?i)^\s*(true|false)\s*$"
 
 
@@ -27,10 +34,11 @@ def refuse_unused_numbers(found: Columns, side: Side, used: Collection[str]) -> 
     """Refuse data without a score, rank or gain whose columns that have no role hold numbers.
 
     Or true and false. It is enough if most values are such; the others may be written differently.
-    Columns with the name of an id or a time are allowed, and so is an index of the rows in front;
-    `used` are the columns that have a role.
+    Text that a program made is asked about if most values are numbers with decimals. Columns with
+    the name of an id or a time are allowed unless they hold fractions, and so is an index of the
+    rows in front; `used` are the columns that have a role.
     """
-    others = [name for name in found.names if name not in used and not _is_known(name)]
+    others = [name for name in found.names if name not in used and plain(name) not in _KNOWN]
     if found.roles is not None or not others:
         return
     columns = dict(found.fetch(list(dict.fromkeys(others))))
@@ -38,7 +46,10 @@ def refuse_unused_numbers(found: Columns, side: Side, used: Collection[str]) -> 
     if plain(first) in _INDEX and first in columns and _counts_rows(columns[first]):
         del columns[first]
     numeric = [
-        name for name, column in columns.items() if _is_numeric(column, untyped=found.untyped)
+        name
+        for name, column in columns.items()
+        if _is_numeric(column, untyped=found.untyped)
+        and not (_KNOWN_END.search(name.lower()) and not _has_fractions(column))
     ]
     if numeric:
         raise _unused(found.source, side, numeric)
@@ -69,10 +80,15 @@ def refuse_unused_lists(
         )
 
 
-def _is_known(name: str) -> bool:
-    if plain(name) in SYNONYMS["user"] | SYNONYMS["item"] | SYNONYMS["time"]:
-        return True
-    return bool(re.search(r"(_id|timestamp|datetime|_time|_date|_ts|_at)$", name.lower()))
+_KNOWN = SYNONYMS["user"] | SYNONYMS["item"] | SYNONYMS["time"]
+_KNOWN_END = re.compile(r"(_id|timestamp|datetime|_time|_date|_ts|_at)$")
+
+
+def _has_fractions(column: Column) -> bool:
+    """Whether numbers are not whole and small, which no id is and no time since 1970."""
+    values = pl.Series(column, strict=False) if isinstance(column, list) else column
+    values = values.cast(pl.Float64, strict=False).drop_nulls()
+    return bool((values % 1 != 0).any() and (values.abs() < _LARGEST_FRACTION).all())
 
 
 def _counts_rows(column: Column) -> bool:
@@ -85,15 +101,23 @@ def _counts_rows(column: Column) -> bool:
 def _is_numeric(column: Column, *, untyped: bool) -> bool:
     if isinstance(column, list):
         filled = [value for value in column if value is not None]
-        return 2 * sum(kinds([value]) <= _NUMBERS for value in filled) > len(filled)
+        texts = pl.Series([value for value in filled if isinstance(value, str)], dtype=pl.String)
+        numbers = sum(kinds([value]) <= _NUMBERS for value in filled)
+        return 2 * numbers > len(filled) - _missing(texts) or _is_numeric(texts, untyped=False)
     present = column.drop_nulls()
-    if untyped:
-        present = present.filter(present.str.strip_chars() != "")
-        trimmed = present.str.strip_chars()
-        numbers = trimmed.cast(pl.Float64, strict=False).is_not_null()
-        numbers |= trimmed.str.contains(_NUMBER) | trimmed.str.contains(_BOOLEAN)
-        return 2 * int(numbers.sum()) > len(present)
+    if present.dtype in (pl.String, pl.Categorical, pl.Enum):
+        trimmed = present.cast(pl.String).str.strip_chars()
+        if untyped:
+            found = trimmed.cast(pl.Float64, strict=False).is_not_null()
+            found |= trimmed.str.contains(_NUMBER) | trimmed.str.contains(_BOOLEAN)
+        else:  # integers are ids
+            found = trimmed.str.contains(_FRACTION)
+        return 2 * int(found.sum()) > len(trimmed) - _missing(trimmed)
     return len(present) > 0 and (column.dtype.is_numeric() or column.dtype == pl.Boolean)
+
+
+def _missing(texts: pl.Series) -> int:
+    return int(texts.str.strip_chars().str.to_lowercase().is_in([*_MISSING]).sum())
 
 
 def _unused(source: str, side: Side, numeric: list[str]) -> ColumnError:
@@ -108,7 +132,8 @@ def _unused(source: str, side: Side, numeric: list[str]) -> ColumnError:
             f"columns={{'rank': {named}}} (1 comes first). If the order of the rows is the "
             f"ranking, drop {them}.{hint}"
         )
-    hint = f" {some(swapped)} looks like rankings: are the two arguments swapped?"
+    look = "looks" if len(swapped) == 1 else "look"
+    hint = f" {some(swapped)} {look} like rankings: are the two arguments swapped?"
     return ColumnError(
         f"{source} has no gain, {what}.{hint if swapped else ''} If they say how relevant an item "
         f"is, write columns={{'gain': {named}}}. If every row is a relevant item, drop {them}."

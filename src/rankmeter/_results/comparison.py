@@ -17,7 +17,7 @@ from rankmeter._engine import Scores
 from rankmeter._estimates.curves import Curve, curves_of, distinct_curves
 from rankmeter._estimates.differences import Difference, paired_values
 from rankmeter._estimates.estimates import Estimate
-from rankmeter._estimates.notes import Facts, alike, missing_users, notes_of
+from rankmeter._estimates.notes import Facts, alike, missing_users, notes_of, unused_labels
 from rankmeter._estimates.verdicts import (
     MAX_SYSTEMS,
     Headline,
@@ -45,13 +45,6 @@ __all__ = ["KINDS", "Comparison"]
 
 KINDS = ("forest", "curve", "differences", "segments")
 """The kinds of charts."""
-UNUSED_LABELS = {
-    "users_without_segment": "users without a segment",
-    "segments_of_other_users": "segment labels of other users",
-    "users_without_cluster": "users without a cluster, each counted as one cluster",
-    "clusters_of_other_users": "cluster labels of other users",
-}
-"""Notes about the labels of a comparison."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -234,7 +227,7 @@ class Comparison(Measured):
             for m, n in self.dropped.items()
             if n
         ]
-        notes += [f"{said}: {s[name]:,}" for name, said in UNUSED_LABELS.items() if s.get(name)]
+        notes += unused_labels(s)
         if s["clusters"]:
             notes.append(f"tests and intervals by {s['clusters']:,} clusters")
         if self.plan.interval != "t":

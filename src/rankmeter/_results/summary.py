@@ -13,7 +13,15 @@ import polars as pl
 from rankmeter._checks import choice
 from rankmeter._engine import Scores
 from rankmeter._estimates.estimates import Estimate, estimate
-from rankmeter._estimates.notes import Facts, alike, counts_of, facts_of, notes_of
+from rankmeter._estimates.notes import (
+    UNUSED_LABELS,
+    Facts,
+    alike,
+    counts_of,
+    facts_of,
+    notes_of,
+    unused_labels,
+)
 from rankmeter._estimates.segments import labels_of, masks_of
 from rankmeter._estimates.verdicts import histogram_of
 from rankmeter._estimates.wording import number
@@ -152,14 +160,17 @@ class Summary(Measured, Mapping[str, Estimate]):
     @property
     def read(self) -> dict[str, int]:
         """The counts of the data as they were read, before any score."""
-        others = {"clusters", *self.scores.counts}
+        others = {"clusters", *UNUSED_LABELS, *self.scores.counts}
         return {name: count for name, count in self.counts.items() if name not in others}
 
     def _notes(self) -> tuple[str, ...]:
         """The facts, how intervals were made, and which values are not means."""
         notes = notes_of(self.plan, {"": {**self.facts(), **alike(self.values())}})
         if "clusters" in self.counts:
-            notes.append(self._drawn(f" of {self.counts['clusters']:,} clusters"))
+            notes += [
+                *unused_labels(self.counts),
+                self._drawn(f" of {self.counts['clusters']:,} clusters"),
+            ]
         elif self.plan.interval != "t":
             notes.append(self._drawn())
         named = {"geometric": "geometric mean", "sum": "sum", "micro": "pooled share"}
@@ -198,17 +209,22 @@ class Summary(Measured, Mapping[str, Estimate]):
 
 
 def summarise(
-    plan: Plan, scores: Scores, truth: Read, rankings: Read, clusters: IntArray | None = None
+    plan: Plan,
+    scores: Scores,
+    truth: Read,
+    rankings: Read,
+    clusters: IntArray | None = None,
+    unused: Mapping[str, int] | None = None,
 ) -> Summary:
     """Average the scores, which were made of ground truth and rankings, as the plan says.
 
-    `clusters` has the cluster of each user.
+    `clusters` has the cluster of each user, and `unused` the counts of labels without effect.
     """
     estimates = {
         entry.label: estimate(plan, entry, scores.averaged(entry), clusters)
         for entry in plan.metrics
     }
     drawn = {} if clusters is None else {"clusters": int(np.unique(clusters).size)}
-    counts = {**scores.counts, **counts_of(rankings, truth), **drawn}
+    counts = {**scores.counts, **counts_of(rankings, truth), **drawn, **(unused or {})}
     cautions = (*truth.cautions, *rankings.cautions)
     return Summary(plan, scores, counts, estimates, clusters, cautions)
