@@ -286,6 +286,7 @@ BAD_FILES = {
     "bars.csv": (CSV.replace(",", "|"), ["separated by '|', not by ','"]),
     "commas.tsv": (CSV, ["separated by ',', not by '\\t'", ".csv"]),
     "long.csv": ("user,item\n1,2\n3,4,5\n", ["line 3", "3 fields where the header has 2", "3,4,5"]),
+    "trailing.csv": ("user,item\n1,2,\n", ["line 2", "3 fields where the header has 2"]),
     "short.csv": ("user,item,score\n1,2,3\n\n1,2\n", ["line 4", "2 fields where the header has 3"]),
     "quote.csv": ('user,item\n1,"2\n3,4\n', ["line 2", "never closed"]),
     "after.csv": ('user,item\n1,"2"3\n', ["line 2", "closing quotation mark"]),

@@ -72,6 +72,8 @@ def exit_code(run: Callable[[], object]) -> int:
         except OSError as error:
             _drop_stdout()
             names = " → ".join(str(one) for one in (error.filename, error.filename2) if one)
+            if error.errno == errno.ENOSPC:
+                names = names or "standard output"
             said = error.strerror or str(error)
             if error.errno == errno.EBADF and not names:
                 said = "standard output is closed: use --output, or > /dev/null"

@@ -62,8 +62,11 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
         frame = frame.with_columns(pl.all().replace("", None))
     if frame.width != len(header):
         raise _bad_header(file, "its quotation marks do not pair")
-    # A short row leaves its last column empty; only then is it worth walking over the rows.
-    if frame.to_series(-1).null_count() and (ragged := _ragged(file, separator, len(header))):
+    # A short row leaves its last column empty, and a long one can end in a separator; only then is
+    # it worth walking over the rows.
+    ends = (f"{separator}\n" in text, f"{separator}\r" in text, text.endswith(separator))
+    doubtful = frame.to_series(-1).null_count() or any(ends)
+    if doubtful and (ragged := _ragged(file, separator, len(header))):
         raise ragged
     hint = ""
     if any(re.fullmatch(r"\s*-?\d+(\.\d+)?\s*", name) for name in header):
