@@ -107,7 +107,10 @@ def test_a_full_disk_behind_stdout_is_told(workspace):
         done = subprocess.run(
             [*COMMAND, *BOTH], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
-    assert (done.returncode, done.stderr) == (3, "error: standard output: No space left on device\n")
+    assert (done.returncode, done.stderr) == (
+        3,
+        "error: standard output: No space left on device\n",
+    )
 
 
 def test_a_device_is_written_to_and_not_replaced(workspace):

@@ -170,13 +170,19 @@ FLOATS = {
 LIMITS = {"Float16": 2**11, "Float32": 2**24, "Float64": 2**53}
 
 
+TYPED = [
+    (form, dtype)
+    for form in FLOATS
+    for dtype in LIMITS
+    # Polars 1 has no Float16, and reads that of Arrow as Float32.
+    if hasattr(pl, dtype) or form not in ("frame", "Arrow")
+]
+
+
 @pytest.mark.parametrize("role", IDS)
-@pytest.mark.parametrize("form", FLOATS)
-@pytest.mark.parametrize("dtype", LIMITS)
+@pytest.mark.parametrize(("form", "dtype"), TYPED)
 @pytest.mark.parametrize("sign", [1, -1])
 def test_float_ids_are_refused_from_the_first_that_may_be_another(form, role, dtype, sign):
-    if form == "frame" and not hasattr(pl, dtype):
-        pytest.skip(f"Polars has no {dtype}")
     limit = LIMITS[dtype]
     type_ = getattr(pl, dtype, dtype)
 

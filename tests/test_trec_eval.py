@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import rankmeter as rm
+from command_line import rankmeter
 from rankmeter._cli._exits import code_of
 from rankmeter._cli.trec_eval import command
 from rankmeter._trec_eval import MEASURES, NICKNAMES, report
@@ -320,9 +321,8 @@ def test_references_that_cannot_be_read_are_refused(tmp_path, text, error, messa
 
 @pytest.mark.parametrize("option", ["-v", "--version"])
 def test_the_version_is_that_of_the_output(option):
-    result = run(option)
-    assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == "trec_eval version 10.0\n"
+    done = rankmeter("trec_eval", option)
+    assert (done.code, done.out, done.err) == (0, "", "trec_eval version 10.0\n")
 
 
 # ---------------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ __all__ = [
 
 
 Bounds = dict[str, float | int | None]
+_BOOLEANS = frozenset({"bool", "bool_"})  # those of Python and NumPy are integers to some versions
 _HOLDS = {">": operator.gt, "≥": operator.ge, "<": operator.lt, "≤": operator.le}
 
 
@@ -44,7 +45,7 @@ def integer(name: str, value: Any, *, least: int | None = None, most: int = LARG
     """``value`` as an integer from ``least`` to ``most``, both included."""
     bounds: Bounds = {"≥": least, "≤": most}
     try:
-        whole = None if isinstance(value, bool) else operator.index(value)
+        whole = None if type(value).__name__ in _BOOLEANS else operator.index(value)
     except Exception:  # noqa: BLE001 - whatever a foreign class raises
         whole = None
     if whole is not None and _within(whole, bounds):
