@@ -13,14 +13,7 @@ from rankmeter.errors import UsageError
 
 __all__ = ["ORDERED", "Placed", "place"]
 
-ORDERED = (
-    "item",
-    "item-descending",
-    "text",
-    "text-descending",
-    "native-descending",
-    "input",
-)
+ORDERED = ("item", "item-descending", "text", "text-descending", "native-descending", "input")
 """The tie rules that put tied items into one order."""
 
 

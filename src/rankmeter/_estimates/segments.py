@@ -34,7 +34,7 @@ def labels_of(
     scores: Scores,
     counts: dict[str, int] | None = None,
 ) -> pl.Series | None:
-    """The label of each user of the scores, null where there is none; None without any data.
+    """The label of each user of the scores, null for users without one; None without any data.
 
     The counts of `read_labels` are added to `counts`.
     """

@@ -43,8 +43,8 @@ class Verdict:
     """Which system is best on a metric, and how sure that is.
 
     `ranked` has all systems, the best first, and `mean` is that of the best. `difference` is the
-    best minus its rival: the baseline or, if there is none or it is itself the best, the runner-up;
-    None if there is no mean at all. Of the `others` that the best is compared with, `beaten` are
+    best minus its rival: the baseline, or the runner-up if no baseline is given or the baseline is
+    the best; None without any mean. Of the `others` that the best is compared with, `beaten` are
     significantly worse.
     """
 

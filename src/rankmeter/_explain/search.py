@@ -231,7 +231,7 @@ class _Means:
         return len(self._left)
 
     def known(self, plan: MetricPlan) -> float:
-        """The mean of a plan that was computed; NaN if there is none."""
+        """The mean of a computed plan; NaN if the plan was not computed or failed."""
         value = self._means.get(plan, math.nan)
         return math.nan if isinstance(value, RankmeterError) else value
 
@@ -275,7 +275,7 @@ class _Means:
             self._means[plan] = mean
 
     def _same(self, alignment: Alignment) -> Alignment:
-        """The alignment that stands for all that find the same hits on these data."""
+        """The representative of all alignments that find the same hits in these data."""
         if alignment.gains in ("positive", "all"):
             alignment = dataclasses.replace(alignment, relevant=">0")
         elif alignment.gains == "relevant" and self.grades.size:

@@ -85,7 +85,7 @@ _KNOWN_END = re.compile(r"(_id|timestamp|datetime|_time|_date|_ts|_at)$")
 
 
 def _has_fractions(column: Column) -> bool:
-    """Whether numbers are not whole and small, which no id is and no time since 1970."""
+    """Whether some numbers have decimals and all are small, unlike ids and times since 1970."""
     values = pl.Series(column, strict=False) if isinstance(column, list) else column
     values = values.cast(pl.Float64, strict=False).drop_nulls()
     return bool((values % 1 != 0).any() and (values.abs() < _LARGEST_FRACTION).all())
