@@ -151,7 +151,8 @@ def _by_rows(file: Text, separator: str, width: int) -> pl.DataFrame:
     rows = (row for row in csv.reader(_lines(file.text), delimiter=separator, strict=True) if row)
     next(rows)
     schema = {str(place): pl.String for place in range(width)}
-    return pl.DataFrame([*rows], schema=schema, orient="row")
+    frame = pl.DataFrame([*rows], schema=schema, orient="row")
+    return frame.with_columns(pl.all().replace("", None))
 
 
 def _ragged(file: Text, separator: str, width: int) -> FileFormatError | None:
