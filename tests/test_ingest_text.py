@@ -31,7 +31,7 @@ def write(path, content):
 
 def test_an_empty_field_next_to_a_quotation_mark_is_a_missing_value(tmp_path):
     path = write(tmp_path / "a.csv", 'user,item,score\na,5" nail,1\nb,,2\n')
-    with pytest.raises(InvalidValueError, match="1 of 2 item ids .* are missing"):
+    with pytest.raises(InvalidValueError, match=r"1 of 2 item ids .* are missing"):
         read_rankings(path)
 
 

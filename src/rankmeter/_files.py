@@ -47,7 +47,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     except BaseException as error:
         names = {str(one) for one in (getattr(error, f"filename{n}", None) for n in ("", 2)) if one}
         about_it = str(other) in names
-        if not (about_it and isinstance(error, FileExistsError)):  # then somebody else's
+        if not (about_it and isinstance(error, FileExistsError)):  # then another process has it
             with suppress(OSError):
                 other.unlink(missing_ok=True)
         if isinstance(error, OSError) and (about_it or not names):
@@ -103,7 +103,7 @@ def new_folder(path: str | Path) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        with suppress(OSError):  # not empty: somebody else uses it
+        with suppress(OSError):  # not empty: another process uses it
             for one in missing:
                 one.rmdir()
         raise

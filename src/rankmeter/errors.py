@@ -45,7 +45,7 @@ LONGEST_NAME, LONGEST_PATH, LONGEST_MESSAGE = 80, 400, 4_000
 """The most characters of a name, a path and a message; longer ones lose their middle."""
 
 
-def _shortened(text: str, longest: int) -> str:
+def shortened(text: str, longest: int) -> str:
     """Text without its middle if it is too long: both ends help to tell names apart."""
     head = longest // 2
     return text if len(text) <= longest else f"{text[:head]}…{text[head + 1 - longest :]}"
@@ -53,7 +53,7 @@ def _shortened(text: str, longest: int) -> str:
 
 def _brief(found: re.Match[str]) -> str:
     word = found[0]
-    return _shortened(word, LONGEST_PATH if "/" in word or "\\" in word else LONGEST_NAME)
+    return shortened(word, LONGEST_PATH if "/" in word or "\\" in word else LONGEST_NAME)
 
 
 class RankmeterError(Exception):
@@ -61,7 +61,7 @@ class RankmeterError(Exception):
 
     def __init__(self, message: str = "") -> None:
         brief = re.sub(rf"\S{{{LONGEST_NAME + 1},}}", _brief, message)
-        super().__init__(_shortened(brief, LONGEST_MESSAGE))
+        super().__init__(shortened(brief, LONGEST_MESSAGE))
 
 
 class UsageError(RankmeterError, ValueError):

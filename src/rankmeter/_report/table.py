@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rankmeter.errors import LONGEST_NAME, shortened
+
 __all__ = ["Table", "as_json", "as_markdown", "one_line", "visible"]
 
-LONGEST = 80
-"""Characters of a name in a table of text; a longer one is shortened."""
 # Line breaks, control characters of a terminal, and characters that change the direction of text.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
@@ -59,12 +59,6 @@ def as_markdown(text: str) -> str:
     return re.sub(r"[\\`|]|(?<=\])\(", r"\\\g<0>", escaped)
 
 
-def _shortened(text: str) -> str:
-    """Text without its middle if it is too long: both ends help to tell names apart."""
-    head = LONGEST // 2
-    return text if len(text) <= LONGEST else f"{text[:head]}…{text[head + 1 - LONGEST :]}"
-
-
 @dataclass(frozen=True)
 class Table:
     """Cells of text under named columns, with notes below.
@@ -107,7 +101,8 @@ class Table:
         above the others, get an … in their middle. Values are not shortened.
         """
         titles, *rows = ([*map(one_line, row)] for row in (self.columns, *self.rows))
-        return [[*map(_shortened, titles)], *([_shortened(row[0]), *row[1:]] for row in rows)]
+        brief = [[shortened(row[0], LONGEST_NAME), *row[1:]] for row in rows]
+        return [[shortened(title, LONGEST_NAME) for title in titles], *brief]
 
     def to_markdown(self) -> str:
         """Render as a pipe table, with the notes as a line below; no name is read as markup."""

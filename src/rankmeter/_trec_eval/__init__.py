@@ -1,9 +1,9 @@
 """What trec_eval 10 prints, byte for byte: its measures, parameters, averages and formats.
 
-Every value comes from a metric of rankmeter, except those of preferences (`_prefs`). What else is
-trec_eval's own is here: how it reads its files (`_files`), how it looks at topics (`_topics`),
-which metric on which of these views a measure is (`_measures`), and how measures are averaged and
-printed (`_report`).
+Every value comes from a metric of rankmeter, except those of preferences (`_prefs`). Specific to
+trec_eval are: how it reads its files (`_files`), how it looks at topics (`_topics`), which metric
+on which of these views a measure is (`_measures`), and how measures are averaged and printed
+(`_report`).
 
 Differences, all of them where the output of trec_eval would be wrong or useless:
 
@@ -15,7 +15,7 @@ Differences, all of them where the output of trec_eval would be wrong or useless
    gains than ``ndcg``.
 3. Preferences of a group that contradict each other are found before anything is printed.
 4. The status of any failure is that of `rankmeter`. As in trec_eval 10, a judged topic without
-   results is one, unless the topics are to be complete; topics without judgments are ignored.
+   results is a failure, unless missing topics count; topics without judgments are ignored.
 """
 
 from __future__ import annotations
