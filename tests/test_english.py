@@ -22,8 +22,8 @@ PHRASES = {
     r"\btold\b": ("shown, reported, given", "the user is told"),
     r"\btells?\b(?!(?: \S+){0,5} apart)": ("says, shows, reports", "the table tells who"),
     r"\bthat there (?:is|are)\b": ("that exist, available, of the", "the lists that there are"),
-    r"(?<!there\s)\b(?:is|are) (?-i:none)\b": (
-        "is not a …, there is no …",
+    r"\b(?:is|are) (?-i:none)\b": (
+        "is not a …, without a …",
         "it is none of the columns",
     ),
     r"\bnobody (?:asks|asked|can|claims|could|has|knows|was)\b": (

@@ -208,7 +208,7 @@ class Hits:
 
     @cached_property
     def first(self) -> FloatArray:
-        """Rank of each user's first hit, infinite where there is none."""
+        """Rank of each user's first hit, infinite without a hit."""
         first = np.full(self.n_users, np.inf)
         found = self.offsets[:-1] < self.offsets[1:]
         first[found] = self.rank[self.offsets[:-1][found]]

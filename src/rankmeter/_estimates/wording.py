@@ -10,7 +10,7 @@ __all__ = ["change", "number", "p_value", "plain", "signed"]
 
 
 def number(value: float | None) -> str:
-    """A value as tables show it: four decimals, one for thousands, a dash where there is none."""
+    """A value as tables show it: four decimals, one for thousands, a dash for NaN."""
     if value is None or math.isnan(value):
         return "–"
     return f"{value:z,.1f}" if abs(value) >= 1000 else f"{value:z.4f}"
@@ -27,7 +27,7 @@ def signed(value: float) -> str:
 
 
 def p_value(p: float) -> str:
-    """A p-value with four decimals, or ``<0.0001``, or a dash where there is none."""
+    """A p-value with four decimals, or ``<0.0001``, or a dash for NaN."""
     if math.isnan(p):
         return "–"
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"

@@ -292,7 +292,7 @@ class _Means:
         return dataclasses.replace(alignment, **usual)
 
     def _is_inert(self, name: str, word: str) -> bool:
-        """Whether a choice finds the same hits as its default, if all that is judged is one."""
+        """Whether a choice finds the same hits as its default, with all judged items relevant."""
         if word == CHOICES[name].default:
             return False
         if (name, word) not in self._inert:

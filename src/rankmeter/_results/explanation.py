@@ -31,7 +31,7 @@ class Step:
     change : float
         By how much this option changed the mean.
     share : float
-        `change` as a share of the whole difference; NaN if there is none.
+        `change` as a share of the whole difference; NaN without a difference.
 
     The change is NaN where the mean is undefined before or after the step.
     """

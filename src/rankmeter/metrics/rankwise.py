@@ -152,7 +152,7 @@ def _mean_precision(hits: Hits, k: int | None) -> FloatArray:
     "Reciprocal rank", synonyms=("mrr", "recip_rank", "reciprocal_rank", "mean_reciprocal_rank")
 )
 def rr(hits: Hits, k: int | None = None) -> FloatArray:
-    """One over the rank of the first hit; 0 if there is none in the top k.
+    """One over the rank of the first hit; 0 without a hit in the top k.
 
     Notes
     -----
