@@ -267,6 +267,7 @@ IDS = {
     "different lengths": {"u": [5, 5], "v": [7, 7, 7]},
     "other ids": [[500, 500], [700, 700]],
     "one user, large ids": [500, 500, 700],
+    "one user, unsigned ids": [2**63, 2**63],
     "names": [["a", "a"], ["a", "a"]],
     "masked padding": np.ma.masked_equal([[7, 8, -1], [7, -1, -1]], -1),
 }

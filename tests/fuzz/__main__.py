@@ -11,7 +11,7 @@ from pathlib import Path
 from fuzz import harness, invariance, readers, writers
 
 FUZZERS = [*(f"readers.{form}" for form in readers.FORMS), "api", "invariance"]
-NAMES = [*FUZZERS, "threads", "writers"]
+NAMES = [*FUZZERS, *(f"rows.{form}" for form in readers.FORMS), "threads", "writers"]
 
 
 def main() -> int:

@@ -119,8 +119,13 @@ def fuzzer(form: str) -> Files:
 
 def evaluated(rankings: Any, truth: Any, metrics: tuple[str, ...], **options: Any) -> Any:
     """The result and no reason, or none and the reason why rankmeter refuses."""
+    return attempted(rm.evaluate, rankings, truth, list(metrics), **options)
+
+
+def attempted(function: Callable[..., Any], *words: Any, **options: Any) -> tuple[Any, str]:
+    """What a function of rankmeter returns and no reason, or none and the reason of its error."""
     try:
-        return rm.evaluate(rankings, truth, list(metrics), **options), ""
+        return function(*words, **options), ""
     except RankmeterError as error:
         if len(str(error)) > 5000:
             raise Failure("a message without an end", str(error)[:200]) from error
@@ -131,16 +136,26 @@ def evaluated(rankings: Any, truth: Any, metrics: tuple[str, ...], **options: An
         raise Failure(f"foreign {type(error).__name__}", str(error)[:300]) from error
 
 
+def refused(case: Any, why: str, expected: Any) -> str:
+    """The outcome of an input that rankmeter refuses."""
+    if not case.damaged:
+        raise Failure("a plain input is refused", why)
+    return f"refused, {'as by' if expected is None else 'not by'} the judge"
+
+
+def lenient(refusal: str, seen: Any) -> str:
+    """The outcome of an input that only the judge refuses."""
+    if refusal in LENIENT:
+        return f"accepted, where the judge sees {refusal}"
+    raise Failure(f"accepted, where the judge sees {refusal}", repr(seen)[:200])
+
+
 def compared(expected: Any, refusal: str, result: Any, why: str, case: Any) -> str:
     """The outcome of two answers; a `Failure` where rankmeter accepts what the judge does not."""
     if result is None:
-        if not case.damaged:
-            raise Failure("a plain input is refused", why)
-        return f"refused, {'as by' if expected is None else 'not by'} the judge"
+        return refused(case, why, expected)
     if expected is None:
-        if refusal in LENIENT:
-            return f"accepted, where the judge sees {refusal}"
-        raise Failure(f"accepted, where the judge sees {refusal}", repr(result.to_dict())[:200])
+        return lenient(refusal, result.to_dict())
     found = {
         str(row["user"]): {name: row[name] for name in case.metrics}
         for row in result.per_user.iter_rows(named=True)

@@ -21,6 +21,7 @@ INPUTS = {
     "readers.qrels": 100,
     "readers.parquet": 200,
     "readers.csv.gz": 80,
+    **{f"rows.{form}": 500 for form in readers.FORMS},
     "api": 300,
     "invariance": 12,
 }

@@ -13,7 +13,7 @@ __all__ = ["instead_of_values", "refuse_labels"]
 _OF_ONE_USER = (
     "For the items of one user, pass {item: score} as rankings and {item: gain} as ground truth."
 )
-_HIGHEST_GRADE = 10  # repeated integers up to here may be grades of the items of one user
+_GRADES = range(-10, 11)  # repeated integers that may be grades of the items of one user
 
 
 def instead_of_values(side: Side) -> str:
@@ -51,7 +51,7 @@ def refuse_labels(users: pl.Series, items: pl.Series, side: Side, source: str) -
     if side == "rankings":
         labels = n > 1 and bool(items.is_in([0, 1]).all())
     elif n == 1:
-        labels = bool(items.is_between(-_HIGHEST_GRADE, _HIGHEST_GRADE).all())
+        labels = all(item in _GRADES for item in items.unique())
     else:
         labels = n_values < first or repeated["item"].value_counts()["count"].max() == n
     if labels:
