@@ -1,5 +1,7 @@
 """Recognizing the columns of users, items, scores, ranks and gains."""
 
+import json
+
 import pandas as pd
 import polars as pl
 import pytest
@@ -396,3 +398,23 @@ def test_fractions_under_the_name_of_an_id_or_a_time_are_asked_about(name):
         read_rankings(pl.DataFrame(data))
     for values in ([7, 8], [1.7e9, 1.7e9 + 0.5]):
         assert read_rankings(pl.DataFrame({**data, name: values})).order == "list"
+
+
+@pytest.mark.parametrize("read", [read_rankings, read_truth])
+def test_numbers_in_one_of_two_columns_of_a_name_are_not_overlooked(read, tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("user,item,x,x\nu,a,7,\nu,b,9,\n")
+    with pytest.raises(ColumnError, match="two columns called 'x', and either may hold the"):
+        read(path)
+    path.write_text("user,item,x,x,score,gain\nu,a,7,,1,1\nu,b,9,,2,1\n")
+    assert len(read(path).frame) == 2
+
+
+@pytest.mark.parametrize("row", [{"user": 5}, {"user": 5, "score": 1.0}, {"qid": "q", "rating": 2}])
+def test_a_row_of_a_user_without_an_item_is_not_read_as_items_with_numbers(row, tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(row))
+    for data in (path, [row], row):
+        with pytest.raises(ColumnError, match="names a user but no item"):
+            read_truth(data)
+    assert read_truth({"u": {"user": 5}}).frame.rows() == [("u", "user", 5.0)]

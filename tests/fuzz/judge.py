@@ -226,14 +226,14 @@ def trec(text, side):
 
 def of_object(data, side):
     """A dict by user, a list of lists, or a list of rows that name their fields."""
-    if isinstance(data, list) and data and all(isinstance(one, dict) for one in data):
+    if isinstance(data, list) and are_rows(data):
         return of_rows(data, side)
     if isinstance(data, dict):
         if any(plain(key) == "user" for key in data):
             raise Refused("a dict that names columns")
         users = data.items()
     elif isinstance(data, list):
-        users = enumerate(data)
+        users = list(enumerate(data))
     else:
         raise Refused("neither a dict nor a list")
     rows = []
@@ -242,6 +242,14 @@ def of_object(data, side):
             raise Refused("a user without a list")
         rows += of_items(ident(user), found, side)
     return with_empty(rows, [ident(user) for user, _ in users], side)
+
+
+def are_rows(data):
+    """Whether these are dicts, and not each the {item: number} of a user."""
+    if not data or not all(isinstance(one, dict) for one in data):
+        return False
+    named = "user" in {plain(key) for row in data for key in row}
+    return named or not all(is_number(value) for row in data for value in row.values())
 
 
 def of_items(user, found, side):

@@ -11,12 +11,22 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from rankmeter._ingest._columns import OF_USERS, ROLES, VALUE, Column, Columns, Side, named, plain
+from rankmeter._ingest._columns import (
+    OF_USERS,
+    ROLES,
+    SYNONYMS,
+    VALUE,
+    Column,
+    Columns,
+    Side,
+    named,
+    plain,
+)
 from rankmeter._ingest._ids import is_null
 from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._unused import refuse_unused_lists
 from rankmeter._ingest._values import are_scored, implied, is_pair, items_of, paired
-from rankmeter.errors import DataError, DuplicateError
+from rankmeter.errors import ColumnError, DataError, DuplicateError
 
 __all__ = ["from_listing", "from_mapping", "from_pandas_series", "starts_with_record"]
 
@@ -117,7 +127,8 @@ def _row(value: object) -> Literal["record", "list", "item", ""]:
     """What kind of row a value is, by its keys or, for a named tuple, its fields.
 
     A record has the prediction, the truth or both of one user, a row of a list one user with the
-    items, and a row of an item, as in ``{"user": 1, "item": 7}``, one of each.
+    items, and a row of an item, as in ``{"user": 1, "item": 7}``, one of each. Single values under
+    the name of a user, but no item, are refused: they are no {item: number}.
     """
     value = _fields(value)
     if not isinstance(value, Mapping):
@@ -129,7 +140,15 @@ def _row(value: object) -> Literal["record", "list", "item", ""]:
         return ""
     if any(plain(key) in LIST_KEYS for key in keys):
         return "list"
-    return "item" if named("item", keys) else ""
+    if named("item", keys):
+        return "item"
+    if all(map(_is_scalar, value.values())):
+        raise ColumnError(
+            f"{short(value)} names a user but no item. Name the item as one of "
+            f"{some(sorted(SYNONYMS['item']), 4)}; if these are items with their numbers, name "
+            f"their user: {{user: {{item: number}}}}."
+        )
+    return ""
 
 
 def _fields(row: object) -> object:

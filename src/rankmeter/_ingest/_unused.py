@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any
 
 import polars as pl
 
-from rankmeter._ingest._columns import SYNONYMS, Column, Columns, Side, plain
+from rankmeter._ingest._columns import SYNONYMS, VALUE, Column, Columns, Side, plain
 from rankmeter._ingest._ids import kinds
 from rankmeter._ingest._messages import short, some
 from rankmeter.errors import ColumnError
@@ -41,7 +42,12 @@ def refuse_unused_numbers(found: Columns, side: Side, used: Collection[str]) -> 
     others = [name for name in found.names if name not in used and plain(name) not in _KNOWN]
     if found.roles is not None or not others:
         return
-    columns = dict(found.fetch(list(dict.fromkeys(others))))
+    if twice := [name for name, n in Counter(others).items() if n > 1]:
+        raise ColumnError(
+            f"{found.source} has two columns called {short(twice[0])}, and either may hold the "
+            f"{VALUE[side]}s. Rename or drop them."
+        )
+    columns = dict(found.fetch(others))
     first = found.names[0]
     if plain(first) in _INDEX and first in columns and _counts_rows(columns[first]):
         del columns[first]
