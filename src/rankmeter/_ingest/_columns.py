@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from rankmeter._checks import refused
+from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._messages import near, short, some
 from rankmeter._ingest._table import Shape
 from rankmeter.errors import ColumnError, UsageError
@@ -56,6 +57,7 @@ class Columns:
         default_factory=Counter
     )  # values that the reader dropped or converted
     shape: Shape = ""
+    lists: Lists | None = None  # the same rankings, if they need not become columns
 
     @classmethod
     def of(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:
