@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -112,7 +111,7 @@ VALUE: dict[Side, str] = {"rankings": "score", "truth": "gain", "interactions": 
 
 def plain(name: object) -> str:
     """A column name reduced to what synonyms compare."""
-    return re.sub(r"[\s_-]", "", str(name)).lower()
+    return "".join(str(name).split()).replace("_", "").replace("-", "").lower()
 
 
 def named(role: str, names: Sequence[object]) -> list[str]:
