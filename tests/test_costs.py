@@ -123,7 +123,7 @@ class OneUserAtATime:
 def only(table, user):
     frame = table.frame.filter(pl.col("user") == user)
     return dataclasses.replace(
-        table, frame=frame, empty_users=table.empty_users.filter(table.empty_users == user)
+        table, rows=frame, empty_users=table.empty_users.filter(table.empty_users == user)
     )
 
 

@@ -10,11 +10,13 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._align.counts import Candidates, count
+from rankmeter._align.lookup import count_listed
 from rankmeter._align.pairs import Refused, best_of, common, unique_items, unique_judgements
 from rankmeter._align.placing import Placed, place
 from rankmeter._choices import Alignment
+from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, Hits, IntArray, Span
-from rankmeter._ingest import Table
+from rankmeter._ingest import Lists, Table
 
 __all__ = ["Aligned", "Codes", "Facts", "Judged", "align", "prepare", "universe"]
 
@@ -102,34 +104,25 @@ def align(rankings: Table, truth: Judged) -> Aligned:
     A block decides nothing about the whole: pairs that the choices refuse are counted, and the
     error is raised once all blocks are merged.
     """
-    choices, judged, codes, counts = truth.choices, truth.frame, truth.codes, dict(truth.counts)
-    frame, repeated = unique_items(rankings, choices, counts)
-    user = codes.of(rankings.frame["user"])
+    choices, codes, counts = truth.choices, truth.codes, dict(truth.counts)
     in_rankings = codes.mark(rankings.empty_users)
+    user = codes.of(rankings.users)
     in_rankings[user] = True
-    if choices.pool == "judged":
-        known = judged.filter(pl.col("gain") >= 0)
-        frame = frame.join(known, on=["user", "item"], how="semi")
-    if choices.scope == "appended":
-        frame = _append(frame, judged, rankings.order)
-    if frame is not rankings.frame:
-        user = codes.of(frame["user"])
-    pairs = common(frame, judged)
-    if choices.duplicates == "first":
-        pairs = best_of(pairs, rankings.order)
-    n_found = pairs.height
+    lists, repeated, score = rankings.rows, Refused(), None
+    if isinstance(lists, Lists) and choices.pool == "all" and choices.scope != "appended":
+        found, score = count_listed(lists, user, truth.frame, codes.n, choices)
+    else:
+        found, score, repeated = _count_rows(rankings, user, truth, counts)
+    n_found = found.user.size
 
-    candidates = Candidates.of(frame, user, codes.n, rankings.order, choices.score_type)
-    row, gain = pairs["row"].to_numpy().astype(np.int64), pairs["gain"].to_numpy()
-    found = count(candidates, candidates.targets(row, gain), choices.ties)
     perfect, others = truth.relevant, truth.others
     if choices.scope != "all":
         inside = place(found, choices.ties, choices.depth)
         wanted = choices.is_relevant(inside.gain)
         perfect = _perfect(inside.user[wanted], _worth(inside.gain[wanted], choices), codes.n)
         others = _perfect(inside.user[~wanted], inside.gain[~wanted], codes.n)
-    if choices.retrieved == "positive" and rankings.order == "score":
-        found = found.only(pairs["score"].to_numpy() > 0)
+    if choices.retrieved == "positive" and score is not None:
+        found = found.only(score > 0)
     counts["tied_hits"] = int(np.count_nonzero(found.equal))
     counts["users_with_tied_hits"] = int(np.unique(found.user[found.equal > 0]).size)
     placed = place(found, choices.ties, choices.depth)
@@ -143,6 +136,28 @@ def align(rankings: Table, truth: Judged) -> Aligned:
     hits = replace(hits, gain=_worth(hits.gain, choices))
     facts = Facts(perfect.n_relevant, n_ranked, counts, n_found, repeated, truth.contradictions)
     return Aligned(hits, nonrelevant, in_rankings, facts)
+
+
+def _count_rows(
+    rankings: Table, user: IntArray, truth: Judged, counts: dict[str, int]
+) -> tuple[RankCounts, FloatArray | None, Refused]:
+    """Counts of the judged items in ranking rows, their scores, and the pairs that are refused."""
+    choices, judged, codes = truth.choices, truth.frame, truth.codes
+    frame, repeated = unique_items(rankings, choices, counts)
+    if choices.pool == "judged":
+        known = judged.filter(pl.col("gain") >= 0)
+        frame = frame.join(known, on=["user", "item"], how="semi")
+    if choices.scope == "appended":
+        frame = _append(frame, judged, rankings.order)
+    pairs = common(frame, judged)
+    if choices.duplicates == "first":
+        pairs = best_of(pairs, rankings.order)
+    if frame is not rankings.frame:
+        user = codes.of(frame["user"])
+    candidates = Candidates.of(frame, user, codes.n, rankings.order, choices.score_type)
+    row, gain = pairs["row"].to_numpy().astype(np.int64), pairs["gain"].to_numpy()
+    score = pairs["score"].to_numpy() if rankings.order == "score" else None
+    return count(candidates, candidates.targets(row, gain), choices.ties), score, repeated
 
 
 class Codes:
@@ -179,9 +194,7 @@ class Codes:
 
 def universe(truth: Table, *rankings: Table) -> pl.Series:
     """All users named in the truth or in any of the rankings, ascending."""
-    parts = [
-        part for table in (truth, *rankings) for part in (table.frame["user"], table.empty_users)
-    ]
+    parts = [part for table in (truth, *rankings) for part in (table.users, table.empty_users)]
     named = [part for part in parts if len(part)]
     if not named:
         return parts[0]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
-
-import polars as pl
 
 from rankmeter._align import universe
 from rankmeter._engine.block import Block
@@ -49,7 +47,7 @@ class Memory:
 
     def open(self, truth: Table, systems: Mapping[str, Table], *, keep: bool = False) -> _Tables:
         """See `Engine.open`."""
-        rows = truth.frame.height + max((t.frame.height for t in systems.values()), default=0)
+        rows = truth.height + max((t.height for t in systems.values()), default=0)
         check_memory(rows * PER_MEASURED_ROW, f"Measuring {rows:,} rows of rankings and truth")
         return _Tables(truth, dict(systems), tuple(self._cut(truth, systems, keep=keep)))
 
@@ -61,17 +59,8 @@ class Memory:
         size = max(1, -(-len(users) // self.blocks))
         for start in range(0, max(len(users), 1), size):
             mine = users.slice(start, size)
-            some = {name: _only(table, mine) for name, table in systems.items()}
-            yield Block(_only(truth, mine), some, keep=keep)
-
-
-def _only(table: Table, users: pl.Series) -> Table:
-    """The part of a table that belongs to some users."""
-    mine = users.implode()
-    frame = table.frame.filter(pl.col("user").is_in(mine))
-    return replace(
-        table, frame=frame, empty_users=table.empty_users.filter(table.empty_users.is_in(mine))
-    )
+            some = {name: table.of_users(mine) for name, table in systems.items()}
+            yield Block(truth.of_users(mine), some, keep=keep)
 
 
 @dataclass(frozen=True, eq=False)

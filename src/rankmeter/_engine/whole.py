@@ -55,15 +55,10 @@ def _no_overlap(
     scores: Scores, facts: Facts, choices: Alignment, truth: Table, rankings: Table
 ) -> RankmeterError | None:
     if not (scores.in_truth & scores.in_rankings).any():
-        if rankings.frame.is_empty() and rankings.empty_users.is_empty():
+        if not rankings.height and rankings.empty_users.is_empty():
             return None
         return NoOverlapError(_no_common("user", rankings, truth))
-    if (
-        facts.n_found
-        or choices.pool == "judged"
-        or rankings.frame.is_empty()
-        or truth.frame.is_empty()
-    ):
+    if facts.n_found or choices.pool == "judged" or not rankings.height or not truth.height:
         return None
     if rankings.frame.join(truth.frame, on="item", how="semi").is_empty():
         return NoOverlapError(_no_common("item", rankings, truth))

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from rankmeter._ingest._doubts import all_relevant, look_misread
 from rankmeter._ingest._labels import Labels, read_labels, read_users
+from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._memory import PER_MEASURED_ROW, check_memory
 from rankmeter._ingest._order import places
 from rankmeter._ingest._read import (
@@ -33,6 +34,7 @@ __all__ = [
     "PER_MEASURED_ROW",
     "Interactions",
     "Labels",
+    "Lists",
     "Origin",
     "Table",
     "all_relevant",

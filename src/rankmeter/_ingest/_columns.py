@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from rankmeter._checks import refused
+from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._messages import near, short, some
 from rankmeter._ingest._table import Shape
 from rankmeter.errors import ColumnError, UsageError
@@ -56,6 +56,7 @@ class Columns:
         default_factory=Counter
     )  # values that the reader dropped or converted
     shape: Shape = ""
+    lists: Lists | None = None  # the same rankings, if they need not become columns
 
     @classmethod
     def of(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:
@@ -110,7 +111,7 @@ VALUE: dict[Side, str] = {"rankings": "score", "truth": "gain", "interactions": 
 
 def plain(name: object) -> str:
     """A column name reduced to what synonyms compare."""
-    return re.sub(r"[\s_-]", "", str(name)).lower()
+    return "".join(str(name).split()).replace("_", "").replace("-", "").lower()
 
 
 def named(role: str, names: Sequence[object]) -> list[str]:

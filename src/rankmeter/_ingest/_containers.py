@@ -23,6 +23,7 @@ from rankmeter._ingest._columns import (
     plain,
 )
 from rankmeter._ingest._ids import is_null
+from rankmeter._ingest._lists import Lists, plain_ids
 from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._unused import refuse_unused_lists
 from rankmeter._ingest._values import are_scored, implied, is_pair, items_of, paired
@@ -286,12 +287,15 @@ def _flattened(users: Sequence[Any], values: Sequence[Any], side: Side, source: 
     """Long columns ``user``, ``item`` and, if any value has numbers, ``value``.
 
     Users that are a range are numbers of rows. Values are lists of items, mappings item → number
-    or `Numbered`; they may be mixed. A user must not occur twice, except in interactions.
+    or `Numbered`; they may be mixed. A user must not occur twice, except in interactions. Rankings
+    whose values need no closer look stay where they are.
     """
     if len(users) == 0:
         raise DataError(f"{source} is empty: there is nothing to evaluate.")
     if side != "interactions" and not isinstance(users, range):
         _refuse_twice(users, source)
+    if side == "rankings" and (found := _left_in_place(users, values, source)):
+        return found
     pairs = [items_of(user, value, side, source) for user, value in zip(users, values, strict=True)]
     lengths = [len(items) for items, _ in pairs]
     columns: dict[str, Column] = {
@@ -306,6 +310,30 @@ def _flattened(users: Sequence[Any], values: Sequence[Any], side: Side, source: 
         )
     empty = [user for user, n in zip(users, lengths, strict=True) if n == 0]
     return Columns.by_role(columns, source, empty_users=empty)
+
+
+def _left_in_place(users: Sequence[Any], values: Sequence[Any], source: str) -> Columns | None:
+    """Rankings as `Lists`, which become columns only if these are fetched."""
+    everyone = plain_ids(users)
+    if everyone is None or not all(map(_is_dict_or_list, values)):
+        return None
+    full = np.fromiter(map(len, values), np.int64, len(values)) > 0
+    lists = Lists.of(everyone.filter(pl.Series(full)), [value for value in values if value])
+    if lists is None:
+        return None
+    names = ["user", "item", *(["score"] if lists.order == "score" else [])]
+    return Columns(
+        names,
+        lambda chosen: lists.frame().select(chosen).to_dict(),
+        source,
+        roles=dict(zip(("user", "item", "value"), names, strict=False)),
+        empty_users=everyone.filter(pl.Series(~full)),
+        lists=lists,
+    )
+
+
+def _is_dict_or_list(value: object) -> bool:
+    return isinstance(value, dict | list)
 
 
 def _refuse_twice(users: Sequence[Any], source: str) -> None:

@@ -44,11 +44,10 @@ def look_misread(rankings: Table, truth: Table) -> str:
     shorter. Or, what is not a swap, one item for each user that reads as items with numbers.
     """
     look = "rankings and ground truth look swapped:"
-    frame = rankings.frame
-    if rankings.order == "score" and _are_grades(frame["score"]) and _many_ties(frame, "score"):
+    if rankings.order == "score" and _are_tied_grades(rankings):
         scores = (
             f"{look} the scores of the rankings ({rankings.source}) are grades with many ties, "
-            f"such as {_shown(frame['score'])}, and"
+            f"such as {_shown(rankings.scores)}, and"
         )
         if _are_scores(truth):
             return (
@@ -92,6 +91,10 @@ def _are_grades(values: pl.Series) -> bool:
     return True
 
 
+def _are_tied_grades(rankings: Table) -> bool:
+    return _are_grades(rankings.scores) and _many_ties(rankings.frame, "score")
+
+
 def _many_ties(frame: pl.DataFrame, column: str) -> bool:
     """Whether at least half of the numbers, of three or more, occur twice for their user."""
     tied = int(frame.select("user", column).is_duplicated().sum())
@@ -127,7 +130,7 @@ def _length_of_lists(truth: Table) -> int:
 
 def _same_length(rankings: Table, truth: Table) -> int:
     """How many judgments each user has, if all have as many and their rankings are shorter."""
-    if rankings.order != "list" or len(truth.frame) <= max(len(rankings.frame), _LONG_LIST):
+    if rankings.order != "list" or truth.height <= max(rankings.height, _LONG_LIST):
         return 0
     judged = truth.frame["user"].value_counts()["count"]
     ranked = rankings.frame["user"].value_counts()["count"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Literal
 
+import numpy as np
 import polars as pl
 
 from rankmeter._checks import choice
@@ -16,6 +17,7 @@ from rankmeter._ingest._containers import starts_with_record
 from rankmeter._ingest._files import holds_records
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._ids import ids
+from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._messages import rows, short, some
 from rankmeter._ingest._no_ids import instead_of_values, refuse_labels
 from rankmeter._ingest._numbers import gains, numbers, ranks, typed
@@ -47,6 +49,8 @@ def read_rankings(
     choice("bad_scores", bad_scores, ("error", "drop", "worst"))
     found = find(data, "rankings")
     roles = resolve(found, "rankings", columns)
+    if found.lists is not None:
+        return _listed(found, found.lists)
     if not roles.keys() & {"score", "rank"}:
         refuse_unused_numbers(found, "rankings", roles.values())
     unused = roles.pop("score", None) if "rank" in roles else None
@@ -172,8 +176,18 @@ def _checked(
     return users.slice(0, len(items)), items, users.slice(len(items)), counts, values
 
 
+def _listed(found: Columns, lists: Lists) -> Table:
+    """Rankings without any value that needs a check."""
+    counts = Counter(found.counts)
+    counts["rows"] = len(lists)
+    if lists.scores is not None:
+        counts["infinite_scores"] = int(np.isinf(lists.scores).sum())
+    empty = pl.Series("user", found.empty_users, dtype=lists.users.dtype)
+    return _table(lists, lists.order, empty, found, counts)
+
+
 def _table(
-    frame: pl.DataFrame,
+    rows: pl.DataFrame | Lists,
     order: Literal["score", "rank", "list"],
     empty_users: pl.Series,
     found: Columns,
@@ -181,7 +195,7 @@ def _table(
 ) -> Table:
     counted = {"rows": counts["rows"], **+counts}
     origin = Origin(found.source, found.textual, counted, found.shape)
-    return Table(frame, order, empty_users, origin)
+    return Table(rows, order, empty_users, origin)
 
 
 def _settle_scores(

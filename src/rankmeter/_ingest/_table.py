@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import polars as pl
 
+from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._messages import short, some
 from rankmeter.errors import DataError, IdTypeError, InvalidValueError
 
@@ -50,12 +52,54 @@ class Table:
     ``score`` or ``rank`` (Float64) if that is what `order` names, judgments ``gain`` (Float64).
     Rows keep the order of the input, which is the ranking if `order` is ``"list"``. `empty_users`,
     named without any item, are of the type of ``user``.
+
+    `rows` is the frame, or rankings that only become one where it is needed.
     """
 
-    frame: pl.DataFrame
+    rows: pl.DataFrame | Lists
     order: Literal["score", "rank", "list"] = "score"
     empty_users: pl.Series = field(default_factory=lambda: pl.Series("user", [], pl.Int64))
     origin: Origin = field(default_factory=Origin)
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """The rows, one for each item of a user."""
+        return self.rows.frame() if isinstance(self.rows, Lists) else self.rows
+
+    @property
+    def height(self) -> int:
+        """The number of rows."""
+        return len(self.rows)
+
+    @property
+    def users(self) -> pl.Series:
+        """The users of the rows, each at least once."""
+        return self.rows.users if isinstance(self.rows, Lists) else self.rows["user"]
+
+    @property
+    def scores(self) -> pl.Series:
+        """The scores of rankings whose order is ``"score"``."""
+        if isinstance(self.rows, Lists):
+            return pl.Series("score", self.rows.scores)
+        return self.rows["score"]
+
+    def dtype(self, role: str) -> pl.DataType:
+        """The type of the ids of a role."""
+        if isinstance(self.rows, Lists):
+            return self.rows.dtype if role == "item" else self.rows.users.dtype
+        return self.rows.schema[role]
+
+    def of_users(self, users: pl.Series) -> Table:
+        """The part that belongs to some users."""
+        mine = users.implode()
+        rows: pl.DataFrame | Lists
+        if isinstance(self.rows, Lists):
+            rows = self.rows.only(self.rows.users.is_in(mine).arg_true().to_numpy())
+        else:
+            rows = self.rows.filter(pl.col("user").is_in(mine))
+        return replace(
+            self, rows=rows, empty_users=self.empty_users.filter(self.empty_users.is_in(mine))
+        )
 
     @property
     def source(self) -> str:
@@ -135,7 +179,7 @@ def meet_all(truth: Table, systems: Mapping[str, Table]) -> tuple[Table, dict[st
     for name, table in systems.items():
         met[name], again = meet(table, truth)
         for role in ("user", "item"):
-            now, needed = again.frame[role].dtype, truth.frame[role].dtype
+            now, needed = again.dtype(role), truth.dtype(role)
             if now != needed:
                 raise IdTypeError(
                     f"The {role} ids of {name} ({table.source}) are {now} and those of another "
@@ -197,8 +241,10 @@ def _both_readings(flat: Table, user: object, *, rows: bool) -> str:
 
 def _meeting_type(role: str, rankings: Table, truth: Table) -> _Type:
     """The type that the ids of both sides can have."""
+    if rankings.dtype(role) == truth.dtype(role):
+        return truth.dtype(role)
     left, right = _ids(rankings, role), _ids(truth, role)
-    if left.dtype == right.dtype or len(right) == 0:
+    if len(right) == 0:
         return left.dtype
     if len(left) == 0:
         return right.dtype
@@ -227,12 +273,13 @@ def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
     """
     sides = ((rankings, truth), (truth, rankings))
     for table, others in sides:
-        ids, known = _ids(table, role), _ids(others, role)
-        if not table.textual or ids.dtype != pl.String:
+        if not table.textual or table.dtype(role) != pl.String:
             continue
+        ids = _ids(table, role)
         blank = ids.filter(ids.str.contains(r"^\s|\s$")).unique(maintain_order=True)
         if len(blank) == 0:
             continue
+        known = _ids(others, role)
         stray = blank.filter(
             ~blank.is_in(known.implode()) & blank.str.strip_chars().is_in(known.implode())
         )
@@ -246,15 +293,15 @@ def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
 
 def _ids(table: Table, role: str) -> pl.Series:
     """All ids of a role: those of the rows, then those of the users without items."""
-    ids = table.frame[role]
+    ids = table.users if role == "user" else table.frame[role]
     return pl.concat([ids, table.empty_users]) if role == "user" and len(table.empty_users) else ids
 
 
 def _cast(table: Table, role: str, dtype: _Type) -> Table:
     if role == "user" and table.empty_users.dtype != dtype:
         table = replace(table, empty_users=table.empty_users.cast(dtype))
-    if table.frame[role].dtype != dtype:
-        table = replace(table, frame=table.frame.with_columns(pl.col(role).cast(dtype)))
+    if table.dtype(role) != dtype:
+        table = replace(table, rows=table.frame.with_columns(pl.col(role).cast(dtype)))
     return table
 
 

@@ -153,8 +153,8 @@ class Groups:
         results = run.frame.join(grades.select("user", "group").unique(), on="user")
         self.names: list[str] = list(map(as_written, topics))
         self.sets = Topics(
-            replace(qrels, frame=grades.select(own, "item", "gain")),
-            replace(run, frame=results.select(own, "item", "score")),
+            replace(qrels, rows=grades.select(own, "item", "gain")),
+            replace(run, rows=results.select(own, "item", "score")),
             **choices,
         )
         place = {name: i for i, name in enumerate(self.names)}

@@ -1,0 +1,194 @@
+"""Rankings that stay in Python's own containers: a dictionary is an index already."""
+
+from __future__ import annotations
+
+import marshal
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, chain, count
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+__all__ = ["Lists", "plain_ids"]
+
+_DICTS = frozenset({dict, OrderedDict, defaultdict})
+_TEXT = frozenset({str, np.str_})  # whose hash is that of the text, unlike that of an enumeration
+_WHOLE = frozenset({int, np.int64, np.int32})
+_REAL = frozenset({float, np.float64, np.float32})
+_EXACT = 2**53  # integers up to here have a float
+_AT_ONCE = 50_000  # items that are looked at together, so that they stay in the cache
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """One container for each user, none empty: items in order, or item → score.
+
+    All items are strings, or all are integers; none occurs twice for a user.
+    """
+
+    users: pl.Series  # (n_users,) without duplicates, Int64 or String
+    containers: Sequence[Any]  # (n_users,)
+    offsets: npt.NDArray[np.int64]  # (n_users + 1,) where the items of each user begin
+    scores: npt.NDArray[np.float64] | None  # (n_items,)
+    dtype: pl.DataType  # of the items: Int64 or String
+
+    @classmethod
+    def of(cls, users: pl.Series, containers: Sequence[Any]) -> Lists | None:
+        """The lists, or None where the containers or any of their values need a closer look."""
+        kinds = set(map(type, containers))
+        if not kinds or not (kinds <= _DICTS or kinds == {list}):
+            return None
+        ends = np.fromiter(accumulate(map(len, containers)), np.int64, len(containers))
+        offsets = np.concatenate(([0], ends))
+        scores = np.empty(ends[-1]) if kinds <= _DICTS else None
+        items = set[str]()
+        for start, stop in _parts(offsets):
+            some = containers[start:stop]
+            items.add(_kind([*chain.from_iterable(some)]))
+            if len(items) > 1 or items == {""}:
+                return None
+            if scores is None:
+                if any(len(set(one)) < len(one) for one in some):
+                    return None
+            elif not _read(some, scores[offsets[start] : offsets[stop]]):
+                return None
+        return cls(users, containers, offsets, scores, _TYPES[items.pop()])
+
+    @property
+    def order(self) -> Literal["score", "list"]:
+        """How the items are ordered: by "score", or as in the "list"."""
+        return "list" if self.scores is None else "score"
+
+    def __len__(self) -> int:
+        """The number of items of all users."""
+        return int(self.offsets[-1])
+
+    def only(self, chosen: npt.NDArray[np.int64]) -> Lists:
+        """The lists of some users, by their places, which ascend."""
+        containers = [self.containers[at] for at in chosen.tolist()]
+        lengths = np.diff(self.offsets)
+        kept = np.zeros(len(lengths), dtype=bool)
+        kept[chosen] = True
+        return Lists(
+            self.users[chosen],
+            containers,
+            np.concatenate(([0], np.cumsum(lengths[chosen]))),
+            None if self.scores is None else self.scores[np.repeat(kept, lengths)],
+            self.dtype,
+        )
+
+    def frame(self) -> pl.DataFrame:
+        """The same as rows of ``user``, ``item`` and, if there are any, ``score``."""
+        users = self.users[np.repeat(np.arange(len(self.users)), np.diff(self.offsets))]
+        items = _series([*chain.from_iterable(self.containers)], self.dtype)
+        scores = [] if self.scores is None else [pl.Series("score", self.scores)]
+        return pl.DataFrame([users.alias("user"), items.alias("item"), *scores])
+
+    def items(self, at: npt.NDArray[np.int64], place: npt.NDArray[np.int64]) -> pl.Series:
+        """Some items: those at a `place` of the list `at`, which ascends."""
+        found: list[Any] = []
+        starts = np.flatnonzero(np.diff(at, prepend=-1))
+        for number, places in zip(at[starts].tolist(), np.split(place, starts[1:]), strict=True):
+            listed = [*self.containers[number]]
+            found += [listed[one] for one in places.tolist()]
+        return _series(found, self.dtype)
+
+    def look_up(self, at: npt.NDArray[np.int64], items: pl.Series) -> npt.NDArray[np.float64]:
+        """The score of each item of the list `at`, or its place in it; NaN where it is not there.
+
+        All items of a list follow one another.
+        """
+        if self.scores is None:
+            found = [*self._places(at.tolist(), items)]
+        else:
+            lists = map(self.containers.__getitem__, at.tolist())
+            found = [one.get(item) for one, item in zip(lists, items.to_list(), strict=True)]
+        return np.array(found, dtype=np.float64)  # None is NaN
+
+    def _places(self, at: list[int], items: Iterable[Any]) -> Iterator[float | None]:
+        before, places = -1, dict[Any, int]()
+        for number, item in zip(at, items, strict=True):
+            if number != before:
+                before, places = number, dict(zip(self.containers[number], count(), strict=False))
+            yield places.get(item)
+
+
+_TYPES: dict[str, pl.DataType] = {"text": pl.String(), "whole": pl.Int64()}
+
+
+def plain_ids(values: Sequence[Any]) -> pl.Series | None:
+    """Ids that are all strings, or all integers of 64 bits; None if they need a closer look."""
+    kind = _kind(list(values)) if values else ""
+    return _series(values, _TYPES[kind]) if kind else None
+
+
+def _series(values: Sequence[Any], dtype: pl.DataType) -> pl.Series:
+    if dtype == pl.String:
+        return pl.Series(map(str.__str__, values), dtype=dtype)
+    return pl.Series(np.fromiter(values, np.int64, len(values)))
+
+
+def _parts(offsets: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """First and last list of each part of them, which has about `_AT_ONCE` items or one list."""
+    start, last = 0, len(offsets) - 1
+    while start < last:
+        stop = int(np.searchsorted(offsets, offsets[start] + _AT_ONCE))
+        yield start, (start := min(max(stop, start + 1), last))
+
+
+def _kind(items: list[Any]) -> str:
+    """What all of the items are: "text" or "whole" numbers of 64 bits; empty if anything else."""
+    kinds = set(map(type, items))
+    if kinds <= _TEXT:
+        text = "".join(items)
+        return "text" if text.isascii() or _is_text(text) else ""
+    if kinds <= _WHOLE and min(items) >= -(2**63) and max(items) < 2**63:
+        return "whole"
+    return ""
+
+
+def _is_text(text: str) -> bool:
+    """Whether no character is half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _read(some: Sequence[Any], scores: npt.NDArray[np.float64]) -> bool:
+    """Write the scores of some dicts into an array; False if any is not a number that it holds."""
+    numbers = [*chain.from_iterable(one.values() for one in some)]
+    floats = _floats(numbers)
+    if floats is not None:
+        scores[:] = floats
+    else:
+        kinds = set(map(type, numbers))
+        if not kinds <= _REAL | _WHOLE:
+            return False
+        if kinds & _WHOLE and not all(-_EXACT < one < _EXACT for one in numbers):
+            return False
+        scores[:] = numbers
+    return not np.isnan(scores).any()
+
+
+_WRITTEN = np.dtype([("type", "S1"), ("value", "<f8")])
+
+
+def _floats(values: list[Any]) -> npt.NDArray[np.float64] | None:
+    """The values as an array if each of them is a float and of no other type.
+
+    `marshal` writes the type in front of each value, which is the fastest way to see all of them.
+    """
+    try:
+        written = memoryview(marshal.dumps(values, 2))[5:]
+    except ValueError:
+        return None
+    if len(written) != len(values) * _WRITTEN.itemsize:
+        return None
+    found = np.frombuffer(written, _WRITTEN)
+    return found["value"] if (found["type"] == b"g").all() else None

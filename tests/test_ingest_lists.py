@@ -1,0 +1,161 @@
+"""Rankings in Python's own containers, which are counted where they are."""
+
+from __future__ import annotations
+
+import enum
+import itertools
+from collections import OrderedDict, defaultdict
+from dataclasses import replace
+from decimal import Decimal
+from random import Random
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rankmeter import evaluate
+from rankmeter._align import Codes, align, prepare, universe
+from rankmeter._choices import Alignment
+from rankmeter._ingest import Lists, read_rankings, read_truth
+from rankmeter.errors import DuplicateError, InvalidValueError
+
+IN_PLACE = {
+    "scores": {"u": {"a": 0.5, "b": 1.5}, "v": {"c": -2.0}},
+    "integers": {1: {7: 0.5, -8: 1.5}, 2: {2**63 - 1: 2}},
+    "NumPy scalars": {np.str_("u"): {np.int64(7): np.float32(0.5), 8: np.float64(1)}},
+    "integer scores": {"u": {"a": 3, "b": 2**53 - 1}},
+    "infinite scores": {"u": {"a": float("inf"), "b": float("-inf")}},
+    "lists": {"u": ["a", "b"], "v": ["b"]},
+    "one list for each row": [[3, 1, 2], [], [5]],
+    "other dicts": {"u": OrderedDict(a=0.5), "v": defaultdict(float, b=1.0), "w": {}},
+    "non-ASCII text": {"ü": {"é": 1.0, "": 0.5}},
+}
+
+
+@pytest.mark.parametrize("data", IN_PLACE.values(), ids=IN_PLACE)
+def test_plain_containers_stay_where_they_are(data):
+    table = read_rankings(data)
+    assert isinstance(table.rows, Lists)
+    pairs = data.items() if isinstance(data, dict) else enumerate(data)
+    rows = [
+        (user, item, *([value[item]] if isinstance(value, dict) else []))
+        for user, value in pairs
+        for item in value
+    ]
+    assert table.frame.rows() == rows
+    assert table.counts["rows"] == table.height == len(rows)
+    assert sorted([*table.users, *table.empty_users]) == sorted(dict(pairs) or range(len(data)))
+
+
+class Name(enum.StrEnum):
+    A = "a"
+
+
+CLOSER_LOOK = {
+    "an enumeration, whose hash is not that of its text": {"u": {Name.A: 1.0}},
+    "integers beyond Int64": {"u": {2**63: 1.0}},
+    "float ids": {"u": {1.0: 0.5}},
+    "users that are floats": {1.0: {"a": 0.5}},
+    "decimals": {"u": {"a": Decimal(1)}},
+    "integers that no float holds": {"u": {"a": 2**53 + 1}},
+    "an item twice": {"u": ["a", "b", "a"]},
+    "lists and dicts": {"u": ["a"], "v": {"b": 1.0}},
+    "pairs": {"u": [("a", 1.0)]},
+    "arrays": {"u": np.array(["a", "b"])},
+    "sequences": {"u": ("a", "b"), "v": ("c",)},
+}
+
+
+@pytest.mark.parametrize("data", CLOSER_LOOK.values(), ids=CLOSER_LOOK)
+def test_other_containers_become_rows(data):
+    assert isinstance(read_rankings(data).rows, pl.DataFrame)
+
+
+@pytest.mark.parametrize("score", [float("nan"), np.float64("nan"), None])
+def test_missing_scores_are_refused_as_in_rows(score):
+    with pytest.raises(InvalidValueError, match="1 of 2 scores of dict are missing or NaN: user"):
+        evaluate({"u": {"a": score, "b": 1.0}}, {"u": ["b"]}, "rr")
+    with pytest.raises(DuplicateError, match="1 repeated items in the rankings"):
+        evaluate({"u": ["a", "b", "a"]}, {"u": ["b"]}, "rr")
+    with pytest.raises(InvalidValueError, match="half of a surrogate pair"):
+        evaluate({"u": {"a\ud800": 1.0, "b": 1.0}}, {"u": ["b"]}, "rr")
+
+
+CHOICES = [
+    Alignment(ties=ties, score_type=score_type, **more)
+    for ties, score_type, more in itertools.product(
+        [
+            "item",
+            "item-descending",
+            "text",
+            "text-descending",
+            "native-descending",
+            "input",
+            "optimistic",
+            "pessimistic",
+            "realistic",
+            "expected",
+            "together",
+        ],
+        ["float64", "float32"],
+        [{}, {"depth": 3}, {"scope": "appended"}, {"pool": "judged"}, {"retrieved": "positive"}],
+    )
+]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_counting_in_place_is_counting_rows(seed):
+    draw = Random(seed)
+    ids = [*range(-3, 20)] if seed % 2 else [*map(str, range(-3, 20)), "é", "Z", "a\U0001f600"]
+    tied = [0.0, -0.0, 1.0, float("inf")]
+    users = draw.sample(ids, 9)
+    items = {user: draw.sample(ids, draw.randint(0, 15)) for user in users}
+    ranked = (
+        items
+        if seed == 5
+        else {
+            u: {i: draw.gauss(0, 1) if seed == 2 else draw.choice(tied) for i in some}
+            for u, some in items.items()
+        }
+    )
+    judged = {
+        user: {item: draw.randint(-1, 2) for item in draw.sample(ids, draw.randint(1, 9))}
+        for user in draw.sample(users, 6) + [draw.choice(list(set(ids) - set(users)))]
+    }
+    rankings, truth = read_rankings(ranked), read_truth(judged)
+    assert isinstance(rankings.rows, Lists)
+    rows = replace(rankings, rows=rankings.frame)
+    codes = Codes(universe(truth, rankings))
+    assert codes.users.to_list() == universe(truth, rows).to_list()
+    for choices in CHOICES:
+        prepared = prepare(truth, codes, choices)
+        here, there = align(rankings, prepared), align(rows, prepared)
+        assert (here.in_rankings == there.in_rankings).all()
+        assert here.facts.counts == there.facts.counts, choices
+        assert here.facts.n_found == there.facts.n_found
+        for one, other in ((here.hits, there.hits), (here.nonrelevant, there.nonrelevant)):
+            for name in ("offsets", "rank", "gain", "n_relevant", "n_ranked"):
+                np.testing.assert_array_equal(
+                    getattr(one, name), getattr(other, name), str(choices)
+                )
+            np.testing.assert_array_equal(one.span.low, other.span.low)
+            np.testing.assert_array_equal(one.span.high, other.span.high)
+
+
+def test_some_users_of_lists():
+    table = read_rankings({"u": {"a": 1.0}, "v": {"b": 2.0, "a": 1.0}, "w": {}})
+    part = table.of_users(pl.Series(["v", "w", "x"]))
+    assert isinstance(part.rows, Lists)
+    assert part.frame.rows() == [("v", "b", 2.0), ("v", "a", 1.0)]
+    assert part.empty_users.to_list() == ["w"]
+
+
+def test_many_items_are_looked_at_in_parts(monkeypatch):
+    monkeypatch.setattr("rankmeter._ingest._lists._AT_ONCE", 3)
+    data = {u: {f"{u}{i}": float(i) for i in range(u % 5)} for u in range(40)}
+    table = read_rankings(data)
+    assert isinstance(table.rows, Lists)
+    assert table.frame["score"].to_list() == [i for u in range(40) for i in range(u % 5)]
+    data[39]["bad"] = True
+    with pytest.raises(InvalidValueError, match="not a number"):
+        read_rankings(data)
