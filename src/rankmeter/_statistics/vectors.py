@@ -54,9 +54,10 @@ def table(scores: npt.ArrayLike, columns: int = 1) -> Floats:
 
 
 def moments(x: Floats) -> Moments:
-    """Moments of one vector."""
+    """Moments of one vector: the same to the last bit for any order of its values."""
     if x.size == 0:
         return Moments(0, math.nan, math.nan)
+    x = np.sort(x)
     return Moments(x.size, float(x.mean()), float(x.std(ddof=1)) if x.size > 1 else math.nan)
 
 
