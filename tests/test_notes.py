@@ -126,9 +126,9 @@ def test_what_was_dropped_or_merged_is_said_by_side():
     assert {"dropped scores: 1", "rounded gains: 2", "duplicate judgements merged: 1"} <= {*notes}
 
 
-def test_scores_beside_ranks_are_said_to_be_unused():
+def test_scores_that_ranks_make_useless_are_noted():
     ranked = pl.DataFrame({"user": ["u", "v"], "item": ["a", "a"], "score": [1, 2], "rank": [1, 1]})
-    note = "scores beside ranks: 2 (not used)"
+    note = "scores not used, because there are ranks: 2"
     between = ("rankmeter", "recommenders")
     for result in (
         rm.evaluate(ranked, TRUTH, "rr"),
