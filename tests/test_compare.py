@@ -321,6 +321,16 @@ class TestSegments:
         with pytest.raises(DataError, match="String ids"):
             rm.evaluate(SYSTEMS["a"], TRUTH, "cg").by_segment(rm.by_activity({"1": ["a"]}))
 
+    def test_cold_users_are_rows_if_users_are_named(self, tmp_path):
+        train = {u: ["a"] * (u + 1) for u in range(1, 12)}
+        found = rm.by_activity(train, bins=2, users=TRUTH)
+        found.write_csv(tmp_path / "segments.csv")
+        expected = rm.evaluate(SYSTEMS["a"], TRUTH, "cg").by_segment(found)
+        assert "cold: 0 interactions" in expected["segment"]
+        for derived in (found.sort("user"), found.to_pandas(), tmp_path / "segments.csv"):
+            again = rm.evaluate(SYSTEMS["a"], TRUTH, "cg").by_segment(derived)
+            assert again.equals(expected)
+
     @pytest.mark.parametrize(
         ("bins", "labels"),
         [

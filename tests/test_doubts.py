@@ -50,6 +50,7 @@ RELEVANT = {
     user: [item for item, gain in items.items() if gain > 1] for user, items in GRADED.items()
 }
 LISTS = {user: list(descending(RUN)[user]) for user in USERS}
+TIED_RUN = drawn(np.tile(np.arange(-12, 13) / 10, 3), 40)
 
 SWAPPED = {
     "scores in any order": (GRADED, RUN),
@@ -65,6 +66,7 @@ SWAPPED = {
         GRADED,
         {u: {i: round(s, 2) for i, s in items.items()} for u, items in RUN.items()},
     ),
+    "scores of one decimal with many ties": (GRADED, TIED_RUN),
 }
 
 
@@ -114,6 +116,38 @@ def test_one_item_for_each_user_on_both_sides_is_noted():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         rm.evaluate({10: 501, 11: 502}, {10: 3, 11: 0}, "hr@1")
+
+
+LABELS = {
+    "permutations of 0 and 1": [[1, 0], [0, 1], [1, 0]],
+    "0 and 1": [[1, 0], [0, 1], [0, 0], [1, 1]],
+    "array": np.array([[1, 0], [0, 1], [0, 0]]),
+    "by user": {0: [1, 0], 1: [0, 1], 2: [0, 0]},
+    "lists of candidates": [[1, 0, 1], [0, 1], [0, 0, 1, 0]],
+    "grades": [[3, 0], [2, 2], [0, 1]],
+}
+NO_LABELS = {
+    "one item each": [[1], [0], [1]],
+    "different lengths": [[1, 0], [2], [2, 1]],
+    "small ids": [[1, 2], [3, 4], [0, 1]],
+    "large ids": [[11, 11], [11, 12]],
+    "gains": [{0: 1, 1: 0}, {0: 0, 1: 1}],
+    "one user": [[1, 0]],
+    "an empty list": [[1, 0], [], [0, 1]],
+}
+
+
+@pytest.mark.parametrize("truth", LABELS.values(), ids=LABELS)
+def test_labels_that_can_be_read_as_items_are_noted(truth):
+    with pytest.warns(RankmeterWarning, match="are small integers.*pass the ids") as caught:
+        result = rm.evaluate([[0, 1]] * len(truth), truth, "rr")
+    assert tuple(str(one.message) for one in caught) == result.cautions
+
+
+@pytest.mark.parametrize("truth", NO_LABELS.values(), ids=NO_LABELS)
+def test_items_that_are_small_integers_are_no_reason_to_warn(truth):
+    rankings = [[0, 1, 11]] * len(truth)
+    assert rm.evaluate(rankings, truth, "rr").cautions == ()
 
 
 def test_a_set_as_a_ranking_may_be_the_ground_truth():

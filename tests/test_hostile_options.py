@@ -131,7 +131,7 @@ CALLS = {
 CALLS = {
     name: call for name, call in CALLS.items() if callable(call[0]) and not inspect.isclass(call[0])
 }
-LONG = {"n_resamples", "resamples"}  # any number of samples is legal, and takes its time
+LONG = {"n_resamples", "resamples"}  # up to 10^8 samples are legal, and take their time
 
 
 def options(name):
@@ -140,7 +140,7 @@ def options(name):
 
 
 def legal_but_long(option, value):
-    return option in LONG and isinstance(value, int) and value > 10**6
+    return option in LONG and isinstance(value, int) and 10**6 < value <= 10**8
 
 
 def attempt(call, *args, **options):

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from rankmeter._ingest import is_records, read_interactions, read_rankings, read_truth
 from rankmeter._ingest._forms import FORMS
-from rankmeter.errors import ColumnError, DataError, DuplicateError
+from rankmeter.errors import ColumnError, DataError, DuplicateError, IdTypeError
 
 USERS = [0, 0, 0, 1, 1]
 ITEMS = [3, 1, 2, 2, 0]
@@ -233,6 +233,25 @@ def test_arrow_extension_types_are_read_as_what_they_store():
     else:  # Polars 1 refuses unknown Arrow types
         with pytest.raises(DataError, match="pyarrow"):
             read_rankings(table)
+
+
+HALVES = {
+    "table": lambda table: table,
+    "batch": lambda table: table.to_batches()[0],
+    "reader": lambda table: pa.RecordBatchReader.from_batches(table.schema, table.to_batches()),
+}
+
+
+@pytest.mark.parametrize("form", HALVES.values(), ids=HALVES)
+def test_half_floats_of_arrow_are_read_exactly_and_checked_as_such(form):
+    def table(**columns):
+        halves = {name: pa.array(np.array(x, np.float16)) for name, x in columns.items()}
+        return form(pa.table({"user": ["u", "u", "v"], **halves}))
+
+    with pytest.raises(IdTypeError, match=r"2048\.0, where .*16 cannot hold every integer"):
+        read_rankings(table(item=[2049, 3000, 1]))
+    found = read_rankings(table(item=[7, 8, 9], score=[0.25, 0.5, np.nan]), bad_scores="worst")
+    assert found.frame.rows() == [("u", 7, 0.25), ("u", 8, 0.5), ("v", 9, -np.inf)]
 
 
 def test_scores_of_a_sparse_matrix_may_be_wider_than_a_double():

@@ -187,6 +187,14 @@ def test_names_say_what_a_series_holds():
         assert read_truth({"u": gains}).frame.rows() == read_series(gains, INDEX_IS_ITEMS)
 
 
+@pytest.mark.parametrize(
+    ("read", "name"), [(read_rankings, "score"), (read_rankings, "rank"), (read_truth, "rating")]
+)
+def test_integers_of_a_series_that_is_named_after_a_number_are_no_items(read, name):
+    with pytest.raises(DataError, match=r"User 'u' .* \.tolist\(\) .* \.to_dict\(\)"):
+        read({"u": pd.Series([3, 1, 2], name=name)})
+
+
 def test_the_groups_of_a_frame_are_lists_of_its_items():
     frame = pd.DataFrame({"user": ["u", "v", "u"], "item": [7, 8, 9]})
     groups = dict(iter(frame.groupby("user")["item"]))

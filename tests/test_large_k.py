@@ -8,6 +8,7 @@ import tracemalloc
 from decimal import Decimal, localcontext
 
 import numpy as np
+import polars as pl
 import pytest
 
 import rankmeter as rm
@@ -102,3 +103,32 @@ def test_every_metric_at_every_large_k(name, option, value):
 def test_what_is_larger_is_refused(k):
     with pytest.raises(UsageError, match="`k` of ndcg"):
         rm.NDCG @ k
+
+
+OPEN = [name for name, spec in METRICS.items() if spec.open_ties]
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_tied_ranks_of_any_size_need_little_memory(name):
+    metric = rm.metrics.Metric(name)(**METRICS[name].example)
+    top = 2**53 - 3
+    ranks = {"user": ["u"] * 4, "item": [*"abcd"], "rank": [1, top, top, top]}
+    tracemalloc.start()
+    found = rm.evaluate(pl.DataFrame(ranks), {"u": ["a", "b"]}, metric, ties="expected")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert all(math.isfinite(e.mean) for e in found.values())
+    assert peak < 500e6
+
+
+def test_tied_ranks_beyond_the_table_of_weights_have_the_mean_of_their_span():
+    top = 2**30
+    ranks = {"user": ["u"] * 4, "item": [*"abcd"], "rank": [1, top, top, top]}
+
+    def dcg(metric):
+        return rm.evaluate(pl.DataFrame(ranks), {"u": ["a", "b"]}, metric, ties="expected")
+
+    span = [1 / math.log2(rank + 1) for rank in range(top, top + 3)]
+    assert dcg("dcg")["dcg"].mean == pytest.approx(1 + sum(span) / 3, rel=1e-14)
+    label = f"dcg@{top + 1}"
+    assert dcg(label)[label].mean == pytest.approx(1 + sum(span[:2]) / 3, rel=1e-14)

@@ -126,6 +126,20 @@ def test_what_was_dropped_or_merged_is_said_by_side():
     assert {"dropped scores: 1", "rounded gains: 2", "duplicate judgements merged: 1"} <= {*notes}
 
 
+def test_scores_that_ranks_make_useless_are_noted():
+    ranked = pl.DataFrame({"user": ["u", "v"], "item": ["a", "a"], "score": [1, 2], "rank": [1, 1]})
+    note = "scores not used, because there are ranks: 2"
+    between = ("rankmeter", "recommenders")
+    for result in (
+        rm.evaluate(ranked, TRUTH, "rr"),
+        rm.compare({"x": ranked, "y": ranked}, TRUTH, "rr"),
+        rm.explain(ranked, TRUTH, "precision@2", between=between),
+    ):
+        assert note in result.table().notes
+    assert note in rm.curve(ranked, TRUTH, "rr", 2).notes
+    assert note not in rm.evaluate(ranked.drop("score"), TRUTH, "rr").table().notes
+
+
 def test_curves_and_explanations_say_what_they_average():
     notes = rm.curve(SHORT, TRUTH, "ndcg", 2).notes
     assert notes[:2] == ("convention rankmeter, relevant >0", "users without a ranking: 1 (zero)")

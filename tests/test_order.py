@@ -203,3 +203,25 @@ def test_popularity_lists_equally_popular_items_in_the_same_order():
         for train in (numbers, numbers.cast({"item": pl.String}))
     ]
     assert lists == [["-3", "9", "10", "100"]] * 2
+
+
+METRICS = ["ndcg@5", "ap", "rr"]
+POOLED = ["ap(aggregate=geometric)", "precision(aggregate=micro)@3", "ndcg(aggregate=sum)"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_means_and_intervals_do_not_depend_on_the_order_of_users(seed):
+    """As integers users are ordered by value, as text by their bytes."""
+    draw = np.random.default_rng(seed)
+    truth = {user: draw.choice(30, 7, replace=False).tolist() for user in range(200)}
+    lists = [{user: draw.permutation(30)[:10].tolist() for user in truth} for _ in "ab"]
+
+    def numbers(kind):
+        first, second, judged = (
+            {kind(user): items for user, items in data.items()} for data in (*lists, truth)
+        )
+        alone = rm.evaluate(first, judged, [*METRICS, *POOLED])
+        both = rm.compare({"a": first, "b": second}, judged, METRICS, test="t")
+        return repr([*alone.estimates.values(), *both.differences])
+
+    assert numbers(int) == numbers(str)

@@ -19,6 +19,7 @@ from rankmeter._ingest import (
     Table,
     all_relevant,
     is_records,
+    look_like_labels,
     look_misread,
     meet_all,
     read_rankings,
@@ -306,7 +307,8 @@ def read_all(
         tables[str(name)] = read_rankings(
             rankings, columns=by_side["rankings"], bad_scores=plan.bad_scores
         )
-    judged, tables = meet_all(read_truth(truth, columns=by_side["truth"]), tables)
+    judged = read_truth(truth, columns=by_side["truth"])
+    judged, tables = meet_all(judged.doubted(look_like_labels(judged)), tables)
     if plan.assumes_relevance:
         judged = judged.doubted(all_relevant(judged))
     tables = {name: one.doubted(look_misread(one, judged)) for name, one in tables.items()}

@@ -21,8 +21,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, TypeVar
 
+from rankmeter._checks import LARGEST, flag, fraction, integer, seed_of, shown
 from rankmeter._checks import choice as one_of
-from rankmeter._checks import flag, fraction, integer, seed_of, shown
 from rankmeter.errors import UsageError
 
 __all__ = [
@@ -146,6 +146,9 @@ class Alignment:
         operator, threshold = self.threshold
         return gain >= threshold if operator == ">=" else gain > threshold
 
+
+MOST_RESAMPLES = 10**8
+"""The most random samples that an interval or a test draws: one number of each is kept."""
 
 GEOMETRIC_FLOOR = 1e-5
 """Lower bound of the values in a geometric mean (``aggregate="geometric"``), as in trec_eval."""
@@ -305,7 +308,9 @@ def checked(name: str, value: Any) -> Any:
         return None
     if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,40}\s*", value):
         value = int(value)
-    return seed_of(value) if name == "seed" else integer(name, value, least=1)
+    if name == "seed":
+        return seed_of(value)
+    return integer(name, value, least=1, most=MOST_RESAMPLES if name == "resamples" else LARGEST)
 
 
 def _threshold(value: Any) -> str:

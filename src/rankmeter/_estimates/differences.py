@@ -275,13 +275,13 @@ class PairedTests:
     ) -> Difference:
         better, worse = (x, y) if entry.spec.increasing else (y, x)
         wins, ties, losses = st.wins_ties_losses(better, worse)
+        difference = st.moments(x - y)
         low, high = result.interval
         if math.isnan(low) or self.plan.interval != "t":
-            low, high = mean_interval(x - y, self.plan, clusters)
+            low, high = mean_interval(x - y, difference, self.plan, clusters)
         gain = st.relative_gain(x, y, confidence=self.plan.confidence)
         independent = x - y if clusters is None else _by_cluster((x - y)[:, None], clusters)[:, 0]
-        size = independent.size
-        sd = float(independent.std(ddof=1)) if size > 1 else math.nan
+        size, _, sd = st.moments(independent)
         note = result.note
         if not note and size < FEW_USERS:
             what = "users" if clusters is None else "clusters"
@@ -291,9 +291,9 @@ class PairedTests:
             segment=segment,
             a=names[0],
             b=names[1],
-            mean_a=_mean(x),
-            mean_b=_mean(y),
-            difference=_mean(x - y),
+            mean_a=st.moments(x).mean,
+            mean_b=st.moments(y).mean,
+            difference=difference.mean,
             low=low,
             high=high,
             p=result.p,
@@ -340,10 +340,6 @@ def paired_values(
     x, y = a.averaged(entry), b.averaged(entry)
     users, i, j = np.intersect1d(x.users, y.users, assume_unique=True, return_indices=True)
     return a.users[users], x.values[i], y.values[j]
-
-
-def _mean(values: FloatArray) -> float:
-    return float(values.mean()) if values.size else math.nan
 
 
 def _by_cluster(table: FloatArray, clusters: IntArray) -> FloatArray:

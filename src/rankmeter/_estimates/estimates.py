@@ -12,7 +12,7 @@ from rankmeter._engine import Averaged
 from rankmeter._estimates.wording import number
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._plan import MetricPlan, Plan
-from rankmeter._statistics import bootstrap_interval, moments, t_interval_of
+from rankmeter._statistics import Moments, bootstrap_interval, moments, t_interval_of
 
 __all__ = ["Estimate", "estimate", "mean_interval"]
 
@@ -76,36 +76,38 @@ def estimate(
     if averaged.state is not None:
         values = averaged.state.influence(values)
     own = None if clusters is None else clusters[averaged.users]
-    mean, low, high = _aggregate(values, entry.averaging.aggregate, plan, own)
-    std = float(values.std(ddof=1)) if values.size > 1 else math.nan
+    found = moments(values)
+    how = entry.averaging.aggregate
+    mean, low, high = _aggregate(values, found, how, plan, own)
     return Estimate(
-        entry.label, mean, low, high, std, values.size, averaged.undefined, averaged.missing
+        entry.label, mean, low, high, found.sd, found.n, averaged.undefined, averaged.missing
     )
 
 
 def _aggregate(
-    values: FloatArray, how: str, plan: Plan, clusters: IntArray | None
+    values: FloatArray, found: Moments, how: str, plan: Plan, clusters: IntArray | None
 ) -> tuple[float, float, float]:
     """The mean (geometric mean, sum) of the values, and the bounds of its interval."""
     if how == "geometric":
         logs = np.log(np.maximum(values, GEOMETRIC_FLOOR))
-        mean, low, high = map(math.exp, _aggregate(logs, "mean", plan, clusters))
+        mean, low, high = map(math.exp, _aggregate(logs, moments(logs), "mean", plan, clusters))
         return mean, low, high
-    n = values.size
-    mean = float(values.mean()) if n else math.nan
-    low, high = mean_interval(values, plan, clusters)
-    times = n if how == "sum" else 1
-    return times * mean, times * low, times * high
+    low, high = mean_interval(values, found, plan, clusters)
+    times = found.n if how == "sum" else 1
+    return times * found.mean, times * low, times * high
 
 
 def mean_interval(
-    values: FloatArray, plan: Plan, clusters: IntArray | None = None
+    values: FloatArray, found: Moments, plan: Plan, clusters: IntArray | None = None
 ) -> tuple[float, float]:
-    """Interval of the mean, made as the plan says; clusters of values are drawn whole."""
+    """Interval of the mean, made as the plan says; clusters of values are drawn whole.
+
+    `found` are the moments of the values.
+    """
     if values.size < 2 or np.isnan(values).any():
         return math.nan, math.nan
     if plan.interval == "t":
-        return t_interval_of(moments(values), plan.confidence)
+        return t_interval_of(found, plan.confidence)
     return bootstrap_interval(
         values,
         clusters=clusters,

@@ -30,10 +30,10 @@ __all__ = [
 Facts = Mapping[str, str]
 """Facts by subject: ``{"users without a ranking": "1 (zero)"}``."""
 
-ORDINARY = frozenset(
-    {"rows", "assumed_gains", "float_user_ids", "float_item_ids", "scores_beside_ranks"}
-)
+ORDINARY = frozenset({"rows", "assumed_gains", "float_user_ids", "float_item_ids"})
 """Counts of the input that change no number and so give no note."""
+WORDS = {"scores_beside_ranks": "scores not used, because there are ranks"}
+"""Notes of counts whose names do not say what happened."""
 TIES = frozenset({"tied_hits", "users_with_tied_hits"})
 """Counts of an alignment that are about ties."""
 UNUSED_LABELS = {
@@ -79,7 +79,7 @@ def facts_of(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Facts:
         own = name.removeprefix("truth_")
         if count and own not in ORDINARY:
             side = " of the ground truth" if own != name else ""
-            said[own.replace("_", " ") + side] = f"{count:,}"
+            said[WORDS.get(own, own.replace("_", " ")) + side] = f"{count:,}"
     return said
 
 

@@ -12,7 +12,7 @@ import polars as pl
 from rankmeter._checks import integer, number, refused
 from rankmeter._engine import Scores
 from rankmeter._hits import BoolArray, FloatArray, IntArray
-from rankmeter._ingest import read_interactions, read_labels
+from rankmeter._ingest import read_interactions, read_labels, read_users
 
 __all__ = ["Segments", "by_activity", "by_popularity", "clusters_of", "labels_of", "masks_of"]
 
@@ -72,7 +72,13 @@ def clusters_of(
     return code - 1
 
 
-def by_activity(train: object, *, bins: Bins = 4, columns: Mapping[str, str] | None = None) -> Any:
+def by_activity(
+    train: object,
+    *,
+    bins: Bins = 4,
+    columns: Mapping[str, str] | None = None,
+    users: object = None,
+) -> Any:
     """Segments of users by their number of interactions.
 
     Evaluated users that `train` does not have are a segment too: ``"cold: 0 interactions"``.
@@ -86,13 +92,16 @@ def by_activity(train: object, *, bins: Bins = 4, columns: Mapping[str, str] | N
         segment, the third and so on; or the least number of every segment, by its name.
     columns : mapping, optional
         Which column has which role.
+    users : object, optional
+        Users, such as the ground truth or a list of ids. Those that `train` does not have become
+        rows of the segment ``"cold: 0 interactions"``.
 
     Returns
     -------
     polars.DataFrame
         Columns ``user`` and ``segment``; labels like ``"1 of 4: 1–20 interactions"``. As `segments`
-        of `rankmeter.compare` it puts users that it lacks into ``"cold: 0 interactions"``; a frame
-        derived from it does not.
+        of `rankmeter.compare` it puts users that it lacks into ``"cold: 0 interactions"``. A frame
+        derived from it, or a file, does not: pass `users` if it is filtered or saved.
 
     Raises
     ------
@@ -106,9 +115,16 @@ def by_activity(train: object, *, bins: Bins = 4, columns: Mapping[str, str] | N
     ['1 of 2: 1 interactions', '2 of 2: 3 interactions']
     >>> by_activity(train, bins={"new": 1, "regular": 2})["segment"].to_list()
     ['1 of 2: new, 1 interactions', '2 of 2: regular, 3 interactions']
+    >>> by_activity(train, bins=2, users=["ann", "cem"]).filter(user="cem").rows()
+    [('cem', 'cold: 0 interactions')]
     """
     counts = read_interactions(train, columns=columns).group_by("user").len("value").sort("user")
-    segments = Segments(_binned(counts, bins, "interactions"))
+    found = _binned(counts, bins, "interactions")
+    if users is not None:
+        asked = read_users(users, found["user"], columns=columns).unique(maintain_order=True)
+        cold = asked.filter(~asked.is_in(found["user"].implode())).to_frame("user")
+        found = pl.concat([found, cold.with_columns(segment=pl.lit(COLD))])
+    segments = Segments(found)
     segments.others = COLD
     return segments
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rankmeter._checks import choice, fraction, integer
+from rankmeter._choices import MOST_RESAMPLES
 from rankmeter.errors import UsageError
 
 __all__ = ["Common", "Correction", "Family", "Settings", "Test"]
@@ -37,7 +38,7 @@ class Settings:
         choice("common", self.common, Common)
         # As plain numbers, which JSON can hold.
         object.__setattr__(self, "alpha", fraction("alpha", self.alpha))
-        resamples = integer("n_resamples", self.n_resamples, least=1)
+        resamples = integer("n_resamples", self.n_resamples, least=1, most=MOST_RESAMPLES)
         object.__setattr__(self, "n_resamples", resamples)
         if "tukey" in self.test and self.baseline is not None:
             raise UsageError("Tukey's test is for all pairs: leave out the baseline")

@@ -16,7 +16,7 @@ A new input form needs one function and one row of `_forms.FORMS`.
 
 from __future__ import annotations
 
-from rankmeter._ingest._doubts import all_relevant, look_misread
+from rankmeter._ingest._doubts import all_relevant, look_like_labels, look_misread
 from rankmeter._ingest._labels import Labels, read_labels, read_users
 from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._memory import PER_MEASURED_ROW, check_memory
@@ -40,6 +40,7 @@ __all__ = [
     "all_relevant",
     "check_memory",
     "is_records",
+    "look_like_labels",
     "look_misread",
     "meet",
     "meet_all",

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from rankmeter._ingest._no_ids import GRADES
 from rankmeter._ingest._table import Table
 
-__all__ = ["all_relevant", "look_misread"]
+__all__ = ["all_relevant", "look_like_labels", "look_misread"]
 
 _LOWEST, _HIGHEST = (0.5, 1), (5, 10)  # grades of the usual scales of ratings
 _MANY_GRADES = 20  # 0.5, 1, …, 10
@@ -35,13 +36,34 @@ def all_relevant(truth: Table) -> str:
     )
 
 
+def look_like_labels(truth: Table) -> str:
+    """Warn of items that may be labels or grades of items, in matrices of few columns.
+
+    All are 0 or 1 and every user has two or more; or all users have as many small integers, and
+    one user has an integer twice. (`refuse_labels` refuses what is certain.)
+    """
+    items, users = truth.frame["item"], truth.frame["user"]
+    if "assumed_gains" not in truth.counts or len(truth.empty_users) or not _small(items):
+        return ""
+    each = users.value_counts()["count"]
+    least, most = each.min(), each.max()
+    repeated = truth.frame.select("user", "item").is_duplicated().any()
+    if len(each) < 2 or least == 1 or not (_binary(items) or (least == most and repeated)):
+        return ""
+    return (
+        f"the items of the ground truth ({truth.source}) are small integers, such as "
+        f"{_shown(items)}; if these are labels or gains of all items, pass the ids of the relevant "
+        f"items instead, or {{item: gain}} for each user"
+    )
+
+
 def look_misread(rankings: Table, truth: Table) -> str:
     """Why the two sides are probably not meant as they were read: above all, if they look swapped.
 
-    Scores that are few grades with many ties, with gains that are fractional or negative and mostly
-    different for a user, or with lists of one length without gains. Or ground truth with the
-    same number of items, 10 or more, for each user, with lists that differ in length and are all
-    shorter. Or, what is not a swap, one item for each user that reads as items with numbers.
+    Scores that are few grades with many ties, with gains that are fractional or negative and many
+    or mostly different for a user, or with lists of one length without gains. Or ground truth with
+    the same number of items, 10 or more, for each user, with lists that differ in length and are
+    all shorter. Or, what is not a swap, one item for each user that reads as items with numbers.
     """
     look = "rankings and ground truth look swapped:"
     if rankings.order == "score" and _are_tied_grades(rankings):
@@ -75,6 +97,17 @@ def _shown(values: pl.Series) -> str:
     return ", ".join(f"{value:g}" for value in values.head(3))
 
 
+def _small(items: pl.Series) -> bool:
+    low, high = GRADES[0], GRADES[-1]
+    return items.dtype.is_integer() and all(
+        part.is_between(low, high).all() for part in (items.head(100), items)
+    )
+
+
+def _binary(items: pl.Series) -> bool:
+    return bool(items.is_in([0, 1]).all())
+
+
 def _values(gains: pl.Series) -> list[float]:
     """The different values, or some of them if there are too many for grades."""
     first = gains.head(1000).unique()
@@ -102,13 +135,15 @@ def _many_ties(frame: pl.DataFrame, column: str) -> bool:
 
 
 def _are_scores(truth: Table) -> bool:
-    """Whether gains are not grades, and most are different for a user."""
+    """Whether gains are not grades, and are many or mostly different for a user."""
     frame = truth.frame
     if "assumed_gains" in truth.counts or len(frame) < 3 or _are_grades(frame["gain"]):
         return False
     whole = (frame["gain"] % 1 == 0).all() and (frame["gain"] >= 0).all()
     several = len(frame) >= 2 * frame["user"].n_unique()
-    return not whole and several and not _many_ties(frame, "gain")
+    if whole or not several:
+        return False
+    return len(_values(frame["gain"])) > _MANY_GRADES or not _many_ties(frame, "gain")
 
 
 def _are_pairs(truth: Table, rankings: Table) -> bool:

@@ -75,15 +75,34 @@ def _named(source: str) -> Iterator[None]:
 def from_arrow(data: Any, side: Side) -> Columns:
     """Any object that exports an Arrow stream: pyarrow, Spark 4.3 or later, and many more."""
     source = origin(data)
+    halves = _half_floats(data)
     try:
         # Not pl.from_arrow: Polars 2 makes it a Series for objects that only have the capsule.
-        frame = pl.DataFrame(data)
+        frame = pl.DataFrame(_as_table(data) if halves else data)
     except (TypeError, ValueError, *POLARS_ERRORS) as error:
         raise DataError(
             f"The Arrow data of {source} cannot be read as a table: {reason(error)}. Pass an "
             f"object that exports a table with a column for the user and one for the item."
         ) from error
-    return from_polars(frame, side, source)
+    if not halves:
+        return from_polars(frame, side, source)
+    columns = dict(from_polars(frame, side).fetch(frame.columns))
+    for name in halves:
+        columns[name] = numpy_column(frame.get_column(name).to_numpy().astype(np.float16))
+    return Columns.of(columns, source)
+
+
+def _half_floats(data: Any) -> list[str]:
+    """The columns of pyarrow whose half precision Polars 1 would widen, or misread."""
+    if hasattr(pl, "Float16") or not origin(data).startswith("pyarrow "):
+        return []
+    return [field.name for field in data.schema if str(field.type) == "halffloat"]
+
+
+def _as_table(data: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.table(data)
 
 
 def from_duckdb(data: Any, side: Side) -> Columns:

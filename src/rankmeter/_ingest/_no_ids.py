@@ -8,12 +8,13 @@ from rankmeter._ingest._columns import Side
 from rankmeter._ingest._messages import some
 from rankmeter.errors import DataError
 
-__all__ = ["instead_of_values", "refuse_labels"]
+__all__ = ["GRADES", "instead_of_values", "refuse_labels"]
 
 _OF_ONE_USER = (
     "For the items of one user, pass {item: score} as rankings and {item: gain} as ground truth."
 )
-_GRADES = range(-10, 11)  # repeated integers that may be grades of the items of one user
+GRADES = range(-10, 11)
+"""Integers that may be grades of items where they are repeated."""
 
 
 def instead_of_values(side: Side) -> str:
@@ -51,7 +52,7 @@ def refuse_labels(users: pl.Series, items: pl.Series, side: Side, source: str) -
     if side == "rankings":
         labels = n > 1 and bool(items.is_in([0, 1]).all())
     elif n == 1:
-        labels = all(item in _GRADES for item in items.unique())
+        labels = all(item in GRADES for item in items.unique())
     else:
         labels = n_values < first or repeated["item"].value_counts()["count"].max() == n
     if labels:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import unquote
 
 import polars as pl
@@ -33,6 +34,7 @@ def read_parquet(path: Path) -> Columns:
     """
     files = _folder(path) if path.is_dir() else [path]
     keys = _partition_keys(files, path)
+    footers = {file: _footer(file) for file in files}
     try:
         scan = pl.scan_parquet(files, glob=False, include_file_paths=_PATH if keys else None)
         names = [name for name in scan.collect_schema().names() if name != _PATH]
@@ -42,7 +44,10 @@ def read_parquet(path: Path) -> Columns:
 
     def fetch(chosen: Sequence[str]) -> Mapping[str, Column]:
         _refuse_pooled(path, keys, chosen)
-        n_rows = sum(_check(file, {name.encode() for name in chosen}) for file in files)
+        encoded = {name.encode() for name in chosen}
+        for file, (_, chunks) in footers.items():
+            _check_pages(file, [chunk for chunk in chunks if chunk.name in encoded])
+        n_rows = sum(n for n, _ in footers.values())
         check_memory(n_rows * PER_PARQUET_ROW, f"{path} ({n_rows:,} rows)")
         wanted = [_of_folder(name, of_folders[name], files) if name in of_folders else pl.col(name)
                   for name in chosen]  # fmt: skip
@@ -141,26 +146,49 @@ def _bad(path: Path, error: object) -> FileFormatError:
 
 # ---------------------------------------------------------------------------------------------
 # Checks before Polars reads: a page with a negative number of values makes it allocate 2^61 bytes,
-# and that ends the process. Other damage leads to errors and panics, which are caught.
+# and that ends the process. Pages beyond the end of the file, or with fewer values than rows, make
+# it panic, and write that to standard error. Other damage leads to errors, which are caught.
 
 
-def _check(file: Path, names: Collection[bytes]) -> int:
-    """Number of rows; refuses a page of these columns with an impossible number of values."""
-    with file.open("rb") as opened:
-        try:
-            footer = _Compact(_footer(opened)).struct()
-            if 8 in footer:  # encrypted: Polars reports that it cannot read it
-                return 0
-            for group in footer[4]:
-                for column in group[1]:
-                    if column[3][3][0] in names:
-                        _check_pages(opened, column[3])
-            return max(0, int(footer[3]))
-        except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
-            raise _bad(file, f"its structure is damaged ({reason(error)})") from error
+@contextmanager
+def _damaged(file: Path) -> Iterator[None]:
+    """Turn the errors of reading a structure into an error that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise _bad(file, error) from error
+    except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
+        raise _bad(file, f"its structure is damaged ({reason(error)})") from error
 
 
-def _footer(opened: BinaryIO) -> bytes:
+class _Chunk(NamedTuple):
+    """One column in one row group, as the footer describes it."""
+
+    name: bytes
+    n_rows: int
+    n_values: int
+    at: int  # where its pages begin
+    data: int  # where those with data begin, after that of the dictionary
+    length: int
+
+
+def _footer(file: Path) -> tuple[int, list[_Chunk]]:
+    """Number of rows, and all columns; refuses one at an impossible place, even if it is unused."""
+    with _damaged(file), file.open("rb") as opened:
+        footer = _Compact(_end(opened)).struct()
+        if 8 in footer:
+            raise ValueError("encrypted")
+        chunks = []
+        for group in footer[4]:
+            for column in (chunk[3] for chunk in group[1]):
+                begin, data = column.get(11) or column[9], column[9]
+                chunks.append(_Chunk(column[3][0], group[3], column[5], begin, data, column[7]))
+                if not 0 <= begin <= data or column[7] < 0:
+                    raise ValueError("a column outside of the file")
+        return max(0, int(footer[3])), chunks
+
+
+def _end(opened: BinaryIO) -> bytes:
     opened.seek(0, 2)
     end = opened.tell()
     opened.seek(max(0, end - 8))
@@ -172,13 +200,17 @@ def _footer(opened: BinaryIO) -> bytes:
     return opened.read(length)
 
 
-def _check_pages(opened: BinaryIO, column: Mapping[int, Any]) -> None:
+def _check_pages(file: Path, chunks: list[_Chunk]) -> None:
+    with _damaged(file), file.open("rb") as opened:
+        for chunk in chunks:
+            _check_headers(opened, chunk)
+
+
+def _check_headers(opened: BinaryIO, chunk: _Chunk) -> None:
     """Check the headers of the pages of one column in one row group."""
-    n_values, length = column[5], column[7]
-    at = min(place for place in (column[9], column.get(11)) if place)
-    left, end = n_values, at + length
-    if at < 0:
-        raise ValueError("a page before the start")
+    at, left, end = chunk.at, chunk.n_values, chunk.at + chunk.length
+    if end > opened.seek(0, 2):
+        raise ValueError("pages beyond the end of the file")
     while left > 0 and at < end:
         opened.seek(at)
         # Statistics of long texts make long headers; most have less than 100 bytes.
@@ -186,9 +218,11 @@ def _check_pages(opened: BinaryIO, column: Mapping[int, Any]) -> None:
         page = header.struct()
         n = (page.get(5) or page.get(8) or {1: 0})[1]
         if not 0 <= n <= left or page[3] < 0 or page[2] < 0:
-            raise ValueError(f"a page of {n} values, where {left} of {n_values} are left")
+            raise ValueError(f"a page of {n} values, where {left} of {chunk.n_values} are left")
         left -= n
         at += header.at + page[3]
+    if left > 0 or chunk.n_values < chunk.n_rows:
+        raise ValueError(f"{chunk.n_values - left} values in the pages of {chunk.n_rows} rows")
 
 
 _LARGEST_HEADER = 2**24

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from itertools import repeat
 from typing import Any, NamedTuple
 
-from rankmeter._ingest._columns import VALUE, Side, named
+from rankmeter._ingest._columns import ROLES, VALUE, Side, named
 from rankmeter._ingest._frames import made_by
 from rankmeter._ingest._ids import kinds, refuse_rounded
 from rankmeter._ingest._messages import short
@@ -90,11 +90,12 @@ def _from_series(
     values, index = series.tolist(), series.index.tolist()
     kind, keys = kinds(values) - {"null"}, kinds(index)
     counts_rows = index == list(range(len(index)))
+    numbered = any(named(role, [series.name]) for role in ROLES[side][2:])
     if named("item", [series.index.name]):
         return index, values
     if named("item", [series.name]) or kind <= {"string"}:
         return values, None
-    if counts_rows and not kind & {"float", "boolean"}:
+    if counts_rows and not numbered and not kind & {"float", "boolean"}:
         return values, None
     numeric = kind <= {"integer", "float", "boolean"}
     if numeric and not counts_rows and ("integer" not in kind or keys == {"string"}):

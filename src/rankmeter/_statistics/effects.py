@@ -90,6 +90,8 @@ def relative_gain(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.9
     """
     fraction("confidence", confidence)
     a, b = pair(a, b)
+    order = np.lexsort((b, a))  # so that the sums below are the same for any order of the users
+    a, b = a[order], b[order]
     mean_a, mean_b = moments(a).mean, moments(b).mean
     if not mean_b:
         return RelativeGain(math.nan, UNKNOWN)

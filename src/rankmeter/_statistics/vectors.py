@@ -54,10 +54,19 @@ def table(scores: npt.ArrayLike, columns: int = 1) -> Floats:
 
 
 def moments(x: Floats) -> Moments:
-    """Moments of one vector."""
+    """Moments of one vector: the same to the last bit for any order of its values."""
     if x.size == 0:
         return Moments(0, math.nan, math.nan)
-    return Moments(x.size, float(x.mean()), float(x.std(ddof=1)) if x.size > 1 else math.nan)
+    x, sign = np.sort(x), 1.0
+    if x[0] < 0.0:  # the mean of -x is to be minus that of x, to the last bit
+        mirrored = -x[::-1]
+        unlike = np.flatnonzero(x != mirrored)
+        if unlike.size == 0:
+            sign = 0.0
+        elif x[unlike[0]] < mirrored[unlike[0]]:
+            x, sign = mirrored, -1.0
+    mean = sign * float(x.mean()) + 0.0  # not -0.0
+    return Moments(x.size, mean, float(x.std(ddof=1)) if x.size > 1 else math.nan)
 
 
 def paired_moments(a: Floats, b: Floats) -> Moments:

@@ -81,5 +81,5 @@ class Ratio:
         whole = float(weights.sum())
         if whole == 0:
             return np.full(values.size, np.nan)
-        mean = float(weights @ values) / whole
+        mean = float(np.sort(weights * values).sum()) / whole  # the same for any order of users
         return mean + weights * (values - mean) * (values.size / whole)
