@@ -40,6 +40,7 @@ class Origin:
     counts: dict[str, int] = field(default_factory=dict)  # rows read, dropped or converted
     shape: Shape = ""
     cautions: tuple[str, ...] = ()  # reasons to doubt that the data are what was meant
+    trimmed: bool = False  # no id has white space at its ends
 
 
 @dataclass(frozen=True)
@@ -228,7 +229,7 @@ def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
     sides = ((rankings, truth), (truth, rankings))
     for table, others in sides:
         ids, known = _ids(table, role), _ids(others, role)
-        if not table.textual or ids.dtype != pl.String:
+        if table.origin.trimmed or not table.textual or ids.dtype != pl.String:
             continue
         blank = ids.filter(ids.str.contains(r"^\s|\s$")).unique(maintain_order=True)
         if len(blank) == 0:
