@@ -156,7 +156,7 @@ _PIECE = 2**22
 
 
 def _text(content: bytes | bytearray, path: Path) -> Text:
-    """Content that is known to be UTF-8, without byte order marks, with line feeds that end its lines."""
+    """Content that is known to be UTF-8, without byte order marks."""
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise FileFormatError(f"{path} is UTF-16 text; expected UTF-8. Save it again as UTF-8.")
     try:
