@@ -42,7 +42,7 @@ class Text:
 
     @property
     def is_blank(self) -> bool:
-        """Whether there is nothing but white space."""
+        """Whether every character is white space."""
         return not self.head.strip() and not self.text.strip()
 
     def has(self, *some: bytes) -> bool:
@@ -79,7 +79,15 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
         )
     # By position: Polars renames a column whose name occurs twice.
     columns = dict(zip(header, frame.get_columns(), strict=True))
-    found = Columns.of(columns, file.name, textual=True, untyped=True, hint=hint)
+    blank = {b'"', b" ", b"\t", b"\r", b"\x0b", b"\x0c"} - {separator.encode()}
+    found = Columns.of(
+        columns,
+        file.name,
+        textual=True,
+        trimmed=file.is_ascii and not file.has(*blank),
+        untyped=True,
+        hint=hint,
+    )
     return replace(found, names=header)
 
 

@@ -146,7 +146,9 @@ class Topics:
 
     def _without(self, frame: pl.DataFrame) -> pl.Series:
         """The topics that a frame does not have."""
-        return self._topics.filter(~self._topics.is_in(frame["user"].unique().implode()))
+        absent = np.ones(len(self._topics), dtype=bool)
+        absent[frame["user"].to_numpy()] = False
+        return self._topics.filter(pl.Series(absent))
 
 
 class Groups:
