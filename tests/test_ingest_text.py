@@ -8,7 +8,8 @@ import pytest
 import rankmeter as rm
 from rankmeter._ingest import meet, read_interactions, read_rankings, read_truth, read_users
 from rankmeter._ingest._json import _flat_rows
-from rankmeter._ingest._text import Text, looks_like_trec
+from rankmeter._ingest._text import Text
+from rankmeter._ingest._trec import looks_like_trec
 from rankmeter._trec_eval import report
 from rankmeter.errors import (
     DataError,
@@ -101,7 +102,7 @@ def test_a_key_twice_in_one_row_is_refused_in_every_json_file(line, before, tmp_
 )
 def test_rows_of_different_keys_take_the_quick_way(rows):
     text = "\n\n".join(map(json.dumps, rows)) + "\n"
-    found = _flat_rows(Text("a.jsonl", text))
+    found = _flat_rows(Text("a.jsonl", text.encode()))
     assert found is not None
     columns = found.fetch(["user", "item"])
     assert [list(columns[name]) for name in columns] == [
@@ -244,7 +245,7 @@ LOOKS = {
 @pytest.mark.parametrize("name", LOOKS)
 def test_trec_files_are_told_from_tables_of_ratings(name):
     text, kind = LOOKS[name]
-    assert looks_like_trec(text) == kind
+    assert looks_like_trec(Text("a", text.encode())) == kind
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.txt", "a"])

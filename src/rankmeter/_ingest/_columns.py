@@ -50,6 +50,7 @@ class Columns:
     roles: Mapping[str, str] | None = None
     empty_users: Column = field(default_factory=list)  # named without any item
     textual: bool = False  # the ids were read from text
+    trimmed: bool = False  # no id has white space at its ends
     untyped: bool = False  # every column is String, because the text has no types (CSV)
     hint: str = ""  # added to the message when a column is missing
     counts: Counter[str] = field(

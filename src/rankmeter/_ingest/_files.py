@@ -18,14 +18,8 @@ from rankmeter._ingest._json import read_json, read_json_lines
 from rankmeter._ingest._memory import PER_TEXT_BYTE, available, check_memory, size
 from rankmeter._ingest._messages import near, short
 from rankmeter._ingest._parquet import PARQUET, read_parquet
-from rankmeter._ingest._text import (
-    Text,
-    looks_like_trec,
-    read_delimited,
-    read_lines,
-    read_qrels,
-    read_run,
-)
+from rankmeter._ingest._text import Text, read_delimited, read_lines
+from rankmeter._ingest._trec import looks_like_trec, read_qrels, read_run
 from rankmeter.errors import FileFormatError
 
 __all__ = ["from_path", "holds_records", "read_content"]
@@ -162,11 +156,12 @@ _PIECE = 2**22
 
 
 def _text(content: bytes | bytearray, path: Path) -> Text:
-    """Decoded content."""
+    """Content that is known to be UTF-8, without byte order marks."""
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise FileFormatError(f"{path} is UTF-16 text; expected UTF-8. Save it again as UTF-8.")
     try:
-        text = content.decode("utf-8").lstrip("\ufeff")
+        if not content.isascii():
+            content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise FileFormatError(
@@ -174,11 +169,14 @@ def _text(content: bytes | bytearray, path: Path) -> Text:
             f"0x{content[error.start]:02x}. Save it again as UTF-8, or, if it is not a text file: "
             f"accepted are {ACCEPTED}."
         ) from error
-    if not text or text.isspace():
+    while content.startswith(BOM):
+        content = content.removeprefix(BOM)
+    if b"\r" in content and b"\n" not in content:
+        content = content.replace(b"\r", b"\n")  # the line ends of old spreadsheets
+    text = Text(str(path), content)
+    if text.is_blank:
         raise FileFormatError(f"{path} is empty. Was it written completely?")
-    if "\r" in text and "\n" not in text:
-        text = text.replace("\r", "\n")  # the line ends of old spreadsheets
-    return Text(str(path), text)
+    return text
 
 
 def _reader(text: Text, path: Path, side: Side) -> Callable[[Text, Side], Columns]:
@@ -186,13 +184,13 @@ def _reader(text: Text, path: Path, side: Side) -> Callable[[Text, Side], Column
     if extension in TEXT_FORMATS and extension != ".tsv":
         return TEXT_FORMATS[extension]
     # TREC files have any extension, .tsv among others.
-    if kind := looks_like_trec(text.text):
+    if kind := looks_like_trec(text):
         return read_run if kind == "run" else read_qrels
     if extension == ".tsv":
         return TEXT_FORMATS[".tsv"]
     if extension == ".trec":
         return read_qrels if side == "truth" else read_run
-    start = text.text[:65536].lstrip()
+    start = text.head.lstrip()
     header = start.partition("\n")[0]
     if start.startswith(("{", "[")):
         return read_json

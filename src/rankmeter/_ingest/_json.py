@@ -103,15 +103,16 @@ def _flat_rows(file: Text) -> Columns | None:
     Polars reads half a pair as the character 0, booleans, because it reads true among numbers as 1,
     and floats beyond 2^53, which may be integers.
     """
-    if _CHANGED.search(file.text):
+    # A search for words is many times faster than one for the pattern.
+    if file.has(b"\\u", b"true", b"false") and _CHANGED.search(file.text):
         return None
-    first = file.text[:65536].lstrip().partition("\n")[0]
+    first = file.head.lstrip().partition("\n")[0]
     try:
         row = json.loads(first)
         if not isinstance(row, dict) or not (named("user", list(row)) and named("item", list(row))):
             return None
         # Not read_ndjson: Polars 1.30 takes its columns from the first 100 rows alone.
-        lazy = pl.scan_ndjson(BytesIO(file.text.encode()), infer_schema_length=None)
+        lazy = pl.scan_ndjson(BytesIO(file.content), infer_schema_length=None)
         frame = lazy.collect(engine="in-memory")
     except (ValueError, RecursionError, *POLARS_ERRORS):
         return None

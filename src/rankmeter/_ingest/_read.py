@@ -194,7 +194,7 @@ def _table(
     counts: Counter[str],
 ) -> Table:
     counted = {"rows": counts["rows"], **+counts}
-    origin = Origin(found.source, found.textual, counted, found.shape)
+    origin = Origin(found.source, found.textual, counted, found.shape, trimmed=found.trimmed)
     return Table(rows, order, empty_users, origin)
 
 

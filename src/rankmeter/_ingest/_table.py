@@ -42,6 +42,7 @@ class Origin:
     counts: dict[str, int] = field(default_factory=dict)  # rows read, dropped or converted
     shape: Shape = ""
     cautions: tuple[str, ...] = ()  # reasons to doubt that the data are what was meant
+    trimmed: bool = False  # no id has white space at its ends
 
 
 @dataclass(frozen=True)
@@ -273,7 +274,7 @@ def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
     """
     sides = ((rankings, truth), (truth, rankings))
     for table, others in sides:
-        if not table.textual or table.dtype(role) != pl.String:
+        if table.origin.trimmed or not table.textual or table.dtype(role) != pl.String:
             continue
         ids = _ids(table, role)
         blank = ids.filter(ids.str.contains(r"^\s|\s$")).unique(maintain_order=True)

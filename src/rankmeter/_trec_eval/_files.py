@@ -9,13 +9,14 @@ import polars as pl
 
 from rankmeter._ingest import Origin, Table
 from rankmeter._ingest._files import read_content
-from rankmeter._ingest._text import Text, read_run, trec_fields
+from rankmeter._ingest._text import Text
+from rankmeter._ingest._trec import read_run, trec_fields
 from rankmeter.errors import DuplicateError, FileFormatError, InvalidValueError
 
 __all__ = ["FORMS", "as_written", "read_judgments", "read_results"]
 
-_COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
-_SPACE = " \t\n\x0b\x0c"
+_COMMENT = re.compile(rb"^[ \t]*#.*$", re.MULTILINE)
+_SPACE = b" \t\n\x0b\x0c"
 
 FORMS = {
     "qrels": "topic iteration document grade",
@@ -32,9 +33,9 @@ def read_judgments(path: str, form: str = "qrels") -> Table:
     The groups and subgroups of a format are columns of their own.
     """
     used = FORMS[form].replace("iteration ", "")
-    frame, numbers = trec_fields(_text(path), "truth", FORMS[form], used, exact=True)
+    frame, _ = trec_fields(_text(path), "truth", FORMS[form], used, exact=True)
     *keys, what = frame.columns
-    frame = frame.select(keys).with_columns(gain=numbers)
+    frame = frame.rename({what: "gain"})
     gain = pl.col("gain")
     if what == "grade":
         fits = gain == gain.round()
@@ -69,9 +70,17 @@ def read_results(path: str) -> tuple[Table, str]:
         )
     # −0.0 and 0.0 are equal scores, and only sort as such once they have the same bits.
     frame = frame.with_columns(pl.col("score") + 0.0)
-    last = text.text.rstrip(_SPACE).rpartition("\n")[2]
-    run_id = re.split(f"[{_SPACE}]+", last.lstrip(_SPACE))[5]
-    return Table(frame, "score", origin=Origin(path, textual=True)), as_written(run_id)
+    run_id = _last_line(text.content).split()[5].decode("utf-8", "surrogateescape")
+    return Table(frame, "score", origin=Origin(path, textual=True)), run_id
+
+
+def _last_line(content: bytes | bytearray) -> bytes | bytearray:
+    """The last line that is not blank."""
+    line, end = content[:0], len(content)
+    while not line:
+        start = content.rfind(b"\n", 0, end) + 1
+        line, end = content[start:end].strip(_SPACE), start - 1
+    return line
 
 
 def as_written(name: str) -> str:
@@ -81,14 +90,15 @@ def as_written(name: str) -> str:
 
 def _text(path: str) -> Text:
     """The content with a character for each byte: names match and sort by their bytes."""
-    # A carriage return is white space in trec_eval, wherever it is.
-    text = read_content(Path(path)).decode("latin-1").replace("\r", " ")
-    if "#" in text:
-        # The remaining empty line keeps the line numbers below.
-        text = _COMMENT.sub("", text)
-    if not text.strip():
+    content = read_content(Path(path))
+    if b"\r" in content:  # white space in trec_eval, wherever it is
+        content = content.replace(b"\r", b" ")
+    if b"#" in content:  # the remaining empty line keeps the line numbers below
+        content = _COMMENT.sub(b"", content)
+    text = Text(path, content, "latin-1")
+    if text.is_blank:
         raise FileFormatError(f"{path} is empty")
-    return Text(path, text)
+    return text
 
 
 def _named(frame: pl.DataFrame, keys: list[str]) -> str:

@@ -66,11 +66,12 @@ def report(
             judged_only=judged_only,
             n_items=n_items,
         )
-    columns, totals = _table(topics, chosen, run_id, references, complete=complete)
+    columns, totals = _table(
+        topics, chosen, run_id, references, complete=complete, per_topic=per_topic
+    )
     stop = len(topics.names) if complete or not topics.missing.any() else topics.missing.argmax()
-    if per_topic:
-        for i in range(stop):
-            yield from (column[i] for column in columns)
+    for i in range(stop):
+        yield from (column[i] for column in columns)
     if stop < len(topics.names):
         raise DataError(
             f"topic {topics.names[stop]} is judged in {qrels} but has no results in {run}; "
@@ -88,8 +89,9 @@ def _table(
     references: References | None,
     *,
     complete: bool,
+    per_topic: bool,
 ) -> tuple[list[list[str]], list[str]]:
-    """The lines of each measure for every topic, and those for all topics together."""
+    """The lines of each measure for every topic, if wanted, and those for all topics together."""
     columns: list[list[str]] = []
     totals: list[str] = []
     z = "" if references is None else "Z"
@@ -108,7 +110,7 @@ def _table(
             if references is not None and isinstance(values, np.ndarray):
                 mark, plain = z, _logarithms(values) if how == "geometric" else values
                 values = standardised(plain, label, topics.names, references)  # noqa: PLW2901
-            if how != "geometric":
+            if per_topic and how != "geometric":
                 pairs = zip(topics.names, map(show, values), strict=True)
                 columns.append([mark + _line(label, topic, value) for topic, value in pairs])
             if isinstance(values, np.ndarray):

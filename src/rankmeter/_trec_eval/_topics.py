@@ -17,6 +17,7 @@ from rankmeter._hits import FloatArray, Hits
 from rankmeter._ingest import Origin, Table
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._trec_eval._files import as_written
+from rankmeter.errors import DuplicateError
 from rankmeter.metrics import Metric
 
 __all__ = ["Gains", "Groups", "Reading", "Topics"]
@@ -26,10 +27,14 @@ Gains = Mapping[int, float]
 
 
 class Reading:
-    """The hits of all topics under one reading of the judgments, and the metrics of them."""
+    """The hits of all topics under one reading of the judgments, and the metrics of them.
 
-    def __init__(self, run: Table, truth: Table, relevant: str) -> None:
+    In both tables, users are the places of topics among `names`.
+    """
+
+    def __init__(self, run: Table, truth: Table, relevant: str, names: pl.Series) -> None:
         self._data = Memory().open(truth, {"run": run}, keep=True)
+        self._tables, self._names = (run, truth), names
         self._alignment = Alignment(relevant=relevant, ties="text-descending")
 
     @property
@@ -43,7 +48,11 @@ class Reading:
         chosen = Metric(metric, k)(**options)
         entry = MetricPlan(metric, chosen, self._alignment, Averaging(undefined="zero"))
         plan = Plan(convention="trec_eval", metrics=(entry,), no_overlap="allow")
-        return self._data.run(plan)["run"].averaged(entry).values
+        try:
+            return self._data.run(plan)["run"].averaged(entry).values
+        except DuplicateError:  # the message is about names
+            run, truth = (_named(table, self._names) for table in self._tables)
+            return Memory().open(truth, {"run": run}).run(plan)["run"].averaged(entry).values
 
 
 class Topics:
@@ -64,12 +73,13 @@ class Topics:
         judged_only: bool,
         n_items: int,
     ) -> None:
-        grades = qrels.frame
-        self._topics = grades["user"].unique().sort()
-        self.names: list[str] = list(map(as_written, self._topics))
+        self._names = qrels.frame["user"].unique().sort()
+        self._topics = pl.Series("user", np.arange(len(self._names)))
+        self.names: list[str] = list(map(as_written, self._names))
+        grades = _placed(qrels.frame, self._names)
         self.n_above_zero = int((grades["gain"] > 0).sum())
         self.n_items = n_items
-        results = run.frame.join(grades, on="user", how="semi")
+        results = _placed(run.frame, self._names)
         absent = self._without(results)
         self.missing = self._topics.is_in(absent.implode()).to_numpy()
         if complete:
@@ -132,11 +142,13 @@ class Topics:
     def _reading(self, judgments: pl.DataFrame, relevant: str) -> Reading:
         origin = Origin(self._source, textual=True)
         truth = Table(judgments, "list", self._without(judgments), origin)
-        return Reading(self._run, truth, relevant)
+        return Reading(self._run, truth, relevant, self._names)
 
     def _without(self, frame: pl.DataFrame) -> pl.Series:
         """The topics that a frame does not have."""
-        return self._topics.filter(~self._topics.is_in(frame["user"].unique().implode()))
+        absent = np.ones(len(self._topics), dtype=bool)
+        absent[frame["user"].to_numpy()] = False
+        return self._topics.filter(pl.Series(absent))
 
 
 class Groups:
@@ -164,6 +176,28 @@ class Groups:
     def average(self, values: npt.ArrayLike) -> FloatArray:
         """The mean of each topic over its groups, which are added in their order."""
         return np.bincount(self._topic, values) / np.bincount(self._topic)
+
+
+def _placed(frame: pl.DataFrame, names: pl.Series) -> pl.DataFrame:
+    """The rows of some users, by the place among `names` instead of the name.
+
+    The rows of a user mostly follow each other, so each such run of rows is looked up once.
+    """
+    runs = frame["user"].rle().struct.unnest()
+    places = pl.DataFrame({"value": names, "place": np.arange(len(names))})
+    found = runs.join(places, on="value", how="left", maintain_order="left")
+    place = np.repeat(found["place"].fill_null(-1).to_numpy(), found["len"].to_numpy())
+    rows = frame.with_columns(user=pl.Series(place))
+    return rows if np.all(place >= 0) else rows.filter(pl.col("user") >= 0)
+
+
+def _named(table: Table, names: pl.Series) -> Table:
+    """The table with names again in place of their places."""
+    return replace(
+        table,
+        frame=table.frame.with_columns(user=names.gather(table.frame["user"])),
+        empty_users=names.gather(table.empty_users),
+    )
 
 
 def _worth(judged: pl.DataFrame, gains: Gains) -> FloatArray:

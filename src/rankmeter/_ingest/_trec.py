@@ -1,0 +1,178 @@
+"""TREC files: fields separated by any run of ASCII white space, without a header."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Literal
+
+import polars as pl
+
+from rankmeter._ingest._columns import VALUE, Columns, Side, named
+from rankmeter._ingest._messages import POLARS_ERRORS, short
+from rankmeter._ingest._numbers import rounded
+from rankmeter._ingest._text import Text, refuse_returns
+from rankmeter.errors import FileFormatError
+
+__all__ = ["looks_like_trec", "read_qrels", "read_run", "trec_fields"]
+
+_RUN = "qid Q0 docid rank score tag"
+_QRELS = "qid 0 docid rel"
+_NEVER = "\x1f"
+_SPACE = r"[ \t\r\x0b\x0c]"
+_FIELD = r"[^ \t\r\x0b\x0c]+"
+
+
+def read_run(file: Text, side: Side) -> Columns:
+    """A TREC run: ``qid Q0 docid rank score tag``, ordered by score as trec_eval orders it."""
+    return _read_trec(file, side, _RUN, "qid docid score")
+
+
+def read_qrels(file: Text, side: Side) -> Columns:
+    """TREC judgments: ``qid 0 docid rel``."""
+    return _read_trec(file, side, _QRELS, "qid docid rel")
+
+
+def looks_like_trec(file: Text) -> Literal["run", "qrels"] | None:
+    """The format of a file by the fields of its first lines.
+
+    The second field of TREC files is not used: it is Q0, or 0. The item in a table of ratings can
+    be the same; such a table differs by its header, by a third field of numbers with second fields
+    that are not 0, or by a time in place of the grade.
+    """
+    lines = [re.findall(_FIELD, line) for line in file.head.split("\n")[:50]]
+    lines = [line for line in lines if len(line) >= 4]
+    if not lines or (named("user", lines[0]) and named("item", lines[0])):
+        return None
+    marked = [line for line in lines if line[1].upper() == "Q0"]
+    if not marked:
+        marked = [line for line in lines if line[1] == "0"]
+        if any(_is_number(line[2]) for line in lines) and not _zero_throughout(file.text):
+            return None
+    if any(len(line) >= 6 and _is_number(line[3]) and _is_number(line[4]) for line in marked):
+        return "run"
+    grades = [line[3] for line in marked if len(line) == 4 and _is_number(line[3])]
+    return "qrels" if any(abs(float(grade)) < _LEAST_TIME for grade in grades) else None
+
+
+_NOT_ZERO = r"(?m)^[ \t\x0b\x0c]*[^\s]+[ \t\x0b\x0c]+(?:[^0\s]|0[^\s])"
+_LEAST_TIME = 1e8  # in seconds since 1970
+
+
+def _zero_throughout(text: str) -> bool:
+    return not pl.Series([text]).str.contains(_NOT_ZERO)[0]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _read_trec(file: Text, side: Side, form: str, used: str) -> Columns:
+    rows, n_rounded = trec_fields(file, side, form, used)
+    columns = dict(zip(("user", "item", "value"), rows.get_columns(), strict=True))
+    counts = Counter({f"rounded_{VALUE.get(side, 'value')}s": n_rounded})
+    return Columns.by_role(columns, file.name, textual=True, trimmed=file.is_ascii, counts=counts)
+
+
+def trec_fields(
+    file: Text, side: Side, form: str, used: str, *, exact: bool = False
+) -> tuple[pl.DataFrame, int]:
+    """The fields `used` of the lines of a `form`, and how many numbers were rounded.
+
+    Fields are named in order, separated by spaces. The last of those used is a number, the others
+    are texts. Lines may have more fields than the form unless they are to be `exact`; blank lines
+    are skipped.
+    """
+    refuse_returns(file)
+    kind = looks_like_trec(file)
+    if (side, kind) in (("rankings", "qrels"), ("truth", "run")):
+        found = _QRELS if kind == "qrels" else _RUN
+        raise FileFormatError(
+            f"{file.name} has the lines of TREC {kind} ({found}), where {side} are expected: "
+            f"{form}. Are rankings and truth swapped?"
+        )
+    fields, wanted = form.split(), used.split()
+    rows = _plain_lines(file, fields, wanted)
+    return _any_lines(file, fields, wanted, exact=exact) if rows is None else (rows, 0)
+
+
+def _plain_lines(file: Text, fields: list[str], wanted: list[str]) -> pl.DataFrame | None:
+    """The fields of a file that has exactly one separator between them on every line, else None.
+
+    Polars reads an empty field, and one that a line lacks, as a null, and refuses more fields.
+    """
+    separator = b"\t" if b"\t" in file.content[:_START] else b" "
+    never = {b" ", b"\t", b"\r", b"\x0b", b"\x0c", _NEVER.encode()} - {separator}
+    if file.has(*never) or not (file.is_ascii or file.encoding == "utf-8"):
+        return None
+    value = wanted[-1]
+    try:
+        lines = pl.scan_csv(
+            bytes(file.content),
+            has_header=False,
+            separator=separator.decode(),
+            quote_char=None,
+            schema={field: pl.Float64 if field == value else pl.String for field in fields},
+        )
+        rows = lines.select(*wanted, whole=pl.all_horizontal(pl.all().is_not_null())).collect()
+    except POLARS_ERRORS:
+        return None
+    # Which large integers are rounded is known from their digits only.
+    large = rows[value].is_finite() & (rows[value].abs() >= 2**53)
+    return rows.select(wanted) if rows["whole"].all() and not large.any() else None
+
+
+_START = 4096
+
+
+def _any_lines(
+    file: Text, fields: list[str], wanted: list[str], *, exact: bool
+) -> tuple[pl.DataFrame, int]:
+    """The fields of any file, or the error of the first bad line."""
+    if (at := file.text.find(_NEVER)) >= 0:
+        raise FileFormatError(
+            f"{file.name}, line {file.text.count(chr(10), 0, at) + 1}: the control character "
+            f"{_NEVER!r} has no place in a TREC file. Remove it."
+        )
+    # Whole lines, blank ones among them, so that positions are the numbers of lines.
+    lines = pl.read_csv(
+        file.text.encode(),
+        has_header=False,
+        separator=_NEVER,
+        quote_char=None,
+        infer_schema=False,
+        new_columns=["line"],
+    )["line"]
+    # Only the fields that are used are captured; the rest must be there.
+    pattern = f"{_SPACE}+".join(
+        f"(?<{field}>{_FIELD})" if field in wanted else _FIELD for field in fields
+    )
+    end = f"{_SPACE}*$" if exact else ""
+    rows = lines.str.extract_groups(f"^{_SPACE}*{pattern}{end}").struct.unnest()
+    value = wanted[-1]
+    numbers = rows[value].cast(pl.Float64, strict=False)
+    if numbers.null_count():
+        bad = (numbers.is_null() & lines.str.contains(_FIELD)).arg_true()
+        if len(bad):
+            number, line = int(bad[0]) + 1, lines[int(bad[0])]
+            raise _bad_line(file.name, number, line, fields, value, exact=exact)
+        rows, numbers = rows.filter(numbers.is_not_null()), numbers.drop_nulls()  # blank lines
+    return rows.with_columns(numbers.alias(value)), rounded(rows[value], numbers)
+
+
+def _bad_line(
+    name: str, number: int, line: str, fields: list[str], value: str, *, exact: bool
+) -> FileFormatError:
+    found = re.findall(_FIELD, line)
+    if len(found) < len(fields) or (exact and len(found) > len(fields)):
+        what = f"{len(found)} fields where a line needs {len(fields)}"
+    else:
+        what = f"the {value} {short(found[fields.index(value)])} is not a number"
+    return FileFormatError(
+        f"{name}, line {number}: {what} ({' '.join(fields)}): {short(line)}. Correct or remove the "
+        f"line."
+    )
