@@ -12,7 +12,7 @@ from rankmeter._engine import Averaged
 from rankmeter._estimates.wording import number
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._plan import MetricPlan, Plan
-from rankmeter._statistics import bootstrap_interval, moments, t_interval_of
+from rankmeter._statistics import Moments, bootstrap_interval, moments, t_interval_of
 
 __all__ = ["Estimate", "estimate", "mean_interval"]
 
@@ -76,8 +76,7 @@ def estimate(
     if averaged.state is not None:
         values = averaged.state.influence(values)
     own = None if clusters is None else clusters[averaged.users]
-    mean, low, high = _aggregate(values, entry.averaging.aggregate, plan, own)
-    std = float(values.std(ddof=1)) if values.size > 1 else math.nan
+    mean, low, high, std = _aggregate(values, entry.averaging.aggregate, plan, own)
     return Estimate(
         entry.label, mean, low, high, std, values.size, averaged.undefined, averaged.missing
     )
@@ -85,27 +84,32 @@ def estimate(
 
 def _aggregate(
     values: FloatArray, how: str, plan: Plan, clusters: IntArray | None
-) -> tuple[float, float, float]:
-    """The mean (geometric mean, sum) of the values, and the bounds of its interval."""
+) -> tuple[float, float, float, float]:
+    """Mean (geometric mean, sum) of the values, bounds of its interval, standard deviation."""
     if how == "geometric":
         logs = np.log(np.maximum(values, GEOMETRIC_FLOOR))
-        mean, low, high = map(math.exp, _aggregate(logs, "mean", plan, clusters))
-        return mean, low, high
-    n = values.size
-    mean = float(values.mean()) if n else math.nan
-    low, high = mean_interval(values, plan, clusters)
-    times = n if how == "sum" else 1
-    return times * mean, times * low, times * high
+        mean, low, high = map(math.exp, _aggregate(logs, "mean", plan, clusters)[:3])
+        return mean, low, high, moments(values).sd
+    found = moments(values)
+    low, high = mean_interval(values, plan, clusters, found)
+    times = values.size if how == "sum" else 1
+    return times * found.mean, times * low, times * high, found.sd
 
 
 def mean_interval(
-    values: FloatArray, plan: Plan, clusters: IntArray | None = None
+    values: FloatArray,
+    plan: Plan,
+    clusters: IntArray | None = None,
+    found: Moments | None = None,
 ) -> tuple[float, float]:
-    """Interval of the mean, made as the plan says; clusters of values are drawn whole."""
+    """Interval of the mean, made as the plan says; clusters of values are drawn whole.
+
+    `found` has the moments of the values, if they are known.
+    """
+    if plan.interval == "t":
+        return t_interval_of(found or moments(values), plan.confidence)
     if values.size < 2 or np.isnan(values).any():
         return math.nan, math.nan
-    if plan.interval == "t":
-        return t_interval_of(moments(values), plan.confidence)
     return bootstrap_interval(
         values,
         clusters=clusters,

@@ -24,12 +24,13 @@ from rankmeter._statistics.randomization import randomization_test, randomizatio
 from rankmeter._statistics.results import TestResult
 from rankmeter._statistics.several import randomized_tukey_hsd, tukey_hsd
 from rankmeter._statistics.student import t_quantile, t_tail
-from rankmeter._statistics.vectors import moments
+from rankmeter._statistics.vectors import Moments, moments
 
 __all__ = [
     "AUTO_LIMIT",
     "CAUTIONS",
     "Interval",
+    "Moments",
     "RelativeGain",
     "TestResult",
     "WinsTiesLosses",

@@ -14,7 +14,14 @@ from dataclasses import replace
 from rankmeter._checks import near, shown
 from rankmeter.conventions._profiles import Convention, convention_names, load_convention
 from rankmeter.errors import UnknownMetricError, UsageError
-from rankmeter.metrics import Metric, is_elsewhere, parse_metrics, read_metric, take_cutoffs
+from rankmeter.metrics import (
+    Metric,
+    is_elsewhere,
+    parse_metrics,
+    read_metric,
+    remembered,
+    take_cutoffs,
+)
 
 __all__ = ["has_metric", "translate", "translate_all"]
 
@@ -23,6 +30,7 @@ _CUTOFF = re.compile(r"(?:(?:k|n|top_?[kn])\s*=\s*)?(\d{1,18})", re.IGNORECASE)
 """A cutoff among the options: ``Recall(k=10)``, ``RetrievalMAP(top_k=10)``, ``ndcgAt(10)``."""
 
 
+@remembered
 def translate(name: str, tool: str, *, ours: bool = True) -> tuple[Metric, ...]:
     """The metrics that a tool means by a name, one for each cutoff, labelled as it was written.
 
