@@ -30,7 +30,6 @@ _CUTOFF = re.compile(r"(?:(?:k|n|top_?[kn])\s*=\s*)?(\d{1,18})", re.IGNORECASE)
 """A cutoff among the options: ``Recall(k=10)``, ``RetrievalMAP(top_k=10)``, ``ndcgAt(10)``."""
 
 
-@remembered
 def translate(name: str, tool: str, *, ours: bool = True) -> tuple[Metric, ...]:
     """The metrics that a tool means by a name, one for each cutoff, labelled as it was written.
 
@@ -42,6 +41,11 @@ def translate(name: str, tool: str, *, ours: bool = True) -> tuple[Metric, ...]:
     may be one of rankmeter, if `ours`; the error names the tools that have it, or the nearest
     names.
     """
+    return _translated(name, load_convention(tool).name, ours=ours)
+
+
+@remembered
+def _translated(name: str, tool: str, *, ours: bool) -> tuple[Metric, ...]:
     profile = load_convention(tool)
     if found := _read(name, profile):
         return _as_ours(name, found)
