@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import os
 import re
 import subprocess
 import sys
@@ -166,23 +167,58 @@ def test_every_public_function_and_class_has_a_docstring_with_an_example():
             assert part in doc, (spec.name, part)
 
 
-def test_importing_the_package_loads_nothing_heavy():
-    code = "import sys, rankmeter; print(sorted(sys.modules))"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+def packages_of(code, **more):
+    """The top-level packages that a fresh interpreter has loaded after running some code."""
+    show = (
+        "import atexit, sys; atexit.register(lambda: print(sorted(sys.modules), file=sys.stderr))"
     )
-    loaded = {name.split(".")[0] for name in ast.literal_eval(loaded.stdout)}
-    assert not loaded & (HEAVY | {"numpy", "polars", "click"})
+    ran = subprocess.run(
+        [sys.executable, "-c", f"{show}\n{code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+        **more,
+    )
+    return {name.split(".")[0] for name in ast.literal_eval(ran.stderr.splitlines()[-1])}
+
+
+def command_line(*words):
+    return f"import sys; sys.argv[1:] = {words}; from rankmeter.__main__ import main; main()"
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    assert not packages_of("import rankmeter") & (HEAVY | {"numpy", "polars", "click"})
 
 
 def test_evaluating_loads_no_optional_package_and_no_scipy():
     run = "result = rm.evaluate([['a']], [{'a'}]); repr(result); result.plan.describe()"
-    code = f"import sys, rankmeter as rm; {run}; print(sorted(sys.modules))"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    loaded = {name.split(".")[0] for name in ast.literal_eval(loaded.stdout)}
-    assert not loaded & HEAVY
+    assert not packages_of(f"import rankmeter as rm; {run}") & HEAVY
+
+
+@pytest.mark.parametrize("words", [("--version",), ("--help",), (), ("completion", "zsh")])
+def test_the_command_line_answers_about_itself_without_reading_packages(words):
+    assert not packages_of(command_line(*words)) & (HEAVY | {"numpy", "polars"})
+
+
+def test_the_command_line_completes_commands_without_reading_packages():
+    asked = {"COMP_WORDS": "rankmeter ev", "COMP_CWORD": "1"}
+    asked |= {"_RANKMETER_COMPLETE": "bash_complete"}
+    loaded = packages_of(command_line(), env={**os.environ, **asked})
+    assert not loaded & (HEAVY | {"numpy", "polars"})
+
+
+def test_the_command_line_evaluates_without_packages_that_it_does_not_need(tmp_path):
+    (tmp_path / "run.csv").write_text("user,item,score\nann,a,2\nann,b,1\n", "utf-8")
+    (tmp_path / "truth.csv").write_text("user,item\nann,b\n", "utf-8")
+    loaded = packages_of(command_line("evaluate", "run.csv", "truth.csv"), cwd=tmp_path)
+    assert not loaded & (HEAVY | {"matplotlib", "http", "multiprocessing", "unittest"})
+
+
+def test_one_convention_is_read_to_follow_it():
+    read = "from rankmeter.conventions import _profiles as p; print(p._read.cache_info().currsize)"
+    run = f"import rankmeter as rm; rm.evaluate([['a']], [{{'a'}}], like='ranx'); {read}"
+    ran = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=True)
+    assert int(ran.stdout) == 1
 
 
 def test_no_file_is_a_drawer():

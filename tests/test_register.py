@@ -10,7 +10,7 @@ import pytest
 import rankmeter as rm
 from rankmeter import metrics
 from rankmeter._plan import Alignment
-from rankmeter.errors import UsageError
+from rankmeter.errors import UnknownMetricError, UsageError
 from rankmeter.metrics import (
     METRICS,
     RESERVED,
@@ -240,3 +240,25 @@ def test_a_metric_that_ignores_its_cutoff_is_found():
 
     with pytest.raises(AssertionError, match="cutoff of no_cutoff changes nothing"):
         check_metric(no_cutoff)
+
+
+def test_a_name_means_the_metric_that_is_registered_under_it_now():
+    def turned(hits: Hits, k: int | None = None, *, by: Literal["a"] = "a") -> FloatArray:
+        """Recall."""
+        return ratio(hits.count(k), hits.n_relevant)
+
+    def other(hits: Hits, k: int | None = None, *, by: Literal["b"] = "b") -> FloatArray:
+        """Recall."""
+        return ratio(hits.count(k), hits.n_relevant)
+
+    other.__name__ = "turned"
+    for function, option in ((turned, "a"), (other, "b")):
+        with pytest.raises(UnknownMetricError, match="turned"):
+            rm.evaluate([["a"]], [{"a"}], f"turned(by={option})@1")
+        register("Turned")(function)
+        try:
+            rm.evaluate([["a"]], [{"a"}], f"turned(by={option})@1")
+            with pytest.raises(UsageError, match="by"):
+                rm.evaluate([["a"]], [{"a"}], f"turned(by={'b' if option == 'a' else 'a'})@1")
+        finally:
+            unregister("turned")

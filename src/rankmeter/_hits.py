@@ -8,7 +8,7 @@ expectations.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -17,6 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = ["FloatArray", "Groups", "Hits", "IntArray", "Span", "ratio"]
+
+DEEP = 65_535
+"""Cutoffs from here on share no work."""
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
@@ -140,6 +143,22 @@ class Hits:
         """Index of the user of each hit."""
         return np.repeat(np.arange(self.n_users), np.diff(self.offsets))
 
+    @cached_property
+    def _by_rank(self) -> tuple[IntArray, IntArray, npt.NDArray[np.uint16]]:
+        """The hits in order of rank: their places, users, and ranks as small integers.
+
+        Hits of one user stay in their order, so that a sum over them has the same bits. Numbers of
+        16 bits are sorted in linear time.
+        """
+        rank = np.minimum(np.ceil(self.rank), DEEP).astype(np.uint16)
+        order = np.argsort(rank, kind="stable")
+        return order, self.user[order], rank[order]
+
+    @cached_property
+    def _kept(self) -> dict[Hashable, FloatArray]:
+        """Values of the hits in order of rank, by name."""
+        return {}
+
     @property
     def best(self) -> Hits:
         """The perfect ranking: `ideal`, or these hits themselves if they have none."""
@@ -247,6 +266,33 @@ class Hits:
         where = self.user if user is None else user
         total = np.bincount(where, weights=values, minlength=self.n_users)
         return total.astype(np.float64, copy=False)  # counting no hits gives integers
+
+    def sum_top(
+        self, k: int | None, name: Hashable, values: Callable[[], FloatArray]
+    ) -> FloatArray:
+        """Σ of values over each user's hits in the top k, where every rank is certain.
+
+        `values` gives the values of all hits. They are kept under a name, which distinguishes them from all
+        others, so that a further cutoff only adds up the hits above it.
+        """
+        if k is None or k >= DEEP:
+            found = values()
+            return self.sum(found if k is None else np.where(self.rank <= k, found, 0.0))
+        order, user, rank = self._by_rank
+        if name not in self._kept:
+            self._kept[name] = values()[order]
+        top = slice(rank.searchsorted(np.uint16(k), "right"))
+        return self.sum(self._kept[name][top], user[top])
+
+    def count(self, k: int | None) -> FloatArray:
+        """Number of each user's hits in the top k; in unresolved ties, expected."""
+        if self.open is not None or (k is not None and k >= DEEP):
+            return self.sum(self.within(k))
+        if k is None:
+            return np.diff(self.offsets).astype(np.float64)
+        _, user, rank = self._by_rank
+        top = slice(rank.searchsorted(np.uint16(k), "right"))
+        return np.bincount(user[top], minlength=self.n_users).astype(np.float64)
 
     def within(self, k: float | IntArray | None) -> FloatArray:
         """1 for each hit in the top k, 0 for the others; in an unresolved tie, the probability.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Callable
@@ -30,6 +31,7 @@ class Docstring:
         return _one_line(self.text.partition("\n\n")[0])
 
 
+@functools.cache
 def read_docstring(thing: Callable[..., Any]) -> Docstring:
     """Parse the docstring of a function; a missing one (``python -OO``) is empty."""
     source = inspect.getdoc(thing) or ""

@@ -44,8 +44,8 @@ class Block:
 
     def score(self, plan: Plan) -> dict[str, Scores]:
         """The values of every metric for each system: the only caller of metric functions."""
-        in_truth = self._codes.mark(self.truth.users, self.truth.empty_users)
         has_truth = self._codes.mark(self.truth.users)
+        in_truth = has_truth | self._codes.mark(self.truth.empty_users)
         scores = {name: self._score(name, plan, in_truth, has_truth) for name in self.systems}
         if not self.keep:
             self._prepared.clear()

@@ -174,6 +174,10 @@ def meet_all(truth: Table, systems: Mapping[str, Table]) -> tuple[Table, dict[st
     As `meet`; `IdTypeError` also if the ids of one system cannot have the types that another one
     needs.
     """
+    if len(systems) == 1:
+        ((name, table),) = systems.items()
+        table, truth = meet(table, truth)
+        return truth, {name: table}
     for table in systems.values():
         truth = meet(table, truth)[1]
     met = {}

@@ -195,7 +195,7 @@ def _named(table: Table, names: pl.Series) -> Table:
     """The table with names again in place of their places."""
     return replace(
         table,
-        frame=table.frame.with_columns(user=names.gather(table.frame["user"])),
+        rows=table.frame.with_columns(user=names.gather(table.frame["user"])),
         empty_users=names.gather(table.empty_users),
     )
 

@@ -14,7 +14,14 @@ from dataclasses import replace
 from rankmeter._checks import near, shown
 from rankmeter.conventions._profiles import Convention, convention_names, load_convention
 from rankmeter.errors import UnknownMetricError, UsageError
-from rankmeter.metrics import Metric, is_elsewhere, parse_metrics, read_metric, take_cutoffs
+from rankmeter.metrics import (
+    Metric,
+    is_elsewhere,
+    parse_metrics,
+    read_metric,
+    remembered,
+    take_cutoffs,
+)
 
 __all__ = ["has_metric", "translate", "translate_all"]
 
@@ -34,6 +41,11 @@ def translate(name: str, tool: str, *, ours: bool = True) -> tuple[Metric, ...]:
     may be one of rankmeter, if `ours`; the error names the tools that have it, or the nearest
     names.
     """
+    return _translated(name, load_convention(tool).name, ours=ours)
+
+
+@remembered
+def _translated(name: str, tool: str, *, ours: bool) -> tuple[Metric, ...]:
     profile = load_convention(tool)
     if found := _read(name, profile):
         return _as_ours(name, found)

@@ -101,7 +101,8 @@ def load_convention(name: str) -> Convention:
     if not isinstance(name, str):
         raise unknown("convention", name, convention_names())
     wanted = name.strip().lower().replace("-", "_")
-    wanted = _aliases().get(wanted, wanted)
+    if wanted not in _files():
+        wanted = _aliases().get(wanted, wanted)  # reads every file
     if wanted not in _files():
         raise unknown("convention", name, convention_names())
     return _read(wanted)

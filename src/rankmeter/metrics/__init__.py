@@ -18,6 +18,7 @@ from rankmeter.metrics._registry import (
     Option,
     Spec,
     register,
+    remembered,
     unregister,
 )
 from rankmeter.metrics._spelling import (
@@ -55,6 +56,7 @@ __all__ = [
     "ratio",
     "read_metric",
     "register",
+    "remembered",
     "take_cutoffs",
     "unregister",
 ]

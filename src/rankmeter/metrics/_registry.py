@@ -16,7 +16,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, ParamSpec
+from typing import Any, Literal, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -36,6 +36,7 @@ __all__ = [
     "Spec",
     "describe",
     "register",
+    "remembered",
     "unregister",
 ]
 
@@ -43,6 +44,7 @@ MetricFunction = Callable[..., FloatArray]
 """``(*evidence, k, **options) -> float64 array of shape (n_users,)``, or without ``k``."""
 
 P = ParamSpec("P")
+T = TypeVar("T")
 
 
 EVIDENCE = {
@@ -186,6 +188,21 @@ METRICS: dict[str, Spec] = {}
 SYNONYMS: dict[str, str] = {}
 """Canonical name by synonym."""
 
+_FORGET: list[Callable[[], None]] = []
+"""The functions that clear what depends on the registered names."""
+
+
+def remembered(function: Callable[P, T]) -> Callable[P, T]:
+    """Remember the values of a function of names, until a metric is registered or unregistered."""
+    known = functools.lru_cache(maxsize=1000)(function)
+    _FORGET.append(known.cache_clear)
+    return typing.cast("Callable[P, T]", known)
+
+
+def _forget() -> None:
+    for clear in _FORGET:
+        clear()
+
 
 def register(
     title: str,
@@ -241,6 +258,7 @@ def register(
         _check_names(spec)
         METRICS[spec.name] = spec
         SYNONYMS.update(dict.fromkeys(spec.synonyms, spec.name))
+        _forget()
         return spec.function
 
     return decorate
@@ -256,6 +274,7 @@ def unregister(name: str) -> None:
     """
     for synonym in METRICS.pop(name).synonyms:
         del SYNONYMS[synonym]
+    _forget()
 
 
 def describe(

@@ -69,7 +69,7 @@ def n_hits(hits: Hits, k: int | None = None) -> FloatArray:
     >>> [estimate.mean for estimate in result.values()]
     [1.0, 2.0]
     """
-    return hits.sum(hits.within(k))
+    return hits.count(k)
 
 
 @register("Set average precision", synonyms=("set_map",))

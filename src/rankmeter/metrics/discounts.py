@@ -34,7 +34,6 @@ DISCOUNTS: dict[Discount, Weight] = {
 DIRECT = 10_000_000
 """Ranks down to which weights are added up one by one."""
 _CHUNK = 1 << 20
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 
 
 def sum_to(discount: Discount, depth: IntArray) -> FloatArray:
@@ -79,8 +78,9 @@ def _integral(weight: Weight, low: float, high: float) -> float:
     start, end = math.log(low), math.log(high)
     edges = np.linspace(start, end, math.ceil(end - start) + 1)
     middle, half = (edges[1:] + edges[:-1])[:, None] / 2, np.diff(edges)[:, None] / 2
-    rank = np.exp(middle + half * _NODES)
-    return math.fsum((half * _WEIGHTS * weight(rank) * rank).ravel().tolist())
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    rank = np.exp(middle + half * nodes)
+    return math.fsum((half * weights * weight(rank) * rank).ravel().tolist())
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,10 @@ def dcg(
     >>> round(rm.evaluate({"u": list("abcde")}, truth, "dcg")["dcg"].mean, 4)
     6.5972
     """
-    return hits.sum(hits.weigh(DISCOUNTS[discount], k) * GAINS[gain](hits.gain))
+    weight, worth = DISCOUNTS[discount], GAINS[gain]
+    if hits.tied:
+        return hits.sum(hits.weigh(weight, k) * worth(hits.gain))
+    return hits.sum_top(k, (dcg, gain, discount), lambda: weight(hits.rank) * worth(hits.gain))
 
 
 @register("Normalised discounted cumulative gain", synonyms=("ndcg_cut", "normalized_dcg"))
@@ -166,7 +169,10 @@ def rbp(
     """
     plain = gain == "linear" and max_gain is None
     worth = hits.gain if plain else _share(hits, max_gain)
-    return hits.sum(hits.weigh(Geometric(p), k) * worth)
+    weight = Geometric(p)
+    if hits.tied:
+        return hits.sum(hits.weigh(weight, k) * worth)
+    return hits.sum_top(k, (rbp, weight, plain, max_gain), lambda: weight(hits.rank) * worth)
 
 
 @register("Residual of rank-biased precision", increasing=False, reached=False)

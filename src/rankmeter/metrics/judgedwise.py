@@ -69,7 +69,7 @@ def n_nonrelevant(
     1.0
     """
     found = _judged(nonrelevant, negative)
-    return found.sum(found.within(k))
+    return found.count(k)
 
 
 @register("Judged", needs_relevant=False)
@@ -103,7 +103,7 @@ def judged(
     >>> [estimate.mean for estimate in result.values()]
     [1.0, 0.5, 0.5]
     """
-    known = hits.sum(hits.within(k)) + n_nonrelevant(nonrelevant, k, negative=negative)
+    known = hits.count(k) + n_nonrelevant(nonrelevant, k, negative=negative)
     return ratio(known, hits.depth(k) if denominator == "ranked" or k is None else float(k))
 
 
@@ -135,7 +135,7 @@ def unjudged(
     >>> [estimate.mean for estimate in result.values()]
     [0.0, 0.5, 0.25]
     """
-    known = hits.sum(hits.within(k)) + n_nonrelevant(nonrelevant, k, negative=negative)
+    known = hits.count(k) + n_nonrelevant(nonrelevant, k, negative=negative)
     length = hits.depth(k)
     return ratio(length - known, length if denominator == "ranked" or k is None else float(k))
 

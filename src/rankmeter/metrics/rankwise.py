@@ -73,8 +73,7 @@ def ap(
 def _precision_at_hits(hits: Hits, k: int | None) -> FloatArray:
     """Σ of the precision at each hit in the top k."""
     if not hits.tied:
-        precision = hits.nth / hits.rank
-        return hits.sum(precision if k is None else np.where(hits.rank <= k, precision, 0.0))
+        return hits.sum_top(k, ap, lambda: hits.nth / hits.rank)
     groups = hits.groups
     inside = groups.size if k is None else np.clip(k - groups.above, 0, groups.size)
     found = _expected_precision(groups.above, groups.before, groups.size, groups.hits, inside)
@@ -104,7 +103,7 @@ def _expected_precision(
 def _ap_per_hit(hits: Hits, k: int | None) -> FloatArray:
     """Σ of the precision at hits in the top k, divided by the number of these hits."""
     if not hits.tied:
-        return ratio(_precision_at_hits(hits, k), hits.sum(hits.within(k)))
+        return ratio(_precision_at_hits(hits, k), hits.count(k))
     # How many hits are found is itself random, but only in the one group that straddles k:
     # sum over their number j, which is hypergeometric.
     groups = hits.groups
@@ -243,7 +242,7 @@ def mean_rank(
         worst = np.full(hits.n_users, float(absent))
     if of == "all":
         total = hits.sum(hits.weigh(lambda rank: rank, k))
-        found = hits.sum(hits.within(k))
+        found = hits.count(k)
         if worst is not None:
             missed = hits.n_relevant - found
             return ratio(total + missed * worst, hits.n_relevant, nothing=np.nan)

@@ -50,7 +50,7 @@ def precision(
     >>> rm.evaluate(ranking, {"u": {1, 6, 9}}, "precision@5")["precision@5"].mean
     0.4
     """
-    return Ratio(hits.sum(hits.within(k)), _length(hits, k, denominator))
+    return Ratio(hits.count(k), _length(hits, k, denominator))
 
 
 @register("Recall", synonyms=("r", "rec", "sensitivity"))
@@ -81,7 +81,7 @@ def recall(
     whole = hits.n_relevant
     if denominator == "min" and k is not None:
         whole = np.minimum(whole, k)
-    return Ratio(hits.sum(hits.within(k)), whole)
+    return Ratio(hits.count(k), whole)
 
 
 @register("Hit rate", synonyms=("hr", "hits", "hit", "hit_ratio", "hitrate", "success"))
@@ -159,7 +159,7 @@ def f_beta(
     """
     number("beta", beta, least=0, most=1e100)
     whole = beta**2 * hits.n_relevant + _length(hits, k, denominator)
-    return ratio((1 + beta**2) * hits.sum(hits.within(k)), whole)
+    return ratio((1 + beta**2) * hits.count(k), whole)
 
 
 @register("R-precision", synonyms=("rprec", "r_prec", "rprecision"))
@@ -224,7 +224,7 @@ def accuracy(
     >>> rm.evaluate(ranking, {"u": {1, 6, 9}}, "accuracy@5", n_items=10)["accuracy@5"].mean
     0.6
     """
-    found = hits.sum(hits.within(k))
+    found = hits.count(k)
     most = int((hits.depth(k) + hits.n_relevant - found).max(initial=0.0))
     if n_items < most:
         size = f"the size of the catalogue: a user has {most} items, ranked or relevant"
