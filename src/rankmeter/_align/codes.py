@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -38,12 +40,15 @@ class Codes:
             return code
         if self.n == 0 or len(series) == 0:
             return np.zeros(len(series), dtype=np.int64)
-        # A slot holds one of the users with its hash; the others are few.
-        code = self.table[_slots(series, self.width)]
-        others = (self.users.gather(code) != series).arg_true()
+        return np.concatenate([self._looked_up(part) for part in _parts(series)])
+
+    def _looked_up(self, ids: pl.Series) -> IntArray:
+        """Codes by hash: a slot holds one of the users with it, and the others are few."""
+        code: IntArray = self.table[_slots(ids, self.width)]
+        others = (self.users.gather(code) != ids).arg_true()
         if len(others):
             index = pl.DataFrame({"user": self.users, "code": np.arange(self.n)})
-            rest = series.gather(others).to_frame("user")
+            rest = ids.gather(others).to_frame("user")
             found = rest.join(index, on="user", how="left", maintain_order="left")
             code[others.to_numpy()] = found["code"].to_numpy()
         return code
@@ -72,7 +77,14 @@ def universe(truth: Table, *rankings: Table) -> pl.Series:
             for part in named:
                 present[_places(part, low)] = True
             return pl.Series("user", np.flatnonzero(present) + low, dtype=dtype)
-    return pl.concat([_distinct(part.cast(dtype)) for part in named]).unique().sort()
+    different = [_distinct(some) for part in named for some in _parts(part.cast(dtype))]
+    return pl.concat(different).unique().sort()
+
+
+def _parts(ids: pl.Series) -> Iterator[pl.Series]:
+    """At most eight parts of the ids, so that work on one of them needs little memory."""
+    size = max(-(-len(ids) // 8), 2**16)
+    return (ids.slice(start, size) for start in range(0, len(ids), size))
 
 
 def _distinct(ids: pl.Series) -> pl.Series:

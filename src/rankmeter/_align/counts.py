@@ -40,13 +40,12 @@ class Candidates:
     """Ranking rows, or some of them, grouped by user without being moved."""
 
     user: IntArray  # (n_rows,) row of evaluation of each ranking row
-    row: IntArray  # its number among all ranking rows, ascending
+    row: IntArray | None  # its number among all ranking rows, ascending; None if these are all
     value: FloatArray  # sort key of the rows of a user; smaller is better
     order: str  # "score": value is a negated score; "rank": a given rank; "list": the row number
     item: pl.Series
     grouped: IntArray  # positions of the rows by user; in a list, in order of the rows
     offsets: IntArray  # (n_users + 1,) where each user's rows begin in `grouped`
-    whole: bool = True  # whether these are all rows
 
     @classmethod
     def of(
@@ -63,26 +62,30 @@ class Candidates:
 
         The rows of a user need no order in `grouped`.
         """
-        row = np.arange(user.size)
         value: FloatArray
         if order == "score":
             value = -frame["score"].to_numpy()
             if score_type == "float32":
                 value = value.astype(np.float32).astype(np.float64)
         else:
-            given = row if order == "list" else frame["rank"].to_numpy()
+            given = np.arange(user.size) if order == "list" else frame["rank"].to_numpy()
             value = given.astype(np.float64, copy=False)
         if grouped is None or order == "list":
             grouped = order_of(user, n_users)
-        return cls(user, row, value, order, frame["item"], grouped, _offsets(user, n_users))
+        return cls(user, None, value, order, frame["item"], grouped, _offsets(user, n_users))
+
+    @property
+    def rows(self) -> IntArray:
+        """The numbers of the rows."""
+        return np.arange(self.user.size) if self.row is None else self.row
 
     def only(self, chosen: IntArray) -> Candidates:
         """Some of the rows, by ascending position."""
         user = self.user[chosen]
-        row, value, item = self.row[chosen], self.value[chosen], self.item[chosen]
+        row, value, item = self.rows[chosen], self.value[chosen], self.item[chosen]
         n_users = self.offsets.size - 1
         grouped, offsets = order_of(user, n_users), _offsets(user, n_users)
-        return Candidates(user, row, value, self.order, item, grouped, offsets, whole=False)
+        return Candidates(user, row, value, self.order, item, grouped, offsets)
 
     def targets(self, row: IntArray, gain: FloatArray) -> Targets:
         """Judged items as targets of counting, given the rows that hold them; of all rows only."""
@@ -98,14 +101,14 @@ def count(candidates: Candidates, targets: Targets, ties: TieRule) -> RankCounts
     c, t = candidates, targets
     n_ranked = np.diff(c.offsets)
     ordered = ties in ORDERED
-    if c.whole and c.order == "list":
-        place = np.empty(c.row.size, dtype=np.int64)
-        place[c.grouped] = np.arange(c.row.size)
+    if c.row is None and c.order == "list":
+        place = np.empty(c.user.size, dtype=np.int64)
+        place[c.grouped] = np.arange(c.user.size)
         above = place[t.row] - c.offsets[t.user]
         equal = np.zeros_like(above)
         return RankCounts(t.user, t.gain, above, equal, equal if ordered else None, n_ranked)
     # A target is not counted as equal to itself.
-    own = np.ones(t.row.size, dtype=bool) if c.whole else np.isin(t.row, c.row)
+    own = np.ones(t.row.size, dtype=bool) if c.row is None else np.isin(t.row, c.row)
     above, upto = _spans(c, t)
     equal = upto - above - own
     if c.order == "rank":  # already counted by the tool that wrote the rank
@@ -145,12 +148,16 @@ def _spans(c: Candidates, t: Targets) -> tuple[IntArray, IntArray]:
 
 
 def _sort_within(value: FloatArray, offsets: IntArray) -> FloatArray:
-    """Sort each segment. Segments of like length are the rows of one padded matrix."""
+    """Sort each segment, in place if all have one length.
+
+    Otherwise segments of like length are the rows of one padded matrix.
+    """
     length = np.diff(offsets)
     some = length > 0
     longest, n = int(length.max(initial=0)), int(np.count_nonzero(some))
     if value.size == n * longest:
-        return np.sort(value.reshape(n, longest), axis=1).ravel()
+        value.reshape(n, longest).sort(axis=1)
+        return value
     result = np.empty_like(value)
     width = np.zeros(length.size, dtype=np.int64)
     width[some] = 1 << np.ceil(np.log2(length[some])).astype(np.int64)
@@ -193,7 +200,7 @@ def _before(c: Candidates, t: Targets, tied: npt.NDArray[np.bool_], ties: TieRul
     mine = pl.DataFrame({"user": t.user, "bits": _bits(t.value), "item": t.item, "row": t.row})
     mine = mine.filter(pl.Series(tied))
     runs = mine.select("user", "bits").unique()
-    rows = pl.DataFrame({"user": c.user, "bits": _bits(c.value), "item": c.item, "row": c.row})
+    rows = pl.DataFrame({"user": c.user, "bits": _bits(c.value), "item": c.item, "row": c.rows})
     members = rows.join(runs, on=["user", "bits"], how="semi")
     # Targets are put just before their own rows; the rows in front of them are counted.
     both = pl.concat(

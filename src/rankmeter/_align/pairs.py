@@ -59,11 +59,11 @@ class Pairs:
     ) -> Pairs:
         """Find equal pairs, of users below `n_users`. Each pair of `judged` is judged once."""
         n = user.size
-        items = [item]
+        users, items = [user], [item]
         if judged is not None:
-            user = np.concatenate([user, judged["code"].to_numpy()])
+            users.append(judged["code"].to_numpy())
             items.append(judged["item"])
-        order, same = _side_by_side(user, items, n_users)
+        order, same = _side_by_side(users, items, n_users)
         at = np.flatnonzero(same)
         # The judgment of a pair is the last of its rows.
         last = np.flatnonzero(np.diff(at, append=-1) != 1)
@@ -75,20 +75,22 @@ class Pairs:
 
 
 def _side_by_side(
-    user: IntArray, items: list[pl.Series], n_users: int
+    users: list[IntArray], items: list[pl.Series], n_users: int
 ) -> tuple[IntArray, npt.NDArray[np.bool_]]:
     """Rows by user, equal pairs side by side, and whether each row has the pair of the next one."""
-    room = BITS - bits(n_users) - bits(user.size)
+    size = sum(map(len, items))
+    room = BITS - bits(n_users) - bits(size)
     width, parts = _distances(items)
     hashed = width > room
     if hashed:
         width, parts = room, [_hashes(item, room) for item in items]
-    keys = user.astype(np.uint64)
-    keys <<= np.uint64(width)
-    start = 0
-    for part in parts:
-        keys[start : start + part.size] |= part
-        start += part.size
+    keys, start = np.empty(size, dtype=np.uint64), 0
+    for user, part in zip(users, parts, strict=True):
+        mine = keys[start : start + user.size]
+        mine[:] = user
+        mine <<= np.uint64(width)
+        mine |= part
+        start += user.size
     keys, order = sort(keys, bits(n_users) + width)
     same = keys[1:] == keys[:-1]
     if hashed:
