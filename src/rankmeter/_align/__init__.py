@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rankmeter._align.align import Aligned, Codes, Facts, Judged, align, prepare, universe
+from rankmeter._align.align import Aligned, Facts, Judged, align, prepare
+from rankmeter._align.codes import Codes, universe
 from rankmeter._align.counts import by_item
 
 __all__ = ["Aligned", "Codes", "Facts", "Judged", "align", "by_item", "prepare", "universe"]

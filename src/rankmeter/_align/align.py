@@ -9,16 +9,17 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rankmeter._align.codes import Codes
 from rankmeter._align.counts import Candidates, count
 from rankmeter._align.lookup import count_listed
-from rankmeter._align.pairs import Refused, best_of, common, unique_items, unique_judgements
+from rankmeter._align.pairs import Pairs, Refused, best_of, unique_items, unique_judgements
 from rankmeter._align.placing import Placed, place
 from rankmeter._choices import Alignment
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, Hits, IntArray, Span
 from rankmeter._ingest import Lists, Table
 
-__all__ = ["Aligned", "Codes", "Facts", "Judged", "align", "prepare", "universe"]
+__all__ = ["Aligned", "Facts", "Judged", "align", "prepare"]
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -79,8 +80,12 @@ class Judged:
 def prepare(truth: Table, codes: Codes, choices: Alignment) -> Judged:
     """Prepare the ground truth of a block for `align`."""
     counts: dict[str, int] = {}
-    frame, contradictions = unique_judgements(truth, choices, counts)
-    code, gain = codes.of(frame["user"]), frame["gain"].to_numpy()
+    code = codes.of(truth.frame["user"])
+    repeated = Pairs.of(code, truth.frame["item"], codes.n).repeated
+    frame, contradictions = unique_judgements(truth, choices, counts, repeated=repeated)
+    if repeated:
+        code = codes.of(frame["user"])
+    gain = frame["gain"].to_numpy()
     if choices.gains == "reached":
         reached = np.zeros(codes.n, dtype=bool)
         reached[code[replace(choices, gains="relevant").is_relevant(gain)]] = True
@@ -143,75 +148,26 @@ def _count_rows(
 ) -> tuple[RankCounts, FloatArray | None, Refused]:
     """Counts of the judged items in ranking rows, their scores, and the pairs that are refused."""
     choices, judged, codes = truth.choices, truth.frame, truth.codes
-    frame, repeated = unique_items(rankings, choices, counts)
+    pairs = Pairs.of(user, rankings.frame["item"], codes.n, judged)
+    frame, refused = unique_items(rankings, choices, counts, repeated=pairs.repeated)
     if choices.pool == "judged":
         known = judged.filter(pl.col("gain") >= 0)
         frame = frame.join(known, on=["user", "item"], how="semi")
     if choices.scope == "appended":
         frame = _append(frame, judged, rankings.order)
-    pairs = common(frame, judged)
-    if choices.duplicates == "first":
-        pairs = best_of(pairs, rankings.order)
     if frame is not rankings.frame:
         user = codes.of(frame["user"])
-    candidates = Candidates.of(frame, user, codes.n, rankings.order, choices.score_type)
-    row, gain = pairs["row"].to_numpy().astype(np.int64), pairs["gain"].to_numpy()
-    score = pairs["score"].to_numpy() if rankings.order == "score" else None
-    return count(candidates, candidates.targets(row, gain), choices.ties), score, repeated
-
-
-class Codes:
-    """Users as their place in the sorted universe."""
-
-    def __init__(self, users: pl.Series) -> None:
-        self.users = users
-        self.n = len(users)
-        self.table: IntArray | None = None
-        if users.dtype.is_integer() and self.n:
-            low, high = int(users[0]), int(users[-1])
-            if _compact(low, high, self.n):
-                self.low = low
-                self.table = np.full(high - low + 1, -1, dtype=np.int64)
-                self.table[users.to_numpy().astype(np.int64) - low] = np.arange(self.n)
-
-    def of(self, series: pl.Series) -> IntArray:
-        """Codes of ids that all belong to the universe."""
-        if self.table is not None:
-            codes: IntArray = self.table[series.to_numpy().astype(np.int64) - self.low]
-            return codes
-        index = pl.DataFrame({"user": self.users, "code": np.arange(self.n)})
-        found = series.to_frame("user").join(index, on="user", how="left", maintain_order="left")
-        return found["code"].to_numpy().astype(np.int64)
-
-    def mark(self, *parts: pl.Series) -> BoolArray:
-        """Which users occur in any of the parts."""
-        present = np.zeros(self.n, dtype=bool)
-        for part in parts:
-            if len(part):
-                present[self.of(part if self.table is not None else part.unique())] = True
-        return present
-
-
-def universe(truth: Table, *rankings: Table) -> pl.Series:
-    """All users named in the truth or in any of the rankings, ascending."""
-    parts = [part for table in (truth, *rankings) for part in (table.users, table.empty_users)]
-    named = [part for part in parts if len(part)]
-    if not named:
-        return parts[0]
-    dtype = named[0].dtype
-    if dtype.is_integer():
-        low, high = min(int(p.min()) for p in named), max(int(p.max()) for p in named)  # type: ignore[arg-type]
-        if _compact(low, high, sum(map(len, named))):
-            present = np.zeros(high - low + 1, dtype=bool)
-            for part in named:
-                present[part.to_numpy().astype(np.int64) - low] = True
-            return pl.Series("user", np.flatnonzero(present) + low, dtype=dtype)
-    return pl.concat([part.cast(dtype).unique() for part in named]).unique().sort()
-
-
-def _compact(low: int, high: int, n: int) -> bool:
-    """Whether integer ids are dense enough for a lookup table, so that no hashing is needed."""
-    return low > -(2**62) and high < 2**62 and high - low < 4 * n + 1_000_000
+        pairs = Pairs.of(user, frame["item"], codes.n, judged)
+    row, gain = pairs.row, judged["gain"].to_numpy()[pairs.judgment]
+    if choices.duplicates == "first" and pairs.repeated:
+        first = best_of(frame[row].with_columns(row=row, gain=gain), rankings.order)
+        row, gain = first["row"].to_numpy(), first["gain"].to_numpy()
+    candidates = Candidates.of(
+        frame, user, codes.n, rankings.order, choices.score_type, grouped=pairs.grouped
+    )
+    counted = count(candidates, candidates.targets(row, gain), choices.ties)
+    score = frame["score"].to_numpy()[row] if rankings.order == "score" else None
+    return counted, score, refused
 
 
 def _append(frame: pl.DataFrame, judged: pl.DataFrame, order: str) -> pl.DataFrame:

@@ -1,7 +1,7 @@
 """Count the ranking rows above, equal to and before each judged item.
 
-Whole lists are never sorted: the scores of each user are sorted as plain numbers, and each judged
-item is looked up among them. Items are compared only inside tied groups.
+The scores of each user are sorted as plain numbers, without their rows, and each judged item is
+looked up among them. Items are compared only inside tied groups.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rankmeter._align.packing import order_of
 from rankmeter._align.placing import ORDERED
 from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
@@ -19,6 +20,8 @@ from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import places
 
 __all__ = ["Candidates", "Targets", "by_item", "count"]
+
+_AT_ONCE = 2**15  # targets, so that the steps of a search stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,36 +40,52 @@ class Candidates:
     """Ranking rows, or some of them, grouped by user without being moved."""
 
     user: IntArray  # (n_rows,) row of evaluation of each ranking row
-    row: IntArray  # its number among all ranking rows, ascending
+    row: IntArray | None  # its number among all ranking rows, ascending; None if these are all
     value: FloatArray  # sort key of the rows of a user; smaller is better
     order: str  # "score": value is a negated score; "rank": a given rank; "list": the row number
     item: pl.Series
-    grouped: IntArray  # positions of the rows by user, in order of the rows within a user
+    grouped: IntArray  # positions of the rows by user; in a list, in order of the rows
     offsets: IntArray  # (n_users + 1,) where each user's rows begin in `grouped`
-    whole: bool = True  # whether these are all rows
 
     @classmethod
     def of(
-        cls, frame: pl.DataFrame, user: IntArray, n_users: int, order: str, score_type: str
+        cls,
+        frame: pl.DataFrame,
+        user: IntArray,
+        n_users: int,
+        order: str,
+        score_type: str,
+        *,
+        grouped: IntArray | None = None,
     ) -> Candidates:
-        """Group all rows of a ranking by `user`, the row of evaluation of each ranking row."""
-        row = np.arange(user.size)
+        """Group all rows of a ranking by `user`, the row of evaluation of each ranking row.
+
+        The rows of a user need no order in `grouped`.
+        """
         value: FloatArray
         if order == "score":
             value = -frame["score"].to_numpy()
             if score_type == "float32":
                 value = value.astype(np.float32).astype(np.float64)
         else:
-            given = row if order == "list" else frame["rank"].to_numpy()
+            given = np.arange(user.size) if order == "list" else frame["rank"].to_numpy()
             value = given.astype(np.float64, copy=False)
-        return cls(user, row, value, order, frame["item"], *_grouped(user, n_users))
+        if grouped is None or order == "list":
+            grouped = order_of(user, n_users)
+        return cls(user, None, value, order, frame["item"], grouped, _offsets(user, n_users))
+
+    @property
+    def rows(self) -> IntArray:
+        """The numbers of the rows."""
+        return np.arange(self.user.size) if self.row is None else self.row
 
     def only(self, chosen: IntArray) -> Candidates:
         """Some of the rows, by ascending position."""
         user = self.user[chosen]
-        row, value, item = self.row[chosen], self.value[chosen], self.item[chosen]
-        grouped = _grouped(user, self.offsets.size - 1)
-        return Candidates(user, row, value, self.order, item, *grouped, whole=False)
+        row, value, item = self.rows[chosen], self.value[chosen], self.item[chosen]
+        n_users = self.offsets.size - 1
+        grouped, offsets = order_of(user, n_users), _offsets(user, n_users)
+        return Candidates(user, row, value, self.order, item, grouped, offsets)
 
     def targets(self, row: IntArray, gain: FloatArray) -> Targets:
         """Judged items as targets of counting, given the rows that hold them; of all rows only."""
@@ -82,14 +101,14 @@ def count(candidates: Candidates, targets: Targets, ties: TieRule) -> RankCounts
     c, t = candidates, targets
     n_ranked = np.diff(c.offsets)
     ordered = ties in ORDERED
-    if c.whole and c.order == "list":
-        place = np.empty(c.row.size, dtype=np.int64)
-        place[c.grouped] = np.arange(c.row.size)
+    if c.row is None and c.order == "list":
+        place = np.empty(c.user.size, dtype=np.int64)
+        place[c.grouped] = np.arange(c.user.size)
         above = place[t.row] - c.offsets[t.user]
         equal = np.zeros_like(above)
         return RankCounts(t.user, t.gain, above, equal, equal if ordered else None, n_ranked)
     # A target is not counted as equal to itself.
-    own = np.ones(t.row.size, dtype=bool) if c.whole else np.isin(t.row, c.row)
+    own = np.ones(t.row.size, dtype=bool) if c.row is None else np.isin(t.row, c.row)
     above, upto = _spans(c, t)
     equal = upto - above - own
     if c.order == "rank":  # already counted by the tool that wrote the rank
@@ -103,22 +122,9 @@ def count(candidates: Candidates, targets: Targets, ties: TieRule) -> RankCounts
     return RankCounts(t.user, t.gain, above, equal, before, n_ranked)
 
 
-def _grouped(user: IntArray, n_users: int) -> tuple[IntArray, IntArray]:
-    """Positions of the rows grouped by user, and where each user's begin."""
-    return _by_user(user), np.concatenate(([0], np.cumsum(np.bincount(user, minlength=n_users))))
-
-
-def _by_user(user: IntArray) -> IntArray:
-    """Row numbers grouped by user, in their original order within a user."""
-    rows = np.arange(user.size)
-    if np.all(user[1:] >= user[:-1]):
-        return rows
-    if user.size >= 2**32:
-        return np.argsort(user, kind="stable")
-    # Sorting packed numbers by value is several times faster than a stable argsort.
-    packed = (user.astype(np.uint64) << np.uint64(32)) | rows.astype(np.uint64)
-    packed.sort()
-    return (packed & np.uint64(0xFFFFFFFF)).astype(np.int64)
+def _offsets(user: IntArray, n_users: int) -> IntArray:
+    """Where the rows of each user begin."""
+    return np.concatenate(([0], np.cumsum(np.bincount(user, minlength=n_users))))
 
 
 def _spans(c: Candidates, t: Targets) -> tuple[IntArray, IntArray]:
@@ -129,21 +135,31 @@ def _spans(c: Candidates, t: Targets) -> tuple[IntArray, IntArray]:
     has[t.user] = True
     kept = c.grouped if has.all() else c.grouped[np.repeat(has, length)]
     offsets = np.concatenate(([0], np.cumsum(np.where(has, length, 0))))
+    if kept.size == 0:
+        return np.zeros_like(t.user), np.zeros_like(t.user)
     value = _sort_within(c.value[kept], offsets)
     begin, end = offsets[t.user], offsets[t.user + 1]
-    above = _search(value, t.value, begin, end, after=False) - begin
-    upto = _search(value, t.value, begin, end, after=True) - begin
-    return above, upto
+    above = _search(value, t.value, begin, end, np.less)
+    upto = above + _holds(value, t.value, above, end)
+    # Few targets are tied with anything but themselves.
+    tied = np.flatnonzero(_holds(value, t.value, upto, end))
+    upto[tied] = _search(value, t.value[tied], upto[tied], end[tied], np.less_equal)
+    return above - begin, upto - begin
 
 
 def _sort_within(value: FloatArray, offsets: IntArray) -> FloatArray:
-    """Sort each segment. Segments of like length are the rows of one padded matrix."""
+    """Sort each segment, in place if all have one length.
+
+    Otherwise segments of like length are the rows of one padded matrix.
+    """
     length = np.diff(offsets)
-    if length.size and length.min() == length.max():
-        return np.sort(value.reshape(length.size, -1), axis=1).ravel()
+    some = length > 0
+    longest, n = int(length.max(initial=0)), int(np.count_nonzero(some))
+    if value.size == n * longest:
+        value.reshape(n, longest).sort(axis=1)
+        return value
     result = np.empty_like(value)
     width = np.zeros(length.size, dtype=np.int64)
-    some = length > 0
     width[some] = 1 << np.ceil(np.log2(length[some])).astype(np.int64)
     for size in np.unique(width[some]).tolist():
         segments = np.flatnonzero(width == size)
@@ -157,18 +173,26 @@ def _sort_within(value: FloatArray, offsets: IntArray) -> FloatArray:
 
 
 def _search(
-    value: FloatArray, wanted: FloatArray, begin: IntArray, end: IntArray, *, after: bool
+    value: FloatArray, wanted: FloatArray, begin: IntArray, end: IntArray, before: np.ufunc
 ) -> IntArray:
-    """Binary search of each wanted number in its own sorted segment, all at once."""
-    low, high = begin.copy(), end.copy()
-    for _ in range(int((end - begin).max(initial=0)).bit_length()):
-        open_ = low < high
-        middle = (low + high) // 2
-        probe = value[np.minimum(middle, value.size - 1)]
-        right = open_ & ((probe <= wanted) if after else (probe < wanted))
-        low = np.where(right, middle + 1, low)
-        high = np.where(open_ & ~right, middle, high)
-    return low
+    """Where the numbers before each wanted one end in its own sorted segment, all at once."""
+    found, longest = begin.copy(), int((end - begin).max(initial=0))
+    for start in range(0, found.size, _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
+        for power in reversed(range(longest.bit_length())):
+            further = found[part] + (1 << power)
+            right = before(value.take(further - 1, mode="clip"), wanted[part])
+            right &= further <= end[part]
+            found[part] += right.astype(np.int64) << power  # without branches
+    return found
+
+
+def _holds(
+    value: FloatArray, wanted: FloatArray, at: IntArray, end: IntArray
+) -> npt.NDArray[np.bool_]:
+    """Whether each wanted number is at this position of its segment."""
+    held: npt.NDArray[np.bool_] = value.take(at, mode="clip") == wanted
+    return held & (at < end)
 
 
 def _before(c: Candidates, t: Targets, tied: npt.NDArray[np.bool_], ties: TieRule) -> IntArray:
@@ -176,7 +200,7 @@ def _before(c: Candidates, t: Targets, tied: npt.NDArray[np.bool_], ties: TieRul
     mine = pl.DataFrame({"user": t.user, "bits": _bits(t.value), "item": t.item, "row": t.row})
     mine = mine.filter(pl.Series(tied))
     runs = mine.select("user", "bits").unique()
-    rows = pl.DataFrame({"user": c.user, "bits": _bits(c.value), "item": c.item, "row": c.row})
+    rows = pl.DataFrame({"user": c.user, "bits": _bits(c.value), "item": c.item, "row": c.rows})
     members = rows.join(runs, on=["user", "bits"], how="semi")
     # Targets are put just before their own rows; the rows in front of them are counted.
     both = pl.concat(

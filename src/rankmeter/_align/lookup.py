@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._align.counts import Candidates, Targets, count
-from rankmeter._align.pairs import common
+from rankmeter._align.pairs import Pairs
 from rankmeter._align.placing import ORDERED
 from rankmeter._choices import Alignment, TieRule
 from rankmeter._counts import RankCounts
@@ -58,25 +58,23 @@ def _key(score: FloatArray, choices: Alignment) -> FloatArray:
 def _candidates(lists: Lists, value: FloatArray) -> Candidates:
     """All places in the lists, whose user is the number of a list; items are not fetched."""
     user = np.repeat(np.arange(len(lists.users)), np.diff(lists.offsets))
-    rows = np.arange(user.size)
     items = pl.Series("item", [], dtype=lists.dtype)
-    return Candidates(user, rows, value, "score", items, rows, lists.offsets)
+    return Candidates(user, None, value, "score", items, np.arange(user.size), lists.offsets)
 
 
 def _before(
     lists: Lists, everything: Candidates, judged: pl.DataFrame, value: FloatArray, ties: TieRule
 ) -> IntArray:
     """How many candidates of its tied group precede each tied item, given the groups as rows."""
-    rows = pl.DataFrame({"at": everything.user, "value": everything.value, "row": everything.row})
+    rows = pl.DataFrame({"at": everything.user, "value": everything.value}).with_row_index("row")
     runs = judged.select("at", value=pl.Series(value)).unique()
     rows = rows.filter(pl.col("at").is_in(runs["at"].unique().implode()))
     rows = rows.join(runs, on=["at", "value"], how="semi").sort("row")
-    at = rows["at"].to_numpy()
+    at, n = rows["at"].to_numpy(), len(lists.users)
     items = lists.items(at, rows["row"].to_numpy() - lists.offsets[at])
-    group = rows.select(item=items, user="at", score=-pl.col("value"))
-    mine = judged.select("item", "gain", user="at", target=pl.int_range(pl.len()))
-    pairs = common(group, mine)
-    candidates = Candidates.of(group, at, len(lists.users), "score", "float64")
-    row, gain = pairs["row"].to_numpy().astype(np.int64), pairs["gain"].to_numpy()
-    before = np.asarray(count(candidates, candidates.targets(row, gain), ties).before)
-    return before[np.argsort(pairs["target"].to_numpy())]
+    pairs = Pairs.of(at, items, n, judged.select("item", code="at"))
+    group = rows.select(item=items, score=-pl.col("value"))
+    candidates = Candidates.of(group, at, n, "score", "float64", grouped=pairs.grouped)
+    targets = candidates.targets(pairs.row, judged["gain"].to_numpy()[pairs.judgment])
+    before = np.asarray(count(candidates, targets, ties).before)
+    return before[np.argsort(pairs.judgment)]

@@ -1,7 +1,8 @@
 """Pairs of user and item: those repeated on one side, and those on both sides.
 
-Equal pairs have equal hashes. So pairs are sorted and joined by one 64-bit number each, and the ids
-themselves are compared only where two numbers are equal.
+Each row is one 64-bit number: its user, its item and its position. One sort of these numbers puts
+equal pairs side by side and groups the rows by user. An item is its distance from the lowest one if
+that fits, and otherwise part of a hash; items of equal hashes are compared themselves.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from rankmeter._align.packing import BITS, Keys, bits, sort
 from rankmeter._checks import shown
 from rankmeter._choices import Alignment
+from rankmeter._hits import IntArray
 from rankmeter._ingest import Table
 
-__all__ = ["Refused", "best_of", "common", "unique_items", "unique_judgements"]
+__all__ = ["Pairs", "Refused", "best_of", "unique_items", "unique_judgements"]
 
 SHOWN = 3
 
@@ -40,43 +44,100 @@ def _refused(n: int, pairs: pl.DataFrame) -> Refused:
     return Refused(n, tuple(smallest.iter_rows()))
 
 
-def _hashes(frame: pl.DataFrame) -> pl.Series:
-    """One number for each row; the same in one process, not in every version of Polars."""
-    return frame.select(pl.col("user").hash(1) + pl.col("item").hash(2)).to_series()
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The pairs of some rows and, where given, of the judgments."""
+
+    row: IntArray  # (n_found,) the rows whose item is judged for their user, by user
+    judgment: IntArray  # and the judgment of each
+    grouped: IntArray  # (n_rows,) the rows by user
+    repeated: bool  # whether several rows have the same pair
+
+    @classmethod
+    def of(
+        cls, user: IntArray, item: pl.Series, n_users: int, judged: pl.DataFrame | None = None
+    ) -> Pairs:
+        """Find equal pairs, of users below `n_users`. Each pair of `judged` is judged once."""
+        n = user.size
+        users, items = [user], [item]
+        if judged is not None:
+            users.append(judged["code"].to_numpy())
+            items.append(judged["item"])
+        order, same = _side_by_side(users, items, n_users)
+        at = np.flatnonzero(same)
+        # The judgment of a pair is the last of its rows.
+        last = np.flatnonzero(np.diff(at, append=-1) != 1)
+        end = order[at[np.repeat(last, np.diff(last, prepend=-1))] + 1]
+        found = end >= n
+        grouped = order if order.size == n else order[order < n]
+        repeated = bool(np.any(order[at + 1] < n))
+        return cls(order[at[found]], end[found] - n, grouped, repeated)
 
 
-def _has_duplicates(frame: pl.DataFrame) -> bool:
-    """Whether any (user, item) is repeated."""
-    keys = np.sort(_hashes(frame).to_numpy())
-    if not np.any(keys[1:] == keys[:-1]):
-        return False
-    return bool(frame.select(pl.struct("user", "item").is_duplicated().any()).item())
+def _side_by_side(
+    users: list[IntArray], items: list[pl.Series], n_users: int
+) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    """Rows by user, equal pairs side by side, and whether each row has the pair of the next one."""
+    size = sum(map(len, items))
+    room = BITS - bits(n_users) - bits(size)
+    width, parts = _distances(items)
+    hashed = width > room
+    if hashed:
+        width, parts = room, [_hashes(item, room) for item in items]
+    keys, start = np.empty(size, dtype=np.uint64), 0
+    for user, part in zip(users, parts, strict=True):
+        mine = keys[start : start + user.size]
+        mine[:] = user
+        mine <<= np.uint64(width)
+        mine |= part
+        start += user.size
+    keys, order = sort(keys, bits(n_users) + width)
+    same = keys[1:] == keys[:-1]
+    if hashed:
+        _compare(pl.concat(items), keys, order, same)
+    return order, same
 
 
-def common(frame: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
-    """The ranking rows whose item is judged for their user: the columns of both sides, and ``row``.
+def _distances(items: list[pl.Series]) -> tuple[int, list[Keys]]:
+    """The width of the distances from the lowest item, and the distances if ids are integers."""
+    named = [item for item in items if len(item)]
+    if not named or not named[0].dtype.is_integer():
+        return BITS + 1, []
+    low, high = min(int(one.min()) for one in named), max(int(one.max()) for one in named)  # type: ignore[arg-type]
+    base = np.uint64(low % 2**BITS)
+    return bits(high - low + 1), [one.to_numpy().view(np.uint64) - base for one in items]
 
-    Each pair of user and item is judged at most once.
-    """
-    left = _hashes(frame).alias("key").to_frame().with_row_index("row")
-    right = judged.rename({"user": "judged user", "item": "judged item"})
-    met = left.join(right.with_columns(key=_hashes(judged)), on="key", how="inner")
-    both = pl.concat([frame[met["row"]], met.drop("key")], how="horizontal")
-    same = (pl.col("user") == pl.col("judged user")) & (pl.col("item") == pl.col("judged item"))
-    return both.filter(same).drop("judged user", "judged item")
+
+def _hashes(item: pl.Series, width: int) -> Keys:
+    """So many bits for each id; the same in one process, not in every version of Polars."""
+    return item.hash(2).to_numpy() >> np.uint64(BITS - width)
+
+
+def _compare(item: pl.Series, keys: Keys, order: IntArray, same: npt.NDArray[np.bool_]) -> None:
+    """Correct rows and comparisons where different items have the same number."""
+    at = np.flatnonzero(same)
+    wrong = (item.gather(order[at]) != item.gather(order[at + 1])).to_numpy()
+    if not wrong.any():
+        return
+    at = at[np.isin(keys[at], keys[at[wrong]])]
+    place = np.union1d(at, at + 1)
+    code = item.gather(order[place]).rank("dense").to_numpy()
+    by_item = np.lexsort((code, keys[place]))
+    order[place], code = order[place[by_item]], code[by_item]
+    same[place[:-1]] &= code[1:] == code[:-1]
 
 
 def unique_items(
-    rankings: Table, choices: Alignment, counts: dict[str, int]
+    rankings: Table, choices: Alignment, counts: dict[str, int], *, repeated: bool
 ) -> tuple[pl.DataFrame, Refused]:
     """The ranking rows, each item once per user unless every occurrence counts."""
     frame = rankings.frame
-    if frame.is_empty() or not _has_duplicates(frame):
+    if not repeated:
         return frame, Refused()
-    repeated = frame.filter(pl.struct("user", "item").is_duplicated())
-    extra = repeated.height - repeated.select("user", "item").n_unique()
+    again = frame.filter(pl.struct("user", "item").is_duplicated())
+    extra = again.height - again.select("user", "item").n_unique()
     if choices.duplicates == "error":
-        return frame, _refused(extra, repeated)
+        return frame, _refused(extra, again)
     if choices.duplicates == "each":
         counts["duplicate_items_counted"] = extra
         return frame, Refused()
@@ -94,11 +155,11 @@ def best_of(numbered: pl.DataFrame, by: str) -> pl.DataFrame:
 
 
 def unique_judgements(
-    truth: Table, choices: Alignment, counts: dict[str, int]
+    truth: Table, choices: Alignment, counts: dict[str, int], *, repeated: bool
 ) -> tuple[pl.DataFrame, Refused]:
     """One judgment per user and item."""
     frame = truth.frame.select("user", "item", "gain")
-    if frame.is_empty() or not _has_duplicates(frame):
+    if not repeated:
         return frame, Refused()
     gain = pl.col("gain")
     kept = {"max": gain.max(), "sum": gain.sum()}.get(choices.judgements, gain.last())

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rankmeter._align.packing import BITS, bits, sort
 from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
@@ -62,10 +63,23 @@ def place(counts: RankCounts, ties: TieRule, depth: int | None = None) -> Placed
             rank = (low + high) / 2.0
             if ties == "realistic":
                 low = high = low + (high - low) // 2
-    order = np.lexsort((-counts.gain, rank, counts.user))
+    order = _order(counts.user, rank, counts.gain)
     if depth is not None:
         order = order[rank[order] <= depth]
     return Placed(counts.user[order], counts.gain[order], rank[order], low[order], high[order])
+
+
+def _order(user: IntArray, rank: FloatArray, gain: FloatArray) -> IntArray:
+    """Positions by user and rank, large gains first within one rank."""
+    if not rank.size:
+        return np.arange(0)
+    twice = (2 * rank).astype(np.uint64)  # a rank can end in .5
+    users, ranks = bits(int(user.max()) + 1), bits(int(twice.max()) + 1)
+    if users + ranks <= BITS:
+        keys, order = sort((user.astype(np.uint64) << np.uint64(ranks)) | twice, users + ranks)
+        if not np.any(keys[1:] == keys[:-1]):
+            return order
+    return np.lexsort((-gain, rank, user))
 
 
 def _bounds(

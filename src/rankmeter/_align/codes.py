@@ -1,0 +1,111 @@
+"""Users as small integers: their places among all users of a block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankmeter._align.packing import bits
+from rankmeter._hits import IntArray
+from rankmeter._ingest import Table
+
+__all__ = ["Codes", "universe"]
+
+
+class Codes:
+    """Users as their place in the sorted universe."""
+
+    def __init__(self, users: pl.Series) -> None:
+        self.users = users
+        self.n = len(users)
+        self.low: int | None = None
+        if users.dtype.is_integer() and self.n:
+            low, high = int(users[0]), int(users[-1])
+            if _compact(low, high, self.n):
+                self.low = low
+                self.table = np.full(high - low + 1, -1, dtype=np.int64)
+                self.table[_places(users, low)] = np.arange(self.n)
+                return
+        self.width = max(bits(8 * self.n), 1)
+        self.table = np.zeros(1 << self.width, dtype=np.int64)
+        self.table[_slots(users, self.width)] = np.arange(self.n)
+
+    def of(self, series: pl.Series) -> IntArray:
+        """Codes of ids that all belong to the universe."""
+        if self.low is not None:
+            code: IntArray = self.table[_places(series, self.low)]
+            return code
+        if self.n == 0 or len(series) == 0:
+            return np.zeros(len(series), dtype=np.int64)
+        return np.concatenate([self._looked_up(part) for part in _parts(series)])
+
+    def _looked_up(self, ids: pl.Series) -> IntArray:
+        """Codes by hash: a slot holds one of the users with it, and the others are few."""
+        code: IntArray = self.table[_slots(ids, self.width)]
+        others = (self.users.gather(code) != ids).arg_true()
+        if len(others):
+            index = pl.DataFrame({"user": self.users, "code": np.arange(self.n)})
+            rest = ids.gather(others).to_frame("user")
+            found = rest.join(index, on="user", how="left", maintain_order="left")
+            code[others.to_numpy()] = found["code"].to_numpy()
+        return code
+
+    def mark(self, *parts: pl.Series) -> npt.NDArray[np.bool_]:
+        """Which users occur in any of the parts."""
+        present = np.zeros(self.n, dtype=bool)
+        for part in parts:
+            present[self.of(part)] = True
+        return present
+
+
+def universe(truth: Table, *rankings: Table) -> pl.Series:
+    """All users named in the truth or in any of the rankings, ascending."""
+    parts = [part for table in (truth, *rankings) for part in (table.users, table.empty_users)]
+    named = [part for part in parts if len(part)]
+    if not named:
+        return parts[0]
+    dtype = named[0].dtype
+    if dtype.is_integer():
+        low, high = min(int(p.min()) for p in named), max(int(p.max()) for p in named)  # type: ignore[arg-type]
+        if _compact(low, high, sum(map(len, named))):
+            present = np.zeros(high - low + 1, dtype=bool)
+            for part in named:
+                present[_places(part, low)] = True
+            return pl.Series("user", np.flatnonzero(present) + low, dtype=dtype)
+    different = [_distinct(some) for part in named for some in _parts(part.cast(dtype))]
+    return pl.concat(different).unique().sort()
+
+
+def _parts(ids: pl.Series) -> Iterator[pl.Series]:
+    """At most eight parts of the ids, so that work on one of them needs little memory."""
+    size = max(-(-len(ids) // 8), 2**16)
+    return (ids.slice(start, size) for start in range(0, len(ids), size))
+
+
+def _distinct(ids: pl.Series) -> pl.Series:
+    """The different ids, in any order: one for each slot, and the few others."""
+    width = max(bits(len(ids)) - 3, 1)
+    slots = _slots(ids, width)
+    owner = np.full(1 << width, -1, dtype=np.int64)
+    owner[slots] = np.arange(slots.size)
+    others = ids.filter(ids != ids.gather(owner[slots]))
+    return pl.concat([ids.gather(owner[owner >= 0]), others.unique()])
+
+
+def _compact(low: int, high: int, n: int) -> bool:
+    """Whether integer ids are dense enough for a lookup table, so that no hashing is needed."""
+    return low > -(2**62) and high < 2**62 and high - low < 4 * n + 1_000_000
+
+
+def _places(ids: pl.Series, low: int) -> IntArray:
+    """The ids minus the lowest one."""
+    numbers: IntArray = ids.to_numpy().astype(np.int64, copy=False)
+    return numbers - low if low else numbers
+
+
+def _slots(ids: pl.Series, width: int) -> IntArray:
+    """So many bits for each id; the same in one process, not in every version of Polars."""
+    return (ids.hash(1).to_numpy() >> np.uint64(64 - width)).view(np.int64)

@@ -1,0 +1,120 @@
+"""The work of an evaluation of frames, counted: rows sorted, joined and visited, never seconds."""
+
+import sys
+from collections import defaultdict
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankmeter as rm
+
+METRICS = ["ndcg@10", "map@100", "rr", "recall@100", "precision@10"]
+QUERIES = {"join", "sort", "unique", "group_by", "is_duplicated", "n_unique", "rank", "filter"}
+
+
+def frames(n_users, length=50, n_hits=2, *, strings=False, shuffled=True):
+    """Lists of one length in any order; a few of their items are relevant, others are not found."""
+    rng = np.random.default_rng(3)
+    user = np.repeat(np.arange(n_users), length)
+    item = (np.tile(np.arange(length), n_users) * 7 + user) % 1000
+    rankings = pl.DataFrame({"user": user, "item": item, "score": rng.random(user.size)})
+    first = np.arange(user.size) % length
+    missed = pl.DataFrame({"user": np.arange(n_users), "item": np.full(n_users, 2000)})
+    truth = pl.concat([rankings.select("user", "item").filter(first < n_hits), missed])
+    if shuffled:
+        rankings = rankings.sample(fraction=1, shuffle=True, seed=1)
+    if strings:
+        text = [pl.format("u{}", "user").alias("user"), pl.format("i{}", "item").alias("item")]
+        rankings, truth = rankings.with_columns(text), truth.with_columns(text)
+    return rankings, truth
+
+
+class Work:
+    """What Python calls while a function runs."""
+
+    def __init__(self, run, patch):
+        self.calls = 0  # of Python functions
+        self.sorts = []  # the shape of each array that NumPy sorts
+        self.by_value = []  # and of those sorted by value
+        self.queries = defaultdict(list)  # the rows of each query of Polars, by its name
+        lexsort = np.lexsort
+
+        def lexsorted(keys):
+            self.sorts.append(keys[-1].shape)
+            return lexsort(keys)
+
+        patch.setattr(np, "lexsort", lexsorted)
+        sys.setprofile(self.look)
+        try:
+            run()
+        finally:
+            sys.setprofile(None)
+
+    def look(self, frame, event, called):
+        if event == "call":
+            self.calls += 1
+            name, data = frame.f_code.co_name, frame.f_locals.get("self")
+            if name in QUERIES and isinstance(data, pl.DataFrame | pl.Series):
+                self.queries[name].append(len(data))
+        elif event == "c_call" and isinstance(called.__self__, np.ndarray):
+            if called.__name__ in ("sort", "argsort"):
+                self.sorts.append(called.__self__.shape)
+            if called.__name__ == "sort":
+                self.by_value.append(called.__self__.shape)
+
+    @property
+    def cells(self):
+        """How many numbers are sorted in rows of a matrix."""
+        return sum(shape[0] * shape[1] for shape in self.sorts if len(shape) == 2)
+
+
+def work(monkeypatch, *args, **kwargs):
+    rankings, truth = frames(*args, **kwargs)
+    rm.evaluate(rankings, truth, METRICS)  # imports and caches
+    with monkeypatch.context() as patch:
+        return Work(lambda: rm.evaluate(rankings, truth, METRICS), patch), rankings, truth
+
+
+@pytest.mark.parametrize("shuffled", [True, False])
+@pytest.mark.parametrize("strings", [True, False])
+@pytest.mark.parametrize("n_hits", [1, 20])
+def test_the_rows_are_sorted_once_and_the_scores_of_each_user_once(
+    monkeypatch, n_hits, strings, shuffled
+):
+    done, rankings, truth = work(
+        monkeypatch, 400, n_hits=n_hits, strings=strings, shuffled=shuffled
+    )
+    n, t = rankings.height, truth.height
+    large = [shape for shape in done.sorts if shape[0] > t]
+    assert large == [(n + t,)]  # all pairs, as packed numbers
+    assert large[0] in done.by_value
+    assert done.cells == n  # the scores
+    assert len(done.sorts) < 20
+
+
+@pytest.mark.parametrize("strings", [True, False])
+def test_no_query_reads_all_rows(monkeypatch, strings):
+    done, rankings, truth = work(monkeypatch, 2000, strings=strings)
+    # In text, one pass keeps the users that share a slot with another one, which are then joined.
+    kept = done.queries.pop("filter", [])
+    assert sum(kept) == (truth.height + rankings.height if strings else 0)
+    sizes = [rows for sizes in done.queries.values() for rows in sizes]
+    assert max(sizes, default=0) < rankings.height / 4
+
+
+@pytest.mark.parametrize("strings", [True, False])
+def test_the_number_of_calls_does_not_grow_with_the_users(monkeypatch, strings):
+    few, _, _ = work(monkeypatch, 300, strings=strings)
+    many, _, _ = work(monkeypatch, 6000, strings=strings)
+    # Text is read in up to eight parts, so a few calls more; far less than one for each user.
+    assert many.calls - few.calls < (6000 if strings else 100)
+
+
+@pytest.mark.parametrize("strings", [True, False])
+def test_lists_of_users_without_judgments_are_not_sorted(monkeypatch, strings):
+    rankings, truth = frames(200, strings=strings)
+    some = truth.filter(pl.col("user").is_in(truth["user"].unique().sort().head(20).implode()))
+    with monkeypatch.context() as patch:
+        done = Work(lambda: rm.evaluate(rankings, some, METRICS), patch)
+    assert done.cells == 20 * 50
