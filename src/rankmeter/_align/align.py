@@ -117,6 +117,8 @@ def align(rankings: Table, truth: Judged) -> Aligned:
     if isinstance(lists, Lists) and choices.pool == "all" and choices.scope != "appended":
         found, score = count_listed(lists, user, truth.frame, codes.n, choices)
     else:
+        if isinstance(lists, Lists):
+            user = codes.of(rankings.frame["user"])
         found, score, repeated = _count_rows(rankings, user, truth, counts)
     n_found = found.user.size
 
