@@ -268,8 +268,8 @@ class Hits:
     ) -> FloatArray:
         """Σ of values over each user's hits in the top k, where every rank is certain.
 
-        `values` gives the values of all hits. They are kept under a name, which distinguishes them from all
-        others, so that a further cutoff only adds up the hits above it.
+        `values` gives the values of all hits. They are kept under their name, so that a further
+        cutoff only adds up the hits above it: other values need another name.
         """
         if k is None or k >= DEEP:
             found = values()
