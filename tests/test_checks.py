@@ -116,3 +116,11 @@ def test_errors_carry_what_they_are_about():
         assert (error.option, error.allowed, error.got) == ("ties", ("item", "input"), "itme")
         assert error.args == (str(error),)
     assert UsageError("text").option is None
+
+
+def test_numbers_have_nouns_in_the_right_form():
+    assert _checks.counted(1, "user") == "1 user"
+    assert _checks.counted(0, "user") == "0 users"
+    assert _checks.counted(1234, "user") == "1,234 users"
+    assert _checks.counted(1, "item has", "items have") == "1 item has"
+    assert _checks.counted(2, "item has", "items have") == "2 items have"

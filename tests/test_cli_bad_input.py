@@ -124,7 +124,7 @@ CASES = {
     "evaluate cut.csv.gz truth.csv": (3, ["gzip", "truncated"]),
     "evaluate mystery.dat truth.csv": (3, ["format of mystery.dat is not known"]),
     "evaluate recs.csv recs.run": (3, ["recs.run", "swapped"]),
-    "evaluate recs.csv truth.csv --missing raise": (3, ["have no ranking", "--missing raise"]),
+    "evaluate recs.csv truth.csv --missing raise": (3, ["without a ranking", "--missing raise"]),
     "evaluate recs.csv nothing_relevant.csv --undefined raise": (3, ["--undefined raise"]),
     # outputs
     "evaluate recs.csv truth.csv --output recs.csv": (2, ["recs.csv is an input"]),

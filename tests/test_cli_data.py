@@ -353,10 +353,10 @@ def test_a_file_without_one_column_for_the_user_is_refused(workspace, names, fou
 
 LISTS = {  # everyone has seen 3 of the 3 items, but eve 1
     "full lists": (["--k", "2", "--users", "eve.txt"], 2, None),
-    "short ones": (["--k", "3", "--users", "eve.txt"], 2, "of 1 users 1 fewer than 3: "),
+    "short ones": (["--k", "3", "--users", "eve.txt"], 2, "of 1 user 1 fewer than 3: "),
     "none": (["--k", "2"], 2, "of 3 users 2 get no items: "),
     "both, and the k of the method": ([], 2, "of 3 users 2 get no items and 1 fewer than 100: "),
-    "nothing at all": (["--users", "ann.txt"], 0, "of 1 users 1 get no items: "),
+    "nothing at all": (["--users", "ann.txt"], 0, "of 1 user 1 gets no items: "),
     "the seen ones, too": (["--k", "3", "--no-exclude-seen"], 9, None),
 }
 

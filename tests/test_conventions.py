@@ -244,10 +244,10 @@ class TestNames:
         """100,000 arbitrary characters are refused immediately."""
         for start in ("ndcg", ""):
             text = start + piece * (100_000 // len(piece)) + "!"
-            began = time.perf_counter()
+            began = time.process_time()
             with pytest.raises(rm.errors.UsageError):
                 translate_all(text, like)
-            assert time.perf_counter() - began < 2
+            assert time.process_time() - began < 10
 
 
 class TestChoices:

@@ -474,7 +474,7 @@ def test_a_record_without_its_part_is_named(data):
         ([["a"], "bc"], ["User 1", "the text 'bc'"]),
         ([{"user": 1, "item": 2}, 3], ["Row 2", "is 3", "same form"]),
         ([{"user": 1, "item": 2}, [3]], ["Row 2", "is [3]"]),
-        ([{"user": 1, "items": [2], "scores": [1, 2]}], ["Row 1", "1 items but 2 numbers"]),
+        ([{"user": 1, "items": [2], "scores": [1, 2]}], ["Row 1", "1 item but 2 numbers"]),
         ([{"user": 1, "items": "ab", "scores": [1, 2]}], ["Row 1", "'ab' where a list belongs"]),
         ([{"user": 1, "items": [2]}, {"user": 1}], ["Row 2", "{'user': ..., 'items': [...]}"]),
         ({"user": [1, 2], "item": [1]}, ["different lengths", "user: 2, item: 1"]),

@@ -113,10 +113,10 @@ def test_means_over_different_users_say_so():
     )
     own = rm.compare({"x": FULL, "y": poor}, TRUTH, "mean_rank", common="pair").table().notes
     assert "users with relevant items but no value (y): 1 (skip)" in own
-    different = "mean_rank: 1 users not common to all systems, so that means are over different"
+    different = "mean_rank: 1 user not common to all systems, so that means are over different"
     assert any(note.startswith(different) for note in own)
     same = rm.compare({"x": FULL, "y": poor}, TRUTH, "mean_rank").table().notes
-    assert "mean_rank: 1 users not common to all systems" in same
+    assert "mean_rank: 1 user not common to all systems" in same
 
 
 def test_what_was_dropped_or_merged_is_said_by_side():

@@ -610,7 +610,7 @@ REFUSALS = {
     "all cold": (
         lambda: temporal(SINGLE, at=2, cold_items="drop"),
         DataError,
-        "holds out 1 interactions, all with an item or a user that train does not contain",
+        "holds out 1 interaction, all with an item or a user that train does not contain",
     ),
     "no interactions": (
         lambda: leave_one_out({"u": []}, by="random"),

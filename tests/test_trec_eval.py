@@ -65,9 +65,15 @@ def test_random_runs(output, monkeypatch):
 
 def test_long_names_of_the_options_and_the_only_formats(monkeypatch):
     monkeypatch.chdir(DATA / "trec_eval")
-    arguments = "--query_eval_wanted --measure all_trec -R qrels -T trec_results"
+    arguments = "--query_eval_wanted --measure all_trec -R qrels -T trec_results -D 0"
     result = run(f"{arguments} qrels.test results.test")
     assert result.stdout_bytes == Path("out.test.aq").read_bytes()
+
+
+@pytest.mark.parametrize("level", ["1", "2.301"])
+def test_debugging_is_refused_because_it_prints_between_the_results(level, monkeypatch):
+    monkeypatch.chdir(DATA / "trec_eval")
+    assert run(f"-D {level} qrels.test results.test").exit_code == 2
 
 
 # ---------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from rankmeter.errors import UsageError
 __all__ = [
     "LARGEST",
     "choice",
+    "counted",
     "flag",
     "fraction",
     "integer",
@@ -140,6 +141,11 @@ def shown(value: object) -> str:
     if "\n" in text:  # a table, not a name with two spaces
         text = " ".join(text.split())
     return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def counted(n: int, one: str, many: str = "") -> str:
+    """A number with its noun: ``1 user``, ``1,234 users``; `many` where an s is not enough."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def refused(

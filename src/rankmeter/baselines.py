@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankmeter import _checks
+from rankmeter._checks import counted
 from rankmeter._ingest import read_interactions
 from rankmeter._interactions.clock import Clock, Unit
 from rankmeter._interactions.recommend import recommend
@@ -393,8 +394,8 @@ def _mean_ratings(frame: pl.DataFrame, damping: float, *, needed_by: str) -> pl.
         )
     if bad := frame.height - int(frame["rating"].is_finite().sum()):
         raise InvalidValueError(
-            f"{needed_by} needs a rating for each of {frame.height} interactions; {bad} "
-            "are missing or infinite: drop or fill these first"
+            f"{needed_by} needs a rating for each of {counted(frame.height, 'interaction')}; "
+            f"{counted(bad, 'is', 'are')} missing or infinite: drop or fill these first"
         )
     ratings = frame["rating"].to_numpy()
     mean = math.fsum(ratings) / len(ratings)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 import polars as pl
 
+from rankmeter._checks import counted
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import RANKINGS, check_paths, format_of, standard_input, write_frames
 from rankmeter._cli._options import options_of, own_options, summaries
@@ -33,19 +34,21 @@ def _run(train: str, method: str, output: str, users: str | None, **choices: Any
     k = chosen.get("k", signature(BASELINES[method]).parameters["k"].default)
     if short := _short_lists(rankings, chosen.get("users", known).n_unique(), k):
         click.echo(f"warning: {short}", err=True)
-    note(f"{rankings.height:,} items for {rankings['user'].n_unique():,} users in {output}")
+    users = counted(rankings["user"].n_unique(), "user")
+    note(f"{counted(rankings.height, 'item')} for {users} in {output}")
 
 
 def _short_lists(rankings: pl.DataFrame, n_users: int, k: int) -> str | None:
     """How many users get no items, or fewer than requested."""
     lengths = rankings.group_by("user").len()["len"]
     none, fewer = n_users - len(lengths), int((lengths < k).sum())
-    short = [f"{none:,} get no items"] * bool(none) + [f"{fewer:,} fewer than {k:,}"] * bool(fewer)
+    nothing = counted(none, "gets no items", "get no items")
+    short = [nothing] * bool(none) + [f"{fewer:,} fewer than {k:,}"] * bool(fewer)
     if not short:
         return None
     return (
-        f"of {n_users:,} users {' and '.join(short)}: the method has no further items for them, or "
-        "they have already seen the others in TRAIN"
+        f"of {counted(n_users, 'user')} {' and '.join(short)}: the method has no further "
+        "items for them, or they have already seen the others in TRAIN"
     )
 
 

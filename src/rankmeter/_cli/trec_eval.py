@@ -36,7 +36,7 @@ command = Command(
     "Evaluate a TREC run like trec_eval 10, with the same output byte for byte. The "
     "run may be - for standard input; either file may be gzipped.\n\n"
     "As in trec_eval 10, a judged topic without results is an error, unless -c counts it. "
-    "Debugging (-D) is not supported.",
+    "Debugging (-D from 1) is not supported: it prints between the results.",
     _run,
     [
         click.Argument(["qrels"]),
@@ -107,6 +107,8 @@ command = Command(
             expose_value=False,
             callback=_version,
         ),
+        # Without debugging, which would print between the lines of the results.
+        Option("-D --Debug_level", type=click.Choice(["0"]), hidden=True, expose_value=False),
         # The only format there is: accepted, as trec_eval does.
         Option(
             "-T --Results_format",

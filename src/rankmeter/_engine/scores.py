@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._align import Facts
-from rankmeter._checks import shown
+from rankmeter._checks import counted, shown
 from rankmeter._choices import Alignment
 from rankmeter._hits import FloatArray
 from rankmeter._plan import MetricPlan
@@ -160,8 +160,8 @@ class Scores:
         missing = self.in_truth & ~self.in_rankings
         extra = self.in_rankings & ~self.in_truth
         for name, mask, choice, what in (
-            ("missing", missing, choices.missing, "in the ground truth have no ranking"),
-            ("extra", extra, choices.extra, "in the rankings have no ground truth"),
+            ("missing", missing, choices.missing, "in the ground truth without a ranking"),
+            ("extra", extra, choices.extra, "in the rankings without ground truth"),
         ):
             if choice == "raise" and mask.any():
                 raise DataError(self._refusal(entry, name, mask, what))
@@ -182,7 +182,7 @@ class Scores:
         undefined = chosen & np.isnan(values)
         if choices.undefined == "raise" and undefined.any():
             what = (
-                "have no defined value (nothing relevant in their ground truth, or nothing found)"
+                "without a defined value (nothing relevant in their ground truth, or nothing found)"
             )
             raise DataError(self._refusal(entry, "undefined", undefined, what))
         if choices.undefined == "skip":
@@ -196,7 +196,9 @@ class Scores:
     def _refusal(self, entry: MetricPlan, name: str, mask: BoolArray, what: str) -> str:
         examples = ", ".join(shown(user) for user in self.users.filter(mask).head(3))
         n = int(mask.sum())
-        return f"{entry.label}: {n} users {what}, for example {examples} ({name}='raise')"
+        return (
+            f"{entry.label}: {counted(n, 'user')} {what}, for example {examples} ({name}='raise')"
+        )
 
 
 def _worst(parts: Sequence[Scores]) -> dict[str, RankmeterError]:

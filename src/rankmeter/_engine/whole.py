@@ -7,7 +7,7 @@ from dataclasses import replace
 import polars as pl
 
 from rankmeter._align import Facts
-from rankmeter._checks import shown
+from rankmeter._checks import counted, shown
 from rankmeter._choices import Alignment
 from rankmeter._engine.scores import Scores
 from rankmeter._ingest import Table
@@ -37,16 +37,16 @@ def check(plan: Plan, scores: Scores, truth: Table, rankings: Table) -> Scores:
 def _refusal(facts: Facts, truth: Table, rankings: Table) -> RankmeterError | None:
     if facts.contradictions.n:
         return DuplicateError(
-            f"{facts.contradictions.n} items have contradicting judgments ({truth.source}), for "
-            f"example {facts.contradictions}. Keep one of each, or choose judgements='max', 'last' "
-            "or 'sum'"
+            f"{counted(facts.contradictions.n, 'item has', 'items have')} contradicting "
+            f"judgments ({truth.source}), for example {facts.contradictions}. Keep one of "
+            "each, or choose judgements='max', 'last' or 'sum'"
         )
     if facts.repeated_items.n:
         return DuplicateError(
-            f"{facts.repeated_items.n} repeated items in the rankings ({rankings.source}), for "
-            f"example {facts.repeated_items}. Remove them, or choose duplicates='best' (keep the "
-            "best rank) or 'each' (count every occurrence). If a filler id marks empty places, "
-            "drop those rows"
+            f"{counted(facts.repeated_items.n, 'repeated item')} in the rankings "
+            f"({rankings.source}), for example {facts.repeated_items}. Remove them, or choose "
+            "duplicates='best' (keep the best rank) or 'each' (count every occurrence). If a "
+            "filler id marks empty places, drop those rows"
         )
     return None
 

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter import _statistics as st
+from rankmeter._checks import counted
 from rankmeter._engine import Scores
 from rankmeter._estimates.estimates import Estimate, estimate, mean_interval
 from rankmeter._estimates.settings import Settings
@@ -110,13 +111,13 @@ class Difference:
         if self.wins + self.losses == 0:
             return (
                 f"{self.a} and {self.b} have the same {self.metric}{where} "
-                f"for every one of {self.n:,} users."
+                f"for every one of {counted(self.n, 'user')}."
             )
         if not self.significant or not self.better:
             return (
                 f"No difference between {self.a} and {self.b} on {self.metric}{where} is shown: "
                 f"{self.difference:+.4f} [{self.low:+.4f}, {self.high:+.4f}], "
-                f"{_p_text(self.p_adjusted)}; with {self.n:,} users a difference of "
+                f"{_p_text(self.p_adjusted)}; with {counted(self.n, 'user')} a difference of "
                 f"{self.detectable:.4f} would be seen in 80 % of studies."
             )
         d = turned(self, self.better)
@@ -126,7 +127,7 @@ class Difference:
             f"{d.a} beats {d.b} on {self.metric}{lower}{where} by {abs(d.difference):.4f}{gain}, "
             f"interval of the difference [{d.low:+.4f}, {d.high:+.4f}], "
             f"{_p_text(d.p_adjusted)}; better for {d.wins:,}, worse for {d.losses:,} of "
-            f"{self.n:,} users, |d_z| = {abs(d.d_z):.2f}."
+            f"{counted(self.n, 'user')}, |d_z| = {abs(d.d_z):.2f}."
         )
 
 

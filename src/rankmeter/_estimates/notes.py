@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rankmeter._checks import counted
 from rankmeter._engine import Scores
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._ingest import Table
@@ -112,7 +113,7 @@ def compared(found: Mapping[str, Facts], known: Collection[str] = ()) -> list[st
         shown = [*groups.items()][:MAX_GROUPS]
         notes += [f"{what} ({', '.join(names)}): {fact}" for fact, names in shown]
         if left := sum(map(len, groups.values())) - sum(len(names) for _, names in shown):
-            notes.append(f"{what}: also in {left:,} other systems")
+            notes.append(f"{what}: also in {counted(left, 'other system')}")
     return notes
 
 
@@ -125,9 +126,7 @@ def missing_users(missing: Mapping[str, int], rule: str) -> list[str]:
     many = {"zero": "count as empty rankings", "skip": "are skipped"}.get(rule, rule)
 
     def said(n: int) -> str:
-        return (
-            f"1 user without a ranking {one}" if n == 1 else f"{n:,} users without a ranking {many}"
-        )
+        return counted(n, f"user without a ranking {one}", f"users without a ranking {many}")
 
     groups = _groups({name: said(n) for name, n in missing.items() if n})
     return [

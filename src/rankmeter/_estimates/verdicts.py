@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from rankmeter._checks import counted
 from rankmeter._estimates.differences import Difference, turned
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.wording import signed
@@ -189,8 +190,8 @@ def headline(found: Verdict, baseline: str, correction: str) -> Headline:
     size = (
         f"{d.a} reaches {d.mean_a:.4f}, {d.b} {d.mean_b:.4f}: a mean difference of "
         f"{signed(d.difference)} per user, with an interval from {signed(d.low)} to "
-        f"{signed(d.high)}. {d.a} is better for {d.wins:,} users, equal for {d.ties:,}, worse for "
-        f"{d.losses:,}."
+        f"{signed(d.high)}. {d.a} is better for {counted(d.wins, 'user')}, equal for "
+        f"{d.ties:,}, worse for {d.losses:,}."
     )
     sentences = [size, _certainty(d, correction, sure=found.sure)]
     if found.others > 1:
@@ -216,6 +217,6 @@ def _certainty(d: Difference, correction: str, *, sure: bool) -> str:
     if sure:
         return f"{said}."
     return (
-        f"{said}: no difference is shown. With {d.n:,} users, one of {d.detectable:.4f} would be "
-        "seen in 80 % of studies."
+        f"{said}: no difference is shown. With {counted(d.n, 'user')}, one of "
+        f"{d.detectable:.4f} would be seen in 80 % of studies."
     )

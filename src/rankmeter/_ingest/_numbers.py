@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from rankmeter._checks import counted
 from rankmeter._ingest._columns import Column
 from rankmeter._ingest._ids import floats, is_null, kinds
 from rankmeter._ingest._messages import rows, short
@@ -93,7 +94,7 @@ def ranks(values: pl.Series, source: str, *, rounded: int = 0) -> None:
         )
     if len(where := (values >= 2**53 if rounded else values > 2**53).arg_true()):
         raise InvalidValueError(
-            f"{len(where)} ranks of {source} are above 2^53, for example "
+            f"{counted(len(where), 'rank is', 'ranks are')} above 2^53 in {source}, for example "
             f"{short(values[int(where[0])])}, first at {rows(where)}. If they mark items that were "
             "not ranked, drop these rows; if higher is better, it is a score: "
             "columns={'score': ...}."

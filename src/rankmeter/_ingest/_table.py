@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
+from rankmeter._checks import counted
 from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._messages import short, some
 from rankmeter.errors import DataError, IdTypeError, InvalidValueError
@@ -205,9 +206,9 @@ def _refuse_flat_beside_users(rankings: Table, truth: Table) -> None:
         if only and not (one.origin.shape == "pairs" and items.to_list() == users.to_list()):
             continue
         raise DataError(
-            f"The {flat} side ({one.source}) names no users and is flat, so its {len(items)} items "
-            f"are those of one user; the {named} side ({many.source}) has {len(users)} "
-            f"{'user' if len(users) == 1 else 'users'}"
+            f"The {flat} side ({one.source}) names no users and is flat, so its "
+            f"{counted(len(items), 'item is that', 'items are those')} of one user; the {named} "
+            f"side ({many.source}) has {counted(len(users), 'user')}"
             f"{', a list for each' if many.origin.shape == 'rows' else f': {some(users)}'}. "
             f"{_both_readings(one, users[0], rows=many.origin.shape == 'rows')}"
         )
@@ -290,9 +291,9 @@ def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
         )
         if len(stray):
             raise InvalidValueError(
-                f"{len(stray)} {role} ids of {table.source} match those of {others.source} only "
-                f"without the white space at their ends, for example {some(stray)}. Remove the "
-                f"white space from the file."
+                f"{counted(len(stray), f'{role} id')} of {table.source} would match those of "
+                f"{others.source} only without the white space at their ends, for example "
+                f"{some(stray)}. Remove the white space from the file."
             )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from itertools import repeat
 from typing import Any, NamedTuple
 
+from rankmeter._checks import counted
 from rankmeter._ingest._columns import ROLES, VALUE, Side, named
 from rankmeter._ingest._frames import made_by
 from rankmeter._ingest._ids import kinds, refuse_rounded
@@ -32,8 +33,8 @@ def paired(items: Any, numbers: Any, where: str) -> Numbered:
             raise DataError(f"{where} has {short(part)} where a list belongs.")
     if len(items) != len(numbers):
         raise DataError(
-            f"{where} has {len(items)} items but {len(numbers)} numbers for them. Each item needs "
-            f"one."
+            f"{where} has {counted(len(items), 'item')} but "
+            f"{counted(len(numbers), 'number')} for them. Each item needs one."
         )
     return Numbered(list(items), list(numbers))
 

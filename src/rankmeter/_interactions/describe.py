@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from rankmeter._checks import counted
 from rankmeter._ingest import read_interactions
 from rankmeter._interactions.clock import Clock
 from rankmeter._interactions.page import html_table, html_title
@@ -133,8 +134,8 @@ class Description:
 
     def _headline(self) -> str:
         return (
-            f"{self.interactions:,} interactions of {self.users:,} users with {self.items:,} "
-            f"items, density {100 * self.density:.3g} %"
+            f"{counted(self.interactions, 'interaction')} of {counted(self.users, 'user')} with "
+            f"{counted(self.items, 'item')}, density {100 * self.density:.3g} %"
         )
 
     def _spreads(self) -> list[tuple[str, ...]]:

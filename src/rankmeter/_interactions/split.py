@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from rankmeter._checks import counted
 from rankmeter._interactions.page import html_table, html_title
 from rankmeter.errors import DataError
 
@@ -108,8 +109,9 @@ def part(
         longest = frame["user"].value_counts()["count"].to_numpy().max(initial=0)
         raise DataError(
             f"{method} leaves nothing in {'test' if train.height else 'train'}: the data have "
-            f"{frame.height} interactions of {frame['user'].n_unique()} users, at most {longest} "
-            f"per user; change how much is held out"
+            f"{counted(frame.height, 'interaction')} of "
+            f"{counted(frame['user'].n_unique(), 'user')}, at most {longest} per user; "
+            f"change how much is held out"
         )
     cold_item, cold_user = (
         ~held[name].is_in(train[name].unique().implode()) for name in ("item", "user")
@@ -118,8 +120,8 @@ def part(
     test = held.filter(~dropped)
     if not test.height:
         raise DataError(
-            f"{method} holds out {held.height} interactions, all with an item or a user that train "
-            "does not contain: keep cold ones, or hold out fewer"
+            f"{method} holds out {counted(held.height, 'interaction')}, all with an item or "
+            "a user that train does not contain: keep cold ones, or hold out fewer"
         )
     sizes = {"interactions": frame.height, "users": frame["user"].n_unique()}
     for name, part in (("train", train), ("test", test)):

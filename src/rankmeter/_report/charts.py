@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rankmeter._checks import counted
 from rankmeter._estimates.curves import Curve
 from rankmeter._estimates.differences import Difference
 from rankmeter._estimates.estimates import Estimate
@@ -323,7 +324,7 @@ def distribution(metric: str, counts: Sequence[int], edges: Sequence[float]) -> 
         for low, high, n in zip(edges, edges[1:], counts, strict=False)
     ]
     return (
-        alt.Chart(_data(rows), title=f"{metric}, {sum(counts):,} users", height=150)
+        alt.Chart(_data(rows), title=f"{metric}, {counted(sum(counts), 'user')}", height=150)
         .mark_bar(binSpacing=1, color=BETTER)
         .encode(
             x=alt.X("low:Q", bin="binned", title=metric, axis=alt.Axis(tickCount=5, grid=False)),
@@ -331,5 +332,5 @@ def distribution(metric: str, counts: Sequence[int], edges: Sequence[float]) -> 
             y=alt.Y("users:Q", title="users"),
             tooltip=_tooltip(**BOUNDS, users="users|,"),
         )
-        .properties(description=f"Distribution of {metric} over {sum(counts):,} users")
+        .properties(description=f"Distribution of {metric} over {counted(sum(counts), 'user')}")
     )

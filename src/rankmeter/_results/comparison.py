@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from rankmeter._checks import choice
+from rankmeter._checks import choice, counted
 from rankmeter._engine import Scores
 from rankmeter._estimates.curves import Curve, curves_of, distinct_curves
 from rankmeter._estimates.differences import Difference, paired_values
@@ -223,13 +223,13 @@ class Comparison(Measured):
         ]
         some = "" if s["common"] == "all" else ", so that means are over different users"
         notes += [
-            f"{m}: {n:,} users not common to all systems{some}"
+            f"{m}: {counted(n, 'user')} not common to all systems{some}"
             for m, n in self.dropped.items()
             if n
         ]
         notes += unused_labels(s)
         if s["clusters"]:
-            notes.append(f"tests and intervals by {s['clusters']:,} clusters")
+            notes.append(f"tests and intervals by {counted(s['clusters'], 'cluster')}")
         if self.plan.interval != "t":
             notes.append(self._drawn())
         notes += sorted({d.note for d in self.differences if d.note})

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from rankmeter._checks import choice
+from rankmeter._checks import choice, counted
 from rankmeter._engine import Scores
 from rankmeter._estimates.estimates import Estimate, estimate
 from rankmeter._estimates.notes import (
@@ -169,7 +169,7 @@ class Summary(Measured, Mapping[str, Estimate]):
         if "clusters" in self.counts:
             notes += [
                 *unused_labels(self.counts),
-                self._drawn(f" of {self.counts['clusters']:,} clusters"),
+                self._drawn(f" of {counted(self.counts['clusters'], 'cluster')}"),
             ]
         elif self.plan.interval != "t":
             notes.append(self._drawn())

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankmeter._checks import number, refused
+from rankmeter._checks import counted, number, refused
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.states import Ratio
@@ -227,7 +227,7 @@ def accuracy(
     found = hits.count(k)
     most = int((hits.depth(k) + hits.n_relevant - found).max(initial=0.0))
     if n_items < most:
-        size = f"the size of the catalogue: a user has {most} items, ranked or relevant"
+        size = f"the size of the catalogue: a user has {counted(most, 'item')}, ranked or relevant"
         raise refused("n_items", size, n_items, extent=most)
     length = hits.depth(k) if chosen == "ranked" or k is None else k
     wrong = (length - found) + (hits.n_relevant - found)
