@@ -7,6 +7,7 @@ that fits, and otherwise part of a hash; items of equal hashes are compared them
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,7 +84,7 @@ def _side_by_side(
     width, parts = _distances(items)
     hashed = width > room
     if hashed:
-        width, parts = room, [_hashes(item, room) for item in items]
+        width, parts = room, (_hashes(item, room) for item in items)
     keys, start = np.empty(size, dtype=np.uint64), 0
     for user, part in zip(users, parts, strict=True):
         mine = keys[start : start + user.size]
@@ -98,14 +99,14 @@ def _side_by_side(
     return order, same
 
 
-def _distances(items: list[pl.Series]) -> tuple[int, list[Keys]]:
+def _distances(items: list[pl.Series]) -> tuple[int, Iterator[Keys]]:
     """The width of the distances from the lowest item, and the distances if ids are integers."""
     named = [item for item in items if len(item)]
     if not named or not named[0].dtype.is_integer():
-        return BITS + 1, []
+        return BITS + 1, iter(())
     low, high = min(int(one.min()) for one in named), max(int(one.max()) for one in named)  # type: ignore[arg-type]
     base = np.uint64(low % 2**BITS)
-    return bits(high - low + 1), [one.to_numpy().view(np.uint64) - base for one in items]
+    return bits(high - low + 1), (one.to_numpy().view(np.uint64) - base for one in items)
 
 
 def _hashes(item: pl.Series, width: int) -> Keys:
