@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
+NO_PREPARATION = 1e-3  # seconds
 CHARTED = ("frames-20000-integer-shuffled-20", "dicts-long", "files", "start")
 
 
@@ -36,7 +37,7 @@ def _rounded(value: object) -> object:
 def tables(figures: dict) -> str:
     """All figures as Markdown."""
     workloads = figures["workloads"]
-    facts = ", ".join(f"{value} {name}" for name, value in _machine(figures["machine"]))
+    facts = ", ".join(figures["machine"])
     parts = [
         f"`{figures['command']}`: {figures['rounds']} rounds, {facts}.",
         *_floor(workloads),
@@ -46,14 +47,6 @@ def tables(figures: dict) -> str:
         *_notes(workloads),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _machine(machine: dict[str, str]) -> Iterable[tuple[str, str]]:
-    for name, value in machine.items():
-        if name[0].islower():
-            yield ("" if name == "system" else name).strip(), value
-        else:
-            yield value, name
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -154,7 +147,7 @@ def _row(peer: dict) -> tuple[str, ...]:
         f"{peer['title']} {peer['version']}" + (f", without {', '.join(lacks)}" if lacks else ""),
         spread([theirs for _, theirs in peer["pairs"]], seconds),
         spread(_ratios(peer), times),
-        seconds(peer["prepare"]) if peer["prepare"] > 1e-3 else "–",
+        seconds(peer["prepare"]) if peer["prepare"] > NO_PREPARATION else "–",
         seconds(peer["first"]),
         memory(peer["peak"]),
     )
@@ -224,6 +217,7 @@ STYLE = """
 .rm-speed .grid { stroke: var(--line); }
 .rm-speed .one { stroke: var(--accent); stroke-width: 2; }
 .rm-speed .bar { fill: var(--bar); }
+.rm-speed .pale { opacity: 0.4; }
 .rm-speed .ours { fill: var(--accent); }
 .rm-speed .spread { stroke: var(--ink); stroke-opacity: 0.55; stroke-width: 1.5; }
 """
@@ -252,15 +246,15 @@ def chart(figures: dict) -> str:
         one["name"]: sorted((p for p in one["peers"].values() if p["pairs"]), key=_slowness)
         for one in found
     }
-    ratios = [ratio for peers in measured.values() for peer in peers for ratio in _ratios(peer)]
-    scale = Scale(ratios)
+    shown = [peer for peers in measured.values() for peer in peers]
+    scale = Scale([ratio for peer in shown for ratio in (*_ratios(peer), _prepared(peer))])
     parts, top = [], 0.0
     for workload in found:
         panel, height = _panel(workload, measured[workload["name"]], scale, top)
         parts += panel
         top += height
     title = "Time of each tool, divided by that of rankmeter"
-    note = "times rankmeter, logarithmic; thin lines: from the least to the most"
+    note = "times rankmeter, logarithmic; lines: least to most; pale: with its preparation"
     parts.append(_text(NAME, top + 14, note, "muted"))
     size = f'viewBox="0 0 {WIDTH} {top + 24:g}" role="img" aria-label="{title}"'
     return "\n".join(
@@ -277,9 +271,9 @@ def chart(figures: dict) -> str:
 def _panel(workload: dict, peers: list[dict], scale: Scale, top: float) -> tuple[list[str], float]:
     """The lines of one panel, and its height."""
     ours = statistics.median(workload["rankmeter"]["seconds"])
-    rows = [(_label(peer["title"]), _ratios(peer)) for peer in peers]
-    faster = sum(statistics.median(ratios) < 1 for _, ratios in rows)
-    rows.insert(faster, ("rankmeter", [1.0]))
+    rows = [(_label(peer["title"]), _ratios(peer), _prepared(peer)) for peer in peers]
+    faster = sum(statistics.median(ratios) < 1 for _, ratios, _ in rows)
+    rows.insert(faster, ("rankmeter", [1.0], 1.0))
     bottom = top + HEAD + ROW * len(rows)
     parts = [_text(0, top + 18, workload["title"], "title")]
     parts.append(_text(WIDTH, top + 18, f"rankmeter: {seconds(ours)}", "muted", "end"))
@@ -288,8 +282,8 @@ def _panel(workload: dict, peers: list[dict], scale: Scale, top: float) -> tuple
         line = f'x1="{x}" x2="{x}" y1="{top + HEAD - 6}" y2="{bottom}"'
         parts.append(f'<line class="{"one" if tick == 1 else "grid"}" {line}/>')
         parts.append(_text(x, top + HEAD - 12, f"{tick:g}×", "muted", "middle"))
-    for row, (name, ratios) in enumerate(rows):
-        parts += _bar(name, ratios, scale, top + HEAD + ROW * row)
+    for row, (name, ratios, prepared) in enumerate(rows):
+        parts += _bar(name, ratios, prepared, scale, top + HEAD + ROW * row)
     return parts, bottom - top + 22
 
 
@@ -297,23 +291,31 @@ def _label(title: str) -> str:
     return title.replace("Polars: rank and join", "floor (bare Polars)")
 
 
-def _bar(name: str, ratios: list[float], scale: Scale, y: float) -> list[str]:
-    """One tool: a bar from 1 to the median, and its spread."""
-    one, x = scale.at(1), scale.at(statistics.median(ratios))
+def _bar(name: str, ratios: list[float], prepared: float, scale: Scale, y: float) -> list[str]:
+    """One tool: a bar from 1 to the median, a pale one to that with the preparation, the spread."""
     middle = y + ROW / 2
     ours = name == "rankmeter"
-    parts = [_text(NAME - 12, middle + 4, name, "title" if ours else "", "end")]
+    label = _text(NAME - 12, middle + 4, name, "title" if ours else "", "end")
     if ours:
-        return [*parts, f'<circle class="ours" cx="{one}" cy="{middle}" r="5"/>']
-    left, right = sorted((one, x))
-    low, high = scale.at(min(ratios)), scale.at(max(ratios))
-    size = f'x="{left}" y="{middle - BAR / 2}" width="{round(right - left, 1)}" height="{BAR}"'
-    parts.append(f'<rect class="bar" {size} rx="2"/>')
+        return [label, f'<circle class="ours" cx="{scale.at(1)}" cy="{middle}" r="5"/>']
+    ratio = statistics.median(ratios)
+    ends = [scale.at(end) for end in (1, ratio, prepared, min(ratios), max(ratios))]
+    one, x, end, low, high = ends
+    size = f'y="{middle - BAR / 2}" height="{BAR}" rx="2"'
+    parts = [label]
+    if prepared > ratio:
+        parts.append(f'<rect class="bar pale" x="{x}" width="{round(end - x, 1)}" {size}/>')
+    left, width = min(one, x), round(abs(x - one), 1)
+    parts.append(f'<rect class="bar" x="{left}" width="{width}" {size}/>')
     parts.append(f'<line class="spread" x1="{low}" x2="{high}" y1="{middle}" y2="{middle}"/>')
-    shown = f"{times(statistics.median(ratios))}×"
-    if x < one:
-        return [*parts, _text(one + 8, middle + 4, shown, "muted")]
-    return [*parts, _text(max(x, high) + 6, middle + 4, shown, "muted")]
+    return [*parts, _text(max(one, high, end) + 7, middle + 4, f"{times(ratio)}×", "muted")]
+
+
+def _prepared(peer: dict) -> float:
+    """The ratio if the preparation counts, too."""
+    ours, theirs = (statistics.median(column) for column in zip(*peer["pairs"], strict=True))
+    slow = peer["prepare"] > NO_PREPARATION
+    return (theirs + peer["prepare"]) / ours if slow else statistics.median(_ratios(peer))
 
 
 def _text(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:

@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Self
 
@@ -270,20 +271,16 @@ def _agree(peer, metrics: list[str], means: dict[str, float], ours: Process) -> 
             )
 
 
-def machine() -> dict[str, str]:
+def machine() -> list[str]:
     """The machine in general words."""
-    import numpy as np
-    import polars as pl
-
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return {
-        "cores": str(os.cpu_count()),
-        "memory": f"{memory:.0f} GiB",
-        "system": f"{platform.system()} {platform.machine()}",
-        "Python": platform.python_version(),
-        "Polars": pl.__version__,
-        "NumPy": np.__version__,
-    }
+    return [
+        f"{os.cpu_count()} cores",
+        f"{memory:.0f} GiB of memory",
+        f"{platform.system()} on {platform.machine()}",
+        f"Python {platform.python_version()}",
+        *(f"{name} {version(name.lower())}" for name in ("Polars", "NumPy")),
+    ]
 
 
 def measure_all(
