@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 FLOOR := .venv-floor
 N ?= 20000
 
-.PHONY: help demo test fuzz test-floor lint types docs bench build conformance clean
+.PHONY: help demo test fuzz test-floor lint types docs bench bench-quick build conformance clean
 .DEFAULT_GOAL := help
 
 help:
@@ -18,7 +18,8 @@ help:
 	@echo "make fuzz N=1000000 ARGS=readers.csv   run the fuzzers, or some of them, on N inputs each"
 	@echo "make lint types   check style; check types"
 	@echo "make docs         build the documentation into docs/_build/html"
-	@echo "make bench        measure speed, compared with a floor"
+	@echo "make bench        measure speed next to other tools; rewrite the figures of docs/speed.md"
+	@echo "make bench-quick  the same in minutes: small data, and the tools that are installed"
 	@echo "make build        build wheel and sdist; install and try the wheel outside the checkout"
 	@echo "make conformance  run the other tools again and compare with the recorded outputs"
 	@echo "make clean        remove everything that make created"
@@ -41,7 +42,10 @@ docs: $(VENV)/.dev
 	@echo "docs/_build/html/index.html"
 
 bench: $(VENV)/.test
-	$(BIN)/python benchmarks/speed.py
+	PYTHONPATH=benchmarks $(BIN)/python -m speed $(ARGS)
+
+bench-quick: $(VENV)/.test
+	PYTHONPATH=benchmarks $(BIN)/python -m speed --quick $(ARGS)
 
 build: $(VENV)/.dev
 	sh .ci/build "$(BIN)"
@@ -56,7 +60,7 @@ test-floor: $(FLOOR)/.test
 	$(FLOOR)/bin/python -m pytest -n auto $(ARGS)
 
 clean:
-	rm -rf $(VENV) $(FLOOR) build dist demo fuzz-failures docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(FLOOR) .bench build dist demo fuzz-failures docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # One environment with the packages that the target needs.
 $(VENV)/.python:

@@ -25,7 +25,7 @@ extensions = [
     "rankmeter_docs.pages",
     "rankmeter_docs.korean",
 ]
-exclude_patterns = ["_build", "_ext", "_templates"]
+exclude_patterns = ["_build", "_ext", "_templates", "speed/*"]  # speed.md includes its tables
 templates_path = ["_templates"]
 default_role = "name"
 nitpicky = True

@@ -1,0 +1,83 @@
+"""How much of rankmeter's time are checks: the functions that check, wrapped with a clock.
+
+The types of ids and numbers are checked while they are converted; both count, so the share is an
+upper bound. A group that no function belongs to any more is an error.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+import time
+from collections.abc import Callable
+from types import FunctionType
+
+GROUPS = {
+    "repeated pairs": r"_align\.pairs\.unique_\w+",
+    "types of ids and numbers": r"_ingest\._ids\.ids|_ingest\._numbers\.numbers",
+    "missing, infinite and odd numbers": r"_ingest\._read\._settle_scores"
+    r"|_ingest\._numbers\.(ranks|gains)",
+    "ids that cannot match": r"_ingest\._table\.meet_all|_engine\.whole\.check",
+    "data that look wrong": r"_ingest\._doubts\.(all_relevant|look_misread)"
+    r"|_ingest\.\w+\.refuse_\w+|_ingest\._memory\.check_memory",
+}
+
+
+def checking() -> dict[FunctionType, str]:
+    """The loaded functions of rankmeter that check, with their groups."""
+    found = {}
+    for module in _modules():
+        for function in vars(module).values():
+            if isinstance(function, FunctionType):
+                name = f"{function.__module__}.{function.__name__}".removeprefix("rankmeter.")
+                groups = [group for group, these in GROUPS.items() if re.fullmatch(these, name)]
+                if groups:
+                    found[function] = groups[0]
+    if missing := GROUPS.keys() - found.values():
+        raise LookupError(f"no function checks: {', '.join(sorted(missing))}")
+    return found
+
+
+def timed(run: Callable[[], object]) -> dict[str, float]:
+    """Seconds of `run` as a whole (``"all"``) and of each group of checks in it."""
+    spent = dict.fromkeys(GROUPS, 0.0)
+    inside: list[object] = []
+    clocks = {one: _clock(one, group, spent, inside) for one, group in checking().items()}
+    places = [
+        (module, name, value)
+        for module in _modules()
+        for name, value in vars(module).items()
+        if isinstance(value, FunctionType) and value in clocks
+    ]
+    for module, name, function in places:
+        setattr(module, name, clocks[function])
+    try:
+        start = time.perf_counter()
+        run()
+        return {"all": time.perf_counter() - start, **spent}
+    finally:
+        for module, name, function in places:
+            setattr(module, name, function)
+
+
+def _clock(function: FunctionType, group: str, spent: dict[str, float], inside: list) -> Callable:
+    """`function` with a clock, which does not run inside another one."""
+
+    @functools.wraps(function)
+    def clocked(*args, **options):
+        if inside:
+            return function(*args, **options)
+        inside.append(function)
+        start = time.perf_counter()
+        try:
+            return function(*args, **options)
+        finally:
+            spent[group] += time.perf_counter() - start
+            inside.pop()
+
+    return clocked
+
+
+def _modules() -> list:
+    return [module for name, module in sys.modules.items() if name.startswith("rankmeter.")]
