@@ -75,7 +75,7 @@ def test_other_containers_become_rows(data):
 def test_missing_scores_are_refused_as_in_rows(score):
     with pytest.raises(InvalidValueError, match="1 of 2 scores of dict are missing or NaN: user"):
         evaluate({"u": {"a": score, "b": 1.0}}, {"u": ["b"]}, "rr")
-    with pytest.raises(DuplicateError, match="1 repeated items in the rankings"):
+    with pytest.raises(DuplicateError, match="1 repeated item in the rankings"):
         evaluate({"u": ["a", "b", "a"]}, {"u": ["b"]}, "rr")
     with pytest.raises(InvalidValueError, match="half of a surrogate pair"):
         evaluate({"u": {"a\ud800": 1.0, "b": 1.0}}, {"u": ["b"]}, "rr")

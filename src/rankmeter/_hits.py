@@ -30,6 +30,10 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 """One integer per user or per hit."""
 
 
+_LONG_TABLE = 2**24
+"""The rank beyond which the weights of all ranks are not tabulated."""
+
+
 def ratio(part: FloatArray, whole: npt.ArrayLike, *, nothing: float = 0.0) -> FloatArray:
     """``part / whole``, and `nothing` where the whole is 0.
 
@@ -315,8 +319,24 @@ class Hits:
         if self.open is None:
             return plain
         low, high = self.open.low, self.open.high
+        if high.max() > _LONG_TABLE:
+            return np.where(low == high, plain, _mean_weights(weight, low, high, k))
         table = weight(np.arange(1.0, high.max() + 1.0))
         if k is not None:
             table[k:] = 0.0
         total = np.concatenate(([0.0], np.cumsum(table)))
         return np.where(low == high, plain, (total[high] - total[low - 1]) / (high - low + 1))
+
+
+def _mean_weights(
+    weight: Callable[[FloatArray], FloatArray], low: IntArray, high: IntArray, k: int | None
+) -> FloatArray:
+    """The mean of a weight over each span; a span has no more ranks than tied items."""
+
+    def mean(first: int, last: int) -> float:
+        inside = np.arange(first, min(last, last if k is None else k) + 1, dtype=np.float64)
+        return float(weight(inside).sum()) / (last - first + 1)
+
+    spans = list(zip(low.tolist(), high.tolist(), strict=True))
+    means = {span: mean(*span) for span in set(spans)}
+    return np.array([means[span] for span in spans])
