@@ -61,7 +61,8 @@ def test_a_wrong_value_is_refused_by_the_name_of_its_choice(function, name):
 @pytest.mark.parametrize("name", [n for n in CHOICES if n not in SETTINGS])
 def test_a_choice_inside_a_metric_is_the_choice_for_that_metric(name):
     choice = CHOICES[name]
-    for word in (*choice.words, *({"relevant": (">1", ">=2"), "depth": ("2",)}.get(name, ()))):
+    words = choice.words or {"relevant": (">1", ">=2"), "depth": ("2",)}[name]
+    for word in words:
         if (name, word) == ("aggregate", "micro"):
             continue
         inside = rm.evaluate(RANKINGS, TRUTH, [f"ndcg({name}={word})@2", "ndcg@2"])

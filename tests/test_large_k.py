@@ -132,3 +132,12 @@ def test_tied_ranks_beyond_the_table_of_weights_have_the_mean_of_their_span():
     assert dcg("dcg")["dcg"].mean == pytest.approx(1 + sum(span) / 3, rel=1e-14)
     label = f"dcg@{top + 1}"
     assert dcg(label)[label].mean == pytest.approx(1 + sum(span[:2]) / 3, rel=1e-14)
+
+
+def test_a_long_ranking_does_not_change_the_values_of_other_users():
+    near = {"user": ["u"] * 3, "item": [*"abc"], "rank": [3, 3, 3]}
+    far = {"user": ["v"] * 3, "item": [*"abc"], "rank": [2**50, 2**40, 2**40]}
+    truth = {"u": ["a", "b"], "v": ["a"]}
+    frames = [pl.DataFrame(near), pl.concat([pl.DataFrame(near), pl.DataFrame(far)])]
+    alone, both = (rm.evaluate(frame, truth, "dcg", ties="expected") for frame in frames)
+    assert alone.per_user["dcg"][0] == both.per_user["dcg"][0]

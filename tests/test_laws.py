@@ -49,6 +49,8 @@ def values(rankings, truth, metrics, **choices):
 
 
 def same(a, b):
+    assert a.values.keys() == b.values.keys()
+    assert a.errors.keys() == b.errors.keys()
     for label in a.values:
         np.testing.assert_allclose(a.values[label], b.values[label], rtol=1e-12, atol=1e-15)
 

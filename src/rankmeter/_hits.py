@@ -319,8 +319,11 @@ class Hits:
         if self.open is None:
             return plain
         low, high = self.open.low, self.open.high
-        if high.max() > _LONG_TABLE:
-            return np.where(low == high, plain, _mean_weights(weight, low, high, k))
+        beyond = high > _LONG_TABLE
+        if beyond.any():
+            far, plain = beyond & (low < high), plain.copy()
+            plain[far] = _mean_weights(weight, low[far], high[far], k)
+            low, high = np.where(beyond, 1, low), np.where(beyond, 1, high)
         table = weight(np.arange(1.0, high.max() + 1.0))
         if k is not None:
             table[k:] = 0.0
