@@ -126,7 +126,8 @@ def _tools(workload: dict) -> str:
     peers = sorted(workload["peers"].values(), key=_slowness)
     rows = [
         (
-            f"**rankmeter {ours['version']}**",
+            "**rankmeter**",
+            ours["version"],
             spread(ours["seconds"], seconds),
             "1",
             "–",
@@ -135,7 +136,7 @@ def _tools(workload: dict) -> str:
         ),
         *(_row(peer) for peer in peers if "error" not in peer),
     ]
-    head = ("tool", "time", "times rankmeter", "preparation", "first call", "memory")
+    head = ("tool", "version", "time", "times rankmeter", "preparation", "first call", "memory")
     failed = [f"* {peer['title']}: {peer['error']}." for peer in peers if "error" in peer]
     parts = [f"## {workload['title']}", table(head, rows), "\n".join(failed)]
     return "\n\n".join(part for part in parts if part)
@@ -144,7 +145,8 @@ def _tools(workload: dict) -> str:
 def _row(peer: dict) -> tuple[str, ...]:
     lacks = sorted({metric.split("@")[0] for metric in peer["lacks"]})
     return (
-        f"{peer['title']} {peer['version']}" + (f", without {', '.join(lacks)}" if lacks else ""),
+        peer["title"] + (f", without {', '.join(lacks)}" if lacks else ""),
+        peer["version"],
         spread([theirs for _, theirs in peer["pairs"]], seconds),
         spread(_ratios(peer), times),
         seconds(peer["prepare"]) if peer["prepare"] > NO_PREPARATION else "–",

@@ -134,6 +134,8 @@ def ranx_frames(data):
     from ranx import Qrels, Run
 
     rankings, truth = data.pandas(text=True)
+    texts = {"user": object, "item": object}  # it refuses the strings of pandas 3
+    rankings, truth = rankings.astype(texts), truth.astype(texts)
 
     def prepare():
         qrels = Qrels.from_df(truth, q_id_col="user", doc_id_col="item", score_col="gain")

@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import selectors
+import signal
 import statistics
 import subprocess
 import sys
@@ -118,7 +119,7 @@ QUICK = [
         "5,000 users × 100 rows, integer ids, shuffled, 20 hits per user",
         "frames",
         Shape(5_000, 100, 20),
-        peers=("floor", "ranx", "pytrec_eval", "replay", "rectools"),
+        peers=("floor", "pytrec_eval", "replay", "rectools"),
     ),
     Workload(
         "quick-frames-text",
@@ -166,13 +167,14 @@ class Process:
             stderr=subprocess.DEVNULL,
             env=variables,
             text=True,
+            start_new_session=True,
         )
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.process.kill()
+        os.killpg(self.process.pid, signal.SIGKILL)  # and the command that it runs
         self.process.communicate()
 
     def ask(self, **asked: object) -> dict:
