@@ -206,7 +206,7 @@ def test_measures_without_meaning_are_refused(tmp_path, measure, message):
     ("files", "error", "message"),
     [
         ({"qrels": QRELS + "1 0 a 1\n"}, DuplicateError, "topic 1 document a is judged twice"),
-        ({"run": RUN + "1 Q0 a 3 0 mine\n"}, DuplicateError, "repeated item"),
+        ({"run": RUN + "1 Q0 a 3 0 mine\n"}, DuplicateError, "1 repeated item in"),
         ({"qrels": "1 0 a 0.5\n"}, InvalidValueError, "is not an integer"),
         ({"run": "1 Q0 a 1 nan mine\n"}, InvalidValueError, "is NaN"),
         ({"run": "1 Q0 a 1 high mine\n"}, FileFormatError, "line 1: the score 'high'"),

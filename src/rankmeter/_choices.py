@@ -346,7 +346,13 @@ def takes_choices(function: F) -> F:
     own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     function.__signature__ = signature.replace(parameters=[*own, *_parameters()])  # type: ignore[attr-defined]
     if function.__doc__:  # absent under python -OO
-        function.__doc__ = function.__doc__.replace("    {choices}\n", _documentation())
+        # Python 3.13 removes the indentation of docstrings.
+        function.__doc__ = re.sub(
+            r"^( *)\{choices\}\n",
+            lambda line: textwrap.indent(_documentation(), line[1]),
+            function.__doc__,
+            flags=re.MULTILINE,
+        )
     return function
 
 
@@ -359,14 +365,14 @@ def _parameters() -> list[inspect.Parameter]:
 
 @functools.cache
 def _documentation() -> str:
-    """The choices as entries of a numpydoc section, indented as in a docstring."""
+    """The choices as entries of a numpydoc section."""
     lines = []
     for known in sorted(CHOICES.values(), key=lambda one: one.rare):
         kind = "str" if known.words or known.name == "relevant" else _kind(known.hint)
         default = "" if known.default is None else f" Default: ``{show(known.default)}``."
         text = textwrap.fill(known.meaning + default, 92)
         lines += [f"{known.name} : {kind}, optional", textwrap.indent(text, "    ")]
-    return textwrap.indent("\n".join(lines) + "\n", "    ")
+    return "\n".join(lines) + "\n"
 
 
 def _kind(hint: Any) -> str:
