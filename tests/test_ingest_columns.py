@@ -223,11 +223,26 @@ def test_ranks_decide_over_scores_unless_the_score_is_named():
 
     assert by_rank.order == "rank"
     assert by_rank.frame["rank"].to_list() == [2.0, 1.0]
-    assert by_rank.counts == {"rows": 2, "scores_beside_ranks": 2}
+    assert by_rank.counts == {"rows": 2, "scores_beside_ranks": 2, "scores_against_ranks": 1}
     assert read_rankings(data, columns={"score": "score"}).order == "score"
     assert read_rankings(data, columns={"score": "score"}).counts == {"rows": 2}
     assert read_rankings(data, columns={"rank": "rank"}).order == "rank"
     assert read_rankings(data, columns={"rank": "rank", "score": "score"}).order == "rank"
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3, 4], [4, 2, 0, 3, 1], [1, 0, 2, 4, 3]])
+@pytest.mark.parametrize("as_list", [False, True])
+def test_scores_against_the_ranks_are_counted_for_any_order_of_the_rows(order, as_list):
+    """User 1 has two scores that rise with a worse rank; equal ranks and NaN are no conflict."""
+    data = frame(
+        user=[1, 1, 1, 2, 2], item=[*"abcab"], rank=[1, 2, 3, 1, 1], score=[0.1, 0.2, 0.3, 5, 6]
+    )[order]
+    rows = data.to_dict(as_series=False) if as_list else data
+    assert read_rankings(rows).counts["scores_against_ranks"] == 2
+    falling = data.with_columns(score=-pl.col("rank"))
+    assert "scores_against_ranks" not in read_rankings(falling).counts
+    for unused in (pl.lit(float("nan")), pl.lit("x"), pl.lit(None)):
+        assert "scores_against_ranks" not in read_rankings(data.with_columns(score=unused)).counts
 
 
 @pytest.mark.parametrize(

@@ -126,9 +126,11 @@ def test_what_was_dropped_or_merged_is_said_by_side():
     assert {"dropped scores: 1", "rounded gains: 2", "duplicate judgements merged: 1"} <= {*notes}
 
 
-def test_scores_that_ranks_make_useless_are_noted():
-    ranked = pl.DataFrame({"user": ["u", "v"], "item": ["a", "a"], "score": [1, 2], "rank": [1, 1]})
-    note = "scores not used, because there are ranks: 2"
+def test_scores_in_another_order_than_the_ranks_are_noted():
+    ranked = pl.DataFrame(
+        {"user": ["u", "u", "v"], "item": ["a", "b", "a"], "score": [1, 2, 9], "rank": [1, 2, 1]}
+    )
+    note = "scores in another order than the ranks, which decide: 1"
     between = ("rankmeter", "recommenders")
     for result in (
         rm.evaluate(ranked, TRUTH, "rr"),
@@ -137,7 +139,9 @@ def test_scores_that_ranks_make_useless_are_noted():
     ):
         assert note in result.table().notes
     assert note in rm.curve(ranked, TRUTH, "rr", 2).notes
-    assert note not in rm.evaluate(ranked.drop("score"), TRUTH, "rr").table().notes
+    agree = ranked.with_columns(score=-pl.col("rank"))
+    for other in (agree, ranked.drop("score")):
+        assert not any("order" in note for note in rm.evaluate(other, TRUTH, "rr").table().notes)
 
 
 def test_curves_and_explanations_say_what_they_average():

@@ -31,9 +31,11 @@ __all__ = [
 Facts = Mapping[str, str]
 """Facts by subject: ``{"users without a ranking": "1 (zero)"}``."""
 
-ORDINARY = frozenset({"rows", "assumed_gains", "float_user_ids", "float_item_ids"})
+ORDINARY = frozenset(
+    {"rows", "assumed_gains", "float_user_ids", "float_item_ids", "scores_beside_ranks"}
+)
 """Counts of the input that change no number and so give no note."""
-WORDS = {"scores_beside_ranks": "scores not used, because there are ranks"}
+WORDS = {"scores_against_ranks": "scores in another order than the ranks, which decide"}
 """Notes of counts whose names do not say what happened."""
 TIES = frozenset({"tied_hits", "users_with_tied_hits"})
 """Counts of an alignment that are about ties."""

@@ -17,7 +17,7 @@ from rankmeter._ingest._messages import rows, short
 from rankmeter._ingest._table import whole_numbers
 from rankmeter.errors import InvalidValueError
 
-__all__ = ["gains", "numbers", "ranks", "rounded", "typed"]
+__all__ = ["against_ranks", "gains", "numbers", "ranks", "rounded", "typed"]
 
 
 def numbers(
@@ -104,6 +104,24 @@ def ranks(values: pl.Series, source: str, *, rounded: int = 0) -> None:
             f"ranks must be integers ≥ 1, got {values.filter(broken)[0]}; if higher is "
             "better, pass the column as score: columns={'score': …}"
         )
+
+
+def against_ranks(users: pl.Series, ranks: pl.Series, scores: pl.Series) -> int:
+    """How many scores are higher than the score at the next better rank of their user."""
+    if not scores.dtype.is_numeric():
+        return 0
+    rows = pl.DataFrame({"user": users, "rank": ranks, "score": scores.cast(pl.Float64)})
+    before = pl.all().shift().name.prefix("last_")
+    same = pl.col("user") == pl.col("last_user")
+    pairs = rows.with_columns(before)
+    if (
+        not users.is_sorted()
+        or pairs.select((same & (pl.col("rank") < pl.col("last_rank"))).any()).item()
+    ):
+        pairs = rows.sort("user", "rank").with_columns(before)
+    better = pl.col("score").fill_nan(None) > pl.col("last_score").fill_nan(None)
+    against = same & (pl.col("rank") > pl.col("last_rank")) & better
+    return int(pairs.select(against.sum()).item())
 
 
 def gains(values: pl.Series, source: str) -> None:

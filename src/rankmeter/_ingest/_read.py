@@ -20,7 +20,7 @@ from rankmeter._ingest._ids import ids
 from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._messages import rows, short, some
 from rankmeter._ingest._no_ids import instead_of_values, refuse_labels
-from rankmeter._ingest._numbers import gains, numbers, ranks, typed
+from rankmeter._ingest._numbers import against_ranks, gains, numbers, ranks, typed
 from rankmeter._ingest._table import Origin, Table
 from rankmeter._ingest._unused import refuse_unused_numbers
 from rankmeter.errors import ColumnError, DataError, InvalidValueError
@@ -39,8 +39,8 @@ def read_rankings(
     behind all others of the user (score -inf).
 
     1. If the data has both ranks and scores, the ranks decide: they are the final order of the tool
-       that wrote them. ``columns={"score": ...}`` decides otherwise. In TREC runs the score
-       decides and the rank is not read, as in trec_eval.
+       that wrote them. Scores in another order are counted. ``columns={"score": ...}`` decides
+       otherwise. In TREC runs the score decides and the rank is not read, as in trec_eval.
     2. Infinite scores are allowed and counted.
     3. A user all of whose rows were dropped keeps an empty ranking.
     4. Without score and rank the order of the rows is the ranking, unless another column holds
@@ -54,12 +54,15 @@ def read_rankings(
     if not roles.keys() & {"score", "rank"}:
         refuse_unused_numbers(found, "rankings", roles.values())
     unused = roles.pop("score", None) if "rank" in roles else None
-    users, items, empty, counts, values = _checked(found, roles, "rankings")
+    others = [] if unused is None else [unused]
+    users, items, empty, counts, values = _checked(found, roles, "rankings", others)
+    scores = None if unused is None else values.pop(unused)
     frame = pl.DataFrame([users, items, *values.values()])
     if "rank" in values:
         ranks(values["rank"], found.source, rounded=counts["rounded_ranks"])
-        if unused is not None:
+        if scores is not None:
             counts["scores_beside_ranks"] = len(users)
+            counts["scores_against_ranks"] = against_ranks(users, values["rank"], scores)
         return _table(frame, "rank", empty, found, counts)
     if "score" in values:
         frame, empty = _settle_scores(frame, empty, bad_scores, found.source, counts)
