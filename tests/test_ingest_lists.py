@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankmeter import evaluate
+from rankmeter import compare, evaluate
 from rankmeter._align import Codes, align, prepare, universe
 from rankmeter._choices import Alignment
 from rankmeter._ingest import Lists, read_rankings, read_truth
@@ -159,3 +159,14 @@ def test_many_items_are_looked_at_in_parts(monkeypatch):
     data[39]["bad"] = True
     with pytest.raises(InvalidValueError, match="not a number"):
         read_rankings(data)
+
+
+@pytest.mark.parametrize("change", [dict.clear, lambda items: items.update(a=-9.0, b=9.0)])
+def test_what_becomes_of_the_input_later_changes_no_curve(change):
+    run = {"u": {"a": 1.0, "b": 0.5}, "v": {"a": 0.2, "b": 0.5}}
+    lists = {"u": ["b", "a"], "v": ["b", "a"]}
+    found = compare({"x": run, "y": lists}, {"u": ["a"], "v": ["a"]}, "ndcg@2")
+    before = found.curve("ndcg@2", 2).frame
+    change(run["u"])
+    lists["v"].clear()
+    assert found.curve("ndcg@2", 2).frame.equals(before)

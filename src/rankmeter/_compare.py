@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -36,20 +36,11 @@ def compare_tables(
 ) -> Comparison:
     """Compare systems that have been read; see `rankmeter.compare` for the parameters."""
     names = tuple(systems)
-    if not 2 <= len(names) <= MAX_SYSTEMS:
-        raise UsageError(f"compare 2 to {MAX_SYSTEMS} systems, got {len(names)}")
-    if settings.baseline is not None:
-        choice("baseline", settings.baseline, names)
-    for entry in plan.metrics:
-        if entry.averaging.undefined == "nan":
-            raise UsageError("undefined='nan' leaves nothing to compare: choose 'skip' or 'zero'")
-        if entry.averaging.aggregate != "mean":
-            raise UsageError(
-                f"{entry.label} is not averaged over users, so paired tests do not apply"
-            )
+    _check(names, plan, settings)
     if settings.test in CAUTIONS:
         warnings.warn(CAUTIONS[settings.test], RankmeterWarning, stacklevel=3)
-    scored = open_data(truth, systems).run
+    # The hits are kept for the curves, which may be asked for after the input has changed.
+    scored = open_data(truth, systems, keep=True).run
     scores = scored(plan)
     first = scores[names[0]]
     users = first.users
@@ -93,3 +84,18 @@ def compare_tables(
         scored,
         clusters,
     )
+
+
+def _check(names: Sequence[str], plan: Plan, settings: Settings) -> None:
+    """Refuse what cannot be compared."""
+    if not 2 <= len(names) <= MAX_SYSTEMS:
+        raise UsageError(f"compare 2 to {MAX_SYSTEMS} systems, got {len(names)}")
+    if settings.baseline is not None:
+        choice("baseline", settings.baseline, names)
+    for entry in plan.metrics:
+        if entry.averaging.undefined == "nan":
+            raise UsageError("undefined='nan' leaves nothing to compare: choose 'skip' or 'zero'")
+        if entry.averaging.aggregate != "mean":
+            raise UsageError(
+                f"{entry.label} is not averaged over users, so paired tests do not apply"
+            )
