@@ -23,7 +23,7 @@ from rankmeter._ingest._columns import (
     plain,
 )
 from rankmeter._ingest._ids import is_null
-from rankmeter._ingest._lists import Lists, plain_ids
+from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._unused import refuse_unused_lists
 from rankmeter._ingest._values import are_scored, implied, is_pair, items_of, paired
@@ -314,11 +314,7 @@ def _flattened(users: Sequence[Any], values: Sequence[Any], side: Side, source: 
 
 def _left_in_place(users: Sequence[Any], values: Sequence[Any], source: str) -> Columns | None:
     """Rankings as `Lists`, which become columns only if these are fetched."""
-    everyone = plain_ids(users)
-    if everyone is None or not all(map(_is_dict_or_list, values)):
-        return None
-    full = np.fromiter(map(len, values), np.int64, len(values)) > 0
-    lists = Lists.of(everyone.filter(pl.Series(full)), [value for value in values if value])
+    lists = Lists.of(users, values)
     if lists is None:
         return None
     names = ["user", "item", *(["score"] if lists.order == "score" else [])]
@@ -327,13 +323,9 @@ def _left_in_place(users: Sequence[Any], values: Sequence[Any], source: str) -> 
         lambda chosen: lists.frame().select(chosen).to_dict(),
         source,
         roles=dict(zip(("user", "item", "value"), names, strict=False)),
-        empty_users=everyone.filter(pl.Series(~full)),
+        empty_users=lists.empty_users,
         lists=lists,
     )
-
-
-def _is_dict_or_list(value: object) -> bool:
-    return isinstance(value, dict | list)
 
 
 def _refuse_twice(users: Sequence[Any], source: str) -> None:

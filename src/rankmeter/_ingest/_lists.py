@@ -6,14 +6,14 @@ import marshal
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain, count
+from itertools import chain, count
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-__all__ = ["Lists", "plain_ids"]
+__all__ = ["Lists"]
 
 _DICTS = frozenset({dict, OrderedDict, defaultdict})
 _TEXT = frozenset({str, np.str_})  # whose hash is that of the text, unlike that of an enumeration
@@ -31,32 +31,39 @@ class Lists:
     """
 
     users: pl.Series  # (n_users,) without duplicates, Int64 or String
+    empty_users: pl.Series  # users whose containers are empty, and not among these
     containers: Sequence[Any]  # (n_users,)
     offsets: npt.NDArray[np.int64]  # (n_users + 1,) where the items of each user begin
     scores: npt.NDArray[np.float64] | None  # (n_items,)
     dtype: pl.DataType  # of the items: Int64 or String
 
     @classmethod
-    def of(cls, users: pl.Series, containers: Sequence[Any]) -> Lists | None:
-        """The lists, or None where the containers or any of their values need a closer look."""
+    def of(cls, users: Sequence[Any], containers: Sequence[Any]) -> Lists | None:
+        """The lists, or None where any user, container or value needs a closer look."""
         kinds = set(map(type, containers))
-        if not kinds or not (kinds <= _DICTS or kinds == {list}):
+        user_type = _type(list(users))
+        if user_type is None or not (kinds <= _DICTS or kinds == {list}):
             return None
-        ends = np.fromiter(accumulate(map(len, containers)), np.int64, len(containers))
-        offsets = np.concatenate(([0], ends))
-        scores = np.empty(ends[-1]) if kinds <= _DICTS else None
-        items = set[str]()
+        lengths = np.fromiter(map(len, containers), np.int64, len(containers))
+        full = [one for one in containers if one]
+        offsets = np.concatenate(([0], np.cumsum(lengths[lengths > 0])))
+        scores = np.empty(offsets[-1]) if kinds <= _DICTS else None
+        dtype: pl.DataType | None = None
         for start, stop in _parts(offsets):
-            some = containers[start:stop]
-            items.add(_kind([*chain.from_iterable(some)]))
-            if len(items) > 1 or items == {""}:
+            some = full[start:stop]
+            found = _type([*chain.from_iterable(some)])
+            if found is None or dtype not in (None, found):
                 return None
+            dtype = found
             if scores is None:
                 if any(len(set(one)) < len(one) for one in some):
                     return None
             elif not _read(some, scores[offsets[start] : offsets[stop]]):
                 return None
-        return cls(users, containers, offsets, scores, _TYPES[items.pop()])
+        if dtype is None:
+            return None
+        everyone, mask = _series(users, user_type), pl.Series(lengths > 0)
+        return cls(everyone.filter(mask), everyone.filter(~mask), full, offsets, scores, dtype)
 
     @property
     def order(self) -> Literal["score", "list"]:
@@ -75,6 +82,7 @@ class Lists:
         kept[chosen] = True
         return Lists(
             self.users[chosen],
+            self.users[:0],
             containers,
             np.concatenate(([0], np.cumsum(lengths[chosen]))),
             None if self.scores is None else self.scores[np.repeat(kept, lengths)],
@@ -117,15 +125,6 @@ class Lists:
             yield places.get(item)
 
 
-_TYPES: dict[str, pl.DataType] = {"text": pl.String(), "whole": pl.Int64()}
-
-
-def plain_ids(values: Sequence[Any]) -> pl.Series | None:
-    """Ids that are all strings, or all integers of 64 bits; None if they need a closer look."""
-    kind = _kind(list(values)) if values else ""
-    return _series(values, _TYPES[kind]) if kind else None
-
-
 def _series(values: Sequence[Any], dtype: pl.DataType) -> pl.Series:
     if dtype == pl.String:
         return pl.Series(map(str.__str__, values), dtype=dtype)
@@ -140,15 +139,15 @@ def _parts(offsets: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         yield start, (start := min(max(stop, start + 1), last))
 
 
-def _kind(items: list[Any]) -> str:
-    """What all of the items are: "text" or "whole" numbers of 64 bits; empty if anything else."""
-    kinds = set(map(type, items))
+def _type(ids: list[Any]) -> pl.DataType | None:
+    """String or Int64, if all of the ids are such and have the hash of the plain value; or None."""
+    kinds = set(map(type, ids))
     if kinds <= _TEXT:
-        text = "".join(items)
-        return "text" if text.isascii() or _is_text(text) else ""
-    if kinds <= _WHOLE and min(items) >= -(2**63) and max(items) < 2**63:
-        return "whole"
-    return ""
+        text = "".join(ids)
+        return pl.String() if text.isascii() or _is_text(text) else None
+    if kinds <= _WHOLE and min(ids) >= -(2**63) and max(ids) < 2**63:
+        return pl.Int64()
+    return None
 
 
 def _is_text(text: str) -> bool:

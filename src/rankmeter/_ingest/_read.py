@@ -185,8 +185,7 @@ def _listed(found: Columns, lists: Lists) -> Table:
     counts["rows"] = len(lists)
     if lists.scores is not None:
         counts["infinite_scores"] = int(np.isinf(lists.scores).sum())
-    empty = pl.Series("user", found.empty_users, dtype=lists.users.dtype)
-    return _table(lists, lists.order, empty, found, counts)
+    return _table(lists, lists.order, lists.empty_users.alias("user"), found, counts)
 
 
 def _table(
