@@ -433,3 +433,8 @@ def test_a_row_of_a_user_without_an_item_is_not_read_as_items_with_numbers(row, 
         with pytest.raises(ColumnError, match="names a user but no item"):
             read_truth(data)
     assert read_truth({"u": {"user": 5}}).frame.rows() == [("u", "user", 5.0)]
+
+
+def test_no_name_ends_in_a_digit():
+    """`named` leaves out such names before it looks closer."""
+    assert not any(name[-1].isdigit() for names in SYNONYMS.values() for name in names)

@@ -17,7 +17,8 @@ from rankmeter import compare, evaluate
 from rankmeter._align import Codes, align, prepare, universe
 from rankmeter._choices import Alignment
 from rankmeter._ingest import Lists, read_rankings, read_truth
-from rankmeter.errors import DuplicateError, InvalidValueError
+from rankmeter._ingest._forms import find
+from rankmeter.errors import DataError, DuplicateError, InvalidValueError
 
 IN_PLACE = {
     "scores": {"u": {"a": 0.5, "b": 1.5}, "v": {"c": -2.0}},
@@ -170,3 +171,37 @@ def test_what_becomes_of_the_input_later_changes_no_curve(change):
     change(run["u"])
     lists["v"].clear()
     assert found.curve("ndcg@2", 2).frame.equals(before)
+
+
+TRUTHS = {
+    **{name: data for name, data in IN_PLACE.items() if "infinite" not in name},
+    "sets": {"u": {"a", "b"}, "v": frozenset("c"), "w": set()},
+    "gains": {1: {7: 3, 8: 0}, 2: {}, 3: {7: -1}},
+}
+
+
+@pytest.mark.parametrize("data", TRUTHS.values(), ids=TRUTHS)
+@pytest.mark.parametrize("read", [read_truth, read_rankings])
+def test_plain_containers_are_read_as_any_others(data, read, monkeypatch):
+    if read is read_rankings and any(isinstance(one, set | frozenset) for one in _values(data)):
+        assert Lists.of([*data], [*data.values()]) is not None
+        with pytest.raises(DataError, match="a set has no order"):
+            read(data)
+        return
+    assert find(data, "truth").lists is not None
+    plain = read(data)
+    monkeypatch.setattr(Lists, "of", lambda *_: None)
+    any_ = read(data)
+    assert plain.frame.equals(any_.frame)
+    assert plain.frame.schema == any_.frame.schema
+    assert plain.empty_users.to_list() == any_.empty_users.to_list()
+    assert (plain.order, plain.origin) == (any_.order, any_.origin)
+
+
+def _values(data):
+    return data.values() if isinstance(data, dict) else data
+
+
+def test_infinite_gains_are_refused_in_place_too():
+    with pytest.raises(InvalidValueError, match="1 of 2 gains of dict are missing or infinite"):
+        read_truth({"u": {"a": float("inf"), "b": 1.0}})

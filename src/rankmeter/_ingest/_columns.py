@@ -57,7 +57,7 @@ class Columns:
         default_factory=Counter
     )  # values that the reader dropped or converted
     shape: Shape = ""
-    lists: Lists | None = None  # the same rankings, if they need not become columns
+    lists: Lists | None = None  # the same, if the values need no check
 
     @classmethod
     def of(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:
@@ -116,8 +116,10 @@ def plain(name: object) -> str:
 
 
 def named(role: str, names: Sequence[object]) -> list[str]:
-    """The columns that could have a role."""
-    return [str(name) for name in names if plain(name) in SYNONYMS.get(role, {role})]
+    """The columns that could have a role; no such name ends in a digit, as most ids do."""
+    known = SYNONYMS.get(role, {role})
+    texts = (text for text in map(str, names) if not text[-1:].isdigit())
+    return [text for text in texts if plain(text) in known]
 
 
 def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> dict[str, str]:

@@ -288,13 +288,13 @@ def _flattened(users: Sequence[Any], values: Sequence[Any], side: Side, source: 
 
     Users that are a range are numbers of rows. Values are lists of items, mappings item → number
     or `Numbered`; they may be mixed. A user must not occur twice, except in interactions. Rankings
-    whose values need no closer look stay where they are.
+    and truth whose values need no closer look stay where they are.
     """
     if len(users) == 0:
         raise DataError(f"{source} is empty: there is nothing to evaluate.")
     if side != "interactions" and not isinstance(users, range):
         _refuse_twice(users, source)
-    if side == "rankings" and (found := _left_in_place(users, values, source)):
+    if side in ("rankings", "truth") and (found := _left_in_place(users, values, side, source)):
         return found
     pairs = [items_of(user, value, side, source) for user, value in zip(users, values, strict=True)]
     lengths = [len(items) for items, _ in pairs]
@@ -312,8 +312,12 @@ def _flattened(users: Sequence[Any], values: Sequence[Any], side: Side, source: 
     return Columns.by_role(columns, source, empty_users=empty)
 
 
-def _left_in_place(users: Sequence[Any], values: Sequence[Any], source: str) -> Columns | None:
-    """Rankings as `Lists`, which become columns only if these are fetched."""
+def _left_in_place(
+    users: Sequence[Any], values: Sequence[Any], side: Side, source: str
+) -> Columns | None:
+    """Plain containers as `Lists`, which become columns only if these are fetched."""
+    if side == "rankings" and any(isinstance(value, AbstractSet) for value in values):
+        return None  # they have no order
     lists = Lists.of(users, values)
     if lists is None:
         return None

@@ -16,6 +16,7 @@ import polars as pl
 __all__ = ["Lists"]
 
 _DICTS = frozenset({dict, OrderedDict, defaultdict})
+_PLAIN = frozenset({list, set, frozenset})
 _TEXT = frozenset({str, np.str_})  # whose hash is that of the text, unlike that of an enumeration
 _WHOLE = frozenset({int, np.int64, np.int32})
 _REAL = frozenset({float, np.float64, np.float32})
@@ -25,7 +26,7 @@ _AT_ONCE = 50_000  # items that are looked at together, so that they stay in the
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """One container for each user, none empty: items in order, or item → score.
+    """One container for each user, none empty: items, in order for rankings, or item → score.
 
     All items are strings, or all are integers; none occurs twice for a user.
     """
@@ -42,7 +43,7 @@ class Lists:
         """The lists, or None where any user, container or value needs a closer look."""
         kinds = set(map(type, containers))
         user_type = _type(list(users))
-        if user_type is None or not (kinds <= _DICTS or kinds == {list}):
+        if user_type is None or not (kinds <= _DICTS or kinds <= _PLAIN):
             return None
         lengths = np.fromiter(map(len, containers), np.int64, len(containers))
         full = [one for one in containers if one]

@@ -78,15 +78,24 @@ def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Tab
     """
     found = find(data, "truth")
     roles = resolve(found, "truth", columns)
+    if found.lists is not None:
+        return _judged(found, found.lists)
     if "gain" not in roles:
         refuse_unused_numbers(found, "truth", roles.values())
     users, items, empty, counts, values = _checked(found, roles, "truth")
     frame = pl.DataFrame([users, items, *values.values()])
-    if "gain" in values:
-        gains(values["gain"], found.source)
+    return _with_gains(frame, empty, found, counts)
+
+
+def _with_gains(
+    frame: pl.DataFrame, empty: pl.Series, found: Columns, counts: Counter[str]
+) -> Table:
+    """Judgments whose gains are checked, or 1 each."""
+    if "gain" in frame.columns:
+        gains(frame["gain"], found.source)
     else:
         frame = frame.with_columns(gain=pl.lit(1.0))
-        counts["assumed_gains"] = len(users)
+        counts["assumed_gains"] = frame.height
     return _table(frame, "list", empty, found, counts)
 
 
@@ -179,10 +188,16 @@ def _checked(
     return users.slice(0, len(items)), items, users.slice(len(items)), counts, values
 
 
+def _judged(found: Columns, lists: Lists) -> Table:
+    """Judgments of which only the gains need a check."""
+    counts = Counter({**found.counts, "rows": len(lists)})
+    frame = lists.frame().rename({"score": "gain"}, strict=False)
+    return _with_gains(frame, lists.empty_users.alias("user"), found, counts)
+
+
 def _listed(found: Columns, lists: Lists) -> Table:
     """Rankings without any value that needs a check."""
-    counts = Counter(found.counts)
-    counts["rows"] = len(lists)
+    counts = Counter({**found.counts, "rows": len(lists)})
     if lists.scores is not None:
         counts["infinite_scores"] = int(np.isinf(lists.scores).sum())
     return _table(lists, lists.order, lists.empty_users.alias("user"), found, counts)
