@@ -1,7 +1,8 @@
 """How much of rankmeter's time are checks: the functions that check, wrapped with a clock.
 
-The types of ids and numbers are checked while they are converted; both count, so the share is an
-upper bound. A group that no function belongs to any more is an error.
+Types are checked while ids and numbers are converted, and the sort that finds repeated pairs finds
+the hits, too. All of it counts, so the share is an upper bound. A pattern that no function has any
+more is an error.
 """
 
 from __future__ import annotations
@@ -14,27 +15,42 @@ from collections.abc import Callable
 from types import FunctionType
 
 GROUPS = {
-    "repeated pairs": r"_align\.pairs\.unique_\w+",
-    "types of ids and numbers": r"_ingest\._ids\.ids|_ingest\._numbers\.numbers",
-    "missing, infinite and odd numbers": r"_ingest\._read\._settle_scores"
-    r"|_ingest\._numbers\.(ranks|gains)",
-    "ids that cannot match": r"_ingest\._table\.meet_all|_engine\.whole\.check",
-    "data that look wrong": r"_ingest\._doubts\.(all_relevant|look_misread)"
-    r"|_ingest\.\w+\.refuse_\w+|_ingest\._memory\.check_memory",
+    "repeated pairs, with the hits": (
+        r"_align\.pairs\._side_by_side",
+        r"_align\.pairs\.unique_\w+",
+    ),
+    "types of ids and numbers": (
+        r"_ingest\._ids\.ids",
+        r"_ingest\._numbers\.numbers",
+        r"_ingest\._lists\._type",
+        r"_ingest\._lists\._read",
+    ),
+    "missing, infinite and odd numbers": (
+        r"_ingest\._read\._settle_scores",
+        r"_ingest\._numbers\.(ranks|gains)",
+    ),
+    "ids that cannot match": (r"_ingest\._table\.meet_all", r"_engine\.whole\.check"),
+    "data that look wrong": (
+        r"_ingest\._doubts\.(all_relevant|look_\w+)",
+        r"_ingest\.\w+\.refuse_\w+",
+        r"_ingest\._memory\.check_memory",
+    ),
 }
 
 
 def checking() -> dict[FunctionType, str]:
     """The loaded functions of rankmeter that check, with their groups."""
-    found = {}
+    patterns = {pattern: group for group, these in GROUPS.items() for pattern in these}
+    found, used = {}, set()
     for module in _modules():
         for function in vars(module).values():
             if isinstance(function, FunctionType):
                 name = f"{function.__module__}.{function.__name__}".removeprefix("rankmeter.")
-                groups = [group for group, these in GROUPS.items() if re.fullmatch(these, name)]
-                if groups:
-                    found[function] = groups[0]
-    if missing := GROUPS.keys() - found.values():
+                for pattern, group in patterns.items():
+                    if re.fullmatch(pattern, name):
+                        found[function] = group
+                        used.add(pattern)
+    if missing := patterns.keys() - used:
         raise LookupError(f"no function checks: {', '.join(sorted(missing))}")
     return found
 

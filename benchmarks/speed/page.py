@@ -90,7 +90,8 @@ def _checks(workloads: list[dict]) -> Iterable[str]:
         yield "## The share of the checks"
         yield (
             "The share of its time that rankmeter spends in functions that check. Types are "
-            "checked while ids and numbers are converted, and both count."
+            "checked while ids and numbers are converted, and one sort finds repeated pairs and "
+            "hits. All of it counts, so the shares are upper bounds."
         )
         rows = (
             (title, *(f"{share:.0%}" for share in (sum(found.values()), *found.values())))

@@ -13,7 +13,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 METRICS = ("ndcg", "precision", "recall", "map", "hr", "rr", "f1", "dcg")
@@ -39,10 +39,10 @@ class Peer:
     """One tool, or one way to call it."""
 
     title: str
-    convention: str = ""  # whose names it uses and with which it must agree; empty: no values
-    environment: str = ""  # of tests/conformance/record; empty: that of rankmeter
-    package: str = ""  # the distribution whose version is shown
-    calls: Mapping[str, Callable] = field(default_factory=dict)  # by kind: frames, dicts, files
+    convention: str  # whose names it uses and with which it must agree; empty: no values
+    calls: Mapping[str, Callable]  # by kind: frames, dicts, files
+    environment: str  # of tests/conformance/record; empty: that of rankmeter
+    package: str  # the distribution whose version is shown
     read: Callable = json.loads
     tolerance: float = 1e-9
     note: str = ""
@@ -50,6 +50,12 @@ class Peer:
     def knows(self, metric: str) -> bool:
         """Whether the tool has the metric."""
         return not self.convention or metric.partition("@")[0] in names(self.convention)
+
+
+def peer(title, tool, calls, *, environment=None, package=None, **more):
+    """A peer whose environment and package have the name of the tool, unless they are given."""
+    environment, package = (tool if own is None else own for own in (environment, package))
+    return Peer(title, tool, calls, environment, package, **more)
 
 
 def names(convention):
@@ -390,138 +396,89 @@ _LABELS = "takes labels: its preparation joins the ground truth"
 _OBJECTS = "takes its own objects: its preparation makes them from the frame"
 _DICTS = "takes dictionaries: its preparation makes them"
 PEERS = {
-    "rankmeter": Peer(
+    "rankmeter": peer(
         "rankmeter",
         "rankmeter",
-        package="rankmeter",
-        calls={"frames": rankmeter_frames, "dicts": rankmeter_dicts, "files": rankmeter_files},
+        {"frames": rankmeter_frames, "dicts": rankmeter_dicts, "files": rankmeter_files},
+        environment="",
         read=read_rankmeter,
     ),
-    "floor": Peer(
+    "floor": peer(
         "Polars: rank and join",
+        "",
+        {"frames": floor_frames},
         package="polars",
-        calls={"frames": floor_frames},
         note="the floor: no metrics, no checks",
     ),
-    "ranx": Peer(
+    "ranx": peer(
         "ranx",
         "ranx",
-        environment="ranx",
-        package="ranx",
-        calls={"frames": ranx_frames, "dicts": ranx_objects, "files": ranx_files},
+        {"frames": ranx_frames, "dicts": ranx_objects, "files": ranx_files},
         note=_OBJECTS,
     ),
-    "ranx dicts": Peer(
-        "ranx, from dictionaries",
-        "ranx",
-        environment="ranx",
-        package="ranx",
-        calls={"dicts": ranx_dicts},
-    ),
-    "ranx cold": Peer(
+    "ranx dicts": peer("ranx, from dictionaries", "ranx", {"dicts": ranx_dicts}),
+    "ranx cold": peer(
         "ranx, nothing compiled yet",
         "ranx",
-        environment="ranx",
-        package="ranx",
-        calls={"files": ranx_files_cold},
+        {"files": ranx_files_cold},
         note="compiles its functions, as in the first process after the installation",
     ),
-    "pytrec_eval": Peer(
+    "pytrec_eval": peer(
         "pytrec_eval",
         "pytrec_eval",
-        environment="pytrec_eval",
+        {"frames": pytrec_eval_frames, "dicts": pytrec_eval_dicts, "files": pytrec_eval_files},
         package="pytrec-eval-terrier",
-        calls={
-            "frames": pytrec_eval_frames,
-            "dicts": pytrec_eval_dicts,
-            "files": pytrec_eval_files,
-        },
         note=_DICTS,
     ),
-    "ir_measures": Peer(
+    "ir_measures": peer(
         "ir_measures",
         "ir_measures",
-        environment="ir_measures",
-        package="ir_measures",
-        calls={
-            "frames": ir_measures_frames,
-            "dicts": ir_measures_dicts,
-            "files": ir_measures_files,
-        },
+        {"frames": ir_measures_frames, "dicts": ir_measures_dicts, "files": ir_measures_files},
         read=read_lines("ir_measures"),
         note=_DICTS,
     ),
-    "trec_eval": Peer(
+    "trec_eval": peer(
         "trec_eval (C)",
         "trec_eval",
-        environment="trec_eval",
-        calls={"files": trec_eval_files},
+        {"files": trec_eval_files},
+        package="",
         read=read_lines("trec_eval", "_"),
         tolerance=1e-4,
         note="prints four decimals",
     ),
-    "rankmeter trec_eval": Peer(
+    "rankmeter trec_eval": peer(
         "rankmeter trec_eval",
         "trec_eval",
+        {"files": rankmeter_trec_eval},
+        environment="",
         package="rankmeter",
-        calls={"files": rankmeter_trec_eval},
         read=read_lines("trec_eval", "_"),
         tolerance=1e-4,
         note="the same output as trec_eval, byte for byte",
     ),
-    "rectools": Peer(
-        "RecTools",
-        "rectools",
-        environment="rectools",
-        package="rectools",
-        calls={"frames": rectools_frames},
-        note="ranks are given",
-    ),
-    "rectools ranking": Peer(
+    "rectools": peer("RecTools", "rectools", {"frames": rectools_frames}, note="ranks are given"),
+    "rectools ranking": peer(
         "RecTools, with ranking",
         "rectools",
-        environment="rectools",
-        package="rectools",
-        calls={"frames": rectools_ranking},
+        {"frames": rectools_ranking},
         note="ranks are computed from the scores with pandas",
     ),
-    "replay": Peer(
-        "RePlay (Polars)",
-        "replay",
-        environment="replay",
-        package="replay-rec",
-        calls={"frames": replay_frames},
-    ),
-    "recommenders": Peer(
-        "recommenders",
-        "recommenders",
-        environment="recommenders",
-        package="recommenders",
-        calls={"frames": recommenders_frames},
-    ),
-    "lenskit": Peer(
-        "LensKit",
-        "lenskit",
-        environment="lenskit",
-        package="lenskit",
-        calls={"frames": lenskit_frames},
-        note=_OBJECTS,
-    ),
-    "torchmetrics": Peer(
+    "replay": peer("RePlay (Polars)", "replay", {"frames": replay_frames}, package="replay-rec"),
+    "recommenders": peer("recommenders", "recommenders", {"frames": recommenders_frames}),
+    "lenskit": peer("LensKit", "lenskit", {"frames": lenskit_frames}, note=_OBJECTS),
+    "torchmetrics": peer(
         "torchmetrics",
         "torchmetrics",
-        environment="torchmetrics",
-        package="torchmetrics",
-        calls={"frames": torchmetrics_frames},
+        {"frames": torchmetrics_frames},
         tolerance=1e-5,
         note=_LABELS,
     ),
-    "sklearn": Peer(
+    "sklearn": peer(
         "scikit-learn",
         "sklearn",
+        {"frames": sklearn_frames},
         environment="scikit-learn",
         package="scikit-learn",
-        calls={"frames": sklearn_frames},
         note=_LABELS,
     ),
 }
