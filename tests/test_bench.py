@@ -40,6 +40,12 @@ def test_the_suite_measures_every_peer_or_says_why_not(figures):
     assert workload["rankmeter"]["checks"].keys() == checks.GROUPS.keys()
 
 
+def test_a_check_that_no_function_makes_any_more_is_an_error(monkeypatch):
+    monkeypatch.setitem(checks.GROUPS, "gone", (r"_align\.pairs\.gone",))
+    with pytest.raises(LookupError, match=r"_align\\\.pairs\\\.gone"):
+        checks.checking()
+
+
 def test_a_peer_with_other_values_is_an_error():
     ours = SimpleNamespace(ask=lambda **_: {"means": {"ndcg@10": 0.5}})
     run._agree(PEERS["ranx"], ["ndcg@10"], {"ndcg@10": 0.5}, ours)

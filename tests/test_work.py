@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import rankmeter as rm
+from rankmeter._ingest import Lists
 
 METRICS = ["ndcg@10", "map@100", "rr", "recall@100", "precision@10"]
 QUERIES = {"join", "sort", "unique", "group_by", "is_duplicated", "n_unique", "rank", "filter"}
@@ -118,3 +119,32 @@ def test_lists_of_users_without_judgments_are_not_sorted(monkeypatch, strings):
     with monkeypatch.context() as patch:
         done = Work(lambda: rm.evaluate(rankings, some, METRICS), patch)
     assert done.cells == 20 * 50
+
+
+def work_on_dicts(monkeypatch, n_users, length, *, as_lists):
+    """The work, and how many rows are made of dictionaries and lists."""
+    rng = np.random.default_rng(5)
+    rankings = {
+        f"u{user}": {f"i{7 * n % 10_007 + user}": score for n, score in enumerate(scores)}
+        for user, scores in enumerate(rng.random((n_users, length)).tolist())
+    }
+    truth = {user: dict.fromkeys([*ranked][:2], 1) for user, ranked in rankings.items()}
+    if as_lists:
+        rankings = {user: [*items] for user, items in rankings.items()}
+    rm.evaluate(rankings, truth, METRICS)
+    made, frame = [], Lists.frame
+    with monkeypatch.context() as patch:
+        patch.setattr(Lists, "frame", lambda self: made.append(len(self)) or frame(self))
+        return Work(lambda: rm.evaluate(rankings, truth, METRICS), patch), made
+
+
+@pytest.mark.parametrize("as_lists", [True, False])
+def test_dictionaries_do_not_become_rows_and_cost_no_call_per_item(monkeypatch, as_lists):
+    calls = {}
+    for n_users, length in ((300, 20), (300, 500), (900, 20)):
+        done, made = work_on_dicts(monkeypatch, n_users, length, as_lists=as_lists)
+        assert made == [2 * n_users]  # those of the truth
+        assert max(rows for sizes in done.queries.values() for rows in sizes) <= 2 * n_users
+        calls[n_users, length] = done.calls
+    assert calls[300, 500] - calls[300, 20] < 100
+    assert (calls[900, 20] - calls[300, 20]) / 600 < 12  # one look at the name of each user

@@ -316,7 +316,7 @@ def _left_in_place(
     users: Sequence[Any], values: Sequence[Any], side: Side, source: str
 ) -> Columns | None:
     """Plain containers as `Lists`, which become columns only if these are fetched."""
-    if side == "rankings" and any(isinstance(value, AbstractSet) for value in values):
+    if side == "rankings" and {set, frozenset} & set(map(type, values)):
         return None  # they have no order
     lists = Lists.of(users, values)
     if lists is None:
