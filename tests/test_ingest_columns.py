@@ -233,7 +233,7 @@ def test_ranks_decide_over_scores_unless_the_score_is_named():
 @pytest.mark.parametrize("order", [[0, 1, 2, 3, 4], [4, 2, 0, 3, 1], [1, 0, 2, 4, 3]])
 @pytest.mark.parametrize("as_list", [False, True])
 def test_scores_against_the_ranks_are_counted_for_any_order_of_the_rows(order, as_list):
-    """User 1 has two scores that rise with a worse rank; equal ranks and NaN are no conflict."""
+    """User 1 has two scores that rise with a worse rank; equal ranks and NaN do not conflict."""
     data = frame(
         user=[1, 1, 1, 2, 2], item=[*"abcab"], rank=[1, 2, 3, 1, 1], score=[0.1, 0.2, 0.3, 5, 6]
     )[order]
