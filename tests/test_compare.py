@@ -273,9 +273,11 @@ class TestSegments:
         frame = pl.DataFrame({"user": list(self.labels), "segment": list(self.labels.values())})
         assert result.by_segment(frame).equals(table)
 
-    def test_users_without_a_label_are_in_no_segment(self):
+    def test_users_without_a_label_are_in_a_row_without_a_segment(self):
         table = rm.evaluate(SYSTEMS["a"], TRUTH, "cg").by_segment({0: "x", 1: "x"})
-        assert table["n_users"].to_list() == [2]
+        assert table["segment"].to_list() == ["x", None]
+        assert table["n_users"].to_list() == [2, 10]
+        assert table["mean"].to_list()[-1] == pytest.approx(np.mean(VALUES["a"][2:]))
 
     def test_labels_that_do_not_fit_are_counted_in_the_notes(self):
         labels = {0: "x", 1: "x", 2: "y", 99: "y"}

@@ -110,6 +110,12 @@ def test_rows_of_different_keys_take_the_quick_way(rows):
     ]
 
 
+@pytest.mark.parametrize("text", ["7\n1", "7 1", '"a"\n"b"'])
+def test_numbers_or_strings_alone_are_no_json_lines_in_a_json_file(text, tmp_path):
+    with pytest.raises(FileFormatError, match="not valid JSON: Extra data in line"):
+        read_rankings(write(tmp_path / "a.json", text))
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

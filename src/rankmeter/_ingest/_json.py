@@ -26,7 +26,7 @@ def read_json(file: Text, side: Side) -> Columns:
     try:
         data = _parse(file.text, file.name)
     except json.JSONDecodeError as error:
-        if error.msg == "Extra data":
+        if error.msg == "Extra data" and file.text.lstrip()[0] in "{[":
             return read_json_lines(file, side)
         raise FileFormatError(
             f"{file.name} is not valid JSON: {error.msg} in line {error.lineno}, column "

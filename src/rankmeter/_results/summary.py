@@ -25,7 +25,7 @@ from rankmeter._estimates.notes import (
 from rankmeter._estimates.segments import labels_of, masks_of
 from rankmeter._estimates.verdicts import histogram_of
 from rankmeter._estimates.wording import number
-from rankmeter._hits import IntArray
+from rankmeter._hits import BoolArray, IntArray
 from rankmeter._ingest import Table as Read
 from rankmeter._plan import Plan
 from rankmeter._report import charts
@@ -109,13 +109,19 @@ class Summary(Measured, Mapping[str, Estimate]):
         Returns
         -------
         polars.DataFrame
-            Columns segment, metric, mean, low, high, std, n_users.
+            Columns segment, metric, mean, low, high, std, n_users. Users without a label come last;
+            their segment is null.
         """
         rows = []
         labels = labels_of(segments, "segment", self.scores)
-        for segment, mask in masks_of(labels).items():
+        masks: list[tuple[str | None, BoolArray]] = [*masks_of(labels).items()]
+        if labels is not None:
+            masks.append((None, labels.is_null().to_numpy()))
+        for segment, mask in masks:
             for entry in self.plan.metrics:
                 part = self.scores.averaged(entry).only(mask)
+                if segment is None and not part.users.size:
+                    continue
                 e = estimate(self.plan, entry, part, self.clusters)
                 rows.append((segment, e.label, e.mean, e.low, e.high, e.std, e.n))
         names = ["segment", "metric", "mean", "low", "high", "std", "n_users"]
