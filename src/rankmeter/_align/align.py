@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +13,7 @@ import polars as pl
 
 from rankmeter._align.codes import Codes
 from rankmeter._align.counts import Candidates, count
-from rankmeter._align.lookup import count_listed
+from rankmeter._align.lookup import Sought, count_listed
 from rankmeter._align.pairs import Pairs, Refused, best_of, unique_items, unique_judgements
 from rankmeter._align.placing import Placed, place
 from rankmeter._choices import Alignment
@@ -70,32 +72,49 @@ class Judged:
 
     choices: Alignment
     codes: Codes  # the users of the block
-    frame: pl.DataFrame  # one judgment per user and item: user, item, gain, code
+    rows: pl.DataFrame | Lists  # one judgment per user and item
+    code: IntArray  # (n_judged,) the user of each
+    gain: FloatArray  # (n_judged,) and what it counts, which may differ from that of the rows
     relevant: Hits  # the perfect rankings of the relevant items
     others: Hits  # and of the other judged ones
     counts: dict[str, int]
     contradictions: Refused
 
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """The judgments as rows: user, item, gain, code."""
+        frame = self.rows.frame() if isinstance(self.rows, Lists) else self.rows
+        return frame.with_columns(gain=pl.Series(self.gain), code=pl.Series(self.code))
+
+    @cached_property
+    def items(self) -> list[Any]:
+        """The item of each judgment, as a Python object."""
+        return self.rows.items() if isinstance(self.rows, Lists) else self.rows["item"].to_list()
+
 
 def prepare(truth: Table, codes: Codes, choices: Alignment) -> Judged:
     """Prepare the ground truth of a block for `align`."""
     counts: dict[str, int] = {}
-    code = codes.of(truth.frame["user"])
-    repeated = Pairs.of(code, truth.frame["item"], codes.n).repeated
-    frame, contradictions = unique_judgements(truth, choices, counts, repeated=repeated)
-    if repeated:
-        code = codes.of(frame["user"])
-    gain = frame["gain"].to_numpy()
+    code, rows, contradictions = codes.of(truth.users), truth.rows, Refused()
+    if isinstance(rows, Lists):  # without repeated items
+        code = np.repeat(code, rows.lengths)
+        gain = truth.gains.to_numpy()
+    else:
+        if Pairs.of(code, rows["item"], codes.n).repeated:
+            rows, contradictions = unique_judgements(truth, choices, counts)
+            code = codes.of(rows["user"])
+        gain = rows["gain"].to_numpy()
     if choices.gains == "reached":
         reached = np.zeros(codes.n, dtype=bool)
         reached[code[replace(choices, gains="relevant").is_relevant(gain)]] = True
         gain = np.where(reached[code], gain, np.minimum(gain, 0.0))
-        frame = frame.with_columns(gain=pl.Series(gain))
     wanted = choices.is_relevant(gain)
     return Judged(
         choices,
         codes,
-        frame.with_columns(code=pl.Series(code)),
+        rows,
+        code,
+        gain,
         _perfect(code[wanted], _worth(gain[wanted], choices), codes.n),
         _perfect(code[~wanted], gain[~wanted], codes.n),
         counts,
@@ -115,7 +134,9 @@ def align(rankings: Table, truth: Judged) -> Aligned:
     in_rankings[user] = True
     lists, repeated, score = rankings.rows, Refused(), None
     if isinstance(lists, Lists) and choices.pool == "all" and choices.scope != "appended":
-        found, score = count_listed(lists, user, truth.frame, codes.n, choices)
+        found, score = count_listed(
+            lists, user, Sought(truth.code, truth.gain, truth.items), codes.n, choices
+        )
     else:
         if isinstance(lists, Lists):
             user = codes.of(rankings.frame["user"])

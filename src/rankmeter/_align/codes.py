@@ -31,7 +31,10 @@ class Codes:
                 return
         self.width = max(bits(8 * self.n), 1)
         self.table = np.zeros(1 << self.width, dtype=np.int64)
-        self.table[_slots(users, self.width)] = np.arange(self.n)
+        slots, code = _slots(users, self.width), np.arange(self.n)
+        self.table[slots] = code
+        without = np.flatnonzero(self.table[slots] != code)
+        self.without_slot = pl.DataFrame({"user": users.gather(without), "code": without})
 
     def of(self, series: pl.Series) -> IntArray:
         """Codes of ids that all belong to the universe."""
@@ -47,9 +50,8 @@ class Codes:
         code: IntArray = self.table[_slots(ids, self.width)]
         others = (self.users.gather(code) != ids).arg_true()
         if len(others):
-            index = pl.DataFrame({"user": self.users, "code": np.arange(self.n)})
             rest = ids.gather(others).to_frame("user")
-            found = rest.join(index, on="user", how="left", maintain_order="left")
+            found = rest.join(self.without_slot, on="user", how="left", maintain_order="left")
             code[others.to_numpy()] = found["code"].to_numpy()
         return code
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,36 +17,54 @@ from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import Lists
 
-__all__ = ["count_listed"]
+__all__ = ["Sought", "count_listed"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sought:
+    """Judgments whose items are Python objects."""
+
+    user: IntArray
+    gain: FloatArray
+    items: Sequence[Any]
+
+    def take(self, chosen: IntArray) -> Sought:
+        """Some of the judgments."""
+        if np.array_equal(chosen, np.arange(self.user.size)):
+            return self
+        items = [self.items[at] for at in chosen.tolist()]
+        return Sought(self.user[chosen], self.gain[chosen], items)
 
 
 def count_listed(
-    lists: Lists, code: IntArray, judged: pl.DataFrame, n_users: int, choices: Alignment
+    lists: Lists, code: IntArray, judged: Sought, n_users: int, choices: Alignment
 ) -> tuple[RankCounts, FloatArray | None]:
     """Counts of the judged items in lists whose users have a `code`, and their scores if any."""
     place = np.full(n_users, -1)
     place[code] = np.arange(code.size)
-    judged = judged.with_columns(at=pl.Series(place[judged["code"].to_numpy()]))
-    judged = judged.filter(pl.col("at") >= 0).sort("at", maintain_order=True)
-    score = lists.look_up(judged["at"].to_numpy(), judged["item"])
-    found = ~np.isnan(score)
-    judged, score = judged.filter(pl.Series(found)), score[found]
-    at, gain = judged["at"].to_numpy(), judged["gain"].to_numpy()
+    at = place[judged.user]
+    order = np.argsort(at, kind="stable")
+    order = order[np.searchsorted(at, 0, sorter=order) :]
+    at, judged = at[order], judged.take(order)
+    score = lists.look_up(at, judged.items)
+    found = np.flatnonzero(~np.isnan(score))
+    at, score, gain = at[found], score[found], judged.gain[found]
     n_ranked = np.zeros(n_users, dtype=np.int64)
-    n_ranked[code] = np.diff(lists.offsets)
-    if lists.scores is None:
+    n_ranked[code] = lists.lengths
+    if lists.numbers is None:
         above, equal = score.astype(np.int64), np.zeros(at.size, dtype=np.int64)
         return RankCounts(code[at], gain, above, equal, equal, n_ranked), None
-    everything = _candidates(lists, _key(lists.scores, choices))
+    everything = _candidates(lists, _key(lists.numbers, choices))
     value = _key(score, choices)
     targets = Targets(at, gain, at, value, everything.item)  # their rows are not asked for
     counts = count(everything, targets, "optimistic")
     before = np.zeros(at.size, dtype=np.int64) if choices.ties in ORDERED else None
     tied = counts.equal > 0
     if before is not None and tied.any():
-        before[tied] = _before(
-            lists, everything, judged.filter(pl.Series(tied)), value[tied], choices.ties
-        )
+        some = judged.take(found[tied])
+        rows = pl.DataFrame({"at": at[tied], "gain": some.gain, "value": value[tied]})
+        rows = rows.with_columns(item=lists.series(some.items))
+        before[tied] = _before(lists, everything, rows, choices.ties)
     return replace(counts, user=code[at], n_ranked=n_ranked, before=before), score
 
 
@@ -57,21 +77,19 @@ def _key(score: FloatArray, choices: Alignment) -> FloatArray:
 
 def _candidates(lists: Lists, value: FloatArray) -> Candidates:
     """All places in the lists, whose user is the number of a list; items are not fetched."""
-    user = np.repeat(np.arange(len(lists.users)), np.diff(lists.offsets))
+    user = np.repeat(np.arange(len(lists.users)), lists.lengths)
     items = pl.Series("item", [], dtype=lists.dtype)
     return Candidates(user, None, value, "score", items, np.arange(user.size), lists.offsets)
 
 
-def _before(
-    lists: Lists, everything: Candidates, judged: pl.DataFrame, value: FloatArray, ties: TieRule
-) -> IntArray:
+def _before(lists: Lists, everything: Candidates, judged: pl.DataFrame, ties: TieRule) -> IntArray:
     """How many candidates of its tied group precede each tied item, given the groups as rows."""
     rows = pl.DataFrame({"at": everything.user, "value": everything.value}).with_row_index("row")
-    runs = judged.select("at", value=pl.Series(value)).unique()
+    runs = judged.select("at", "value").unique()
     rows = rows.filter(pl.col("at").is_in(runs["at"].unique().implode()))
     rows = rows.join(runs, on=["at", "value"], how="semi").sort("row")
     at, n = rows["at"].to_numpy(), len(lists.users)
-    items = lists.items(at, rows["row"].to_numpy() - lists.offsets[at])
+    items = lists.items_at(at, rows["row"].to_numpy() - lists.offsets[at])
     pairs = Pairs.of(at, items, n, judged.select("item", code="at"))
     group = rows.select(item=items, score=-pl.col("value"))
     candidates = Candidates.of(group, at, n, "score", "float64", grouped=pairs.grouped)

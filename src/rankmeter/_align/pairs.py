@@ -156,12 +156,10 @@ def best_of(numbered: pl.DataFrame, by: str) -> pl.DataFrame:
 
 
 def unique_judgements(
-    truth: Table, choices: Alignment, counts: dict[str, int], *, repeated: bool
+    truth: Table, choices: Alignment, counts: dict[str, int]
 ) -> tuple[pl.DataFrame, Refused]:
-    """One judgment per user and item."""
-    frame = truth.frame.select("user", "item", "gain")
-    if not repeated:
-        return frame, Refused()
+    """One judgment per user and item, where some occur more than once."""
+    frame = truth.frame
     gain = pl.col("gain")
     kept = {"max": gain.max(), "sum": gain.sum()}.get(choices.judgements, gain.last())
     pairs = frame.group_by("user", "item", maintain_order=True)

@@ -122,7 +122,7 @@ class _Space:
                 self.bases[tool] = entry(tool)
             except UsageError:  # choices that contradict each other under this convention
                 continue
-        grades = np.unique(truth.frame["gain"].to_numpy())
+        grades = np.unique(truth.gains.to_numpy())
         self.n_grades = grades.size
         chosen = np.unique(np.linspace(0, max(grades.size - 1, 0), MAX_GRADES).round().astype(int))
         self.grades: list[float] = grades[chosen].tolist() if grades.size else []
@@ -213,8 +213,8 @@ class _Means:
     def __init__(self, data: Data, truth: Table, plan: Plan) -> None:
         # Intervals are not used here, and a bootstrap is slow.
         self.data, self.plan = data, dataclasses.replace(plan, interval="t")
-        self.grades = np.unique(truth.frame["gain"].to_numpy())
-        self._rows, self._size = 0, truth.frame.height
+        self.grades = np.unique(truth.gains.to_numpy())
+        self._rows, self._size = 0, truth.height
         self._left: set[MetricPlan] = set()
         self._means: dict[MetricPlan, float | RankmeterError] = {}
         self._inert: dict[tuple[str, str], bool] = {}

@@ -116,9 +116,12 @@ def plain(name: object) -> str:
 
 
 def named(role: str, names: Sequence[object]) -> list[str]:
-    """The columns that could have a role; no such name ends in a digit, as most ids do."""
+    """The columns that could have a role."""
     known = SYNONYMS.get(role, {role})
-    texts = (text for text in map(str, names) if not text[-1:].isdigit())
+    texts = [*map(str, names)]
+    # All at once first: the names may be the ids of many users.
+    if set(known).isdisjoint(plain("\0".join(texts)).split("\0")):
+        return []
     return [text for text in texts if plain(text) in known]
 
 

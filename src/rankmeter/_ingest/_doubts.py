@@ -20,7 +20,7 @@ _LONG_LIST = 10
 
 def all_relevant(truth: Table) -> str:
     """Warn of ratings that are all relevant because all are above 0, and suggest a threshold."""
-    gains = truth.frame["gain"]
+    gains = truth.gains
     if "assumed_gains" in truth.counts or (gains <= 0).any():
         return ""
     grades = _values(gains)
@@ -42,10 +42,11 @@ def look_like_labels(truth: Table) -> str:
     All are 0 or 1 and every user has two or more; or all users have as many small integers, and
     one user has an integer twice. (`refuse_labels` refuses what is certain.)
     """
-    items, users = truth.frame["item"], truth.frame["user"]
-    if "assumed_gains" not in truth.counts or len(truth.empty_users) or not _small(items):
+    if "assumed_gains" not in truth.counts or len(truth.empty_users):
         return ""
-    each = users.value_counts()["count"]
+    if not truth.dtype("item").is_integer() or not _small(items := truth.frame["item"]):
+        return ""
+    each = truth.frame["user"].value_counts()["count"]
     least, most = each.min(), each.max()
     repeated = truth.frame.select("user", "item").is_duplicated().any()
     if len(each) < 2 or least == 1 or not (_binary(items) or (least == most and repeated)):
@@ -99,9 +100,7 @@ def _shown(values: pl.Series) -> str:
 
 def _small(items: pl.Series) -> bool:
     low, high = GRADES[0], GRADES[-1]
-    return items.dtype.is_integer() and all(
-        part.is_between(low, high).all() for part in (items.head(100), items)
-    )
+    return all(part.is_between(low, high).all() for part in (items.head(100), items))
 
 
 def _binary(items: pl.Series) -> bool:
@@ -136,19 +135,20 @@ def _many_ties(frame: pl.DataFrame, column: str) -> bool:
 
 def _are_scores(truth: Table) -> bool:
     """Whether gains are not grades, and are many or mostly different for a user."""
-    frame = truth.frame
-    if "assumed_gains" in truth.counts or len(frame) < 3 or _are_grades(frame["gain"]):
+    gains = truth.gains
+    if "assumed_gains" in truth.counts or len(gains) < 3 or _are_grades(gains):
         return False
-    whole = (frame["gain"] % 1 == 0).all() and (frame["gain"] >= 0).all()
+    frame = truth.frame
+    whole = (gains % 1 == 0).all() and (gains >= 0).all()
     several = len(frame) >= 2 * frame["user"].n_unique()
     if whole or not several:
         return False
-    return len(_values(frame["gain"])) > _MANY_GRADES or not _many_ties(frame, "gain")
+    return len(_values(gains)) > _MANY_GRADES or not _many_ties(frame, "gain")
 
 
 def _are_pairs(truth: Table, rankings: Table) -> bool:
     """Whether the same integers have integers beyond grades on both sides."""
-    gains, items = truth.frame["gain"], truth.frame["item"]
+    gains, items = truth.gains, truth.frame["item"]
     if not items.dtype.is_integer() or set(items) != set(rankings.frame["item"]):
         return False
     return bool((gains % 1 == 0).all() and (gains > 10).any())
@@ -156,7 +156,7 @@ def _are_pairs(truth: Table, rankings: Table) -> bool:
 
 def _length_of_lists(truth: Table) -> int:
     """The number of judgments of each user, if all have as many, 10 or more, and no gains."""
-    if "assumed_gains" not in truth.counts or len(truth.frame) < 2 * _LONG_LIST:
+    if "assumed_gains" not in truth.counts or truth.height < 2 * _LONG_LIST:
         return 0
     judged = truth.frame["user"].value_counts()["count"]
     n = int(judged[0])

@@ -1,12 +1,12 @@
-"""Rankings that stay in Python's own containers: a dictionary is an index already."""
+"""Items by user that stay in Python's own containers: a dictionary is an index already."""
 
 from __future__ import annotations
 
 import marshal
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain, count
+from dataclasses import dataclass, replace
+from itertools import chain, compress, count
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +26,7 @@ _AT_ONCE = 50_000  # items that are looked at together, so that they stay in the
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """One container for each user, none empty: items, in order for rankings, or item → score.
+    """One container for each user, none empty: items, in order for rankings, or item → number.
 
     All items are strings, or all are integers; none occurs twice for a user.
     """
@@ -35,8 +35,9 @@ class Lists:
     empty_users: pl.Series  # users whose containers are empty, and not among these
     containers: Sequence[Any]  # (n_users,)
     offsets: npt.NDArray[np.int64]  # (n_users + 1,) where the items of each user begin
-    scores: npt.NDArray[np.float64] | None  # (n_items,)
+    numbers: npt.NDArray[np.float64] | None  # (n_items,) scores, or gains
     dtype: pl.DataType  # of the items: Int64 or String
+    column: str = "score"  # the name of the numbers
 
     @classmethod
     def of(cls, users: Sequence[Any], containers: Sequence[Any]) -> Lists | None:
@@ -48,7 +49,7 @@ class Lists:
         lengths = np.fromiter(map(len, containers), np.int64, len(containers))
         full = [one for one in containers if one]
         offsets = np.concatenate(([0], np.cumsum(lengths[lengths > 0])))
-        scores = np.empty(offsets[-1]) if kinds <= _DICTS else None
+        numbers = np.empty(offsets[-1]) if kinds <= _DICTS else None
         dtype: pl.DataType | None = None
         for start, stop in _parts(offsets):
             some = full[start:stop]
@@ -56,48 +57,64 @@ class Lists:
             if found is None or dtype not in (None, found):
                 return None
             dtype = found
-            if scores is None:
+            if numbers is None:
                 if any(len(set(one)) < len(one) for one in some):
                     return None
-            elif not _read(some, scores[offsets[start] : offsets[stop]]):
+            elif not _read(some, numbers[offsets[start] : offsets[stop]]):
                 return None
         if dtype is None:
             return None
         everyone, mask = _series(users, user_type), pl.Series(lengths > 0)
-        return cls(everyone.filter(mask), everyone.filter(~mask), full, offsets, scores, dtype)
+        return cls(everyone.filter(mask), everyone.filter(~mask), full, offsets, numbers, dtype)
 
     @property
     def order(self) -> Literal["score", "list"]:
         """How the items are ordered: by "score", or as in the "list"."""
-        return "list" if self.scores is None else "score"
+        return "list" if self.numbers is None else "score"
 
     def __len__(self) -> int:
         """The number of items of all users."""
         return int(self.offsets[-1])
 
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """The number of items of each user."""
+        return np.diff(self.offsets)
+
+    def judged(self) -> Lists:
+        """The same as judgments, which have gains: 1 each where there are no numbers."""
+        gains = np.ones(len(self)) if self.numbers is None else self.numbers
+        return replace(self, numbers=gains, column="gain")
+
     def only(self, chosen: npt.NDArray[np.int64]) -> Lists:
         """The lists of some users, by their places, which ascend."""
-        containers = [self.containers[at] for at in chosen.tolist()]
-        lengths = np.diff(self.offsets)
-        kept = np.zeros(len(lengths), dtype=bool)
+        kept = np.zeros(len(self.users), dtype=bool)
         kept[chosen] = True
-        return Lists(
-            self.users[chosen],
-            self.users[:0],
-            containers,
-            np.concatenate(([0], np.cumsum(lengths[chosen]))),
-            None if self.scores is None else self.scores[np.repeat(kept, lengths)],
-            self.dtype,
+        return replace(
+            self,
+            users=self.users[chosen],
+            empty_users=self.users[:0],
+            containers=[*compress(self.containers, kept.tolist())],
+            offsets=np.concatenate(([0], np.cumsum(self.lengths[chosen]))),
+            numbers=None if self.numbers is None else self.numbers[np.repeat(kept, self.lengths)],
         )
 
     def frame(self) -> pl.DataFrame:
-        """The same as rows of ``user``, ``item`` and, if there are any, ``score``."""
-        users = self.users[np.repeat(np.arange(len(self.users)), np.diff(self.offsets))]
-        items = _series([*chain.from_iterable(self.containers)], self.dtype)
-        scores = [] if self.scores is None else [pl.Series("score", self.scores)]
-        return pl.DataFrame([users.alias("user"), items.alias("item"), *scores])
+        """The same as rows of ``user``, ``item`` and, if there are any, the numbers."""
+        users = self.users[np.repeat(np.arange(len(self.users)), self.lengths)]
+        items = self.series(self.items())
+        numbers = [] if self.numbers is None else [pl.Series(self.column, self.numbers)]
+        return pl.DataFrame([users.alias("user"), items.alias("item"), *numbers])
 
-    def items(self, at: npt.NDArray[np.int64], place: npt.NDArray[np.int64]) -> pl.Series:
+    def items(self) -> list[Any]:
+        """All items, by user."""
+        return [*chain.from_iterable(self.containers)]
+
+    def series(self, items: Sequence[Any]) -> pl.Series:
+        """Some of the items as a series."""
+        return _series(items, self.dtype)
+
+    def items_at(self, at: npt.NDArray[np.int64], place: npt.NDArray[np.int64]) -> pl.Series:
         """Some items: those at a `place` of the list `at`, which ascends."""
         found: list[Any] = []
         starts = np.flatnonzero(np.diff(at, prepend=-1))
@@ -106,16 +123,15 @@ class Lists:
             found += [listed[one] for one in places.tolist()]
         return _series(found, self.dtype)
 
-    def look_up(self, at: npt.NDArray[np.int64], items: pl.Series) -> npt.NDArray[np.float64]:
+    def look_up(self, at: npt.NDArray[np.int64], items: Sequence[Any]) -> npt.NDArray[np.float64]:
         """The score of each item of the list `at`, or its place in it; NaN where it is not there.
 
         All items of a list follow one another.
         """
-        if self.scores is None:
+        if self.numbers is None:
             found = [*self._places(at.tolist(), items)]
         else:
-            lists = map(self.containers.__getitem__, at.tolist())
-            found = [one.get(item) for one, item in zip(lists, items.to_list(), strict=True)]
+            found = [*map(dict.get, map(self.containers.__getitem__, at.tolist()), items)]
         return np.array(found, dtype=np.float64)  # None is NaN
 
     def _places(self, at: list[int], items: Iterable[Any]) -> Iterator[float | None]:
@@ -160,27 +176,28 @@ def _is_text(text: str) -> bool:
     return True
 
 
-def _read(some: Sequence[Any], scores: npt.NDArray[np.float64]) -> bool:
-    """Write the scores of some dicts into an array; False if any is not a number that it holds."""
-    numbers = [*chain.from_iterable(one.values() for one in some)]
-    floats = _floats(numbers)
-    if floats is not None:
-        scores[:] = floats
+def _read(some: Sequence[Any], numbers: npt.NDArray[np.float64]) -> bool:
+    """Write the numbers of some dicts into an array; False if any is not one that it holds."""
+    values = [*chain.from_iterable(map(dict.values, some))]
+    found = _numbers(values)
+    if found is not None:
+        numbers[:] = found
     else:
-        kinds = set(map(type, numbers))
+        kinds = set(map(type, values))
         if not kinds <= _REAL | _WHOLE:
             return False
-        if kinds & _WHOLE and not all(-_EXACT < one < _EXACT for one in numbers):
+        if kinds & _WHOLE and not all(-_EXACT < one < _EXACT for one in values):
             return False
-        scores[:] = numbers
-    return not np.isnan(scores).any()
+        numbers[:] = values
+    return not np.isnan(numbers).any()
 
 
-_WRITTEN = np.dtype([("type", "S1"), ("value", "<f8")])
+_WRITTEN = {b"g": np.dtype([("type", "S1"), ("value", "<f8")])}
+_WRITTEN[b"i"] = np.dtype([("type", "S1"), ("value", "<i4")])
 
 
-def _floats(values: list[Any]) -> npt.NDArray[np.float64] | None:
-    """The values as an array if each of them is a float and of no other type.
+def _numbers(values: list[Any]) -> npt.NDArray[Any] | None:
+    """The values as an array if each of them is a float, or each an integer of 32 bits.
 
     `marshal` writes the type in front of each value, which is the fastest way to see all of them.
     """
@@ -188,7 +205,8 @@ def _floats(values: list[Any]) -> npt.NDArray[np.float64] | None:
         written = memoryview(marshal.dumps(values, 2))[5:]
     except ValueError:
         return None
-    if len(written) != len(values) * _WRITTEN.itemsize:
-        return None
-    found = np.frombuffer(written, _WRITTEN)
-    return found["value"] if (found["type"] == b"g").all() else None
+    for letter, dtype in _WRITTEN.items():
+        if len(written) == len(values) * dtype.itemsize:
+            found = np.frombuffer(written, dtype)
+            return found["value"] if (found["type"] == letter).all() else None
+    return None

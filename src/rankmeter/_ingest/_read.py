@@ -191,15 +191,18 @@ def _checked(
 def _judged(found: Columns, lists: Lists) -> Table:
     """Judgments of which only the gains need a check."""
     counts = Counter({**found.counts, "rows": len(lists)})
-    frame = lists.frame().rename({"score": "gain"}, strict=False)
-    return _with_gains(frame, lists.empty_users.alias("user"), found, counts)
+    if lists.numbers is None:
+        counts["assumed_gains"] = len(lists)
+    else:
+        gains(pl.Series(lists.numbers), found.source)
+    return _table(lists.judged(), "list", lists.empty_users.alias("user"), found, counts)
 
 
 def _listed(found: Columns, lists: Lists) -> Table:
     """Rankings without any value that needs a check."""
     counts = Counter({**found.counts, "rows": len(lists)})
-    if lists.scores is not None:
-        counts["infinite_scores"] = int(np.isinf(lists.scores).sum())
+    if lists.numbers is not None:
+        counts["infinite_scores"] = int(np.isinf(lists.numbers).sum())
     return _table(lists, lists.order, lists.empty_users.alias("user"), found, counts)
 
 

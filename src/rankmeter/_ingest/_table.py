@@ -56,7 +56,7 @@ class Table:
     Rows keep the order of the input, which is the ranking if `order` is ``"list"``. `empty_users`,
     named without any item, are of the type of ``user``.
 
-    `rows` is the frame, or rankings that only become one where it is needed.
+    `rows` is the frame, or lists that only become one where it is needed.
     """
 
     rows: pl.DataFrame | Lists
@@ -82,9 +82,17 @@ class Table:
     @property
     def scores(self) -> pl.Series:
         """The scores of rankings whose order is ``"score"``."""
+        return self._numbers("score")
+
+    @property
+    def gains(self) -> pl.Series:
+        """The gains of judgments."""
+        return self._numbers("gain")
+
+    def _numbers(self, column: str) -> pl.Series:
         if isinstance(self.rows, Lists):
-            return pl.Series("score", self.rows.scores)
-        return self.rows["score"]
+            return pl.Series(column, self.rows.numbers)
+        return self.rows[column]
 
     def dtype(self, role: str) -> pl.DataType:
         """The type of the ids of a role."""
