@@ -22,6 +22,7 @@ from rankmeter._counts import RankCounts
 from rankmeter._engine import Memory, Scores
 from rankmeter._engine.arrow import from_arrow, to_arrow
 from rankmeter._engine.block import Block
+from rankmeter._engine.memory import _blocks
 from rankmeter._ingest import meet_all, read_rankings, read_truth
 from rankmeter._plan import resolve
 from rankmeter.errors import RankmeterError, UsageError
@@ -323,3 +324,9 @@ def test_appended_items_are_no_users_in_common():
     for rankings in ({"v": ["x"]}, {"v": {"x": 1.0}}, {"v": []}):
         with pytest.raises(rm.errors.NoOverlapError, match="no user in common"):
             rm.evaluate(rankings, {"u": {"y"}}, "rr", scope="appended")
+
+
+def test_many_judgments_are_measured_in_blocks():
+    """Rows of rankings and truth, judgments → blocks; few judgments need little memory."""
+    cases = {(0, 0): 1, (2**19, 2**18): 1, (3 * 2**19, 2**19): 3, (2**30, 2**28): 4, (2**30, 9): 1}
+    assert {case: _blocks(*case) for case in cases} == cases

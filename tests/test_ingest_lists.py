@@ -145,7 +145,7 @@ def test_counting_in_place_is_counting_rows(seed):
 
 def test_some_users_of_lists():
     table = read_rankings({"u": {"a": 1.0}, "v": {"b": 2.0, "a": 1.0}, "w": {}})
-    part = table.of_users(pl.Series(["v", "w", "x"]))
+    part = table.of_users("v", "x")
     assert isinstance(part.rows, Lists)
     assert part.frame.rows() == [("v", "b", 2.0), ("v", "a", 1.0)]
     assert part.empty_users.to_list() == ["w"]

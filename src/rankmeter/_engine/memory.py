@@ -1,8 +1,8 @@
-"""Everything in memory: all users in one block, or in several."""
+"""Tables in memory: all users in one block, or in several, one after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -43,24 +43,39 @@ class Engine(Protocol):
 class Memory:
     """The engine for tables that fit into memory."""
 
-    blocks: int = 1  # how many the users are cut into; the results are the same for any number
+    blocks: int | None = None  # how many; the results are the same for any, the memory is not
 
     def open(self, truth: Table, systems: Mapping[str, Table], *, keep: bool = False) -> _Tables:
         """See `Engine.open`."""
         rows = truth.height + max((t.height for t in systems.values()), default=0)
         check_memory(rows * PER_MEASURED_ROW, f"Measuring {rows:,} rows of rankings and truth")
-        return _Tables(truth, dict(systems), tuple(self._cut(truth, systems, keep=keep)))
+        if keep:  # in one block, since several would hold the rows twice
+            kept = [*_cut(truth, systems, self.blocks or 1, keep=True)]
+            return _Tables(truth, dict(systems), lambda: kept)
+        blocks = self.blocks or _blocks(rows, truth.height)
+        return _Tables(truth, dict(systems), lambda: _cut(truth, systems, blocks))
 
-    def _cut(self, truth: Table, systems: Mapping[str, Table], *, keep: bool) -> Iterator[Block]:
-        if self.blocks == 1:
-            yield Block(truth, systems, keep=keep)
-            return
-        users = universe(truth, *systems.values())
-        size = max(1, -(-len(users) // self.blocks))
-        for start in range(0, max(len(users), 1), size):
-            mine = users.slice(start, size)
-            some = {name: table.of_users(mine) for name, table in systems.items()}
-            yield Block(truth.of_users(mine), some, keep=keep)
+
+def _blocks(rows: int, judged: int) -> int:
+    """One block where rows or judgments are few; at most four, since each is cut out of all rows.
+
+    A judgment needs about five times the memory of a row.
+    """
+    return 1 if 16 * judged < rows else max(1, min(rows // 2**19, 4))
+
+
+def _cut(
+    truth: Table, systems: Mapping[str, Table], blocks: int, *, keep: bool = False
+) -> Iterator[Block]:
+    """One block, or several of about as many users each."""
+    users = universe(truth, *systems.values()) if blocks > 1 else truth.users[:0]
+    if users.is_empty():
+        yield Block(truth, systems, keep=keep)
+    size = max(1, -(-len(users) // blocks))
+    for start in range(0, len(users), size):
+        ends = users[start], users[min(start + size, len(users)) - 1]
+        some = {name: table.of_users(*ends) for name, table in systems.items()}
+        yield Block(truth.of_users(*ends), some, keep=keep)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +84,11 @@ class _Tables:
 
     truth: Table
     systems: Mapping[str, Table]
-    blocks: tuple[Block, ...]
+    blocks: Callable[[], Iterable[Block]]  # one after the other, freed in between if not kept
 
     def run(self, plan: Plan) -> dict[str, Scores]:
         """See `Data.run`."""
-        parts = [block.score(plan) for block in self.blocks]
+        parts = [block.score(plan) for block in self.blocks()]
         merged = {name: Scores.merge(part[name] for part in parts) for name in self.systems}
         return {
             name: check(plan, scores, self.truth, self.systems[name])

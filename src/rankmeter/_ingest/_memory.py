@@ -25,7 +25,7 @@ PER_TEXT_BYTE = 4
 """Bytes for each byte of a text file, decompressed."""
 PER_PARQUET_ROW = 100
 """Bytes for each row of a Parquet file until it is measured."""
-PER_MEASURED_ROW = 50
+PER_MEASURED_ROW = 20
 """Bytes for each row of a table that has been read until it is measured."""
 
 _LITTLE = 2**25  # smaller needs are not checked

@@ -100,17 +100,16 @@ class Table:
             return self.rows.dtype if role == "item" else self.rows.users.dtype
         return self.rows.schema[role]
 
-    def of_users(self, users: pl.Series) -> Table:
-        """The part that belongs to some users."""
-        mine = users.implode()
+    def of_users(self, first: object, last: object) -> Table:
+        """The part that belongs to the users from the first to the last, both included."""
+        mine = self.users.is_between(pl.lit(first), pl.lit(last))
         rows: pl.DataFrame | Lists
         if isinstance(self.rows, Lists):
-            rows = self.rows.only(self.rows.users.is_in(mine).arg_true().to_numpy())
+            rows = self.rows.only(mine.arg_true().to_numpy())
         else:
-            rows = self.rows.filter(pl.col("user").is_in(mine))
-        return replace(
-            self, rows=rows, empty_users=self.empty_users.filter(self.empty_users.is_in(mine))
-        )
+            rows = self.rows.filter(mine)
+        empty = self.empty_users.is_between(pl.lit(first), pl.lit(last))
+        return replace(self, rows=rows, empty_users=self.empty_users.filter(empty))
 
     @property
     def source(self) -> str:
