@@ -17,7 +17,7 @@ from rankmeter._align.placing import Placed, place
 from rankmeter._choices import Alignment
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, Hits, IntArray, Span
-from rankmeter._ingest import Lists, Table
+from rankmeter._ingest import Lists, Table, series
 
 __all__ = ["Aligned", "Facts", "Judged", "align", "prepare"]
 
@@ -90,12 +90,12 @@ def prepare(truth: Table, codes: Codes, choices: Alignment) -> Judged:
         reached = np.zeros(codes.n, dtype=bool)
         reached[code[replace(choices, gains="relevant").is_relevant(gain)]] = True
         gain = np.where(reached[code], gain, np.minimum(gain, 0.0))
-        frame = frame.with_columns(gain=pl.Series(gain))
+        frame = frame.with_columns(gain=series(gain))
     wanted = choices.is_relevant(gain)
     return Judged(
         choices,
         codes,
-        frame.with_columns(code=pl.Series(code)),
+        frame.with_columns(code=series(code)),
         _perfect(code[wanted], _worth(gain[wanted], choices), codes.n),
         _perfect(code[~wanted], gain[~wanted], codes.n),
         counts,
@@ -131,7 +131,7 @@ def align(rankings: Table, truth: Judged) -> Aligned:
     if choices.retrieved == "positive" and score is not None:
         found = found.only(score > 0)
     counts["tied_hits"] = int(np.count_nonzero(found.equal))
-    counts["users_with_tied_hits"] = int(np.unique(found.user[found.equal > 0]).size)
+    counts["users_with_tied_hits"] = int(np.count_nonzero(np.bincount(found.user[found.equal > 0])))
     placed = place(found, choices.ties, choices.depth)
     n_ranked = found.n_ranked
     if choices.depth is not None:
