@@ -40,6 +40,8 @@ class Codes:
             return code
         if self.n == 0 or len(ids) == 0:
             return np.zeros(len(ids), dtype=np.int64)
+        if (runs := _runs(ids)) is not None:
+            return np.repeat(self._looked_up(runs["value"]), runs["len"].to_numpy())
         return np.concatenate([self._looked_up(part) for part in _parts(ids)])
 
     def _looked_up(self, ids: pl.Series) -> IntArray:
@@ -75,8 +77,15 @@ def universe(truth: Table, *rankings: Table) -> pl.Series:
             for part in named:
                 present[_places(part, low)] = True
             return series(np.flatnonzero(present) + low, "user").cast(dtype)
-    different = [_distinct(some) for part in named for some in _parts(part.cast(dtype))]
+    firsts = [part if (runs := _runs(part)) is None else runs["value"] for part in named]
+    different = [_distinct(some) for part in firsts for some in _parts(part.cast(dtype))]
     return pl.concat(different).unique().sort()
+
+
+def _runs(ids: pl.Series) -> pl.DataFrame | None:
+    """The value and the length of each run of equal ids; None if the first runs are short."""
+    first = ids.slice(0, 1000)
+    return ids.rle().struct.unnest() if 4 * len(first.rle()) <= len(first) else None
 
 
 def _parts(ids: pl.Series) -> Iterator[pl.Series]:

@@ -199,7 +199,13 @@ def _before(c: Candidates, t: Targets, tied: npt.NDArray[np.bool_], ties: TieRul
     """How many candidates of its tied group precede each tied target, by item or by row."""
     mine = _rows(t.user, t.value, t.item, t.row).filter(series(tied))
     runs = mine.select("user", "bits").unique()
-    members = _rows(c.user, c.value, c.item, c.rows).join(runs, on=["user", "bits"], how="semi")
+    # Few users have ties, as a rule.
+    has = np.zeros(c.offsets.size - 1, dtype=bool)
+    has[t.user[tied]] = True
+    at = np.flatnonzero(has[c.user])
+    members = _rows(c.user[at], c.value[at], c.item.gather(series(at)), c.rows[at]).join(
+        runs, on=["user", "bits"], how="semi"
+    )
     # Targets are put just before their own rows; the rows in front of them are counted.
     both = pl.concat(
         [
