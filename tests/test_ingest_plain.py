@@ -161,3 +161,19 @@ def test_bytes_beyond_ascii_are_characters_only_in_utf_8():
     content = "q Q0 é 1 0.5 t\n".encode()
     assert _plain_lines(Text("a", content), *RUN) is not None
     assert _plain_lines(Text("a", content, "latin-1"), *RUN) is None
+
+
+@pytest.mark.parametrize("odd", ["q 0 d", "q 0 d 1 x", "q 0 d 1 x\nq 0 d", "q 0 d 1 x\nq 0"])
+def test_a_line_with_other_fields_is_found_wherever_it_is(odd):
+    """Polars compares only the first lines with the fields that are expected."""
+    content = "q 0 d 1\n" * 1000 + odd + "\n" + "q 0 d 1\n" * 1000
+    assert _plain_lines(Text("a", content.encode()), *QRELS) is None
+
+
+@pytest.mark.parametrize("at", [2**18 - 1, 2**18, 2**18 + 1])
+@pytest.mark.parametrize("ending", ["\n", ""])
+def test_white_space_is_found_between_the_parts_that_are_checked_at_once(at, ending):
+    line = f"q 0 {'d' * at} 1"
+    assert _plain_lines(Text("a", (line + ending).encode()), *QRELS).height == 1
+    for odd in (f"{line[:at]} {line[at:]}", f"{line[:at]}\n\n{line}", f"{line[:at]}  1"):
+        assert _plain_lines(Text("a", (odd + ending).encode()), *QRELS) is None

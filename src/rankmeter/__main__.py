@@ -10,8 +10,11 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line; Ctrl-C is quiet from the first import to the last."""
     try:
+        import gc
         import os
         import signal
+
+        gc.set_threshold(100_000)  # imports make many objects and hardly any garbage
 
         # An exception in the middle of an import may be caught, or become another one.
         usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -23,7 +26,25 @@ def main() -> None:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         run()
     except KeyboardInterrupt:
-        sys.exit(130)
+        _leave(130)
+    except SystemExit as end:
+        _leave(end.code)
+
+
+def _leave(code: object) -> None:
+    """End the process without taking all modules apart, which takes longer than a small run."""
+    import atexit
+    import os
+
+    if isinstance(code, int) and not (sys.gettrace() or sys.getprofile()):
+        atexit._run_exitfuncs()  # noqa: SLF001
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            sys.exit(code)  # which reports it
+        os._exit(code)
+    sys.exit(code)  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable
-from difflib import get_close_matches
 from numbers import Real
 from typing import Any, get_args
 
@@ -127,6 +126,8 @@ def near(word: str, known: Iterable[str], *, likeness: float = 0.6) -> str:
     """
     if len(word) > LONGEST:  # too long for a misspelling, and slow to compare
         return ""
+    from difflib import get_close_matches
+
     lower = {name.lower(): name for name in known}
     found = get_close_matches(word.lower(), lower, n=3, cutoff=likeness)
     return f"; did you mean {' or '.join(shown(lower[key]) for key in found)}?" if found else ""

@@ -19,7 +19,7 @@ from rankmeter._align.placing import Placed, place
 from rankmeter._choices import Alignment
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, Hits, IntArray, Span
-from rankmeter._ingest import Lists, Table
+from rankmeter._ingest import Lists, Table, series
 
 __all__ = ["Aligned", "Facts", "Judged", "align", "prepare"]
 
@@ -84,7 +84,7 @@ class Judged:
     def frame(self) -> pl.DataFrame:
         """The judgments as rows: user, item, gain, code."""
         frame = self.rows.frame() if isinstance(self.rows, Lists) else self.rows
-        return frame.with_columns(gain=pl.Series(self.gain), code=pl.Series(self.code))
+        return frame.with_columns(gain=series(self.gain), code=series(self.code))
 
     @cached_property
     def items(self) -> list[Any]:
@@ -152,7 +152,7 @@ def align(rankings: Table, truth: Judged) -> Aligned:
     if choices.retrieved == "positive" and score is not None:
         found = found.only(score > 0)
     counts["tied_hits"] = int(np.count_nonzero(found.equal))
-    counts["users_with_tied_hits"] = int(np.unique(found.user[found.equal > 0]).size)
+    counts["users_with_tied_hits"] = int(np.count_nonzero(np.bincount(found.user[found.equal > 0])))
     placed = place(found, choices.ties, choices.depth)
     n_ranked = found.n_ranked
     if choices.depth is not None:

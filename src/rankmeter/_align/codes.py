@@ -10,7 +10,7 @@ import polars as pl
 
 from rankmeter._align.packing import bits
 from rankmeter._hits import IntArray
-from rankmeter._ingest import Table
+from rankmeter._ingest import Table, series
 
 __all__ = ["Codes", "universe"]
 
@@ -33,22 +33,24 @@ class Codes:
         self.table = np.zeros(1 << self.width, dtype=np.int64)
         slots, code = _slots(users, self.width), np.arange(self.n)
         self.table[slots] = code
-        without = np.flatnonzero(self.table[slots] != code)
-        self.without_slot = pl.DataFrame({"user": users.gather(without), "code": without})
+        others = series(np.flatnonzero(self.table[slots] != code), "code")
+        self.without_slot = pl.DataFrame([users.gather(others).alias("user"), others])
 
-    def of(self, series: pl.Series) -> IntArray:
+    def of(self, ids: pl.Series) -> IntArray:
         """Codes of ids that all belong to the universe."""
         if self.low is not None:
-            code: IntArray = self.table[_places(series, self.low)]
+            code: IntArray = self.table[_places(ids, self.low)]
             return code
-        if self.n == 0 or len(series) == 0:
-            return np.zeros(len(series), dtype=np.int64)
-        return np.concatenate([self._looked_up(part) for part in _parts(series)])
+        if self.n == 0 or len(ids) == 0:
+            return np.zeros(len(ids), dtype=np.int64)
+        if (runs := _runs(ids)) is not None:
+            return np.repeat(self._looked_up(runs["value"]), runs["len"].to_numpy())
+        return np.concatenate([self._looked_up(part) for part in _parts(ids)])
 
     def _looked_up(self, ids: pl.Series) -> IntArray:
         """Codes by hash: a slot holds one of the users with it, and the others are few."""
         code: IntArray = self.table[_slots(ids, self.width)]
-        others = (self.users.gather(code) != ids).arg_true()
+        others = (self.users.gather(series(code)) != ids).arg_true()
         if len(others):
             rest = ids.gather(others).to_frame("user")
             found = rest.join(self.without_slot, on="user", how="left", maintain_order="left")
@@ -76,9 +78,16 @@ def universe(truth: Table, *rankings: Table) -> pl.Series:
             present = np.zeros(high - low + 1, dtype=bool)
             for part in named:
                 present[_places(part, low)] = True
-            return pl.Series("user", np.flatnonzero(present) + low, dtype=dtype)
-    different = [_distinct(some) for part in named for some in _parts(part.cast(dtype))]
+            return series(np.flatnonzero(present) + low, "user").cast(dtype)
+    firsts = [part if (runs := _runs(part)) is None else runs["value"] for part in named]
+    different = [_distinct(some) for part in firsts for some in _parts(part.cast(dtype))]
     return pl.concat(different).unique().sort()
+
+
+def _runs(ids: pl.Series) -> pl.DataFrame | None:
+    """The value and the length of each run of equal ids; None if the first runs are short."""
+    first = ids.slice(0, 1000)
+    return ids.rle().struct.unnest() if 4 * len(first.rle()) <= len(first) else None
 
 
 def _parts(ids: pl.Series) -> Iterator[pl.Series]:
@@ -93,8 +102,8 @@ def _distinct(ids: pl.Series) -> pl.Series:
     slots = _slots(ids, width)
     owner = np.full(1 << width, -1, dtype=np.int64)
     owner[slots] = np.arange(slots.size)
-    others = ids.filter(ids != ids.gather(owner[slots]))
-    return pl.concat([ids.gather(owner[owner >= 0]), others.unique()])
+    others = ids.filter(ids != ids.gather(series(owner[slots])))
+    return pl.concat([ids.gather(series(owner[owner >= 0])), others.unique()])
 
 
 def _compact(low: int, high: int, n: int) -> bool:

@@ -17,7 +17,7 @@ from rankmeter._align.placing import ORDERED
 from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
-from rankmeter._ingest import places
+from rankmeter._ingest import places, series
 
 __all__ = ["Candidates", "Targets", "by_item", "count"]
 
@@ -82,14 +82,14 @@ class Candidates:
     def only(self, chosen: IntArray) -> Candidates:
         """Some of the rows, by ascending position."""
         user = self.user[chosen]
-        row, value, item = self.rows[chosen], self.value[chosen], self.item[chosen]
+        row, value, item = self.rows[chosen], self.value[chosen], self.item.gather(series(chosen))
         n_users = self.offsets.size - 1
         grouped, offsets = order_of(user, n_users), _offsets(user, n_users)
         return Candidates(user, row, value, self.order, item, grouped, offsets)
 
     def targets(self, row: IntArray, gain: FloatArray) -> Targets:
         """Judged items as targets of counting, given the rows that hold them; of all rows only."""
-        return Targets(self.user[row], gain, row, self.value[row], self.item[row])
+        return Targets(self.user[row], gain, row, self.value[row], self.item.gather(series(row)))
 
 
 def count(candidates: Candidates, targets: Targets, ties: TieRule) -> RankCounts:
@@ -159,10 +159,10 @@ def _sort_within(value: FloatArray, offsets: IntArray) -> FloatArray:
         value.reshape(n, longest).sort(axis=1)
         return value
     result = np.empty_like(value)
-    width = np.zeros(length.size, dtype=np.int64)
-    width[some] = 1 << np.ceil(np.log2(length[some])).astype(np.int64)
-    for size in np.unique(width[some]).tolist():
-        segments = np.flatnonzero(width == size)
+    power = np.full(length.size, -1, dtype=np.int64)
+    power[some] = np.ceil(np.log2(length[some]))
+    for one in np.flatnonzero(np.bincount(power[some])).tolist():
+        segments, size = np.flatnonzero(power == one), 1 << one
         inside = np.arange(size) < length[segments][:, None]
         place = (offsets[segments][:, None] + np.arange(size))[inside]
         padded = np.full(inside.shape, np.inf)
@@ -197,11 +197,15 @@ def _holds(
 
 def _before(c: Candidates, t: Targets, tied: npt.NDArray[np.bool_], ties: TieRule) -> IntArray:
     """How many candidates of its tied group precede each tied target, by item or by row."""
-    mine = pl.DataFrame({"user": t.user, "bits": _bits(t.value), "item": t.item, "row": t.row})
-    mine = mine.filter(pl.Series(tied))
+    mine = _rows(t.user, t.value, t.item, t.row).filter(series(tied))
     runs = mine.select("user", "bits").unique()
-    rows = pl.DataFrame({"user": c.user, "bits": _bits(c.value), "item": c.item, "row": c.rows})
-    members = rows.join(runs, on=["user", "bits"], how="semi")
+    # Few users have ties, as a rule.
+    has = np.zeros(c.offsets.size - 1, dtype=bool)
+    has[t.user[tied]] = True
+    at = np.flatnonzero(has[c.user])
+    members = _rows(c.user[at], c.value[at], c.item.gather(series(at)), c.rows[at]).join(
+        runs, on=["user", "bits"], how="semi"
+    )
     # Targets are put just before their own rows; the rows in front of them are counted.
     both = pl.concat(
         [
@@ -226,6 +230,11 @@ def _before(c: Candidates, t: Targets, tied: npt.NDArray[np.bool_], ties: TieRul
     result = np.empty(at.size, dtype=np.int64)
     result[both["target"].drop_nulls().to_numpy()] = before[at]
     return result
+
+
+def _rows(user: IntArray, value: FloatArray, item: pl.Series, row: IntArray) -> pl.DataFrame:
+    numbers = {"user": series(user), "bits": series(_bits(value))}
+    return pl.DataFrame({**numbers, "item": item, "row": series(row)})
 
 
 def by_item(item: pl.Series, ties: TieRule) -> pl.Series:

@@ -19,7 +19,7 @@ from rankmeter._align.packing import BITS, Keys, bits, sort
 from rankmeter._checks import shown
 from rankmeter._choices import Alignment
 from rankmeter._hits import IntArray
-from rankmeter._ingest import Table
+from rankmeter._ingest import Table, series
 
 __all__ = ["Pairs", "Refused", "best_of", "unique_items", "unique_judgements"]
 
@@ -117,12 +117,12 @@ def _hashes(item: pl.Series, width: int) -> Keys:
 def _compare(item: pl.Series, keys: Keys, order: IntArray, same: npt.NDArray[np.bool_]) -> None:
     """Correct rows and comparisons where different items have the same number."""
     at = np.flatnonzero(same)
-    wrong = (item.gather(order[at]) != item.gather(order[at + 1])).to_numpy()
+    wrong = (item.gather(series(order[at])) != item.gather(series(order[at + 1]))).to_numpy()
     if not wrong.any():
         return
     at = at[np.isin(keys[at], keys[at[wrong]])]
     place = np.union1d(at, at + 1)
-    code = item.gather(order[place]).rank("dense").to_numpy()
+    code = item.gather(series(order[place])).rank("dense").to_numpy()
     by_item = np.lexsort((code, keys[place]))
     order[place], code = order[place[by_item]], code[by_item]
     same[place[:-1]] &= code[1:] == code[:-1]

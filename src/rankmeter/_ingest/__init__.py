@@ -10,7 +10,7 @@ Three steps, each in one place:
    `Table`; `meet` brings the ids of two tables to the same types, `meet_all` those of several.
    `_doubts` warns where the sides look swapped or a threshold is missing.
    `_labels` does the same for data about users: segments, clusters, selected users.
-   `_order` has the order of ids, by which ties are decided.
+   `_order` has the order of ids, by which ties are decided; `_series` makes series of arrays.
 
 A new input form needs one function and one row of `_forms.FORMS`.
 """
@@ -29,6 +29,7 @@ from rankmeter._ingest._read import (
     read_rankings,
     read_truth,
 )
+from rankmeter._ingest._series import series
 from rankmeter._ingest._table import Origin, Table, meet, meet_all
 
 __all__ = [
@@ -51,4 +52,5 @@ __all__ = [
     "read_rankings",
     "read_truth",
     "read_users",
+    "series",
 ]

@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from rankmeter._ingest._columns import VALUE, Columns, Side, named
@@ -103,13 +105,15 @@ def trec_fields(
 def _plain_lines(file: Text, fields: list[str], wanted: list[str]) -> pl.DataFrame | None:
     """The fields of a file that has exactly one separator between them on every line, else None.
 
-    Polars reads an empty field, and one that a line lacks, as a null, and refuses more fields.
+    Polars reads a field that a line lacks as a null; lines with too many fields would make up for
+    those in the number of separators, so that no line has any if the last field is never null.
     """
     separator = b"\t" if b"\t" in file.content[:_START] else b" "
-    never = {b" ", b"\t", b"\r", b"\x0b", b"\x0c", _NEVER.encode()} - {separator}
-    if file.has(*never) or not (file.is_ascii or file.encoding == "utf-8"):
+    if not (file.is_ascii or file.encoding == "utf-8"):
         return None
-    value = wanted[-1]
+    if not _regular(np.frombuffer(file.content, np.uint8), ord(separator), len(fields)):
+        return None
+    value, last = wanted[-1], fields[-1]
     try:
         lines = pl.scan_csv(
             bytes(file.content),
@@ -118,15 +122,41 @@ def _plain_lines(file: Text, fields: list[str], wanted: list[str]) -> pl.DataFra
             quote_char=None,
             schema={field: pl.Float64 if field == value else pl.String for field in fields},
         )
-        rows = lines.select(*wanted, whole=pl.all_horizontal(pl.all().is_not_null())).collect()
+        rows = lines.select(*dict.fromkeys([*wanted, last])).collect()
     except POLARS_ERRORS:
+        return None
+    if rows[value].null_count() or rows[last].null_count():
         return None
     # Which large integers are rounded is known from their digits only.
     large = rows[value].is_finite() & (rows[value].abs() >= 2**53)
-    return rows.select(wanted) if rows["whole"].all() and not large.any() else None
+    return None if large.any() else rows.select(wanted)
 
 
 _START = 4096
+
+
+def _regular(content: npt.NDArray[np.uint8], separator: int, n_fields: int) -> bool:
+    """Whether the fields are as many as `n_fields` on every line makes, and none is empty.
+
+    There is no white space or control character but the separators and the ends of the lines.
+    """
+    blanks = ends = separators = 0
+    after = content[:1] <= _BLANK
+    for start in range(0, content.size, _AT_ONCE):
+        part = content[start : start + _AT_ONCE]
+        blank = part <= _BLANK
+        if (after & blank[:1]).any() or (blank[1:] & blank[:-1]).any():
+            return False
+        after = blank[-1:]
+        blanks += int(np.count_nonzero(blank))
+        ends += int(np.count_nonzero(part == ord("\n")))
+        separators += int(np.count_nonzero(part == separator))
+    n_lines = ends + int(content[-1:].tobytes() != b"\n")
+    return blanks == ends + separators and separators == n_lines * (n_fields - 1)
+
+
+_BLANK = 32
+_AT_ONCE = 2**18  # bytes, so that a part stays in the cache
 
 
 def _any_lines(

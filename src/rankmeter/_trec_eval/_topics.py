@@ -14,7 +14,7 @@ import polars as pl
 from rankmeter._choices import Alignment, Averaging
 from rankmeter._engine import Memory
 from rankmeter._hits import FloatArray, Hits
-from rankmeter._ingest import Origin, Table
+from rankmeter._ingest import Origin, Table, series
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._trec_eval._files import as_written
 from rankmeter.errors import DuplicateError
@@ -74,7 +74,7 @@ class Topics:
         n_items: int,
     ) -> None:
         self._names = qrels.frame["user"].unique().sort()
-        self._topics = pl.Series("user", np.arange(len(self._names)))
+        self._topics = series(np.arange(len(self._names)), "user")
         self.names: list[str] = list(map(as_written, self._names))
         grades = _placed(qrels.frame, self._names)
         self.n_above_zero = int((grades["gain"] > 0).sum())
@@ -125,7 +125,7 @@ class Topics:
         negative = min(gains.values(), default=0.0) < 0 and not ideal
         key = (negative, *sorted(gains.items()))
         if key not in self._graded:
-            worth = self._judged.with_columns(gain=pl.Series(_worth(self._judged, gains)))
+            worth = self._judged.with_columns(gain=series(_worth(self._judged, gains)))
             self._graded[key] = self._reading(worth, "any" if negative else ">0")
         return self._graded[key]
 
@@ -137,7 +137,7 @@ class Topics:
         worth = _worth(self._judged, gains)
         beyond = (low < 0) | (high > 1)
         worth[beyond] = (worth[beyond] - low[beyond]) / (high[beyond] - low[beyond])
-        return self._reading(self._judged.with_columns(gain=pl.Series(worth)), ">0")
+        return self._reading(self._judged.with_columns(gain=series(worth)), ">0")
 
     def _reading(self, judgments: pl.DataFrame, relevant: str) -> Reading:
         origin = Origin(self._source, textual=True)
@@ -148,7 +148,7 @@ class Topics:
         """The topics that a frame does not have."""
         absent = np.ones(len(self._topics), dtype=bool)
         absent[frame["user"].to_numpy()] = False
-        return self._topics.filter(pl.Series(absent))
+        return self._topics.filter(series(absent))
 
 
 class Groups:
@@ -184,10 +184,10 @@ def _placed(frame: pl.DataFrame, names: pl.Series) -> pl.DataFrame:
     The rows of a user mostly follow each other, so each such run of rows is looked up once.
     """
     runs = frame["user"].rle().struct.unnest()
-    places = pl.DataFrame({"value": names, "place": np.arange(len(names))})
+    places = pl.DataFrame([names.alias("value"), series(np.arange(len(names)), "place")])
     found = runs.join(places, on="value", how="left", maintain_order="left")
     place = np.repeat(found["place"].fill_null(-1).to_numpy(), found["len"].to_numpy())
-    rows = frame.with_columns(user=pl.Series(place))
+    rows = frame.with_columns(user=series(place))
     return rows if np.all(place >= 0) else rows.filter(pl.col("user") >= 0)
 
 

@@ -14,7 +14,7 @@ import re
 import sys
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, ParamSpec, TypeVar
 
@@ -288,11 +288,12 @@ def describe(
 ) -> Spec:
     """The `Spec` of a function, without registering it."""
     name = function.__name__
-    needs, cutoff = _evidence(function)
+    parameters = inspect.signature(function).parameters.values()
+    needs, cutoff = _evidence(name, parameters)
     if not inspect.getdoc(function) and sys.flags.optimize < 2:
         raise ValueError(f"{name} has no docstring, which help and documentation need")
     hints = typing.get_type_hints(function, include_extras=True)
-    options = _options(function, hints)
+    options = _options(name, parameters, hints)
     if at and at not in options:
         raise ValueError(f"{name} has no option {at!r} that a number after @ could set")
     masked = needs_relevant and "hits" in needs
@@ -326,10 +327,8 @@ def describe(
     return spec
 
 
-def _evidence(function: Callable[..., Any]) -> tuple[tuple[str, ...], bool]:
+def _evidence(name: str, parameters: Collection[inspect.Parameter]) -> tuple[tuple[str, ...], bool]:
     """The names of the positional parameters, and whether the last of them is a cutoff."""
-    name = function.__name__
-    parameters = inspect.signature(function).parameters.values()
     needs = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
     cutoff = needs[-1:] == ["k"]
     needs = needs[:-1] if cutoff else needs
@@ -343,15 +342,17 @@ def _evidence(function: Callable[..., Any]) -> tuple[tuple[str, ...], bool]:
     return tuple(needs), cutoff
 
 
-def _options(function: Callable[..., Any], hints: Mapping[str, Any]) -> dict[str, Option]:
+def _options(
+    name: str, parameters: Iterable[inspect.Parameter], hints: Mapping[str, Any]
+) -> dict[str, Option]:
     """The keyword-only parameters of a metric, read from its signature."""
     options = {}
-    for parameter in inspect.signature(function).parameters.values():
+    for parameter in parameters:
         if parameter.kind is not parameter.KEYWORD_ONLY:
             continue
-        option = f"option {parameter.name} of {function.__name__}"
+        option = f"option {parameter.name} of {name}"
         if parameter.name == "k":
-            raise ValueError(f"k of {function.__name__} must be positional, before the *")
+            raise ValueError(f"k of {name} must be positional, before the *")
         if parameter.name in RESERVED:
             raise ValueError(
                 f"{option} has the name of an option of the plan: give it another name"
