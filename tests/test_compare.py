@@ -387,14 +387,12 @@ class TestClusters:
             {u: ["a"] for u in range(6)},
             {u: self.halves[2 * u] for u in range(6)},
             "cg",
-            interval="bca",
         )
-        assert doubled.plan.interval == "bca"
         assert doubled["cg"].interval == pytest.approx(once["cg"].interval)
         assert doubled["cg"].n == 12
         assert "6 clusters" in repr(doubled)
         assert doubled.to_dict()["users"]["clusters"] == 6
-        alone = rm.evaluate(SYSTEMS["a"], self.halves, "cg", interval="bca")["cg"]
+        alone = rm.evaluate(SYSTEMS["a"], self.halves, "cg")["cg"]
         assert alone.high - alone.low < doubled["cg"].high - doubled["cg"].low
 
     @pytest.mark.parametrize("test", ["t", "randomization", "tukey"])
@@ -418,10 +416,6 @@ class TestClusters:
             for how in ("t", "bca", "percentile")
         }
         assert len(set(found.values())) == 3
-
-    def test_independent_users_contradict_clusters(self):
-        with pytest.raises(UsageError, match="independent"):
-            rm.evaluate(SYSTEMS["a"], TRUTH, "cg", interval="t", clusters=self.clusters)
 
     def test_users_without_a_cluster_are_their_own(self):
         found = rm.evaluate(SYSTEMS["a"], TRUTH, "cg", clusters={0: "x", 1: "x"})

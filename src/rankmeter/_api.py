@@ -74,9 +74,10 @@ def evaluate(
         ``{"user": "member", "item": "sku"}``, or one such mapping for each side,
         ``{"rankings": {…}, "truth": {…}}``. Roles: user, item, score, rank, gain.
     clusters : object, optional
-        Users that resemble each other (sessions of one person, both sides of one triple, repeated
-        seeds): a mapping from user to cluster, or a frame or file with the columns user and
-        cluster. Whole clusters are drawn, so that their users do not count as independent.
+        Users that resemble each other (sessions of one person, both sides of one triple): a
+        mapping from user to cluster, or a frame or file with the columns user and cluster.
+        Intervals and tests then count clusters as independent, not users. Do not
+        use it for runs with several training seeds, which all have the same users.
     {choices}
 
     Returns
@@ -93,8 +94,9 @@ def evaluate(
 
     Notes
     -----
-    The interval is Student's t for the mean of the per-user values: how far the mean would vary
-    with another sample of users. Every option is shown in ``result.plan``.
+    The interval says how far the mean would vary with another sample of users. For a metric with a
+    bounded scale it is Wilson's with an effective number of users, and for others Student's t.
+    Every option is shown in ``result.plan``.
 
     Examples
     --------
@@ -105,7 +107,7 @@ def evaluate(
     >>> result["rr"].mean, result["hr@1"].mean, result["hr@2"].mean
     (0.5, 0.0, 1.0)
     """
-    plan = resolve(metrics, like=like, choices=choices, clusters=clusters is not None)
+    plan = resolve(metrics, like=like, choices=choices)
     judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns)
     scores = open_data(judged, systems).run(plan)[ONE]
     unused: dict[str, int] = {}
@@ -210,7 +212,7 @@ def compare(
         alpha=alpha,
         n_resamples=n_resamples,
     )
-    plan = resolve(metrics, like=like, choices=choices, clusters=clusters is not None)
+    plan = resolve(metrics, like=like, choices=choices)
     judged, tables = read_all(systems, truth, plan, columns=columns)
     return compare_tables(tables, judged, plan, settings, segments=segments, clusters=clusters)
 
@@ -259,7 +261,7 @@ def curve(
     >>> [round(mean, 2) for mean in found.frame["mean"]], found.best_k()
     ([0.0, 0.5, 0.33], {'rankings': 2})
     """
-    plan = resolve(metric, like=like, choices=choices, clusters=clusters is not None)
+    plan = resolve(metric, like=like, choices=choices)
     if len(plan.metrics) != 1:
         raise UsageError(f"a curve needs exactly one metric, got {len(plan.metrics)}")
     entry = plan.metrics[0]

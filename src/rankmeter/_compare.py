@@ -11,6 +11,7 @@ import polars as pl
 from rankmeter._checks import choice
 from rankmeter._engine import open_data
 from rankmeter._estimates.differences import PairedTests
+from rankmeter._estimates.notes import clustered
 from rankmeter._estimates.segments import clusters_of, labels_of, masks_of
 from rankmeter._estimates.settings import Settings
 from rankmeter._ingest import Table as Ingested
@@ -79,7 +80,7 @@ def compare_tables(
             "n_resamples": settings.n_resamples,
             "seed": plan.seed,
             **unused,
-            "clusters": None if drawn is None else int(np.unique(drawn).size),
+            **({"clusters": None} if drawn is None else clustered(drawn)),
         },
         scored,
         clusters,

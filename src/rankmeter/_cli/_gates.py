@@ -40,9 +40,12 @@ class Gate(NamedTuple):
     def find(self, result: Summary) -> float:
         """The number that the gate is about."""
         try:
-            return float(getattr(result[self.metric], self.figure))
+            found = result[self.metric]
         except KeyError as error:
             raise UsageError(f"--fail-if {self.text!r}: {error.args[0]}") from None
+        if self.figure != "mean" and found.low == found.high:
+            return math.nan  # an interval without width shows that nothing varied, not certainty
+        return float(getattr(found, self.figure))
 
     def trips(self, value: float) -> bool:
         """Whether the condition holds; it also holds for NaN, so a missing number never passes."""

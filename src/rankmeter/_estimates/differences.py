@@ -278,11 +278,13 @@ class PairedTests:
         wins, ties, losses = st.wins_ties_losses(better, worse)
         difference = st.moments(x - y)
         low, high = result.interval
-        if math.isnan(low) or self.plan.interval != "t":
+        if "tukey" not in self.settings.test or math.isnan(low):
             low, high = mean_interval(x - y, difference, self.plan, clusters)
-        gain = st.relative_gain(x, y, confidence=self.plan.confidence)
-        independent = x - y if clusters is None else _by_cluster((x - y)[:, None], clusters)[:, 0]
-        size, _, sd = st.moments(independent)
+        gain = st.relative_gain(x, y, confidence=self.plan.confidence, clusters=clusters)
+        units = np.column_stack([x, y])
+        if clusters is not None:
+            units = _by_cluster(units, clusters)
+        size, _, sd = st.moments(units[:, 0] - units[:, 1])
         note = result.note
         if not note and size < FEW_USERS:
             what = "users" if clusters is None else "clusters"
@@ -301,8 +303,8 @@ class PairedTests:
             p_adjusted=result.p,
             statistic=result.statistic,
             method=result.method,
-            d_z=st.cohens_dz(x, y),
-            hedges_g=st.hedges_g(x, y) if x.size > 2 else math.nan,
+            d_z=st.cohens_dz(*units.T),
+            hedges_g=st.hedges_g(*units.T) if size > 2 else math.nan,
             superiority=st.probability_of_superiority(better, worse),
             gain=gain.gain,
             gain_low=gain.interval.low,

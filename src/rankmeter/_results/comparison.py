@@ -17,7 +17,14 @@ from rankmeter._engine import Scores
 from rankmeter._estimates.curves import Curve, curves_of, distinct_curves
 from rankmeter._estimates.differences import Difference, paired_values
 from rankmeter._estimates.estimates import Estimate
-from rankmeter._estimates.notes import Facts, alike, missing_users, notes_of, unused_labels
+from rankmeter._estimates.notes import (
+    Facts,
+    alike,
+    cluster_notes,
+    missing_users,
+    notes_of,
+    unused_labels,
+)
 from rankmeter._estimates.verdicts import (
     MAX_SYSTEMS,
     Headline,
@@ -228,10 +235,7 @@ class Comparison(Measured):
             if n
         ]
         notes += unused_labels(s)
-        if s["clusters"]:
-            notes.append(f"tests and intervals by {counted(s['clusters'], 'cluster')}")
-        if self.plan.interval != "t":
-            notes.append(self._drawn())
+        notes += [*cluster_notes(s, "tests and intervals"), *self._drawn()]
         notes += sorted({d.note for d in self.differences if d.note})
         return (*self.cautions, *notes)
 

@@ -16,13 +16,20 @@ from rankmeter._statistics.effects import (
     relative_gain,
     wins_ties_losses,
 )
-from rankmeter._statistics.intervals import Interval, bootstrap_interval, t_interval, t_interval_of
+from rankmeter._statistics.intervals import (
+    Interval,
+    bootstrap_interval,
+    t_interval,
+    t_interval_of,
+    wilson_interval,
+)
 from rankmeter._statistics.ordinal import CAUTIONS, sign_test, wilcoxon_test
 from rankmeter._statistics.paired import AUTO_LIMIT, bootstrap_test, paired_t_test, paired_test
 from rankmeter._statistics.power import minimum_detectable_effect
 from rankmeter._statistics.randomization import randomization_test, randomization_tests
 from rankmeter._statistics.results import TestResult
 from rankmeter._statistics.several import randomized_tukey_hsd, tukey_hsd
+from rankmeter._statistics.spread import Spread, effective, spread
 from rankmeter._statistics.student import t_quantile, t_tail
 from rankmeter._statistics.vectors import Moments, moments
 
@@ -32,12 +39,14 @@ __all__ = [
     "Interval",
     "Moments",
     "RelativeGain",
+    "Spread",
     "TestResult",
     "WinsTiesLosses",
     "adjust",
     "bootstrap_interval",
     "bootstrap_test",
     "cohens_dz",
+    "effective",
     "hedges_g",
     "minimum_detectable_effect",
     "moments",
@@ -49,11 +58,13 @@ __all__ = [
     "randomized_tukey_hsd",
     "relative_gain",
     "sign_test",
+    "spread",
     "t_interval",
     "t_interval_of",
     "t_quantile",
     "t_tail",
     "tukey_hsd",
     "wilcoxon_test",
+    "wilson_interval",
     "wins_ties_losses",
 ]
