@@ -150,7 +150,7 @@ class TestPublic:
         clusters = {user: user.split("/")[0] for user in truth}
         good = {c: rng.random() < 0.6 for c in set(clusters.values())}
         new = {u: ["a", "b"] if good[c] else ["a"] for u, c in clusters.items()}
-        old = dict.fromkeys(truth, ["a"])
+        old = {user: ["a"] for user in truth}
         options = {"baseline": "old", "relevant": ">0"}
         by_user, by_cluster = (
             rm.compare({"new": new, "old": old}, truth, "recall@2", clusters=given, **options)

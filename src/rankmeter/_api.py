@@ -123,7 +123,7 @@ def compare(
     *,
     baseline: str | None = None,
     test: Test = "auto",
-    correction: Correction = "holm",
+    correction: Correction = "maxt",
     family: Family = "metric",
     common: Common = "all",
     alpha: float = 0.05,
@@ -152,10 +152,12 @@ def compare(
         ``randomized-tukey`` (all pairs at once, users as blocks); ``wilcoxon`` and ``sign``, which
         do not test means, with a warning.
     correction : str
-        ``holm``, ``bonferroni``, ``benjamini-hochberg`` or ``none``, over a family.
+        ``maxt`` (Westfall and Young's step-down maxT, on the flips that all comparisons share; the
+        intervals of a family then hold together; ``holm`` for tests that flip no signs), ``holm``,
+        ``bonferroni``, ``benjamini-hochberg`` or ``none``, over a family.
     family : str
-        Which comparisons are corrected together: those of each ``metric``, segments included, or
-        ``all``.
+        Which comparisons are corrected together: those of each ``metric``, or ``all``. Those over
+        all users are a family, and those within segments another.
     common : str
         Means over the users that are averaged for ``all`` systems (the others are counted); or
         each system's mean over its own users and each difference over the users of the ``pair``.
@@ -163,9 +165,11 @@ def compare(
         Level at which a corrected p is called significant.
     segments : mapping or frame, optional
         A label per user: ``{"ann": "new", …}``, or a frame with the columns user and segment, as
-        `by_activity` and `by_popularity` make. Every comparison is repeated within each.
+        `by_activity` and `by_popularity` make. Every comparison is repeated within each, and
+        significant there only if it is over all users.
     n_resamples : int
-        Number of sign flips, or bootstrap samples, that a test draws.
+        Number of sign flips, or bootstrap samples, that a test draws: more where a correction or a
+        p-value close to alpha needs them.
     like, columns
         As in `evaluate`.
     clusters : object, optional

@@ -10,8 +10,8 @@ import polars as pl
 
 from rankmeter._checks import choice
 from rankmeter._engine import open_data
-from rankmeter._estimates.differences import PairedTests
 from rankmeter._estimates.notes import clustered
+from rankmeter._estimates.paired import PairedTests
 from rankmeter._estimates.segments import clusters_of, labels_of, masks_of
 from rankmeter._estimates.settings import Settings
 from rankmeter._ingest import Table as Ingested
@@ -51,9 +51,7 @@ def compare_tables(
     tests = PairedTests(plan, scores, drawn, settings)
     everyone = np.ones(len(users), dtype=bool)
     parts = masks_of(labels)
-    found = tests.differences("", everyone)
-    for segment, mask in parts.items():
-        found += tests.differences(segment, mask)
+    differences, heterogeneity = tests.differences(parts)
     return Comparison(
         names,
         settings.baseline or "",
@@ -63,7 +61,7 @@ def compare_tables(
             for name, table in systems.items()
         },
         tests.estimates(everyone),
-        tests.adjusted(found),
+        differences,
         tests.dropped(),
         None if labels is None else pl.DataFrame([users.alias("user"), labels]),
         {
@@ -73,7 +71,7 @@ def compare_tables(
         },
         {
             "test": settings.test,
-            "correction": "none" if "tukey" in settings.test else settings.correction,
+            "correction": tests.correction,
             "family": "each metric" if settings.family == "metric" else "everything",
             "alpha": settings.alpha,
             "common": settings.common,
@@ -84,6 +82,7 @@ def compare_tables(
         },
         scored,
         clusters,
+        heterogeneity,
     )
 
 

@@ -14,7 +14,7 @@ __all__ = ["Common", "Correction", "Family", "Settings", "Test"]
 Test = Literal[
     "auto", "t", "randomization", "bootstrap", "wilcoxon", "sign", "tukey", "randomized-tukey"
 ]
-Correction = Literal["holm", "bonferroni", "benjamini-hochberg", "none"]
+Correction = Literal["maxt", "holm", "bonferroni", "benjamini-hochberg", "none"]
 Family = Literal["metric", "all"]
 Common = Literal["all", "pair"]
 

@@ -216,7 +216,4 @@ def _certainty(d: Difference, correction: str, *, sure: bool) -> str:
     said = f"By {d.method}, p is {p}{corrected}"
     if sure:
         return f"{said}."
-    return (
-        f"{said}: no difference is shown. With {counted(d.n, 'user')}, one of "
-        f"{d.detectable:.4f} would be seen in 80 % of studies."
-    )
+    return f"{said}: the data do not decide. {d.outlook()}"

@@ -25,6 +25,7 @@ from rankmeter._estimates.notes import (
     notes_of,
     unused_labels,
 )
+from rankmeter._estimates.paired import Heterogeneity, segment_notes
 from rankmeter._estimates.verdicts import (
     MAX_SYSTEMS,
     Headline,
@@ -86,6 +87,8 @@ class Comparison(Measured):
         Gives the scores of every system under another plan: the values behind curves.
     clusters : object
         The clusters of the users as given.
+    heterogeneity : tuple of Heterogeneity
+        For each comparison over all users, whether the segments have different differences.
     """
 
     systems: tuple[str, ...]
@@ -100,6 +103,7 @@ class Comparison(Measured):
     settings: Mapping[str, Any]
     scored: Callable[[Plan], Mapping[str, Scores]]
     clusters: object = None
+    heterogeneity: tuple[Heterogeneity, ...] = ()
 
     def __getitem__(self, metric: str) -> tuple[Difference, ...]:
         """The comparisons on one metric over all users."""
@@ -172,6 +176,7 @@ class Comparison(Measured):
             },
             "segments": segments,
             "differences": [vars(d) | {"sentence": d.sentence()} for d in self.differences],
+            "heterogeneity": [vars(one) for one in self.heterogeneity],
             "dropped_users": self.dropped,
             "users": {name: summary.counts for name, summary in self.summaries.items()},
             "cautions": list(self.cautions),
@@ -236,6 +241,7 @@ class Comparison(Measured):
         ]
         notes += unused_labels(s)
         notes += [*cluster_notes(s, "tests and intervals"), *self._drawn()]
+        notes += segment_notes(self.heterogeneity)
         notes += sorted({d.note for d in self.differences if d.note})
         return (*self.cautions, *notes)
 

@@ -16,6 +16,7 @@ from rankmeter._statistics.effects import (
     relative_gain,
     wins_ties_losses,
 )
+from rankmeter._statistics.heterogeneity import heterogeneity
 from rankmeter._statistics.intervals import (
     Interval,
     bootstrap_interval,
@@ -26,20 +27,29 @@ from rankmeter._statistics.intervals import (
 from rankmeter._statistics.ordinal import CAUTIONS, sign_test, wilcoxon_test
 from rankmeter._statistics.paired import AUTO_LIMIT, bootstrap_test, paired_t_test, paired_test
 from rankmeter._statistics.power import minimum_detectable_effect
-from rankmeter._statistics.randomization import randomization_test, randomization_tests
+from rankmeter._statistics.randomization import (
+    EXACT_LIMIT,
+    exact_p,
+    randomization_test,
+    randomization_tests,
+)
 from rankmeter._statistics.results import TestResult
 from rankmeter._statistics.several import randomized_tukey_hsd, tukey_hsd
 from rankmeter._statistics.spread import Spread, effective, spread
+from rankmeter._statistics.stepdown import Hypotheses, StepDown, step_down
 from rankmeter._statistics.student import t_quantile, t_tail
-from rankmeter._statistics.vectors import Moments, moments
+from rankmeter._statistics.vectors import Moments, moments, paired_moments
 
 __all__ = [
     "AUTO_LIMIT",
     "CAUTIONS",
+    "EXACT_LIMIT",
+    "Hypotheses",
     "Interval",
     "Moments",
     "RelativeGain",
     "Spread",
+    "StepDown",
     "TestResult",
     "WinsTiesLosses",
     "adjust",
@@ -47,9 +57,12 @@ __all__ = [
     "bootstrap_test",
     "cohens_dz",
     "effective",
+    "exact_p",
     "hedges_g",
+    "heterogeneity",
     "minimum_detectable_effect",
     "moments",
+    "paired_moments",
     "paired_t_test",
     "paired_test",
     "probability_of_superiority",
@@ -59,6 +72,7 @@ __all__ = [
     "relative_gain",
     "sign_test",
     "spread",
+    "step_down",
     "t_interval",
     "t_interval_of",
     "t_quantile",
