@@ -129,6 +129,7 @@ def compare(
     alpha: float = 0.05,
     segments: object = None,
     n_resamples: int = 9_999,
+    margin: float | str | None = None,
     like: str | None = None,
     columns: Mapping[str, Any] | None = None,
     clusters: object = None,
@@ -170,6 +171,10 @@ def compare(
     n_resamples : int
         Number of sign flips, or bootstrap samples, that a test draws: more where a correction or a
         p-value close to alpha needs them.
+    margin : float or str, optional
+        The largest difference that does not matter, ``0.005``, or as a share of the other mean,
+        ``"1%"``. Then it is also tested whether systems are equivalent within the margin, and
+        whether one is not worse than the other by the margin or more.
     like, columns
         As in `evaluate`.
     clusters : object, optional
@@ -215,6 +220,7 @@ def compare(
         common=common,
         alpha=alpha,
         n_resamples=n_resamples,
+        margin=margin,
     )
     plan = resolve(metrics, like=like, choices=choices)
     judged, tables = read_all(systems, truth, plan, columns=columns)

@@ -225,6 +225,11 @@ class Setting:
     resamples: int = choice(2_000, "Bootstrap samples drawn for an interval.", rare=True)
     seed: int = choice(0, "Seed of all random draws: the same seed gives the same result.")
 
+    @property
+    def draws(self) -> bool:
+        """Whether intervals are made by bootstrap."""
+        return self.interval in ("bca", "percentile")
+
 
 class Choices(TypedDict, total=False):
     """The choices as keyword arguments, for type checkers; None is the default."""

@@ -14,6 +14,7 @@ from rankmeter._estimates.notes import clustered
 from rankmeter._estimates.paired import PairedTests
 from rankmeter._estimates.segments import clusters_of, labels_of, masks_of
 from rankmeter._estimates.settings import Settings
+from rankmeter._estimates.values import values_of
 from rankmeter._ingest import Table as Ingested
 from rankmeter._plan import Plan
 from rankmeter._results.comparison import Comparison
@@ -48,7 +49,7 @@ def compare_tables(
     unused = {"users_without_segment": 0}
     labels = labels_of(segments, "segment", first, unused)
     drawn = clusters_of(clusters, first, unused)
-    tests = PairedTests(plan, scores, drawn, settings)
+    tests = PairedTests(plan, settings, names, values_of(plan, scores), drawn)
     everyone = np.ones(len(users), dtype=bool)
     parts = masks_of(labels)
     differences, heterogeneity = tests.differences(parts)
@@ -62,7 +63,7 @@ def compare_tables(
         },
         tests.estimates(everyone),
         differences,
-        tests.dropped(),
+        {values.label: values.dropped for values in tests.values},
         None if labels is None else pl.DataFrame([users.alias("user"), labels]),
         {
             (segment, metric, name): e
@@ -77,6 +78,7 @@ def compare_tables(
             "common": settings.common,
             "n_resamples": settings.n_resamples,
             "seed": plan.seed,
+            "margin": settings.margin_text,
             **unused,
             **({"clusters": None} if drawn is None else clustered(drawn)),
         },

@@ -129,11 +129,6 @@ class Plan(Setting):
             groups.setdefault(entry.alignment, []).append(entry)
         return groups
 
-    @property
-    def draws(self) -> bool:
-        """Whether intervals are made by bootstrap."""
-        return self.interval in ("bca", "percentile")
-
     def settings(self) -> dict[str, Any]:
         """The choices that hold for all metrics and that every result depends on."""
         # The catalogue is an option of the metrics that need it; the name of the convention shows

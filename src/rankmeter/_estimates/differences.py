@@ -18,7 +18,7 @@ from rankmeter._plan import MetricPlan
 __all__ = ["Difference", "Verdicts", "paired_values", "turned"]
 
 Verdicts = Literal["better", "worse", "equivalent", "undecided", ""]
-"""The answers of a comparison; empty if there is none."""
+"""The answers of a comparison; empty without an answer."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,13 @@ class Difference:
         Comparisons that were corrected together.
     alone : bool
         Whether ``p``, before the correction, is at most alpha.
+    margin : float
+        The difference that does not matter; NaN if none was given.
+    p_not_worse, p_not_better : float
+        One-sided, after Holm's correction: small if a is shown not to be worse than b, or not to
+        be better, by the margin or more. NaN without a margin.
+    alpha : float
+        Level of all tests.
     """
 
     metric: str
@@ -103,15 +110,32 @@ class Difference:
     better: str = ""
     family: int = 1
     alone: bool = False
+    margin: float = math.nan
+    p_not_worse: float = math.nan
+    p_not_better: float = math.nan
+    alpha: float = 0.05
+
+    @property
+    def not_worse(self) -> bool:
+        """Whether a is shown not to be worse than b by the margin or more (non-inferiority)."""
+        return self.p_not_worse <= self.alpha
+
+    @property
+    def equivalent(self) -> bool:
+        """Whether both are shown to differ by less than the margin (two one-sided tests)."""
+        return max(self.p_not_worse, self.p_not_better) <= self.alpha
 
     @property
     def verdict(self) -> Verdicts:
-        """The answer for a: ``better``, ``worse`` or ``undecided``; empty without an answer."""
+        """The answer for a: ``better``, ``worse``, ``equivalent`` or ``undecided``.
+
+        Empty without an answer: there is no test, or the values of all users are the same.
+        """
         if math.isnan(self.p) or self.wins + self.losses == 0:
             return ""
         if self.significant and self.better:
             return "better" if self.better == self.a else "worse"
-        return "undecided"
+        return "equivalent" if self.equivalent else "undecided"
 
     def sentence(self) -> str:
         """The difference in plain words."""
@@ -123,6 +147,8 @@ class Difference:
                 f"{self.a} and {self.b} have the same {self.metric}{where} "
                 f"for every one of {counted(self.n, 'user')}."
             )
+        if self.verdict == "equivalent":
+            return self._equivalent(where)
         if self.verdict == "undecided":
             return self._undecided(where)
         d = turned(self, self.better)
@@ -141,7 +167,26 @@ class Difference:
                 f"; on its own the comparison would count as shown, among {self.family:,} it "
                 "does not"
             )
-        return f"{said}. {self.outlook()}"
+        return f"{said}. {self.outlook()}{self._limits()}"
+
+    def _equivalent(self, where: str) -> str:
+        """The sentence of a difference that is smaller than the margin."""
+        p = p_text(max(self.p_not_worse, self.p_not_better))
+        return (
+            f"{self.a} and {self.b} are equivalent on {self.metric}{where} within "
+            f"±{self.margin:.4f}: {self.difference:+.4f} [{self.low:+z.4f}, {self.high:+z.4f}], "
+            f"{p} of a larger difference."
+        )
+
+    def _limits(self) -> str:
+        """What the tests against the margin exclude."""
+        if math.isnan(self.margin):
+            return ""
+        shown = "excluded" if self.not_worse else "not excluded"
+        return (
+            f" That {self.a} is worse by {self.margin:.4f} or more is {shown} "
+            f"({p_text(self.p_not_worse)})."
+        )
 
     def outlook(self) -> str:
         """What the study could have found."""
@@ -209,6 +254,8 @@ def turned(d: Difference, system: str) -> Difference:
         gain_high=math.nan,
         wins=d.losses,
         losses=d.wins,
+        p_not_worse=d.p_not_better,
+        p_not_better=d.p_not_worse,
     )
 
 

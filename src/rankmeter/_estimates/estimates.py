@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankmeter._choices import GEOMETRIC_FLOOR
+from rankmeter._choices import GEOMETRIC_FLOOR, Setting
 from rankmeter._engine import Averaged
 from rankmeter._estimates.wording import number
 from rankmeter._hits import FloatArray, IntArray
@@ -20,7 +20,7 @@ from rankmeter._statistics import (
     wilson_interval,
 )
 
-__all__ = ["Estimate", "estimate", "mean_interval"]
+__all__ = ["Estimate", "estimate", "estimate_of", "mean_interval"]
 
 UNBOUNDED = (-math.inf, math.inf)
 
@@ -80,19 +80,28 @@ def estimate(
 
     `clusters` has the cluster of each user of the result, averaged or not.
     """
+    scale, how = (entry.spec.low, entry.spec.high), entry.averaging.aggregate
+    return estimate_of(plan, entry.label, scale, averaged, clusters, how)
+
+
+def estimate_of(
+    setting: Setting,
+    label: str,
+    scale: tuple[float, float],
+    averaged: Averaged,
+    clusters: IntArray | None = None,
+    how: str = "mean",
+) -> Estimate:
+    """The mean of values on a scale; `how` is one of the aggregates."""
     values = averaged.values
     if averaged.state is not None:
         values = averaged.state.influence(values)
     own = None if clusters is None else clusters[averaged.users]
     found = moments(values)
-    how = entry.averaging.aggregate
-    scale = entry.spec.low, entry.spec.high
     if averaged.state is None and not _on(scale, values):
         scale = UNBOUNDED
-    mean, low, high = _aggregate(values, found, how, plan, own, scale)
-    return Estimate(
-        entry.label, mean, low, high, found.sd, found.n, averaged.undefined, averaged.missing
-    )
+    mean, low, high = _aggregate(values, found, how, setting, own, scale)
+    return Estimate(label, mean, low, high, found.sd, found.n, averaged.undefined, averaged.missing)
 
 
 def _on(scale: tuple[float, float], values: FloatArray) -> bool:
@@ -107,7 +116,7 @@ def _aggregate(
     values: FloatArray,
     found: Moments,
     how: str,
-    plan: Plan,
+    setting: Setting,
     clusters: IntArray | None,
     scale: tuple[float, float],
 ) -> tuple[float, float, float]:
@@ -116,9 +125,9 @@ def _aggregate(
         logs = np.log(np.maximum(values, GEOMETRIC_FLOOR))
         ends = math.log(GEOMETRIC_FLOOR), math.log(scale[1]) if scale[1] > 0 else math.inf
         found = moments(logs)
-        mean, low, high = map(math.exp, _aggregate(logs, found, "mean", plan, clusters, ends))
+        mean, low, high = map(math.exp, _aggregate(logs, found, "mean", setting, clusters, ends))
         return mean, low, high
-    low, high = mean_interval(values, found, plan, clusters, scale)
+    low, high = mean_interval(values, found, setting, clusters, scale)
     times = found.n if how == "sum" else 1
     return times * found.mean, times * low, times * high
 
@@ -126,29 +135,29 @@ def _aggregate(
 def mean_interval(
     values: FloatArray,
     found: Moments,
-    plan: Plan,
+    setting: Setting,
     clusters: IntArray | None = None,
     scale: tuple[float, float] = UNBOUNDED,
 ) -> tuple[float, float]:
-    """Interval of the mean on a scale, as the plan says, by clusters of values if there are any.
+    """Interval of the mean on a scale, as the setting says, by clusters of values if there are any.
 
     `found` are the moments of the values.
     """
     if values.size < 2 or np.isnan(values).any():
         return math.nan, math.nan
-    if plan.draws:
+    if setting.draws:
         return bootstrap_interval(
             values,
             clusters=clusters,
-            confidence=plan.confidence,
-            method="bca" if plan.interval == "bca" else "percentile",
-            n_resamples=plan.resamples,
-            seed=plan.seed,
+            confidence=setting.confidence,
+            method="bca" if setting.interval == "bca" else "percentile",
+            n_resamples=setting.resamples,
+            seed=setting.seed,
         )
     if (
-        plan.interval == "wilson"
+        setting.interval == "wilson"
         and scale[0] <= found.mean <= scale[1]
         and np.isfinite(scale).all()
     ):
-        return wilson_interval(values, plan.confidence, scale=scale, clusters=clusters)
-    return t_interval(values, plan.confidence, clusters=clusters)
+        return wilson_interval(values, setting.confidence, scale=scale, clusters=clusters)
+    return t_interval(values, setting.confidence, clusters=clusters)

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankmeter import _statistics as st
-from rankmeter._engine import Scores
+from rankmeter._choices import Setting
 from rankmeter._estimates.differences import Difference
-from rankmeter._estimates.estimates import Estimate, estimate, mean_interval
+from rankmeter._estimates.estimates import Estimate, mean_interval
 from rankmeter._estimates.settings import Settings
+from rankmeter._estimates.values import Values
 from rankmeter._estimates.wording import p_text
 from rankmeter._hits import BoolArray, FloatArray, IntArray
-from rankmeter._plan import MetricPlan, Plan
 from rankmeter.errors import RankmeterWarning
 
 __all__ = ["Heterogeneity", "PairedTests", "segment_notes"]
@@ -67,7 +67,7 @@ class _Group:
     `rows` are the independent units, users or clusters, and `units` their values.
     """
 
-    entry: MetricPlan
+    values: Values
     segment: str
     names: list[str]
     pairs: list[tuple[int, int]]
@@ -104,18 +104,14 @@ class _Corrected(NamedTuple):
 class PairedTests:
     """The tests of all pairs of systems, on any part of the users.
 
-    All scores are over the same users; `clusters` holds the cluster of each of them.
+    All values are over the same users; `clusters` holds the cluster of each of them.
     """
 
-    plan: Plan
-    scores: Mapping[str, Scores]
-    clusters: IntArray | None
+    setting: Setting
     settings: Settings
-
-    @functools.cached_property
-    def names(self) -> list[str]:
-        """The systems."""
-        return list(self.scores)
+    names: Sequence[str]
+    values: Sequence[Values]
+    clusters: IntArray | None
 
     @functools.cached_property
     def _pairs(self) -> list[tuple[int, int]]:
@@ -125,37 +121,18 @@ class PairedTests:
         at = self.names.index(self.settings.baseline)
         return [(i, at) for i in range(len(self.names)) if i != at]
 
-    @functools.cached_property
-    def _values(self) -> dict[str, tuple[FloatArray, BoolArray]]:
-        """By metric, users × systems: the values, and which of them are averaged."""
-        found = {}
-        for entry in self.plan.metrics:
-            averaged = [scores.averaged(entry) for scores in self.scores.values()]
-            shape = len(next(iter(self.scores.values())).users), len(averaged)
-            values, members = np.zeros(shape), np.zeros(shape, dtype=bool)
-            for column, one in enumerate(averaged):
-                values[one.users, column] = one.values
-                members[one.users, column] = True
-            found[entry.label] = values, members
-        return found
-
-    def dropped(self) -> dict[str, int]:
-        """Users that are averaged for some systems but not for all."""
-        return {
-            label: int((members.any(axis=1) & ~members.all(axis=1)).sum())
-            for label, (_, members) in self._values.items()
-        }
-
     def estimates(self, mask: BoolArray) -> dict[tuple[str, str], Estimate]:
         """By metric and system, the mean over the common users, or over its own."""
-        found = {}
-        for entry in self.plan.metrics:
-            _, members = self._values[entry.label]
-            for name, own in zip(self.names, members.T, strict=True):
-                users = members.all(axis=1) if self.settings.common == "all" else own
-                part = self.scores[name].averaged(entry).only(users & mask)
-                found[entry.label, name] = estimate(self.plan, entry, part, self.clusters)
-        return found
+        common = self.settings.common == "all"
+        return {
+            (values.label, name): e
+            for values in self.values
+            for name, e in zip(
+                self.names,
+                values.estimates(self.setting, mask, self.clusters, common=common),
+                strict=True,
+            )
+        }
 
     @property
     def correction(self) -> str:
@@ -170,7 +147,7 @@ class PairedTests:
         """The test by name, which depends on the number of users alone."""
         if self.settings.test != "auto":
             return self.settings.test
-        most = max(int(members.any(axis=1).sum()) for _, members in self._values.values())
+        most = max(int(values.members.any(axis=1).sum()) for values in self.values)
         return "randomization" if most <= st.AUTO_LIMIT else "t"
 
     def differences(
@@ -181,7 +158,7 @@ class PairedTests:
         The comparisons over all users are a family of their own, so that segments take nothing
         from them. A difference within a segment counts only if it also counts over all users.
         """
-        everyone = np.ones(len(next(iter(self.scores.values())).users), dtype=bool)
+        everyone = np.ones(self.values[0].n_users, dtype=bool)
         overall = self._compared(self._groups("", everyone))
         groups = [one for name, mask in parts.items() for one in self._groups(name, mask)]
         gates = {(d.metric, d.a, d.b): d.p_adjusted for d in overall}
@@ -201,24 +178,23 @@ class PairedTests:
         whole = ([*range(len(self.names))], self._pairs)
         parts = [whole] if together else [([i, j], [(0, 1)]) for i, j in self._pairs]
         found = []
-        for entry in self.plan.metrics:
-            values, members = self._values[entry.label]
+        for values in self.values:
             for columns, pairs in parts:
-                users = np.flatnonzero(members[:, columns].all(axis=1) & mask)
-                table = values[users].take(columns, axis=1)
+                users = np.flatnonzero(values.members[:, columns].all(axis=1) & mask)
+                table = values.table[users].take(columns, axis=1)
                 own, rows, units = None, users, table
                 if self.clusters is not None:
                     own = self.clusters[users]
                     rows, units = np.unique(own), _by_cluster(table, own)
                 names = [self.names[i] for i in columns]
-                found.append(_Group(entry, segment, names, pairs, table, own, rows, units))
+                found.append(_Group(values, segment, names, pairs, table, own, rows, units))
         return found
 
     def _compared(self, groups: Sequence[_Group], parts: int = 1) -> list[Difference]:
         """The comparisons of groups, corrected within their families; they keep their order."""
         families: dict[str, list[int]] = {}
         for at, group in enumerate(groups):
-            label = group.entry.label if self.settings.family == "metric" else ""
+            label = group.values.label if self.settings.family == "metric" else ""
             families.setdefault(label, []).append(at)
         found: dict[int, list[Difference]] = {}
         for places in families.values():
@@ -230,6 +206,8 @@ class PairedTests:
                     self._difference(groups[at], pair, next(corrected), size)
                     for pair in groups[at].pairs
                 ]
+            if self.settings.margin is not None and self.settings.correction != "none":
+                _correct_margins(found, places)
         return [d for at in range(len(groups)) for d in found[at]]
 
     def _family(self, family: Sequence[_Group], parts: int) -> list[_Corrected]:
@@ -248,12 +226,12 @@ class PairedTests:
 
     def _tested(self, group: _Group, test: str, parts: int, size: int) -> list[st.TestResult]:
         """The tests of one group, not yet corrected."""
-        confidence, alpha = self.plan.confidence, self.settings.alpha
+        confidence, alpha = self.setting.confidence, self.settings.alpha
         table, pairs = group.units, group.pairs
         # A drawn p is at least 1 / (1 + draws), which a correction multiplies.
         needed = 0 if self.correction in ("none", "maxt") else math.ceil(10 * size / alpha)
         draws = max(self.settings.n_resamples, min(needed, 10**7))
-        seeded: dict[str, Any] = {"n_resamples": draws, "seed": self.plan.seed}
+        seeded: dict[str, Any] = {"n_resamples": draws, "seed": self.setting.seed}
         if len(table) < 2:
             return [st.paired_t_test(table[:, i], table[:, j]) for i, j in pairs]
         if "tukey" in test:
@@ -280,7 +258,7 @@ class PairedTests:
     def _step_down(self, family: Sequence[_Group], size: int) -> list[_Corrected]:
         """Randomization tests, corrected by the largest statistic of each flip."""
         known = [group for group in family if len(group.rows) > 1]
-        drawn = {"n_resamples": self.settings.n_resamples, "seed": self.plan.seed}
+        drawn = {"n_resamples": self.settings.n_resamples, "seed": self.setting.seed}
         found = st.step_down(self._stacked(known), level=self.settings.alpha, **drawn)
         numbers = itertools.count()
         corrected = []
@@ -293,7 +271,9 @@ class PairedTests:
                     corrected.append(_Corrected(result, math.nan, math.nan))
                     continue
                 at = next(numbers)
-                result = _randomized(x, y, mean, float(found.p[at]), found.n_resamples, self.plan)
+                result = _randomized(
+                    x, y, mean, float(found.p[at]), found.n_resamples, self.setting
+                )
                 p = result.p if size == 1 else max(float(found.adjusted[at]), result.p)
                 times = self._times(found.critical, n, size)
                 corrected.append(_Corrected(result, p, times))
@@ -323,7 +303,7 @@ class PairedTests:
         As many as the largest statistic of the flips allows; not fewer than those of one interval,
         and not more than those of Bonferroni's.
         """
-        tail = 0.5 * (1.0 - self.plan.confidence)
+        tail = 0.5 * (1.0 - self.setting.confidence)
         one, most = (-st.t_quantile(tail / m, n - 1) for m in (1, size))
         square = critical * critical
         t = critical * math.sqrt((n - 1) / (n - square)) if square < n else math.inf
@@ -333,24 +313,25 @@ class PairedTests:
         self, group: _Group, pair: tuple[int, int], corrected: _Corrected, size: int
     ) -> Difference:
         i, j = pair
-        entry, (result, adjusted, _) = group.entry, corrected
+        values, (result, adjusted, _) = group.values, corrected
         x, y, units = group.table[:, i], group.table[:, j], group.units[:, [i, j]]
-        better, worse = (x, y) if entry.spec.increasing else (y, x)
+        better, worse = (x, y) if values.increasing else (y, x)
         wins, ties, losses = st.wins_ties_losses(better, worse)
         difference = st.moments(x - y)
         significant = bool(adjusted <= self.settings.alpha)
         low, high = self._interval(group, x - y, corrected, significant=significant)
-        confidence = self.plan.confidence
+        confidence = self.setting.confidence
         gain = st.relative_gain(x, y, confidence=confidence, clusters=group.clusters)
+        margins = self._margins(group, x, y)
         n, _, _ = st.moments(units[:, 0] - units[:, 1])
         note = result.note
         if not note and n < FEW_USERS:
             what = "users" if group.clusters is None else "clusters"
             note = f"only {n} {what}: read differences with care"
-        favoured = result.detail.get("direction", difference.mean) * (entry.spec.increasing or -1)
+        favoured = result.detail.get("direction", difference.mean) * (values.increasing or -1)
         a, b = group.names[i], group.names[j]
         return Difference(
-            metric=entry.label,
+            metric=values.label,
             segment=group.segment,
             a=a,
             b=b,
@@ -375,12 +356,29 @@ class PairedTests:
             detectable=self._detectable(group, units, corrected, size),
             n=x.size,
             significant=significant,
-            increasing=entry.spec.increasing,
+            increasing=values.increasing,
             note=note,
+            alpha=self.settings.alpha,
+            margin=margins.margin,
+            p_not_worse=margins.not_lower,
+            p_not_better=margins.not_higher,
             better=a if favoured > 0 else b if favoured < 0 else "",
             family=max(size, 1) if self.correction != "none" else 1,
             alone=bool(result.p <= self.settings.alpha),
         )
+
+    def _margins(self, group: _Group, x: FloatArray, y: FloatArray) -> st.Margins:
+        """The tests against the margin: that x is worse, and that it is better, by so much."""
+        if self.settings.margin is None:
+            return st.Margins(math.nan, math.nan, math.nan)
+        size, relative = self.settings.margin
+        low, high = group.values.scale
+        found = st.margin_tests(
+            x, y, size, relative=relative, span=high - low, clusters=group.clusters
+        )
+        if group.values.increasing:
+            return found
+        return st.Margins(found.margin, found.not_higher, found.not_lower)
 
     def _interval(
         self, group: _Group, differences: FloatArray, corrected: _Corrected, *, significant: bool
@@ -389,12 +387,12 @@ class PairedTests:
         low, high = corrected.result.interval
         if "tukey" in self.settings.test and not math.isnan(low):
             return low, high
-        if math.isnan(corrected.times) or self.plan.draws:
+        if math.isnan(corrected.times) or self.setting.draws:
             found = st.moments(differences)
-            return mean_interval(differences, found, self.plan, group.clusters)
+            return mean_interval(differences, found, self.setting, group.clusters)
         mean, se, *_ = st.spread(differences, group.clusters)
         low, high = mean - corrected.times * se, mean + corrected.times * se
-        if not math.isclose(self.plan.confidence, 1.0 - self.settings.alpha):
+        if not math.isclose(self.setting.confidence, 1.0 - self.settings.alpha):
             return low, high
         if not significant:
             return min(low, 0.0), max(high, 0.0)
@@ -420,14 +418,14 @@ class PairedTests:
         if flips and 2.0 ** (1 - changed) > alpha:
             return math.nan
         least = _detectable_units(n, level) * sd
-        scale = group.entry.spec.high - group.entry.spec.low
-        return least if 0.0 < least <= scale else math.nan
+        low, high = group.values.scale
+        return least if 0.0 < least <= high - low else math.nan
 
     def _times_at(self, times: float, n: int) -> float:
         """Half an interval at the level of the tests, if the confidence is another."""
-        if math.isclose(self.plan.confidence, 1.0 - self.settings.alpha):
+        if math.isclose(self.setting.confidence, 1.0 - self.settings.alpha):
             return times
-        one = -st.t_quantile(0.5 * (1.0 - self.plan.confidence), n - 1)
+        one = -st.t_quantile(0.5 * (1.0 - self.setting.confidence), n - 1)
         return times / one * -st.t_quantile(0.5 * self.settings.alpha, n - 1)
 
     def _heterogeneity(
@@ -438,7 +436,7 @@ class PairedTests:
             spreads = [
                 st.spread(group.table[:, i] - group.table[:, j], group.clusters)
                 for group in groups
-                if group.entry.label == d.metric
+                if group.values.label == d.metric
                 for i, j in group.pairs
                 if (group.names[i], group.names[j]) == (d.a, d.b)
             ]
@@ -448,15 +446,26 @@ class PairedTests:
                 yield Heterogeneity(d.metric, d.a, d.b, q, p, len(known))
 
 
+def _correct_margins(found: dict[int, list[Difference]], places: Sequence[int]) -> None:
+    """Holm's correction of the tests against a margin, each side for itself."""
+    family = [d for at in places for d in found[at]]
+    worse = iter(st.adjust([d.p_not_worse for d in family]).tolist())
+    better = iter(st.adjust([d.p_not_better for d in family]).tolist())
+    for at in places:
+        found[at] = [
+            replace(d, p_not_worse=next(worse), p_not_better=next(better)) for d in found[at]
+        ]
+
+
 def _randomized(
-    x: FloatArray, y: FloatArray, mean: float, p: float, n_resamples: int, plan: Plan
+    x: FloatArray, y: FloatArray, mean: float, p: float, n_resamples: int, setting: Setting
 ) -> st.TestResult:
     """The randomization test of one pair, exact if few users differ; `p` is that of the flips."""
     if np.count_nonzero(x != y) <= st.EXACT_LIMIT:
         method, p, detail = "randomization (exact)", st.exact_p(x, y), {"exact": 1.0}
     else:
         method = "randomization (Monte Carlo)"
-        detail = {"exact": 0.0, "n_resamples": float(n_resamples), "seed": float(plan.seed)}
+        detail = {"exact": 0.0, "n_resamples": float(n_resamples), "seed": float(setting.seed)}
     return st.TestResult(method, x.size, mean, mean, p, detail=detail)
 
 

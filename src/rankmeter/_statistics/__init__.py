@@ -24,6 +24,7 @@ from rankmeter._statistics.intervals import (
     t_interval_of,
     wilson_interval,
 )
+from rankmeter._statistics.margins import Margins, margin_tests
 from rankmeter._statistics.ordinal import CAUTIONS, sign_test, wilcoxon_test
 from rankmeter._statistics.paired import AUTO_LIMIT, bootstrap_test, paired_t_test, paired_test
 from rankmeter._statistics.power import minimum_detectable_effect
@@ -46,6 +47,7 @@ __all__ = [
     "EXACT_LIMIT",
     "Hypotheses",
     "Interval",
+    "Margins",
     "Moments",
     "RelativeGain",
     "Spread",
@@ -60,6 +62,7 @@ __all__ = [
     "exact_p",
     "hedges_g",
     "heterogeneity",
+    "margin_tests",
     "minimum_detectable_effect",
     "moments",
     "paired_moments",
