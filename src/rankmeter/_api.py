@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from os import PathLike
+from pathlib import Path
 from typing import Any, Unpack
 
 from rankmeter._checks import refused, shown
@@ -140,7 +141,9 @@ def compare(
     Parameters
     ----------
     systems : mapping of str to object
-        2 to 100 named rankings, each in any form that `evaluate` takes.
+        2 to 100 named rankings, each in any form that `evaluate` takes; or, for a system with
+        several training runs (seeds), a list of them: ``{"A": [run1, run2, run3], "B": …}``.
+        Users and runs then both vary, and differences are tested over both.
     truth : object
         As in `evaluate`.
     metrics : str, Metric or iterable of them
@@ -223,8 +226,11 @@ def compare(
         margin=margin,
     )
     plan = resolve(metrics, like=like, choices=choices)
-    judged, tables = read_all(systems, truth, plan, columns=columns)
-    return compare_tables(tables, judged, plan, settings, segments=segments, clusters=clusters)
+    flat, runs = _separate_runs(systems)
+    judged, tables = read_all(flat, truth, plan, columns=columns)
+    return compare_tables(
+        tables, judged, plan, settings, segments=segments, clusters=clusters, runs=runs
+    )
 
 
 @takes_choices
@@ -328,6 +334,32 @@ def read_all(
         for caution in table.cautions:
             warnings.warn(caution, RankmeterWarning, stacklevel=3)
     return judged, tables
+
+
+def _separate_runs(
+    systems: Mapping[str, object],
+) -> tuple[dict[str, object], dict[str, list[str]] | None]:
+    """Every run under a name of its own, and the runs of each system if any has several."""
+    flat: dict[str, object] = {}
+    names: dict[str, list[str]] = {}
+    for name, rankings in systems.items():
+        several = isinstance(rankings, list | tuple) and rankings and not is_records(rankings)
+        if not several or not all(map(_is_run, rankings)):  # type: ignore[call-overload]
+            rankings = [rankings]  # noqa: PLW2901
+        for number, one in enumerate(rankings, 1):  # type: ignore[arg-type, var-annotated]
+            own = str(name) if len(rankings) == 1 else f"{name}, run {number}"  # type: ignore[arg-type]
+            if own in flat:
+                raise UsageError(f"two systems are called {own!r}")
+            flat[own] = one
+            names.setdefault(str(name), []).append(own)
+    return flat, names if len(flat) > len(names) else None
+
+
+def _is_run(data: object) -> bool:
+    """Whether this is the rankings of several users: a mapping, a frame or a file."""
+    if isinstance(data, str | PathLike):
+        return Path(data).exists()
+    return not isinstance(data, list) and _holds_lists(data)
 
 
 def _holds_systems(data: object) -> bool:

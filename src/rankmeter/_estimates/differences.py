@@ -78,6 +78,9 @@ class Difference:
         be better, by the margin or more. NaN without a margin.
     alpha : float
         Level of all tests.
+    share_of_runs : float
+        How much of the variance of the difference is due to training runs, not users; NaN without
+        several runs of a system.
     """
 
     metric: str
@@ -114,6 +117,7 @@ class Difference:
     p_not_worse: float = math.nan
     p_not_better: float = math.nan
     alpha: float = 0.05
+    share_of_runs: float = math.nan
 
     @property
     def not_worse(self) -> bool:
@@ -148,13 +152,13 @@ class Difference:
                 f"for every one of {counted(self.n, 'user')}."
             )
         if self.verdict == "equivalent":
-            return self._equivalent(where)
+            return self._equivalent(where) + self.sources()
         if self.verdict == "undecided":
-            return self._undecided(where)
+            return self._undecided(where) + self.sources()
         d = turned(self, self.better)
         if (d.difference < 0) == d.increasing:
             return _contradictory(d, where)
-        return _beats(d, where)
+        return _beats(d, where) + self.sources()
 
     def _undecided(self, where: str) -> str:
         """The sentence of a difference that is not significant."""
@@ -186,6 +190,17 @@ class Difference:
         return (
             f" That {self.a} is worse by {self.margin:.4f} or more is {shown} "
             f"({p_text(self.p_not_worse)})."
+        )
+
+    def sources(self) -> str:
+        """What the difference varies with, if systems have several training runs."""
+        if math.isnan(self.share_of_runs):
+            return ""
+        more = "runs, not more users" if self.share_of_runs > 0.5 else "users, not more runs"
+        share = max(self.share_of_runs, 1 - self.share_of_runs)
+        what = more.partition(",")[0]
+        return (
+            f" {share:.0%} of the variance is between {what}: for a narrower interval, add {more}."
         )
 
     def outlook(self) -> str:

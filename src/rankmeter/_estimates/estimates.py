@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,14 +13,17 @@ from rankmeter._estimates.wording import number
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._statistics import (
+    Crossed,
     Moments,
     bootstrap_interval,
+    crossed_interval,
     moments,
+    score_interval,
     t_interval,
     wilson_interval,
 )
 
-__all__ = ["Estimate", "estimate", "estimate_of", "mean_interval"]
+__all__ = ["Estimate", "crossed_estimate", "estimate", "estimate_of", "mean_interval"]
 
 UNBOUNDED = (-math.inf, math.inf)
 
@@ -161,3 +164,15 @@ def mean_interval(
     ):
         return wilson_interval(values, setting.confidence, scale=scale, clusters=clusters)
     return t_interval(values, setting.confidence, clusters=clusters)
+
+
+def crossed_estimate(
+    setting: Setting, scale: tuple[float, float], mean: Estimate, found: Crossed
+) -> Estimate:
+    """A mean over users with the interval of users and runs, which are crossed."""
+    low, high = crossed_interval(found, setting.confidence)
+    bounded = setting.interval == "wilson" and np.isfinite(scale).all()
+    if bounded and scale[0] <= found.mean <= scale[1]:
+        confidence = setting.confidence
+        low, high = score_interval(found.mean, found.se, found.df, mean.n, scale, confidence)
+    return replace(mean, low=low, high=high)

@@ -75,6 +75,7 @@ class _Group:
     clusters: IntArray | None
     rows: IntArray
     units: FloatArray
+    runs: Sequence[FloatArray]
 
 
 def segment_notes(found: Sequence[Heterogeneity]) -> list[str]:
@@ -145,6 +146,8 @@ class PairedTests:
 
     def _test(self) -> str:
         """The test by name, which depends on the number of users alone."""
+        if any(values.runs for values in self.values):
+            return "crossed"
         if self.settings.test != "auto":
             return self.settings.test
         most = max(int(values.members.any(axis=1).sum()) for values in self.values)
@@ -187,7 +190,8 @@ class PairedTests:
                     own = self.clusters[users]
                     rows, units = np.unique(own), _by_cluster(table, own)
                 names = [self.names[i] for i in columns]
-                found.append(_Group(values, segment, names, pairs, table, own, rows, units))
+                runs = [values.runs[i][users] for i in columns] if values.runs else []
+                found.append(_Group(values, segment, names, pairs, table, own, rows, units, runs))
         return found
 
     def _compared(self, groups: Sequence[_Group], parts: int = 1) -> list[Difference]:
@@ -234,6 +238,9 @@ class PairedTests:
         seeded: dict[str, Any] = {"n_resamples": draws, "seed": self.setting.seed}
         if len(table) < 2:
             return [st.paired_t_test(table[:, i], table[:, j]) for i, j in pairs]
+        if group.runs:
+            runs = group.runs
+            return [st.crossed_test(runs[i], runs[j], confidence=confidence) for i, j in pairs]
         if "tukey" in test:
             level = 1.0 - (1.0 - confidence) / parts
             if test == "tukey":
@@ -322,7 +329,7 @@ class PairedTests:
         low, high = self._interval(group, x - y, corrected, significant=significant)
         confidence = self.setting.confidence
         gain = st.relative_gain(x, y, confidence=confidence, clusters=group.clusters)
-        margins = self._margins(group, x, y)
+        margins = self._margins(group, pair)
         n, _, _ = st.moments(units[:, 0] - units[:, 1])
         note = result.note
         if not note and n < FEW_USERS:
@@ -353,12 +360,13 @@ class PairedTests:
             wins=wins,
             ties=ties,
             losses=losses,
-            detectable=self._detectable(group, units, corrected, size),
+            detectable=self._detectable(group, pair, units, corrected, size),
             n=x.size,
             significant=significant,
             increasing=values.increasing,
             note=note,
             alpha=self.settings.alpha,
+            share_of_runs=result.detail.get("share_of_runs", math.nan),
             margin=margins.margin,
             p_not_worse=margins.not_lower,
             p_not_better=margins.not_higher,
@@ -367,15 +375,19 @@ class PairedTests:
             alone=bool(result.p <= self.settings.alpha),
         )
 
-    def _margins(self, group: _Group, x: FloatArray, y: FloatArray) -> st.Margins:
+    def _margins(self, group: _Group, pair: tuple[int, int]) -> st.Margins:
         """The tests against the margin: that x is worse, and that it is better, by so much."""
         if self.settings.margin is None:
             return st.Margins(math.nan, math.nan, math.nan)
         size, relative = self.settings.margin
         low, high = group.values.scale
-        found = st.margin_tests(
-            x, y, size, relative=relative, span=high - low, clusters=group.clusters
-        )
+        if group.runs:
+            a, b = (group.runs[i] for i in pair)
+            found = st.crossed_margin_tests(a, b, size, relative=relative)
+        else:
+            x, y = group.table[:, list(pair)].T
+            options: dict[str, Any] = {"span": high - low, "clusters": group.clusters}
+            found = st.margin_tests(x, y, size, relative=relative, **options)
         if group.values.increasing:
             return found
         return st.Margins(found.margin, found.not_higher, found.not_lower)
@@ -385,7 +397,7 @@ class PairedTests:
     ) -> tuple[float, float]:
         """The interval of a difference, in agreement with its test where it was made for it."""
         low, high = corrected.result.interval
-        if "tukey" in self.settings.test and not math.isnan(low):
+        if ("tukey" in self.settings.test or group.runs) and not math.isnan(low):
             return low, high
         if math.isnan(corrected.times) or self.setting.draws:
             found = st.moments(differences)
@@ -400,7 +412,12 @@ class PairedTests:
         return (max(low, least), high) if mean > 0 else (low, min(high, -least))
 
     def _detectable(
-        self, group: _Group, units: FloatArray, corrected: _Corrected, size: int
+        self,
+        group: _Group,
+        pair: tuple[int, int],
+        units: FloatArray,
+        corrected: _Corrected,
+        size: int,
     ) -> float:
         """The smallest difference that as many users show, at the level of the family."""
         n, _, sd = st.moments(units[:, 0] - units[:, 1])
@@ -417,6 +434,11 @@ class PairedTests:
         flips = corrected.result.method.startswith(("randomization", "sign", "Wilcoxon"))
         if flips and 2.0 ** (1 - changed) > alpha:
             return math.nan
+        if group.runs:
+            i, j = pair
+            crossed = st.crossed_variance(group.runs[i], group.runs[j])
+            n = int(crossed.df) + 1
+            sd = crossed.se * math.sqrt(n)
         least = _detectable_units(n, level) * sd
         low, high = group.values.scale
         return least if 0.0 < least <= high - low else math.nan

@@ -241,6 +241,9 @@ class Comparison(Measured):
         ]
         notes += unused_labels(s)
         notes += [*cluster_notes(s, "tests and intervals"), *self._drawn()]
+        if s["runs"]:
+            several = ", ".join(f"{n} training runs of {name}" for name, n in s["runs"].items())
+            notes.append(f"users × runs: {several.replace('1 training runs', '1 training run')}")
         notes += segment_notes(self.heterogeneity)
         notes += sorted({d.note for d in self.differences if d.note})
         return (*self.cautions, *notes)

@@ -7,6 +7,13 @@ they are called.
 """
 
 from rankmeter._statistics.corrections import adjust
+from rankmeter._statistics.crossed import (
+    Crossed,
+    crossed_interval,
+    crossed_margin_tests,
+    crossed_test,
+    crossed_variance,
+)
 from rankmeter._statistics.effects import (
     RelativeGain,
     WinsTiesLosses,
@@ -20,6 +27,7 @@ from rankmeter._statistics.heterogeneity import heterogeneity
 from rankmeter._statistics.intervals import (
     Interval,
     bootstrap_interval,
+    score_interval,
     t_interval,
     t_interval_of,
     wilson_interval,
@@ -45,6 +53,7 @@ __all__ = [
     "AUTO_LIMIT",
     "CAUTIONS",
     "EXACT_LIMIT",
+    "Crossed",
     "Hypotheses",
     "Interval",
     "Margins",
@@ -58,6 +67,10 @@ __all__ = [
     "bootstrap_interval",
     "bootstrap_test",
     "cohens_dz",
+    "crossed_interval",
+    "crossed_margin_tests",
+    "crossed_test",
+    "crossed_variance",
     "effective",
     "exact_p",
     "hedges_g",
@@ -73,6 +86,7 @@ __all__ = [
     "randomization_tests",
     "randomized_tukey_hsd",
     "relative_gain",
+    "score_interval",
     "sign_test",
     "spread",
     "step_down",

@@ -18,6 +18,7 @@ __all__ = [
     "Interval",
     "bootstrap_interval",
     "resampled_means",
+    "score_interval",
     "t_interval",
     "t_interval_of",
     "wilson_interval",
@@ -83,20 +84,25 @@ def wilson_interval(
     found = spread(vector(x), clusters)
     if found.units < 2:
         return UNKNOWN
-    low, high = scale
-    m = min(max((found.mean - low) / (high - low), 0.0), 1.0)
-    variance = (found.se / (high - low)) ** 2
-    tiny = (
-        8 * np.finfo(np.float64).eps
-    ) ** 2 / found.units  # all values are equal but for rounding
-    n = m * (1.0 - m) / variance if variance > tiny and 0.0 < m < 1.0 else found.effective
     df = found.df if clusters is None else max(found.effective - 1.0, 1.0)
+    return score_interval(found.mean, found.se, df, found.effective, scale, confidence)
+
+
+def score_interval(
+    mean: float, se: float, df: float, n: float, scale: tuple[float, float], confidence: float
+) -> Interval:
+    """Wilson's interval of a mean with a standard error; `n` users count if there is no error."""
+    low, high = scale
+    m = min(max((mean - low) / (high - low), 0.0), 1.0)
+    variance = (se / (high - low)) ** 2
+    tiny = (8 * np.finfo(np.float64).eps) ** 2 / n  # all values are equal but for rounding
+    users = m * (1.0 - m) / variance if variance > tiny and 0.0 < m < 1.0 else n
     c = t_quantile(0.5 + 0.5 * confidence, df)
-    c2 = c * c / n
-    centre, half = m + 0.5 * c2, c * math.sqrt(m * (1.0 - m) / n + 0.25 * c2 / n)
+    c2 = c * c / users
+    centre, half = m + 0.5 * c2, c * math.sqrt(m * (1.0 - m) / users + 0.25 * c2 / users)
     ends = max((centre - half) / (1.0 + c2), 0.0), min((centre + half) / (1.0 + c2), 1.0)
     return Interval(
-        min(low + ends[0] * (high - low), found.mean), max(low + ends[1] * (high - low), found.mean)
+        min(low + ends[0] * (high - low), mean), max(low + ends[1] * (high - low), mean)
     )
 
 
