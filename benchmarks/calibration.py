@@ -1,11 +1,11 @@
-"""Do the tests and intervals keep their promises? Simulation with skewed per-user metrics.
+"""Do the tests and intervals keep their promises? Simulation with sparse, skewed per-user metrics.
 
 Three promises: where two systems do not differ, a test at the level 0.05 rejects in 5 % of the
-comparisons; an interval of confidence 0.95 covers the true mean in 95 % of the samples; over ten
+comparisons; an interval of confidence 0.95 covers the true mean in 95 % of the samples; over many
 systems that do not differ, a corrected family of tests makes any claim in at most 5 % of the
 experiments. Prints the shares as Markdown, with the standard error that the repetitions leave: all
-of them for the default and for t, a tenth for the other tests, a fifth for the intervals, a
-twentieth for clusters and families.
+of them for the default and for t, a tenth for the other tests, a fifth for the intervals and
+clusters, a hundredth for the bootstrap of intervals, a tenth for families.
 
     python benchmarks/calibration.py --repetitions 25000
 """
@@ -70,11 +70,49 @@ OFTEN = {"**randomization (default)**", "paired t"}
 """Repeated as often as asked for; the other tests a tenth as often."""
 
 INTERVALS = {
+    "**Wilson, effective n (default)**": lambda x, _: st.wilson_interval(x),
     "t": lambda x, _: st.t_interval(x),
-    "bootstrap, percentile": lambda x, drawn: st.bootstrap_interval(
-        x, method="percentile", **drawn
-    ),
     "bootstrap, BCa": lambda x, drawn: st.bootstrap_interval(x, **drawn),
+}
+SELDOM = {"bootstrap, BCa"}
+
+
+def sparse(zeros, relevant=1):
+    """RR@10 (or NDCG@10) with a share of zeros among users that are easier and harder."""
+
+    def simulate(rng, n, systems):
+        easy = rng.beta(0.5, 0.5 * zeros / (1 - zeros), (n, 1))
+        found = rng.random((n, systems)) < easy
+        if relevant == 1:
+            return np.where(found, 1 / np.minimum(rng.geometric(0.35, (n, systems)), 10), 0.0)
+        hits = rng.random((n, systems, 10)) < 0.25
+        hits[:, :, 0] |= ~hits.any(axis=2)
+        ideal = np.cumsum(DISCOUNTS)[relevant - 1]
+        return np.where(found, np.minimum(hits @ DISCOUNTS / ideal, 1.0), 0.0)
+
+    return simulate
+
+
+def hits(rate):
+    """Hit rates of users that are easier and harder."""
+
+    def simulate(rng, n, systems):
+        easy = rng.beta(2 * rate, 2 * (1 - rate), (n, 1))
+        return (rng.random((n, systems)) < easy).astype(float)
+
+    return simulate
+
+
+POPULATIONS = {
+    "RR, 35 % zeros": sparse(0.35),
+    "RR, 60 %": sparse(0.60),
+    "NDCG, 60 %": sparse(0.60, 4),
+    "NDCG, 85 %": sparse(0.85, 4),
+    "RR, 88 %": sparse(0.88),
+    "RR, 96 %": sparse(0.96),
+    "hit rate 5 %": hits(0.05),
+    "hit rate 20 %": hits(0.20),
+    "hit rate 50 %": hits(0.50),
 }
 
 
@@ -92,54 +130,113 @@ def rejections(simulate, n, repetitions, rng):
 
 
 def coverage(simulate, n, repetitions, rng, truth):
-    """Share of the intervals that cover the true mean."""
-    covered = Counter()
+    """Share of the intervals that cover the true mean; how many are points, or leave the scale."""
+    covered, done, odd = Counter(), Counter(), Counter()
     for repetition in range(repetitions):
         x = simulate(rng, n, 1)[:, 0]
         for name, interval in INTERVALS.items():
+            if name in SELDOM and repetition % 20:
+                continue
             low, high = interval(x, {"n_resamples": RESAMPLES, "seed": repetition})
             covered[name] += low <= truth <= high
-    return {name: (covered[name] / repetitions, repetitions) for name in INTERVALS}
+            odd[name] += low == high or low < 0 or high > 1
+            done[name] += 1
+    shares = {name: (covered[name] / done[name], done[name]) for name in INTERVALS}
+    default = next(iter(INTERVALS))
+    shares["the default is a point or leaves the scale"] = (
+        odd[default] / done[default],
+        done[default],
+    )
+    return shares
 
 
-def cluster_coverage(n, repetitions, rng, truth):
-    """The same for users with five sessions each, whose users are drawn or ignored."""
-    covered = Counter()
-    users = np.repeat(np.arange(n), 5)
-    for repetition in range(repetitions):
-        x = reciprocal_rank(rng, n, 5).ravel()
-        drawn = {"n_resamples": RESAMPLES, "seed": repetition}
-        clustered = st.bootstrap_interval(x, clusters=users, **drawn)
-        for name, (low, high) in (
-            ("bootstrap of the users (BCa)", clustered),
-            ("t, as if sessions were users", st.t_interval(x)),
+def cluster_coverage(groups, repetitions, rng, *, unequal=False):
+    """Means and differences of users that resemble each other within clusters."""
+    covered, size = Counter(), 10
+    for _ in range(repetitions):
+        sizes = np.full(groups, size)
+        if unequal:
+            sizes = np.maximum(np.rint(np.exp(rng.normal(1.8, 1.0, groups))), 1).astype(int)
+        labels = np.repeat(np.arange(groups), sizes)
+        easy = rng.beta(0.6, 1.4, groups)[labels]  # the mean is 0.3 whatever the sizes are
+        x = (rng.random(labels.size) < easy).astype(float)
+        y = (rng.random(labels.size) < easy).astype(float)
+        moved = rng.normal(0, 0.3, groups)[labels]
+        d = x - y + moved
+        for name, (low, high), truth in (
+            ("**mean: Wilson, jackknife (default)**", st.wilson_interval(x, clusters=labels), 0.3),
+            ("mean: Wilson, as if rows were users", st.wilson_interval(x), 0.3),
+            ("**difference: t, jackknife (default)**", st.t_interval(d, clusters=labels), 0.0),
+            ("difference: t, as if rows were users", st.t_interval(d), 0.0),
         ):
             covered[name] += low <= truth <= high
     return {name: (count / repetitions, repetitions) for name, count in covered.items()}
 
 
-def families(simulate, n, repetitions, rng, systems=10):
-    """Share of the experiments with any claim among equal systems."""
+def equal_systems(simulate, n, systems, rng):
+    """Systems that do not differ."""
+    return simulate(rng, n, systems)
+
+
+def near_copies(simulate, n, systems, rng):
+    """Near-copies of one model and two unrelated models, all with equal means."""
+    one, *others = simulate(rng, n, 3).T
+    copies = []
+    for _ in range(systems - 2):
+        copy, moved = one.copy(), rng.random(n) < 0.03
+        copy[moved] = rng.permutation(copy[moved])
+        copies.append(copy)
+    return np.column_stack([*copies, *others])
+
+
+def better_half(simulate, n, systems, rng):
+    """Systems of which the second half finds a little more than the first."""
+    scores = simulate(rng, n, systems)
+    more = simulate(rng, n, systems) * (rng.random((n, systems)) < 0.35)
+    scores[:, systems // 2 :] = np.maximum(scores, more)[:, systems // 2 :]
+    return scores
+
+
+def family(make, simulate, n, systems, repetitions, rng, *, power=False):
+    """Share of the experiments with any claim; or the share of true differences that are found."""
     pairs = list(itertools.combinations(range(systems), 2))
+    true = np.array([(i < systems // 2) != (j < systems // 2) for i, j in pairs])
     claimed = Counter()
     for repetition in range(repetitions):
-        scores = simulate(rng, n, systems)
-        flips = {"n_resamples": 4_999, "seed": repetition}
-        drawn = [r.p for r in st.randomization_tests(scores, pairs, **flips)]
+        scores = make(simulate, n, systems, rng)
+        flips = {"n_resamples": 1_999, "seed": repetition}
+        stepped = st.step_down([st.Hypotheses(scores, pairs)], **flips)
         t = [st.paired_t_test(scores[:, i], scores[:, j]).p for i, j in pairs]
-        permuted = st.randomized_tukey_hsd(scores, n_resamples=RESAMPLES, seed=repetition)
-        smallest = {
-            "**Holm over randomization tests (default)**": min(st.adjust(drawn, "holm")),
-            "Holm over t tests": min(st.adjust(t, "holm")),
-            "Benjamini-Hochberg over randomization tests": min(
-                st.adjust(drawn, "benjamini-hochberg")
-            ),
-            "randomized Tukey HSD": min(r.p for r in permuted),
-            "blocked Tukey HSD": blocked_tukey_smallest_p(scores),
-            "randomization tests without correction": min(drawn),
+        found = {
+            "**step-down maxT (default)**": stepped.adjusted,
+            "Holm over randomization tests": st.adjust(stepped.p, "holm"),
+            "Holm over t tests": st.adjust(np.nan_to_num(t, nan=1.0), "holm"),
         }
-        for name, p in smallest.items():
-            claimed[name] += p <= LEVEL
+        if not power:
+            found["blocked Tukey HSD, without its check"] = [blocked_tukey_smallest_p(scores)]
+            found["no correction"] = stepped.p
+        for name, p in found.items():
+            shown = np.asarray(p) <= LEVEL
+            claimed[name] += shown[true].mean() if power else shown.any()
+    return {name: (count / repetitions, repetitions) for name, count in claimed.items()}
+
+
+def segment_claims(simulate, n, repetitions, rng):
+    """Any claim about three equal systems in ten segments, overall or within a segment."""
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    claimed = Counter()
+    parts = np.arange(n) % 10
+    for repetition in range(repetitions):
+        scores = simulate(rng, n, 3)
+        flips = {"n_resamples": 1_999, "seed": repetition}
+        overall = st.step_down([st.Hypotheses(scores, pairs)], **flips)
+        tables = [st.Hypotheses(scores[parts == one], pairs) for one in range(10)]
+        within = st.step_down(tables, **flips)
+        gated = np.maximum(within.adjusted, np.tile(overall.adjusted, 10))
+        claimed["**overall first, then segments (default)**"] += (
+            min(overall.adjusted.min(), gated.min()) <= LEVEL
+        )
+        claimed["no correction"] += min(overall.p.min(), within.p.min()) <= LEVEL
     return {name: (count / repetitions, repetitions) for name, count in claimed.items()}
 
 
@@ -150,7 +247,7 @@ def blocked_tukey_smallest_p(scores):
     return scipy.stats.studentized_range.sf(np.ptp(means) / math.sqrt(mse / n), m, df)
 
 
-def print_table(title, columns):
+def print_table(title, columns, digits=4):
     """A row per method, a column per setting, a share and its standard error per cell."""
     rows = list(next(iter(columns.values())))
     print(f"| {title} | {' | '.join(columns)} |")
@@ -160,7 +257,7 @@ def print_table(title, columns):
         for column in columns.values():
             share, n = column[row]
             error = math.sqrt(max(share * (1 - share), 0.5 / n) / n)
-            cells.append(f"{share:.4f} ± {error:.4f}")
+            cells.append(f"{share:.{digits}f} ± {error:.{digits}f}")
         print(f"| {row} | {' | '.join(cells)} |")
     print()
 
@@ -188,24 +285,43 @@ def main():
     columns = {f"{n} users": rejections(first_or_second, n, repetitions // 5, rng) for n in USERS}
     print_table("share of p ≤ 0.05", columns)
 
-    print("## Intervals\n")
-    for name, simulate in METRICS.items():
-        truth = np.mean([simulate(rng, 50_000, 10).mean() for _ in range(40)])
-        columns = {f"{n} users": coverage(simulate, n, repetitions // 5, rng, truth) for n in USERS}
-        print_table(f"{name}: share that covers the mean", columns)
-    truth = np.mean([reciprocal_rank(rng, 50_000, 10).mean() for _ in range(40)])
-    columns = {
-        f"{n} users × 5 sessions": cluster_coverage(n, repetitions // 20, rng, truth)
-        for n in (100, 1000)
+    print("## Intervals of means\n")
+    truths = {
+        name: np.mean([simulate(rng, 100_000, 1).mean() for _ in range(40)])
+        for name, simulate in POPULATIONS.items()
     }
-    print_table("RR@10: share that covers the mean", columns)
+    for n in (10, 30, 100, 610):
+        columns = {
+            name: coverage(simulate, n, repetitions // 5, rng, truths[name])
+            for name, simulate in POPULATIONS.items()
+        }
+        print_table(f"{n} users: share that covers the mean", columns, digits=3)
 
-    print("## Ten systems that do not differ\n")
+    print("## Clusters\n")
+    for words, unequal in (("of ten rows", False), ("of unequal sizes", True)):
+        columns = {
+            f"{groups} clusters": cluster_coverage(groups, repetitions // 5, rng, unequal=unequal)
+            for groups in (5, 10, 20, 50)
+        }
+        print_table(f"clusters {words}: share that covers", columns)
+
+    print("## Families of comparisons\n")
+    few = repetitions // 10
+    chosen = {name: POPULATIONS[name] for name in ("RR, 60 %", "NDCG, 85 %", "hit rate 20 %")}
+    for make, words in ((equal_systems, "equal systems"), (near_copies, "near-copies and others")):
+        columns = {}
+        for systems in (5, 10, 40) if make is equal_systems else (10,):
+            for name, simulate in chosen.items():
+                times = few if systems < 40 else max(few // 4, 20)
+                columns[f"{systems}: {name}"] = family(make, simulate, 200, systems, times, rng)
+        print_table(f"200 users, {words}: any claim", columns, digits=3)
     columns = {
-        f"{name}, 50 users": families(simulate, 50, repetitions // 20, rng)
-        for name, simulate in METRICS.items()
+        name: family(better_half, simulate, 200, 10, few, rng, power=True)
+        for name, simulate in chosen.items()
     }
-    print_table("share of experiments with any claim", columns)
+    print_table("200 users, 10 systems: share of 25 true differences found", columns, digits=3)
+    columns = {name: segment_claims(simulate, 500, few, rng) for name, simulate in chosen.items()}
+    print_table("500 users, 3 equal systems, 10 segments: any claim", columns, digits=3)
 
 
 if __name__ == "__main__":

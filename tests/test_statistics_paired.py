@@ -97,7 +97,7 @@ def test_wilcoxon_of_the_fixture():
 def test_sign_of_the_fixture():
     result = sign_test(A, B)
     assert result.p == pytest.approx(0.0654296875, abs=1e-15)
-    assert result.detail == {"wins": 9, "ties": 1, "losses": 2}
+    assert result.detail == {"wins": 9, "ties": 1, "losses": 2, "direction": 1}
 
 
 @quiet
@@ -298,7 +298,7 @@ def test_the_seed_decides():
 @pytest.mark.parametrize("flips", [1, 7, 499, 10_000])
 def test_p_does_not_depend_on_how_many_flips_are_taken_at_once(monkeypatch, flips):
     expected = drawn_p(n_resamples=60)
-    monkeypatch.setattr(randomization, "_FLIPS", flips)
+    monkeypatch.setattr(randomization, "FLIPS", flips)
     assert drawn_p(n_resamples=60) == expected
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from os import PathLike
+from pathlib import Path
 from typing import Any, Unpack
 
 from rankmeter._checks import refused, shown
@@ -74,9 +75,10 @@ def evaluate(
         ``{"user": "member", "item": "sku"}``, or one such mapping for each side,
         ``{"rankings": {…}, "truth": {…}}``. Roles: user, item, score, rank, gain.
     clusters : object, optional
-        Users that resemble each other (sessions of one person, both sides of one triple, repeated
-        seeds): a mapping from user to cluster, or a frame or file with the columns user and
-        cluster. Whole clusters are drawn, so that their users do not count as independent.
+        Users that resemble each other (sessions of one person, both sides of one triple): a
+        mapping from user to cluster, or a frame or file with the columns user and cluster.
+        Intervals and tests then count clusters as independent, not users. Do not
+        use it for runs with several training seeds, which all have the same users.
     {choices}
 
     Returns
@@ -93,8 +95,9 @@ def evaluate(
 
     Notes
     -----
-    The interval is Student's t for the mean of the per-user values: how far the mean would vary
-    with another sample of users. Every option is shown in ``result.plan``.
+    The interval says how far the mean would vary with another sample of users. For a metric with a
+    bounded scale it is Wilson's with an effective number of users, and for others Student's t.
+    Every option is shown in ``result.plan``.
 
     Examples
     --------
@@ -105,7 +108,7 @@ def evaluate(
     >>> result["rr"].mean, result["hr@1"].mean, result["hr@2"].mean
     (0.5, 0.0, 1.0)
     """
-    plan = resolve(metrics, like=like, choices=choices, clusters=clusters is not None)
+    plan = resolve(metrics, like=like, choices=choices)
     judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns)
     scores = open_data(judged, systems).run(plan)[ONE]
     unused: dict[str, int] = {}
@@ -121,12 +124,13 @@ def compare(
     *,
     baseline: str | None = None,
     test: Test = "auto",
-    correction: Correction = "holm",
+    correction: Correction = "maxt",
     family: Family = "metric",
     common: Common = "all",
     alpha: float = 0.05,
     segments: object = None,
     n_resamples: int = 9_999,
+    margin: float | str | None = None,
     like: str | None = None,
     columns: Mapping[str, Any] | None = None,
     clusters: object = None,
@@ -137,7 +141,9 @@ def compare(
     Parameters
     ----------
     systems : mapping of str to object
-        2 to 100 named rankings, each in any form that `evaluate` takes.
+        2 to 100 named rankings, each in any form that `evaluate` takes; or, for a system with
+        several training runs (seeds), a list of them: ``{"A": [run1, run2, run3], "B": …}``.
+        Users and runs then both vary, and differences are tested over both.
     truth : object
         As in `evaluate`.
     metrics : str, Metric or iterable of them
@@ -150,10 +156,12 @@ def compare(
         ``randomized-tukey`` (all pairs at once, users as blocks); ``wilcoxon`` and ``sign``, which
         do not test means, with a warning.
     correction : str
-        ``holm``, ``bonferroni``, ``benjamini-hochberg`` or ``none``, over a family.
+        ``maxt`` (Westfall and Young's step-down maxT, on the flips that all comparisons share; the
+        intervals of a family then hold together; ``holm`` for tests that flip no signs), ``holm``,
+        ``bonferroni``, ``benjamini-hochberg`` or ``none``, over a family.
     family : str
-        Which comparisons are corrected together: those of each ``metric``, segments included, or
-        ``all``.
+        Which comparisons are corrected together: those of each ``metric``, or ``all``. Those over
+        all users are a family, and those within segments another.
     common : str
         Means over the users that are averaged for ``all`` systems (the others are counted); or
         each system's mean over its own users and each difference over the users of the ``pair``.
@@ -161,9 +169,15 @@ def compare(
         Level at which a corrected p is called significant.
     segments : mapping or frame, optional
         A label per user: ``{"ann": "new", …}``, or a frame with the columns user and segment, as
-        `by_activity` and `by_popularity` make. Every comparison is repeated within each.
+        `by_activity` and `by_popularity` make. Every comparison is repeated within each, and
+        significant there only if it is over all users.
     n_resamples : int
-        Number of sign flips, or bootstrap samples, that a test draws.
+        Number of sign flips, or bootstrap samples, that a test draws: more where a correction or a
+        p-value close to alpha needs them.
+    margin : float or str, optional
+        The largest difference that does not matter, ``0.005``, or as a share of the other mean,
+        ``"1%"``. Then it is also tested whether systems are equivalent within the margin, and
+        whether one is not worse than the other by the margin or more.
     like, columns
         As in `evaluate`.
     clusters : object, optional
@@ -209,10 +223,14 @@ def compare(
         common=common,
         alpha=alpha,
         n_resamples=n_resamples,
+        margin=margin,
     )
-    plan = resolve(metrics, like=like, choices=choices, clusters=clusters is not None)
-    judged, tables = read_all(systems, truth, plan, columns=columns)
-    return compare_tables(tables, judged, plan, settings, segments=segments, clusters=clusters)
+    plan = resolve(metrics, like=like, choices=choices)
+    flat, runs = _separate_runs(systems)
+    judged, tables = read_all(flat, truth, plan, columns=columns)
+    return compare_tables(
+        tables, judged, plan, settings, segments=segments, clusters=clusters, runs=runs
+    )
 
 
 @takes_choices
@@ -259,7 +277,7 @@ def curve(
     >>> [round(mean, 2) for mean in found.frame["mean"]], found.best_k()
     ([0.0, 0.5, 0.33], {'rankings': 2})
     """
-    plan = resolve(metric, like=like, choices=choices, clusters=clusters is not None)
+    plan = resolve(metric, like=like, choices=choices)
     if len(plan.metrics) != 1:
         raise UsageError(f"a curve needs exactly one metric, got {len(plan.metrics)}")
     entry = plan.metrics[0]
@@ -316,6 +334,32 @@ def read_all(
         for caution in table.cautions:
             warnings.warn(caution, RankmeterWarning, stacklevel=3)
     return judged, tables
+
+
+def _separate_runs(
+    systems: Mapping[str, object],
+) -> tuple[dict[str, object], dict[str, list[str]] | None]:
+    """Every run under a name of its own, and the runs of each system if any has several."""
+    flat: dict[str, object] = {}
+    names: dict[str, list[str]] = {}
+    for name, rankings in systems.items():
+        several = isinstance(rankings, list | tuple) and rankings and not is_records(rankings)
+        if not several or not all(map(_is_run, rankings)):  # type: ignore[call-overload]
+            rankings = [rankings]  # noqa: PLW2901
+        for number, one in enumerate(rankings, 1):  # type: ignore[arg-type, var-annotated]
+            own = str(name) if len(rankings) == 1 else f"{name}, run {number}"  # type: ignore[arg-type]
+            if own in flat:
+                raise UsageError(f"two systems are called {own!r}")
+            flat[own] = one
+            names.setdefault(str(name), []).append(own)
+    return flat, names if len(flat) > len(names) else None
+
+
+def _is_run(data: object) -> bool:
+    """Whether this is the rankings of several users: a mapping, a frame or a file."""
+    if isinstance(data, str | PathLike):
+        return Path(data).exists()
+    return not isinstance(data, list) and _holds_lists(data)
 
 
 def _holds_systems(data: object) -> bool:

@@ -215,13 +215,20 @@ class Setting:
         rare=True,
     )
     confidence: float = choice(0.95, "Level of the intervals, between 0 and 1.")
-    interval: Literal["t", "bca", "percentile"] = choice(
-        "t",
-        "How intervals are made: Student's ``t``, or by bootstrap ``bca`` (corrected for bias and "
-        "skew; the default with clusters) or ``percentile``.",
+    interval: Literal["wilson", "t", "bca", "percentile"] = choice(
+        "wilson",
+        "How intervals are made: ``wilson`` (for means of metrics with a bounded scale, with an "
+        "effective number of users; ``t`` for all others and for differences), Student's ``t``, or "
+        "by bootstrap ``bca`` (corrected for bias and skew) or ``percentile``. With clusters, the "
+        "variance of the first two is that of clusters, and the others draw whole clusters.",
     )
     resamples: int = choice(2_000, "Bootstrap samples drawn for an interval.", rare=True)
     seed: int = choice(0, "Seed of all random draws: the same seed gives the same result.")
+
+    @property
+    def draws(self) -> bool:
+        """Whether intervals are made by bootstrap."""
+        return self.interval in ("bca", "percentile")
 
 
 class Choices(TypedDict, total=False):
@@ -249,7 +256,7 @@ class Choices(TypedDict, total=False):
     n_items: int | None
     bugs: bool | None
     confidence: float | None
-    interval: Literal["t", "bca", "percentile"] | None
+    interval: Literal["wilson", "t", "bca", "percentile"] | None
     resamples: int | None
     seed: int | None
 

@@ -9,10 +9,12 @@ import numpy as np
 import polars as pl
 
 from rankmeter._checks import choice
-from rankmeter._engine import open_data
-from rankmeter._estimates.differences import PairedTests
+from rankmeter._engine import Scores, open_data
+from rankmeter._estimates.notes import clustered
+from rankmeter._estimates.paired import PairedTests
 from rankmeter._estimates.segments import clusters_of, labels_of, masks_of
 from rankmeter._estimates.settings import Settings
+from rankmeter._estimates.values import mean_of_runs, values_of, with_runs
 from rankmeter._ingest import Table as Ingested
 from rankmeter._plan import Plan
 from rankmeter._results.comparison import Comparison
@@ -33,37 +35,49 @@ def compare_tables(
     *,
     segments: object,
     clusters: object,
+    runs: Mapping[str, Sequence[str]] | None = None,
 ) -> Comparison:
-    """Compare systems that have been read; see `rankmeter.compare` for the parameters."""
-    names = tuple(systems)
-    _check(names, plan, settings)
+    """Compare systems that have been read; see `rankmeter.compare` for the parameters.
+
+    `runs` has the tables of each system that has several training runs.
+    """
+    groups = {name: [name] for name in systems} if runs is None else runs
+    names = tuple(groups)
+    _check(names, plan, settings, clusters=clusters, several=runs is not None)
     if settings.test in CAUTIONS:
         warnings.warn(CAUTIONS[settings.test], RankmeterWarning, stacklevel=3)
     # The hits are kept for the curves, which may be asked for after the input has changed.
-    scored = open_data(truth, systems, keep=True).run
-    scores = scored(plan)
+    run = open_data(truth, systems, keep=True).run
+
+    def scored(plan: Plan) -> dict[str, Scores]:
+        found = run(plan)
+        return {name: mean_of_runs([found[one] for one in own]) for name, own in groups.items()}
+
+    each = run(plan)
+    scores = {name: mean_of_runs([each[one] for one in own]) for name, own in groups.items()}
     first = scores[names[0]]
     users = first.users
     unused = {"users_without_segment": 0}
     labels = labels_of(segments, "segment", first, unused)
     drawn = clusters_of(clusters, first, unused)
-    tests = PairedTests(plan, scores, drawn, settings)
+    values = values_of(plan, scores)
+    if runs is not None:
+        values = with_runs(values, plan, [[each[one] for one in own] for own in groups.values()])
+    tests = PairedTests(plan, settings, names, values, drawn)
     everyone = np.ones(len(users), dtype=bool)
     parts = masks_of(labels)
-    found = tests.differences("", everyone)
-    for segment, mask in parts.items():
-        found += tests.differences(segment, mask)
+    differences, heterogeneity = tests.differences(parts)
     return Comparison(
         names,
         settings.baseline or "",
         plan,
         {
-            name: summarise(plan, scores[name], truth, table, drawn)
-            for name, table in systems.items()
+            name: summarise(plan, scores[name], truth, systems[own[0]], drawn)
+            for name, own in groups.items()
         },
         tests.estimates(everyone),
-        tests.adjusted(found),
-        tests.dropped(),
+        differences,
+        {values.label: values.dropped for values in tests.values},
         None if labels is None else pl.DataFrame([users.alias("user"), labels]),
         {
             (segment, metric, name): e
@@ -72,22 +86,32 @@ def compare_tables(
         },
         {
             "test": settings.test,
-            "correction": "none" if "tukey" in settings.test else settings.correction,
+            "correction": tests.correction,
             "family": "each metric" if settings.family == "metric" else "everything",
             "alpha": settings.alpha,
             "common": settings.common,
             "n_resamples": settings.n_resamples,
             "seed": plan.seed,
+            "margin": settings.margin_text,
+            "runs": {name: len(own) for name, own in runs.items()} if runs else None,
             **unused,
-            "clusters": None if drawn is None else int(np.unique(drawn).size),
+            **({"clusters": None} if drawn is None else clustered(drawn)),
         },
         scored,
         clusters,
+        heterogeneity,
     )
 
 
-def _check(names: Sequence[str], plan: Plan, settings: Settings) -> None:
+def _check(
+    names: Sequence[str], plan: Plan, settings: Settings, *, clusters: object, several: bool
+) -> None:
     """Refuse what cannot be compared."""
+    if several and (clusters is not None or settings.test not in ("auto", "t")):
+        what = "clusters=" if clusters is not None else f"test={settings.test!r}"
+        raise UsageError(
+            f"systems of several training runs are compared by t over users × runs, without {what}"
+        )
     if not 2 <= len(names) <= MAX_SYSTEMS:
         raise UsageError(f"compare 2 to {MAX_SYSTEMS} systems, got {len(names)}")
     if settings.baseline is not None:

@@ -133,7 +133,7 @@ class Plan(Setting):
         """The choices that hold for all metrics and that every result depends on."""
         # The catalogue is an option of the metrics that need it; the name of the convention shows
         # whether its bugs are followed; only a bootstrap draws samples.
-        hidden = {"n_items", "bugs", *(("resamples", "seed") if self.interval == "t" else ())}
+        hidden = {"n_items", "bugs", *(() if self.draws else ("resamples", "seed"))}
         return {name: getattr(self, name) for name in SETTINGS if name not in hidden}
 
     def to_dict(self) -> dict[str, Any]:
@@ -185,7 +185,6 @@ def resolve(
     *,
     like: str | None = None,
     choices: Mapping[str, Any] | None = None,
-    clusters: bool = False,
 ) -> Plan:
     """Decide everything.
 
@@ -198,8 +197,6 @@ def resolve(
         The convention to start from; default ``rankmeter``.
     choices : mapping of str to value
         Choices that win over the convention; None means not given.
-    clusters : bool
-        Whether users share clusters, which decides how intervals are made by default.
 
     Returns
     -------
@@ -215,13 +212,7 @@ def resolve(
         if name not in CHOICES:
             raise unknown("option", name, CHOICES)
     chosen = {name: checked(name, value) for name, value in given.items()}
-    if clusters and chosen.get("interval") == "t":
-        raise UsageError(
-            "interval='t' treats users as independent: with clusters, choose 'bca' or 'percentile'",
-            option="interval",
-        )
     setting = {name: chosen.pop(name) for name in SETTINGS if name in chosen}
-    setting.setdefault("interval", "bca" if clusters else "t")
     convention = load_convention("rankmeter" if like is None else like)
     now = Setting(**setting)
     asked = translate_all(metrics, convention.name)

@@ -1,18 +1,22 @@
-"""Gates: ``--fail-if "ndcg@10<0.2"`` turns a number into an exit code."""
+"""Gates: ``--fail-if "ndcg@10<0.2"`` turns a number or a difference into an exit code."""
 
 from __future__ import annotations
 
 import math
 import operator
 import re
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+from rankmeter._checks import unknown
 from rankmeter._cli._command import reworded
+from rankmeter._estimates.differences import turned
+from rankmeter._results.comparison import Comparison
 from rankmeter._results.summary import Summary
 from rankmeter.conventions import translate_all
 from rankmeter.errors import UsageError
 
-__all__ = ["Gate", "read_gate"]
+__all__ = ["ComparisonGate", "Gate", "margin_of", "read_comparison_gate", "read_gate"]
 
 _COMPARE = {
     "<=": operator.le,
@@ -40,9 +44,12 @@ class Gate(NamedTuple):
     def find(self, result: Summary) -> float:
         """The number that the gate is about."""
         try:
-            return float(getattr(result[self.metric], self.figure))
+            found = result[self.metric]
         except KeyError as error:
             raise UsageError(f"--fail-if {self.text!r}: {error.args[0]}") from None
+        if self.figure != "mean" and found.low == found.high:
+            return math.nan  # an interval without width shows that nothing varied, not certainty
+        return float(getattr(found, self.figure))
 
     def trips(self, value: float) -> bool:
         """Whether the condition holds; it also holds for NaN, so a missing number never passes."""
@@ -69,3 +76,65 @@ def read_gate(text: str, like: str | None = None) -> Gate:
         raise UsageError(f"--fail-if {text!r}: expected one metric, got {len(named)}")
     limit = float(found["limit"])
     return Gate(text, found["metric"], found["figure"] or "mean", found["sign"], limit)
+
+
+class ComparisonGate(NamedTuple):
+    """A condition under which a comparison fails: ``new worse than prod on ndcg@10 by 0.005``."""
+
+    text: str
+    a: str
+    claim: str
+    """``worse`` or ``not better``."""
+    b: str
+    metric: str
+    margin: str | None
+
+    def reason(self, found: Comparison) -> str:
+        """Why the gate trips; empty if it does not. What cannot be tested does not pass."""
+        try:
+            differences = found[self.metric]
+        except KeyError as error:
+            raise UsageError(f"--fail-if {self.text!r}: {error.args[0]}") from None
+        d = next((d for d in differences if {d.a, d.b} == {self.a, self.b}), None)
+        if d is None:
+            raise UsageError(f"--fail-if {self.text!r}: {self.a} and {self.b} are not compared")
+        d = turned(d, self.a)
+        if self.claim == "not better":
+            passes = d.verdict == "better"
+        elif self.margin is None:
+            passes = d.verdict != "worse" and not math.isnan(d.p)
+        else:
+            passes = d.not_worse
+        return "" if passes else d.sentence()
+
+
+_CLAIM = re.compile(
+    r"\s*(?P<a>.+?)\s+(?:is\s+)?(?P<claim>worse|not better)\s+than\s+(?P<b>.+?)\s+on\s+"
+    r"(?P<metric>\S.*?)(?:\s+by\s+(?P<margin>\S+))?\s*"
+)
+
+
+def read_comparison_gate(text: str, systems: Sequence[str]) -> ComparisonGate:
+    """Parse the condition of a comparison, which names two of the systems and a metric."""
+    found = _CLAIM.fullmatch(text)
+    if found is None or (found["margin"] and found["claim"] != "worse"):
+        raise UsageError(
+            f"--fail-if {text!r} is not a condition: expected 'new worse than prod on ndcg@10', "
+            "'new worse than prod on ndcg@10 by 0.005' (or by 1%), or 'new not better than prod "
+            "on ndcg@10'"
+        )
+    for name in (found["a"], found["b"]):
+        if name not in systems:
+            raise unknown(f"system in --fail-if {text!r}:", name, systems)
+    return ComparisonGate(
+        text, found["a"], found["claim"], found["b"], found["metric"], found["margin"]
+    )
+
+
+def margin_of(gates: Sequence[ComparisonGate], given: Any) -> Any:
+    """The margin of all gates and of ``--margin``, which one comparison tests."""
+    margins = dict.fromkeys([*([given] if given else []), *(g.margin for g in gates if g.margin)])
+    if len(margins) > 1:
+        shown = " and ".join(map(str, margins))
+        raise UsageError(f"a comparison has one margin, got {shown}: run it once for each")
+    return next(iter(margins), None)

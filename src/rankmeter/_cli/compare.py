@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from rankmeter._api import compare, evaluate
 from rankmeter._choices import CHOICES
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import check_paths, standard_input
+from rankmeter._cli._gates import ComparisonGate, margin_of, read_comparison_gate
 from rankmeter._cli._options import given, metrics_option, options_of
 from rankmeter._cli._output import Formats
 from rankmeter._cli._terminal import print_table, working
@@ -19,7 +21,7 @@ from rankmeter._report.table import one_line
 from rankmeter._results.comparison import Comparison
 from rankmeter.errors import UsageError
 
-__all__ = ["command"]
+__all__ = ["command", "exit_on", "fail_if_option"]
 
 
 def _show(found: Comparison) -> None:
@@ -46,10 +48,13 @@ def _run(
     form: str | None,
     as_json: bool,
     output: str | None,
+    conditions: tuple[str, ...],
     **choices: Any,
 ) -> None:
     form = FORMATS.choose(form, as_json=as_json)
     named = _named(truth, systems)
+    gates = [read_comparison_gate(condition, list(named)) for condition in conditions]
+    choices["margin"] = margin_of(gates, choices.get("margin"))
     if report is not None and Path(report).suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"--report {report}: the report is a page: name an .html file")
     check_paths([output, report], [truth, *named.values(), segments])
@@ -57,7 +62,18 @@ def _run(
         found = compare(named, judged, segments=segments, **given(choices))
         if report is not None:
             found.report(report)
+    reasons = [(gate, gate.reason(found)) for gate in gates]
     FORMATS.emit(found, form, output)
+    exit_on(reasons)
+
+
+def exit_on(reasons: Iterable[tuple[ComparisonGate, str]]) -> None:
+    """Exit with code 1 if a gate trips, and say why."""
+    tripped = [(gate, why) for gate, why in reasons if why]
+    for gate, why in tripped:
+        click.echo(one_line(f"gate {gate.text!r} tripped: {why}"), err=True)
+    if tripped:
+        click.get_current_context().exit(1)
 
 
 def _named(truth: str, systems: tuple[str, ...]) -> dict[str, str]:
@@ -85,6 +101,20 @@ def _parts(text: str) -> tuple[str, str] | tuple[()]:
     return (name, path) if name and path else ()
 
 
+def fail_if_option() -> Option:
+    """The option ``--fail-if`` of comparisons."""
+    return Option(
+        "conditions --fail-if",
+        "Exit with code 1 if this holds: 'new worse than prod on ndcg@10' (it is significantly "
+        "worse), 'new worse than prod on ndcg@10 by 0.005' or 'by 1%' (that it is worse by so much "
+        "is not excluded), 'new not better than prod on ndcg@10' (it is not significantly better). "
+        "May be repeated.",
+        multiple=True,
+        metavar="CONDITION",
+        group="Output",
+    )
+
+
 command = Command(
     "compare",
     "Compare systems over one TRUTH: each SYSTEM is NAME=FILE.\n\n"
@@ -107,6 +137,7 @@ command = Command(
             group="Output",
         ),
         *FORMATS.options("Format of the comparison; default: tables."),
+        fail_if_option(),
         *options_of(
             {"compare": compare},
             group="Comparison",

@@ -15,6 +15,7 @@ from rankmeter._estimates.estimates import estimate
 from rankmeter._estimates.notes import Facts, facts_of, notes_of
 from rankmeter._estimates.segments import clusters_of
 from rankmeter._plan import MetricPlan, Plan
+from rankmeter._statistics import spread
 from rankmeter.errors import UsageError
 
 __all__ = ["Curve", "curves_of", "distinct_curves"]
@@ -116,8 +117,9 @@ def curves_of(
             found[name] = facts_of(ends, scores, read)
         drawn = clusters_of(clusters, scores)
         for (label, k), point in points.items():
-            e = estimate(plan, point, scores.averaged(point), drawn)
-            se = e.std / math.sqrt(e.n) if e.n else math.nan
+            averaged = scores.averaged(point)
+            e = estimate(plan, point, averaged, drawn)
+            se = spread(averaged.values, None if drawn is None else drawn[averaged.users]).se
             rows[label].append((name, k, e.mean, e.low, e.high, se))
     columns = ["system", "k", "mean", "low", "high", "se"]
     return {

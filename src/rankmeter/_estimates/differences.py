@@ -1,31 +1,24 @@
-"""Paired differences of systems: their tests, their sizes, their intervals."""
+"""One system against another: the difference, how sure it is, and what it means in words."""
 
 from __future__ import annotations
 
-import functools
-import itertools
 import math
-import warnings
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
-from rankmeter import _statistics as st
 from rankmeter._checks import counted
 from rankmeter._engine import Scores
-from rankmeter._estimates.estimates import Estimate, estimate, mean_interval
-from rankmeter._estimates.settings import Settings
-from rankmeter._estimates.wording import p_value
-from rankmeter._hits import BoolArray, FloatArray, IntArray
-from rankmeter._plan import MetricPlan, Plan
-from rankmeter.errors import RankmeterWarning
+from rankmeter._estimates.wording import p_text
+from rankmeter._hits import FloatArray
+from rankmeter._plan import MetricPlan
 
-__all__ = ["Difference", "PairedTests", "paired_values", "turned"]
+__all__ = ["Difference", "Verdicts", "paired_values", "turned"]
 
-FEW_USERS = 10
+Verdicts = Literal["better", "worse", "equivalent", "undecided", ""]
+"""The answers of a comparison; empty without an answer."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +33,19 @@ class Difference:
         Names of the systems; differences are a minus b.
     mean_a, mean_b : float
     difference, low, high : float
-        Mean of the paired differences and its interval.
+        Mean of the paired differences and its interval. With the correction ``maxt`` the intervals
+        of a family hold together and agree with ``p_adjusted``: where only the steps of the test
+        decide, they end at 0.
     p, p_adjusted : float
-        Two-sided, before and after the correction; NaN where the test has no result.
+        Two-sided, before and after the correction; NaN where the test has no result. Within a
+        segment ``p_adjusted`` is at least that over all users.
     statistic : float
         Statistic of the test.
     method : str
         The test as it was carried out.
     d_z, hedges_g : float
-        Mean difference in standard deviations of the differences; and corrected for small n.
+        Mean difference in standard deviations of the differences; and corrected for small n. With
+        clusters, of the differences of clusters.
     superiority : float
         Probability that a random user is better off with a than with b, ties counting half.
     gain, gain_low, gain_high : float
@@ -57,7 +54,8 @@ class Difference:
         Numbers of users with a better than, equal to, worse than b.
     detectable : float
         Minimum detectable effect: the smallest difference that the same number of users would
-        show in 80 % of studies, at the level used.
+        show in 80 % of studies, at the level that the correction leaves. NaN if no result could be
+        significant, or no difference on the scale of the metric is large enough.
     n : int
         Users compared.
     significant : bool
@@ -66,6 +64,23 @@ class Difference:
         Whether larger values of the metric are better.
     note : str
         Why there is no result, or a caution.
+    better : str
+        The system that the test favours, significantly or not; empty if neither. For tests of
+        means the system with the better mean.
+    family : int
+        Comparisons that were corrected together.
+    alone : bool
+        Whether ``p``, before the correction, is at most alpha.
+    margin : float
+        The difference that does not matter; NaN if none was given.
+    p_not_worse, p_not_better : float
+        One-sided, after Holm's correction: small if a is shown not to be worse than b, or not to
+        be better, by the margin or more. NaN without a margin.
+    alpha : float
+        Level of all tests.
+    share_of_runs : float
+        How much of the variance of the difference is due to training runs, not users; NaN without
+        several runs of a system.
     """
 
     metric: str
@@ -95,13 +110,36 @@ class Difference:
     significant: bool
     increasing: bool
     note: str = ""
+    better: str = ""
+    family: int = 1
+    alone: bool = False
+    margin: float = math.nan
+    p_not_worse: float = math.nan
+    p_not_better: float = math.nan
+    alpha: float = 0.05
+    share_of_runs: float = math.nan
 
     @property
-    def better(self) -> str:
-        """Name of the system with the better mean; empty if they are equal."""
-        if self.difference == 0 or math.isnan(self.difference):
+    def not_worse(self) -> bool:
+        """Whether a is shown not to be worse than b by the margin or more (non-inferiority)."""
+        return self.p_not_worse <= self.alpha
+
+    @property
+    def equivalent(self) -> bool:
+        """Whether both are shown to differ by less than the margin (two one-sided tests)."""
+        return max(self.p_not_worse, self.p_not_better) <= self.alpha
+
+    @property
+    def verdict(self) -> Verdicts:
+        """The answer for a: ``better``, ``worse``, ``equivalent`` or ``undecided``.
+
+        Empty without an answer: there is no test, or the values of all users are the same.
+        """
+        if math.isnan(self.p) or self.wins + self.losses == 0:
             return ""
-        return self.a if (self.difference > 0) == self.increasing else self.b
+        if self.significant and self.better:
+            return "better" if self.better == self.a else "worse"
+        return "equivalent" if self.equivalent else "undecided"
 
     def sentence(self) -> str:
         """The difference in plain words."""
@@ -113,22 +151,100 @@ class Difference:
                 f"{self.a} and {self.b} have the same {self.metric}{where} "
                 f"for every one of {counted(self.n, 'user')}."
             )
-        if not self.significant or not self.better:
-            return (
-                f"No difference between {self.a} and {self.b} on {self.metric}{where} is shown: "
-                f"{self.difference:+.4f} [{self.low:+.4f}, {self.high:+.4f}], "
-                f"{_p_text(self.p_adjusted)}; with {counted(self.n, 'user')} a difference of "
-                f"{self.detectable:.4f} would be seen in 80 % of studies."
-            )
+        if self.verdict == "equivalent":
+            return self._equivalent(where) + self.sources()
+        if self.verdict == "undecided":
+            return self._undecided(where) + self.sources()
         d = turned(self, self.better)
-        gain = f" ({d.mean_a / d.mean_b - 1:+.1%})" if d.mean_b else ""
-        lower = "" if self.increasing else ", where lower is better,"
-        return (
-            f"{d.a} beats {d.b} on {self.metric}{lower}{where} by {abs(d.difference):.4f}{gain}, "
-            f"interval of the difference [{d.low:+.4f}, {d.high:+.4f}], "
-            f"{_p_text(d.p_adjusted)}; better for {d.wins:,}, worse for {d.losses:,} of "
-            f"{counted(self.n, 'user')}, |d_z| = {abs(d.d_z):.2f}."
+        if (d.difference < 0) == d.increasing:
+            return _contradictory(d, where)
+        return _beats(d, where) + self.sources()
+
+    def _undecided(self, where: str) -> str:
+        """The sentence of a difference that is not significant."""
+        said = (
+            f"The data do not decide between {self.a} and {self.b} on {self.metric}{where}: "
+            f"{self.difference:+.4f} [{self.low:+z.4f}, {self.high:+z.4f}], {self.p_text()}"
         )
+        if self.family > 1 and self.alone:
+            said += (
+                f"; on its own the comparison would count as shown, among {self.family:,} it "
+                "does not"
+            )
+        return f"{said}. {self.outlook()}{self._limits()}"
+
+    def _equivalent(self, where: str) -> str:
+        """The sentence of a difference that is smaller than the margin."""
+        p = p_text(max(self.p_not_worse, self.p_not_better))
+        return (
+            f"{self.a} and {self.b} are equivalent on {self.metric}{where} within "
+            f"±{self.margin:.4f}: {self.difference:+.4f} [{self.low:+z.4f}, {self.high:+z.4f}], "
+            f"{p} of a larger difference."
+        )
+
+    def _limits(self) -> str:
+        """What the tests against the margin exclude."""
+        if math.isnan(self.margin):
+            return ""
+        shown = "excluded" if self.not_worse else "not excluded"
+        return (
+            f" That {self.a} is worse by {self.margin:.4f} or more is {shown} "
+            f"({p_text(self.p_not_worse)})."
+        )
+
+    def sources(self) -> str:
+        """What the difference varies with, if systems have several training runs."""
+        if math.isnan(self.share_of_runs):
+            return ""
+        more = "runs, not more users" if self.share_of_runs > 0.5 else "users, not more runs"
+        share = max(self.share_of_runs, 1 - self.share_of_runs)
+        what = more.partition(",")[0]
+        return (
+            f" {share:.0%} of the variance is between {what}: for a narrower interval, add {more}."
+        )
+
+    def outlook(self) -> str:
+        """What the study could have found."""
+        changed = self.wins + self.losses
+        if not math.isnan(self.detectable):
+            return (
+                f"This study would have found a true difference of {self.detectable:.4f} in "
+                "4 of 5 cases."
+            )
+        if changed < self.n:
+            return f"With {counted(changed, 'differing user')} no difference can be shown."
+        return f"With {counted(self.n, 'user')} no difference can be shown."
+
+    def p_text(self) -> str:
+        """The p-value in words, with the number of comparisons if it is adjusted."""
+        p = p_text(self.p_adjusted)
+        return f"adjusted {p} ({self.family:,} comparisons)" if self.family > 1 else p
+
+
+def _beats(d: Difference, where: str) -> str:
+    """The sentence of a significant difference in favour of a."""
+    lower = "" if d.increasing else ", where lower is better,"
+    ends = [d.low, d.high] if d.increasing else [-d.high, -d.low]
+    size = abs(d.mean_a / d.mean_b - 1) if d.mean_b else math.inf
+    share = f"+{size:.1%}" if d.increasing else f"{size:.1%} lower"
+    gain = f" ({share})" if math.isfinite(size) else ""
+    effect = f", |d_z| = {abs(d.d_z):.2f}" if math.isfinite(d.d_z) else ""
+    return (
+        f"{d.a} beats {d.b} on {d.metric}{lower}{where} by "
+        f"{abs(d.difference):.4f}{gain}, interval [{ends[0]:+z.4f}, {ends[1]:+z.4f}], "
+        f"{d.p_text()}; better for {d.wins:,}, worse for {d.losses:,} of "
+        f"{counted(d.n, 'user')}{effect}."
+    )
+
+
+def _contradictory(d: Difference, where: str) -> str:
+    """The sentence of a test that favours a, which has the worse mean."""
+    return (
+        f"The results for {d.a} and {d.b} on {d.metric}{where} contradict each other: "
+        f"the {d.method} test favours {d.a} ({d.p_text()}; better for "
+        f"{d.wins:,}, worse for {d.losses:,} of {counted(d.n, 'user')}), but the mean "
+        f"of {d.b} is better by {abs(d.difference):.4f}."
+    )
 
 
 def turned(d: Difference, system: str) -> Difference:
@@ -153,185 +269,9 @@ def turned(d: Difference, system: str) -> Difference:
         gain_high=math.nan,
         wins=d.losses,
         losses=d.wins,
+        p_not_worse=d.p_not_better,
+        p_not_better=d.p_not_worse,
     )
-
-
-def _p_text(p: float) -> str:
-    shown = p_value(p)
-    return f"p {shown[0]} {shown[1:]}" if shown.startswith("<") else f"p = {shown}"
-
-
-@dataclass(frozen=True, eq=False)
-class PairedTests:
-    """The tests of all pairs of systems, on any part of the users.
-
-    All scores are over the same users; `clusters` holds the cluster of each of them.
-    """
-
-    plan: Plan
-    scores: Mapping[str, Scores]
-    clusters: IntArray | None
-    settings: Settings
-
-    @functools.cached_property
-    def names(self) -> list[str]:
-        """The systems."""
-        return list(self.scores)
-
-    @functools.cached_property
-    def _pairs(self) -> list[tuple[int, int]]:
-        """The other minus the baseline, or the earlier minus the later."""
-        if self.settings.baseline is None:
-            return list(itertools.combinations(range(len(self.names)), 2))
-        at = self.names.index(self.settings.baseline)
-        return [(i, at) for i in range(len(self.names)) if i != at]
-
-    @functools.cached_property
-    def _values(self) -> dict[str, tuple[FloatArray, BoolArray]]:
-        """By metric, users × systems: the values, and which of them are averaged."""
-        found = {}
-        for entry in self.plan.metrics:
-            averaged = [scores.averaged(entry) for scores in self.scores.values()]
-            shape = len(next(iter(self.scores.values())).users), len(averaged)
-            values, members = np.zeros(shape), np.zeros(shape, dtype=bool)
-            for column, one in enumerate(averaged):
-                values[one.users, column] = one.values
-                members[one.users, column] = True
-            found[entry.label] = values, members
-        return found
-
-    def dropped(self) -> dict[str, int]:
-        """Users that are averaged for some systems but not for all."""
-        return {
-            label: int((members.any(axis=1) & ~members.all(axis=1)).sum())
-            for label, (_, members) in self._values.items()
-        }
-
-    def estimates(self, mask: BoolArray) -> dict[tuple[str, str], Estimate]:
-        """By metric and system, the mean over the common users, or over its own."""
-        found = {}
-        for entry in self.plan.metrics:
-            _, members = self._values[entry.label]
-            for name, own in zip(self.names, members.T, strict=True):
-                users = members.all(axis=1) if self.settings.common == "all" else own
-                part = self.scores[name].averaged(entry).only(users & mask)
-                found[entry.label, name] = estimate(self.plan, entry, part, self.clusters)
-        return found
-
-    def differences(self, segment: str, mask: BoolArray) -> list[Difference]:
-        """All comparisons on all metrics, not yet corrected."""
-        together = self.settings.common == "all" or "tukey" in self.settings.test
-        everything = ([*range(len(self.names))], self._pairs)
-        groups = [everything] if together else [([i, j], [(0, 1)]) for i, j in self._pairs]
-        found = []
-        for entry in self.plan.metrics:
-            values, members = self._values[entry.label]
-            for columns, pairs in groups:
-                users = np.flatnonzero(members[:, columns].all(axis=1) & mask)
-                table = values[users].take(columns, axis=1)
-                own = None if self.clusters is None else self.clusters[users]
-                results = self._test(table if own is None else _by_cluster(table, own), pairs)
-                for (i, j), result in zip(pairs, results, strict=True):
-                    names = self.names[columns[i]], self.names[columns[j]]
-                    x, y = table[:, i], table[:, j]
-                    found.append(self._difference(entry, segment, names, x, y, result, own))
-        return found
-
-    def _test(self, table: FloatArray, pairs: list[tuple[int, int]]) -> list[st.TestResult]:
-        n, confidence = table.shape[0], self.plan.confidence
-        seeded: dict[str, Any] = {"n_resamples": self.settings.n_resamples, "seed": self.plan.seed}
-        test = self.settings.test
-        if n < 2:
-            return [st.paired_t_test(table[:, i], table[:, j]) for i, j in pairs]
-        if test == "tukey":
-            return st.tukey_hsd(table, confidence=confidence)
-        if test == "randomized-tukey":
-            return st.randomized_tukey_hsd(table, confidence=confidence, **seeded)
-        if test == "auto":
-            test = "randomization" if n <= st.AUTO_LIMIT else "t"
-        if test == "randomization":
-            return st.randomization_tests(table, pairs, **seeded)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RankmeterWarning)  # the caution was given once
-            results = [
-                st.paired_test(table[:, i], table[:, j], test, confidence=confidence, **seeded)
-                for i, j in pairs
-            ]
-        # Where all users differ by the same amount, t has no result, but randomization has one.
-        without = [at for at, result in enumerate(results) if math.isnan(result.p)]
-        again = st.randomization_tests(table, [pairs[at] for at in without], **seeded)
-        for at, result in zip(without, again, strict=True):
-            results[at] = replace(result, interval=results[at].interval)
-        return results
-
-    def _difference(
-        self,
-        entry: MetricPlan,
-        segment: str,
-        names: tuple[str, str],
-        x: FloatArray,
-        y: FloatArray,
-        result: st.TestResult,
-        clusters: IntArray | None,
-    ) -> Difference:
-        better, worse = (x, y) if entry.spec.increasing else (y, x)
-        wins, ties, losses = st.wins_ties_losses(better, worse)
-        difference = st.moments(x - y)
-        low, high = result.interval
-        if math.isnan(low) or self.plan.interval != "t":
-            low, high = mean_interval(x - y, difference, self.plan, clusters)
-        gain = st.relative_gain(x, y, confidence=self.plan.confidence)
-        independent = x - y if clusters is None else _by_cluster((x - y)[:, None], clusters)[:, 0]
-        size, _, sd = st.moments(independent)
-        note = result.note
-        if not note and size < FEW_USERS:
-            what = "users" if clusters is None else "clusters"
-            note = f"only {size} {what}: read differences with care"
-        return Difference(
-            metric=entry.label,
-            segment=segment,
-            a=names[0],
-            b=names[1],
-            mean_a=st.moments(x).mean,
-            mean_b=st.moments(y).mean,
-            difference=difference.mean,
-            low=low,
-            high=high,
-            p=result.p,
-            p_adjusted=result.p,
-            statistic=result.statistic,
-            method=result.method,
-            d_z=st.cohens_dz(x, y),
-            hedges_g=st.hedges_g(x, y) if x.size > 2 else math.nan,
-            superiority=st.probability_of_superiority(better, worse),
-            gain=gain.gain,
-            gain_low=gain.interval.low,
-            gain_high=gain.interval.high,
-            wins=wins,
-            ties=ties,
-            losses=losses,
-            detectable=sd * _detectable_units(size, self.settings.alpha),
-            n=x.size,
-            significant=False,
-            increasing=entry.spec.increasing,
-            note=note,
-        )
-
-    def adjusted(self, found: Sequence[Difference]) -> tuple[Difference, ...]:
-        """The differences with the p-values of each family corrected, segments included.
-
-        Tests of all pairs at once need no correction.
-        """
-        how, alpha = self.settings.correction, self.settings.alpha
-        p = np.array([d.p for d in found])
-        if how != "none" and "tukey" not in self.settings.test:
-            family = np.array([d.metric if self.settings.family == "metric" else "" for d in found])
-            for one in np.unique(family):
-                p[family == one] = st.adjust(p[family == one], how)
-        return tuple(
-            replace(d, p_adjusted=float(q), significant=bool(q <= alpha))
-            for d, q in zip(found, p, strict=True)
-        )
 
 
 def paired_values(
@@ -341,23 +281,3 @@ def paired_values(
     x, y = a.averaged(entry), b.averaged(entry)
     users, i, j = np.intersect1d(x.users, y.users, assume_unique=True, return_indices=True)
     return a.users[users], x.values[i], y.values[j]
-
-
-def _by_cluster(table: FloatArray, clusters: IntArray) -> FloatArray:
-    """One row per cluster, whose mean over clusters is the mean over users.
-
-    Rows of a cluster resemble each other; their sums do not, and a test of sums is a test of the
-    same mean difference.
-    """
-    _, code = np.unique(clusters, return_inverse=True)
-    n = int(code.max(initial=-1)) + 1
-    sums = np.zeros((n, table.shape[1]))
-    np.add.at(sums, code, table)
-    result: FloatArray = sums * (n / max(table.shape[0], 1))
-    return result
-
-
-@functools.cache
-def _detectable_units(n: int, alpha: float) -> float:
-    """The smallest difference that n users show, in standard deviations."""
-    return st.minimum_detectable_effect(n, alpha=alpha)

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankmeter._choices import GEOMETRIC_FLOOR
+from rankmeter._choices import GEOMETRIC_FLOOR, Setting
 from rankmeter._engine import Averaged
 from rankmeter._estimates.wording import number
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._plan import MetricPlan, Plan
-from rankmeter._statistics import Moments, bootstrap_interval, moments, t_interval_of
+from rankmeter._statistics import (
+    Crossed,
+    Moments,
+    bootstrap_interval,
+    crossed_interval,
+    moments,
+    score_interval,
+    t_interval,
+    wilson_interval,
+)
 
-__all__ = ["Estimate", "estimate", "mean_interval"]
+__all__ = ["Estimate", "crossed_estimate", "estimate", "estimate_of", "mean_interval"]
+
+UNBOUNDED = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
@@ -72,47 +83,96 @@ def estimate(
 
     `clusters` has the cluster of each user of the result, averaged or not.
     """
+    scale, how = (entry.spec.low, entry.spec.high), entry.averaging.aggregate
+    return estimate_of(plan, entry.label, scale, averaged, clusters, how)
+
+
+def estimate_of(
+    setting: Setting,
+    label: str,
+    scale: tuple[float, float],
+    averaged: Averaged,
+    clusters: IntArray | None = None,
+    how: str = "mean",
+) -> Estimate:
+    """The mean of values on a scale; `how` is one of the aggregates."""
     values = averaged.values
     if averaged.state is not None:
         values = averaged.state.influence(values)
     own = None if clusters is None else clusters[averaged.users]
     found = moments(values)
-    how = entry.averaging.aggregate
-    mean, low, high = _aggregate(values, found, how, plan, own)
-    return Estimate(
-        entry.label, mean, low, high, found.sd, found.n, averaged.undefined, averaged.missing
+    if averaged.state is None and not _on(scale, values):
+        scale = UNBOUNDED
+    mean, low, high = _aggregate(values, found, how, setting, own, scale)
+    return Estimate(label, mean, low, high, found.sd, found.n, averaged.undefined, averaged.missing)
+
+
+def _on(scale: tuple[float, float], values: FloatArray) -> bool:
+    """Whether all values are on the scale, which NDCG of negative gains leaves."""
+    return bool(
+        scale[0] - 1e-9 <= values.min(initial=np.inf)
+        and values.max(initial=-np.inf) <= scale[1] + 1e-9
     )
 
 
 def _aggregate(
-    values: FloatArray, found: Moments, how: str, plan: Plan, clusters: IntArray | None
+    values: FloatArray,
+    found: Moments,
+    how: str,
+    setting: Setting,
+    clusters: IntArray | None,
+    scale: tuple[float, float],
 ) -> tuple[float, float, float]:
     """The mean (geometric mean, sum) of the values, and the bounds of its interval."""
     if how == "geometric":
         logs = np.log(np.maximum(values, GEOMETRIC_FLOOR))
-        mean, low, high = map(math.exp, _aggregate(logs, moments(logs), "mean", plan, clusters))
+        ends = math.log(GEOMETRIC_FLOOR), math.log(scale[1]) if scale[1] > 0 else math.inf
+        found = moments(logs)
+        mean, low, high = map(math.exp, _aggregate(logs, found, "mean", setting, clusters, ends))
         return mean, low, high
-    low, high = mean_interval(values, found, plan, clusters)
+    low, high = mean_interval(values, found, setting, clusters, scale)
     times = found.n if how == "sum" else 1
     return times * found.mean, times * low, times * high
 
 
 def mean_interval(
-    values: FloatArray, found: Moments, plan: Plan, clusters: IntArray | None = None
+    values: FloatArray,
+    found: Moments,
+    setting: Setting,
+    clusters: IntArray | None = None,
+    scale: tuple[float, float] = UNBOUNDED,
 ) -> tuple[float, float]:
-    """Interval of the mean, made as the plan says; clusters of values are drawn whole.
+    """Interval of the mean on a scale, as the setting says, by clusters of values if there are any.
 
     `found` are the moments of the values.
     """
     if values.size < 2 or np.isnan(values).any():
         return math.nan, math.nan
-    if plan.interval == "t":
-        return t_interval_of(found, plan.confidence)
-    return bootstrap_interval(
-        values,
-        clusters=clusters,
-        confidence=plan.confidence,
-        method=plan.interval,
-        n_resamples=plan.resamples,
-        seed=plan.seed,
-    )
+    if setting.draws:
+        return bootstrap_interval(
+            values,
+            clusters=clusters,
+            confidence=setting.confidence,
+            method="bca" if setting.interval == "bca" else "percentile",
+            n_resamples=setting.resamples,
+            seed=setting.seed,
+        )
+    if (
+        setting.interval == "wilson"
+        and scale[0] <= found.mean <= scale[1]
+        and np.isfinite(scale).all()
+    ):
+        return wilson_interval(values, setting.confidence, scale=scale, clusters=clusters)
+    return t_interval(values, setting.confidence, clusters=clusters)
+
+
+def crossed_estimate(
+    setting: Setting, scale: tuple[float, float], mean: Estimate, found: Crossed
+) -> Estimate:
+    """A mean over users with the interval of users and runs, which are crossed."""
+    low, high = crossed_interval(found, setting.confidence)
+    bounded = setting.interval == "wilson" and np.isfinite(scale).all()
+    if bounded and scale[0] <= found.mean <= scale[1]:
+        confidence = setting.confidence
+        low, high = score_interval(found.mean, found.se, found.df, mean.n, scale, confidence)
+    return replace(mean, low=low, high=high)

@@ -13,13 +13,17 @@ import numpy as np
 from rankmeter._checks import counted
 from rankmeter._engine import Scores
 from rankmeter._estimates.estimates import Estimate
+from rankmeter._hits import IntArray
 from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan
+from rankmeter._statistics import effective
 
 __all__ = [
     "UNUSED_LABELS",
     "Facts",
     "alike",
+    "cluster_notes",
+    "clustered",
     "compared",
     "counts_of",
     "facts_of",
@@ -46,6 +50,8 @@ UNUSED_LABELS = {
     "clusters_of_other_users": "cluster labels of other users",
 }
 """Notes about the labels of users."""
+FEW_CLUSTERS = 30
+"""Below this number the variance between clusters is itself uncertain."""
 MAX_GROUPS = 10
 """Groups of systems with different facts that a note shows; the result counts all of them."""
 
@@ -88,7 +94,7 @@ def facts_of(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Facts:
 
 def alike(estimates: Iterable[Estimate]) -> Facts:
     """The metrics whose interval is not informative, as a fact."""
-    labels = [e.label for e in estimates if e.n > 1 and e.std == 0]
+    labels = [e.label for e in estimates if e.n > 1 and e.low == e.high]
     what = "identical for all users, so the interval is not informative"
     return {what: ", ".join(labels)} if labels else {}
 
@@ -140,6 +146,24 @@ def missing_users(missing: Mapping[str, int], rule: str) -> list[str]:
 def unused_labels(counts: Mapping[str, Any]) -> list[str]:
     """A note for each count of labels that are missing, or that no user of the result has."""
     return [f"{said}: {counts[name]:,}" for name, said in UNUSED_LABELS.items() if counts.get(name)]
+
+
+def clustered(clusters: IntArray) -> dict[str, int]:
+    """The number of clusters, and how many of equal size are worth these, rounded."""
+    sizes = np.unique(clusters, return_counts=True)[1]
+    return {"clusters": sizes.size, "effective_clusters": round(effective(sizes))}
+
+
+def cluster_notes(counts: Mapping[str, Any], what: str) -> list[str]:
+    """How many clusters there are, and whether they are few; nothing without clusters."""
+    if not (n := counts.get("clusters")):
+        return []
+    equal = counts["effective_clusters"]
+    worth = "" if equal == n else f", which count as {equal:,} of equal size"
+    said = [f"{what} by {counted(n, 'cluster')}{worth}"]
+    if equal < FEW_CLUSTERS:
+        said.append(f"fewer than {FEW_CLUSTERS} clusters of equal size: {what} are rough")
+    return said
 
 
 def by_name(facts: Mapping[str, str]) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from rankmeter._checks import choice, fraction, integer
+from rankmeter._checks import choice, fraction, integer, number, refused
 from rankmeter._choices import MOST_RESAMPLES
 from rankmeter.errors import UsageError
 
@@ -14,7 +14,7 @@ __all__ = ["Common", "Correction", "Family", "Settings", "Test"]
 Test = Literal[
     "auto", "t", "randomization", "bootstrap", "wilcoxon", "sign", "tukey", "randomized-tukey"
 ]
-Correction = Literal["holm", "bonferroni", "benjamini-hochberg", "none"]
+Correction = Literal["maxt", "holm", "bonferroni", "benjamini-hochberg", "none"]
 Family = Literal["metric", "all"]
 Common = Literal["all", "pair"]
 
@@ -30,6 +30,7 @@ class Settings:
     common: Common
     alpha: float
     n_resamples: int
+    margin: Any = None
 
     def __post_init__(self) -> None:
         choice("test", self.test, Test)
@@ -40,5 +41,29 @@ class Settings:
         object.__setattr__(self, "alpha", fraction("alpha", self.alpha))
         resamples = integer("n_resamples", self.n_resamples, least=1, most=MOST_RESAMPLES)
         object.__setattr__(self, "n_resamples", resamples)
+        object.__setattr__(self, "margin", None if self.margin is None else _margin(self.margin))
         if "tukey" in self.test and self.baseline is not None:
             raise UsageError("Tukey's test is for all pairs: leave out the baseline")
+
+    @property
+    def margin_text(self) -> str | None:
+        """The margin as it is written: ``0.005``, ``1%``."""
+        if self.margin is None:
+            return None
+        size, relative = self.margin
+        return f"{100 * size:g}%" if relative else f"{size:g}"
+
+
+def _margin(value: Any) -> tuple[float, bool]:
+    """A margin, and whether it is a share of the other mean: ``0.005``, ``"1%"``."""
+    if not isinstance(value, str):
+        return number("margin", value, above=0), False
+    text = value.strip()
+    try:
+        size = float(text.removesuffix("%"))
+    except ValueError:
+        size = 0.0
+    size = size / 100 if text.endswith("%") else size
+    if not 0 < size < float("inf"):
+        raise refused("margin", "a number > 0 or a share such as '1%'", value)
+    return size, text.endswith("%")

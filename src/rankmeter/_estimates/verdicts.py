@@ -183,6 +183,8 @@ def headline(found: Verdict, baseline: str, correction: str) -> Headline:
         title = f"No system beats {baseline} on {metric}"
     elif found.sure and (baseline or found.beaten == found.others):
         title = f"{found.best} beats {d.b} on {metric}{_gain(d)}"
+    elif d.verdict == "equivalent":
+        title = f"{d.a} and {d.b} are equivalent on {metric} within ±{d.margin:.4f}"
     elif baseline:
         title = f"No system is shown to beat {baseline} on {metric}"
     else:
@@ -211,12 +213,15 @@ def _gain(d: Difference) -> str:
 
 
 def _certainty(d: Difference, correction: str, *, sure: bool) -> str:
-    corrected = "" if correction == "none" else f" after correction ({correction})"
+    corrected = (
+        ""
+        if correction == "none"
+        else f" after correction ({correction}, {counted(d.family, 'comparison')})"
+    )
     p = "below 0.0001" if d.p_adjusted < 0.0001 else f"{d.p_adjusted:.4f}"
     said = f"By {d.method}, p is {p}{corrected}"
+    if d.verdict == "equivalent":
+        return d.sentence()
     if sure:
         return f"{said}."
-    return (
-        f"{said}: no difference is shown. With {counted(d.n, 'user')}, one of "
-        f"{d.detectable:.4f} would be seen in 80 % of studies."
-    )
+    return f"{said}: the data do not decide. {d.outlook()}"

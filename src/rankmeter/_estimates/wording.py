@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["change", "number", "p_value", "plain", "signed"]
+__all__ = ["change", "number", "p_text", "p_value", "plain", "signed"]
 
 
 def number(value: float | None) -> str:
@@ -31,6 +31,12 @@ def p_value(p: float) -> str:
     if math.isnan(p):
         return "–"
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def p_text(p: float) -> str:
+    """A p-value in a sentence: ``p = 0.0123``, ``p < 0.0001``."""
+    shown = p_value(p)
+    return f"p {shown[0]} {shown[1:]}" if shown.startswith("<") else f"p = {shown}"
 
 
 def plain(value: Any) -> Any:

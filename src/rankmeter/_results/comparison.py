@@ -17,7 +17,15 @@ from rankmeter._engine import Scores
 from rankmeter._estimates.curves import Curve, curves_of, distinct_curves
 from rankmeter._estimates.differences import Difference, paired_values
 from rankmeter._estimates.estimates import Estimate
-from rankmeter._estimates.notes import Facts, alike, missing_users, notes_of, unused_labels
+from rankmeter._estimates.notes import (
+    Facts,
+    alike,
+    cluster_notes,
+    missing_users,
+    notes_of,
+    unused_labels,
+)
+from rankmeter._estimates.paired import Heterogeneity, segment_notes
 from rankmeter._estimates.verdicts import (
     MAX_SYSTEMS,
     Headline,
@@ -79,6 +87,8 @@ class Comparison(Measured):
         Gives the scores of every system under another plan: the values behind curves.
     clusters : object
         The clusters of the users as given.
+    heterogeneity : tuple of Heterogeneity
+        For each comparison over all users, whether the segments have different differences.
     """
 
     systems: tuple[str, ...]
@@ -93,6 +103,7 @@ class Comparison(Measured):
     settings: Mapping[str, Any]
     scored: Callable[[Plan], Mapping[str, Scores]]
     clusters: object = None
+    heterogeneity: tuple[Heterogeneity, ...] = ()
 
     def __getitem__(self, metric: str) -> tuple[Difference, ...]:
         """The comparisons on one metric over all users."""
@@ -165,6 +176,7 @@ class Comparison(Measured):
             },
             "segments": segments,
             "differences": [vars(d) | {"sentence": d.sentence()} for d in self.differences],
+            "heterogeneity": [vars(one) for one in self.heterogeneity],
             "dropped_users": self.dropped,
             "users": {name: summary.counts for name, summary in self.summaries.items()},
             "cautions": list(self.cautions),
@@ -228,10 +240,11 @@ class Comparison(Measured):
             if n
         ]
         notes += unused_labels(s)
-        if s["clusters"]:
-            notes.append(f"tests and intervals by {counted(s['clusters'], 'cluster')}")
-        if self.plan.interval != "t":
-            notes.append(self._drawn())
+        notes += [*cluster_notes(s, "tests and intervals"), *self._drawn()]
+        if s["runs"]:
+            several = ", ".join(f"{n} training runs of {name}" for name, n in s["runs"].items())
+            notes.append(f"users × runs: {several.replace('1 training runs', '1 training run')}")
+        notes += segment_notes(self.heterogeneity)
         notes += sorted({d.note for d in self.differences if d.note})
         return (*self.cautions, *notes)
 

@@ -156,11 +156,11 @@ class Measured(Result):
         details = f"<details><summary>plan</summary><pre>{plan}</pre></details>"
         return super()._repr_html_() + details
 
-    def _drawn(self, what: str = "") -> str:
-        """How bootstrap intervals of means were made, for the notes below a table."""
+    def _drawn(self) -> list[str]:
+        """How bootstrap intervals were made, for the notes below a table."""
         plan = self.plan
         drawn = f"{plan.resamples:,} samples, seed {plan.seed}"
-        return f"intervals by {plan.interval} bootstrap{what}, {drawn}"
+        return [f"intervals by {plan.interval} bootstrap, {drawn}"] if plan.draws else []
 
 
 def _as_cells(frame: pl.DataFrame) -> pl.DataFrame:

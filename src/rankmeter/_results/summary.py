@@ -10,13 +10,15 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from rankmeter._checks import choice, counted
+from rankmeter._checks import choice
 from rankmeter._engine import Scores
 from rankmeter._estimates.estimates import Estimate, estimate
 from rankmeter._estimates.notes import (
     UNUSED_LABELS,
     Facts,
     alike,
+    cluster_notes,
+    clustered,
     counts_of,
     facts_of,
     notes_of,
@@ -166,19 +168,14 @@ class Summary(Measured, Mapping[str, Estimate]):
     @property
     def read(self) -> dict[str, int]:
         """The counts of the data as they were read, before any score."""
-        others = {"clusters", *UNUSED_LABELS, *self.scores.counts}
+        others = {"clusters", "effective_clusters", *UNUSED_LABELS, *self.scores.counts}
         return {name: count for name, count in self.counts.items() if name not in others}
 
     def _notes(self) -> tuple[str, ...]:
         """The facts, how intervals were made, and which values are not means."""
         notes = notes_of(self.plan, {"": {**self.facts(), **alike(self.values())}})
-        if "clusters" in self.counts:
-            notes += [
-                *unused_labels(self.counts),
-                self._drawn(f" of {counted(self.counts['clusters'], 'cluster')}"),
-            ]
-        elif self.plan.interval != "t":
-            notes.append(self._drawn())
+        notes += [*unused_labels(self.counts), *cluster_notes(self.counts, "intervals")]
+        notes += self._drawn()
         named = {"geometric": "geometric mean", "sum": "sum", "micro": "pooled share"}
         notes.extend(
             f"{entry.label}: {named[entry.averaging.aggregate]} in place of mean"
@@ -230,7 +227,7 @@ def summarise(
         entry.label: estimate(plan, entry, scores.averaged(entry), clusters)
         for entry in plan.metrics
     }
-    drawn = {} if clusters is None else {"clusters": int(np.unique(clusters).size)}
+    drawn = {} if clusters is None else clustered(clusters)
     counts = {**scores.counts, **counts_of(rankings, truth), **drawn, **(unused or {})}
     cautions = (*truth.cautions, *rankings.cautions)
     return Summary(plan, scores, counts, estimates, clusters, cautions)

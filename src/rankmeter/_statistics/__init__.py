@@ -7,6 +7,13 @@ they are called.
 """
 
 from rankmeter._statistics.corrections import adjust
+from rankmeter._statistics.crossed import (
+    Crossed,
+    crossed_interval,
+    crossed_margin_tests,
+    crossed_test,
+    crossed_variance,
+)
 from rankmeter._statistics.effects import (
     RelativeGain,
     WinsTiesLosses,
@@ -16,31 +23,62 @@ from rankmeter._statistics.effects import (
     relative_gain,
     wins_ties_losses,
 )
-from rankmeter._statistics.intervals import Interval, bootstrap_interval, t_interval, t_interval_of
+from rankmeter._statistics.heterogeneity import heterogeneity
+from rankmeter._statistics.intervals import (
+    Interval,
+    bootstrap_interval,
+    score_interval,
+    t_interval,
+    t_interval_of,
+    wilson_interval,
+)
+from rankmeter._statistics.margins import Margins, margin_tests
 from rankmeter._statistics.ordinal import CAUTIONS, sign_test, wilcoxon_test
 from rankmeter._statistics.paired import AUTO_LIMIT, bootstrap_test, paired_t_test, paired_test
 from rankmeter._statistics.power import minimum_detectable_effect
-from rankmeter._statistics.randomization import randomization_test, randomization_tests
+from rankmeter._statistics.randomization import (
+    EXACT_LIMIT,
+    exact_p,
+    randomization_test,
+    randomization_tests,
+)
 from rankmeter._statistics.results import TestResult
 from rankmeter._statistics.several import randomized_tukey_hsd, tukey_hsd
+from rankmeter._statistics.spread import Spread, effective, spread
+from rankmeter._statistics.stepdown import Hypotheses, StepDown, step_down
 from rankmeter._statistics.student import t_quantile, t_tail
-from rankmeter._statistics.vectors import Moments, moments
+from rankmeter._statistics.vectors import Moments, moments, paired_moments
 
 __all__ = [
     "AUTO_LIMIT",
     "CAUTIONS",
+    "EXACT_LIMIT",
+    "Crossed",
+    "Hypotheses",
     "Interval",
+    "Margins",
     "Moments",
     "RelativeGain",
+    "Spread",
+    "StepDown",
     "TestResult",
     "WinsTiesLosses",
     "adjust",
     "bootstrap_interval",
     "bootstrap_test",
     "cohens_dz",
+    "crossed_interval",
+    "crossed_margin_tests",
+    "crossed_test",
+    "crossed_variance",
+    "effective",
+    "exact_p",
     "hedges_g",
+    "heterogeneity",
+    "margin_tests",
     "minimum_detectable_effect",
     "moments",
+    "paired_moments",
     "paired_t_test",
     "paired_test",
     "probability_of_superiority",
@@ -48,12 +86,16 @@ __all__ = [
     "randomization_tests",
     "randomized_tukey_hsd",
     "relative_gain",
+    "score_interval",
     "sign_test",
+    "spread",
+    "step_down",
     "t_interval",
     "t_interval_of",
     "t_quantile",
     "t_tail",
     "tukey_hsd",
     "wilcoxon_test",
+    "wilson_interval",
     "wins_ties_losses",
 ]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from rankmeter._checks import fraction, number
 from rankmeter._statistics.intervals import UNKNOWN, Interval
+from rankmeter._statistics.spread import covariance
 from rankmeter._statistics.student import t_quantile
 from rankmeter._statistics.vectors import moments, pair, paired_moments
 
@@ -77,33 +78,42 @@ def probability_of_superiority(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     return (wins + 0.5 * ties) / n if n else math.nan
 
 
-def relative_gain(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.95) -> RelativeGain:
+def relative_gain(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    confidence: float = 0.95,
+    clusters: npt.ArrayLike | None = None,
+) -> RelativeGain:
     """By what share the mean of A exceeds the mean of B: 0.1 for ten per cent.
 
     A ratio of means, not the mean of the users' ratios, which would not exist where B has 0. The
     interval is Fieller's (JRSS B 16, 1954): the ratios r for which the paired t test does not
-    reject that ``a - r b`` has the mean 0. It therefore excludes a gain of 0 exactly where the
-    paired t test is significant, which the delta method does not promise.
+    reject that ``a - r b`` has the mean 0. Where the interval is finite, it therefore excludes a
+    gain of 0 exactly where the paired t test is significant, which the delta method does not
+    promise.
 
     The gain is NaN if the mean of B is 0 or there are no users. The interval is NaN for fewer than
-    two users and infinite where the data cannot distinguish the mean of B from 0.
+    two users and infinite where the data cannot distinguish the mean of B from 0: the ratios are
+    then those outside of an interval. With ``clusters`` the variances are those of clusters.
     """
     fraction("confidence", confidence)
     a, b = pair(a, b)
     order = np.lexsort((b, a))  # so that the sums below are the same for any order of the users
     a, b = a[order], b[order]
+    own = None if clusters is None else np.asarray(clusters)[order]
+    units = a.size if own is None else np.unique(own).size
     mean_a, mean_b = moments(a).mean, moments(b).mean
     if not mean_b:
         return RelativeGain(math.nan, UNKNOWN)
     gain = mean_a / mean_b - 1.0
-    if a.size < 2:
+    if units < 2:
         return RelativeGain(gain, UNKNOWN)
-    t = t_quantile(0.5 + 0.5 * confidence, a.size - 1)
+    t = t_quantile(0.5 + 0.5 * confidence, units - 1)
     # The ratio solves (mean_a - r mean_b)² = t² var(a - r b) / n. With e = a - (1 + gain) b, whose
     # mean is 0, and r = 1 + gain + s: (1 - var_b) s² + 2 cov s - var_e = 0, in units of mean_b.
     residual = (a - (mean_a / mean_b) * b) / mean_b
-    scale = t * t / a.size
-    (var_e, cov), (_, var_b) = scale * np.cov(residual, b / mean_b)
+    (var_e, cov), (_, var_b) = t * t * covariance([residual, b / mean_b], own)
     if var_b >= 1.0:
         return RelativeGain(gain, Interval(-math.inf, math.inf))
     root = math.sqrt(cov * cov + (1.0 - var_b) * var_e)

@@ -1,4 +1,4 @@
-"""Confidence intervals of a mean: t, and the bootstrap, of users or of clusters of users."""
+"""Confidence intervals of a mean: Wilson, t and the bootstrap, of users or of their clusters."""
 
 from __future__ import annotations
 
@@ -10,11 +10,19 @@ import numpy.typing as npt
 
 from rankmeter._checks import choice, fraction, integer
 from rankmeter._statistics.randomness import generators
+from rankmeter._statistics.spread import cluster_sums, spread
 from rankmeter._statistics.student import t_quantile
 from rankmeter._statistics.vectors import Floats, Moments, moments, vector
-from rankmeter.errors import UsageError
 
-__all__ = ["Interval", "bootstrap_interval", "resampled_means", "t_interval", "t_interval_of"]
+__all__ = [
+    "Interval",
+    "bootstrap_interval",
+    "resampled_means",
+    "score_interval",
+    "t_interval",
+    "t_interval_of",
+    "wilson_interval",
+]
 
 
 class Interval(NamedTuple):
@@ -28,10 +36,22 @@ UNKNOWN = Interval(math.nan, math.nan)
 """The interval of a value with too few users."""
 
 
-def t_interval(x: npt.ArrayLike, confidence: float = 0.95) -> Interval:
-    """Student's t interval of a mean; NaN for fewer than two values."""
+def t_interval(
+    x: npt.ArrayLike, confidence: float = 0.95, *, clusters: npt.ArrayLike | None = None
+) -> Interval:
+    """Student's t interval of a mean; NaN for fewer than two values.
+
+    With ``clusters``, a label for each value, the variance is that of the jackknife over clusters,
+    and the degrees of freedom are one less than the clusters.
+    """
     fraction("confidence", confidence)
-    return t_interval_of(moments(vector(x)), confidence)
+    if clusters is None:
+        return t_interval_of(moments(vector(x)), confidence)
+    found = spread(vector(x), clusters)
+    if found.units < 2:
+        return UNKNOWN
+    half = t_quantile(0.5 + 0.5 * confidence, found.df) * found.se
+    return Interval(found.mean - half, found.mean + half)
 
 
 def t_interval_of(found: Moments, confidence: float) -> Interval:
@@ -41,6 +61,49 @@ def t_interval_of(found: Moments, confidence: float) -> Interval:
         return UNKNOWN
     half = t_quantile(0.5 + 0.5 * confidence, n - 1) * sd / math.sqrt(n)
     return Interval(mean - half, mean + half)
+
+
+def wilson_interval(
+    x: npt.ArrayLike,
+    confidence: float = 0.95,
+    *,
+    scale: tuple[float, float] = (0.0, 1.0),
+    clusters: npt.ArrayLike | None = None,
+) -> Interval:
+    """Wilson's score interval of a mean on a bounded ``scale``; NaN for fewer than two values.
+
+    Wilson (JASA 22, 1927) gives the interval of a share. A mean m of values between 0 and 1 has a
+    variance of at most ``m (1 - m) / n``; the effective number of users is the n for which the
+    variance that was found is that of a share. The interval is never a point, never leaves the
+    scale, and is that of Student's t for many users. Where all values are equal, every user counts.
+
+    With ``clusters`` the variance is that of `t_interval`, and the degrees of freedom are one less
+    than the effective number of clusters.
+    """
+    fraction("confidence", confidence)
+    found = spread(vector(x), clusters)
+    if found.units < 2:
+        return UNKNOWN
+    df = found.df if clusters is None else max(found.effective - 1.0, 1.0)
+    return score_interval(found.mean, found.se, df, found.effective, scale, confidence)
+
+
+def score_interval(
+    mean: float, se: float, df: float, n: float, scale: tuple[float, float], confidence: float
+) -> Interval:
+    """Wilson's interval of a mean with a standard error; `n` users count if there is no error."""
+    low, high = scale
+    m = min(max((mean - low) / (high - low), 0.0), 1.0)
+    variance = (se / (high - low)) ** 2
+    tiny = (8 * np.finfo(np.float64).eps) ** 2 / n  # all values are equal but for rounding
+    users = m * (1.0 - m) / variance if variance > tiny and 0.0 < m < 1.0 else n
+    c = t_quantile(0.5 + 0.5 * confidence, df)
+    c2 = c * c / users
+    centre, half = m + 0.5 * c2, c * math.sqrt(m * (1.0 - m) / users + 0.25 * c2 / users)
+    ends = max((centre - half) / (1.0 + c2), 0.0), min((centre + half) / (1.0 + c2), 1.0)
+    return Interval(
+        min(low + ends[0] * (high - low), mean), max(low + ends[1] * (high - low), mean)
+    )
 
 
 def bootstrap_interval(
@@ -55,7 +118,7 @@ def bootstrap_interval(
     """Bootstrap interval of a mean: quantiles of the resampled means, corrected by "bca".
 
     With ``clusters``, a label for each value, whole clusters are drawn, so that values which
-    resemble each other (sessions of one user, head and tail of one triple, repeated seeds) do not
+    resemble each other (sessions of one user, head and tail of one triple) do not
     count as independent. NaN for fewer than two values or clusters. The same seed
     gives the same interval on any machine; memory is bounded by a few vectors of the length of x.
 
@@ -65,7 +128,7 @@ def bootstrap_interval(
     fraction("confidence", confidence)
     choice("method", method, ("bca", "percentile"))
     x = vector(x)
-    sums, sizes = (x, None) if clusters is None else _cluster_sums(x, clusters)
+    sums, sizes = (x, None) if clusters is None else cluster_sums(x, clusters)
     if sums.size < 2:
         return UNKNOWN
     means = resampled_means(sums, sizes, n_resamples=n_resamples, seed=seed)
@@ -99,18 +162,6 @@ def resampled_means(
         total = n if sizes is None else sizes.take(drawn).sum(axis=1)
         means[rows] = sums.take(drawn).sum(axis=1) / total
     return means
-
-
-def _cluster_sums(x: Floats, clusters: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Sum and number of the rows of each cluster."""
-    labels = np.asarray(clusters)
-    if labels.shape != x.shape:
-        raise UsageError(
-            f"`clusters` must have one label for each value, got {labels.shape} for {x.shape}"
-        )
-    _, number = np.unique(labels, return_inverse=True)
-    sums = np.bincount(number, weights=x).astype(np.float64, copy=False)
-    return sums, np.bincount(number).astype(np.float64)
 
 
 def _bca_tails(tails: Floats, means: Floats, sums: Floats, sizes: Floats) -> Floats:

@@ -60,7 +60,7 @@ def wilcoxon_test(
         p = exact_p(ranks, np.zeros_like(ranks))
     else:
         p = stats.wilcoxon(differences, zero_method=zero_method, method="approx").pvalue
-    detail = {"exact": float(exact)}
+    detail = {"exact": float(exact), "direction": float(np.sign(ranks.sum()))}
     return TestResult(f"Wilcoxon ({zero_method})", n, mean, statistic, positive_p(p), detail=detail)
 
 
@@ -78,5 +78,6 @@ def sign_test(a: npt.ArrayLike, b: npt.ArrayLike, *, min_difference: float = 0.0
         return too_few_users("sign", n)
     wins, ties, losses = wins_ties_losses(a, b, min_difference=min_difference)
     p = float(stats.binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
-    detail = {"wins": wins, "ties": ties, "losses": losses}
+    direction = float(np.sign(wins - losses))
+    detail = {"wins": wins, "ties": ties, "losses": losses, "direction": direction}
     return TestResult("sign", n, mean, wins, positive_p(p), detail=detail)

@@ -35,7 +35,7 @@ def minimum_detectable_effect(
 @lru_cache(maxsize=256)
 def _noncentrality(df: int, power: float, alpha: float) -> float:
     """Noncentrality at which a two-sided t test reaches ``power``, by bisection."""
-    critical = t_quantile(1.0 - 0.5 * alpha, df)
+    critical = -t_quantile(0.5 * alpha, df)
     spread = _relative_deviations(df)
 
     def reached(noncentrality: float) -> float:

@@ -22,12 +22,19 @@ from rankmeter._statistics.results import TestResult, too_few_users
 from rankmeter._statistics.vectors import Floats, pair, paired_moments, table
 from rankmeter.errors import UsageError
 
-__all__ = ["EXACT_LIMIT", "exact_p", "randomization_test", "randomization_tests"]
+__all__ = [
+    "EXACT_LIMIT",
+    "FLIPS",
+    "Flipped",
+    "exact_p",
+    "randomization_test",
+    "randomization_tests",
+]
 
 EXACT_LIMIT = 30
 """Largest number of differences other than zero whose signs are enumerated."""
 
-_FLIPS, _USERS = 2048, 1024
+FLIPS, _USERS = 2048, 1024
 """Flips and users taken at once, for the caches. ``_USERS`` is part of the stream of coins."""
 
 
@@ -114,20 +121,33 @@ def _sampled_p(
     a table of the 256 sums that a byte can choose (Arlazarov and others, 1970), and a flip looks
     one number up per group instead of adding eight.
     """
-    n = len(scores)
-    grid, unit = _grid(scores)
-    total = grid.sum(axis=0)
-    mean = total * unit
-    reach = [abs(mean[i] - mean[j]) - _tolerance(n, unit[i], unit[j]) for i, j in pairs]
+    drawn = Flipped(scores, seed)
+    total, unit, n = drawn.total * drawn.unit, drawn.unit, len(scores)
+    reach = [abs(total[i] - total[j]) - _tolerance(n, unit[i], unit[j]) for i, j in pairs]
     counts = np.ones(len(pairs))
-    word = key(seed)
-    for start in range(0, n_resamples, _FLIPS):
-        flips = slice(start, min(start + _FLIPS, n_resamples))
-        heads = _sums_of_heads(grid, word, flips)
-        flipped = (2.0 * heads - total[:, None]) * unit[:, None]
+    for start in range(0, n_resamples, FLIPS):
+        flipped = drawn.sums(slice(start, min(start + FLIPS, n_resamples)))
         for number, (i, j) in enumerate(pairs):
             counts[number] += np.count_nonzero(np.abs(flipped[i] - flipped[j]) >= reach[number])
     return counts / (n_resamples + 1)
+
+
+class Flipped:
+    """The sums of the columns of a table under flipped signs.
+
+    Tables whose users are not the same have coins of their own, by their number.
+    """
+
+    def __init__(self, scores: Floats, seed: int, number: int = 0) -> None:
+        self.grid, self.unit = _grid(scores)
+        self.total = self.grid.sum(axis=0)
+        self.word = key(seed, number)
+
+    def sums(self, flips: slice) -> Floats:
+        """The sums under some of the flips, of shape (n_columns, n_flips)."""
+        heads = _sums_of_heads(self.grid, self.word, flips)
+        result: Floats = (2.0 * heads - self.total[:, None]) * self.unit[:, None]
+        return result
 
 
 def _sums_of_heads(grid: Floats, word: int, flips: slice) -> Floats:

@@ -20,10 +20,11 @@ _CELLS = 2**16
 """Numbers in one block of resamples: few enough for the caches, enough to keep NumPy busy."""
 
 
-def key(seed: int) -> int:
-    """A seed, spread over 64 bits."""
-    whole = seed_of(seed)
-    return int(np.random.SeedSequence(whole).generate_state(1, np.uint64)[0])
+def key(seed: int, number: int = 0) -> int:
+    """A seed, spread over 64 bits; every number has a stream of its own."""
+    own = (number,) if number else ()
+    sequence = np.random.SeedSequence(seed_of(seed), spawn_key=own)
+    return int(sequence.generate_state(1, np.uint64)[0])
 
 
 def generators(

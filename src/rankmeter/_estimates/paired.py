@@ -1,0 +1,534 @@
+"""The tests of all pairs of systems, over all users and within segments, family by family."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankmeter import _statistics as st
+from rankmeter._choices import Setting
+from rankmeter._estimates.differences import Difference
+from rankmeter._estimates.estimates import Estimate, mean_interval
+from rankmeter._estimates.settings import Settings
+from rankmeter._estimates.values import Values
+from rankmeter._estimates.wording import p_text
+from rankmeter._hits import BoolArray, FloatArray, IntArray
+from rankmeter.errors import RankmeterWarning
+
+__all__ = ["Heterogeneity", "PairedTests", "segment_notes"]
+
+FEW_USERS = 10
+UNEVEN = 2.0
+"""A difference with so many times the mean variance of all does not meet Tukey's assumption."""
+_UNEVEN_NOTE = (
+    "Tukey's test assumes that all differences vary alike: those that vary far more have the p and "
+    "interval of a t test with Bonferroni's correction"
+)
+POWER = 0.8
+MAX_NOTES = 10
+"""Notes about segments; the result has all of them."""
+
+
+@dataclass(frozen=True)
+class Heterogeneity:
+    """Whether a difference is the same in all segments.
+
+    Attributes
+    ----------
+    metric, a, b : str
+    statistic : float
+        Cochran's Q: the squared distances of the segments' differences from their weighted mean,
+        in units of their variances.
+    p : float
+        By Welch's analysis of variance; NaN if a segment has no variation.
+    n : int
+        Segments.
+    """
+
+    metric: str
+    a: str
+    b: str
+    statistic: float
+    p: float
+    n: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Systems on one metric over the same users: the pairs of its columns are compared.
+
+    `rows` are the independent units, users or clusters, and `units` their values.
+    """
+
+    values: Values
+    segment: str
+    names: list[str]
+    pairs: list[tuple[int, int]]
+    table: FloatArray
+    clusters: IntArray | None
+    rows: IntArray
+    units: FloatArray
+    runs: Sequence[FloatArray]
+
+
+def segment_notes(found: Sequence[Heterogeneity]) -> list[str]:
+    """How segments were tested, and whether their differences are the same."""
+    if not found:
+        return []
+    said = ["a difference within a segment is significant only if it is over all users"]
+    for one in found[:MAX_NOTES]:
+        what = f"{one.metric}, {one.a} − {one.b}: the same in all {one.n} segments?"
+        shown = "a segment has no variation" if math.isnan(one.p) else p_text(one.p)
+        q = "" if math.isnan(one.p) else f"Q = {one.statistic:.1f}, "
+        said.append(f"{what} {q}{shown}")
+    if len(found) > MAX_NOTES:
+        said.append(f"{len(found) - MAX_NOTES} more tests of segments are in `heterogeneity`")
+    return said
+
+
+class _Corrected(NamedTuple):
+    """A test and what its family makes of it: `times` standard errors are half an interval."""
+
+    result: st.TestResult
+    p: float
+    times: float
+
+
+@dataclass(frozen=True, eq=False)
+class PairedTests:
+    """The tests of all pairs of systems, on any part of the users.
+
+    All values are over the same users; `clusters` holds the cluster of each of them.
+    """
+
+    setting: Setting
+    settings: Settings
+    names: Sequence[str]
+    values: Sequence[Values]
+    clusters: IntArray | None
+
+    @functools.cached_property
+    def _pairs(self) -> list[tuple[int, int]]:
+        """The other minus the baseline, or the earlier minus the later."""
+        if self.settings.baseline is None:
+            return list(itertools.combinations(range(len(self.names)), 2))
+        at = self.names.index(self.settings.baseline)
+        return [(i, at) for i in range(len(self.names)) if i != at]
+
+    def estimates(self, mask: BoolArray) -> dict[tuple[str, str], Estimate]:
+        """By metric and system, the mean over the common users, or over its own."""
+        common = self.settings.common == "all"
+        return {
+            (values.label, name): e
+            for values in self.values
+            for name, e in zip(
+                self.names,
+                values.estimates(self.setting, mask, self.clusters, common=common),
+                strict=True,
+            )
+        }
+
+    @property
+    def correction(self) -> str:
+        """The correction that applies: flips of signs allow maxT, and Tukey needs none."""
+        if "tukey" in self.settings.test:
+            return "none"
+        if self.settings.correction == "maxt" and self._test() != "randomization":
+            return "holm"
+        return self.settings.correction
+
+    def _test(self) -> str:
+        """The test by name, which depends on the number of users alone."""
+        if any(values.runs for values in self.values):
+            return "crossed"
+        if self.settings.test != "auto":
+            return self.settings.test
+        most = max(int(values.members.any(axis=1).sum()) for values in self.values)
+        return "randomization" if most <= st.AUTO_LIMIT else "t"
+
+    def differences(
+        self, parts: Mapping[str, BoolArray]
+    ) -> tuple[tuple[Difference, ...], tuple[Heterogeneity, ...]]:
+        """All comparisons over all users, then within the parts, and how the parts differ.
+
+        The comparisons over all users are a family of their own, so that segments take nothing
+        from them. A difference within a segment counts only if it also counts over all users.
+        """
+        everyone = np.ones(self.values[0].n_users, dtype=bool)
+        overall = self._compared(self._groups("", everyone))
+        groups = [one for name, mask in parts.items() for one in self._groups(name, mask)]
+        gates = {(d.metric, d.a, d.b): d.p_adjusted for d in overall}
+        within = [
+            self._gated(d, gates[d.metric, d.a, d.b])
+            for d in self._compared(groups, parts=max(len(parts), 1))
+        ]
+        return (*overall, *within), tuple(self._heterogeneity(overall, groups))
+
+    def _gated(self, d: Difference, gate: float) -> Difference:
+        """A difference within a segment, which is as significant as over all users at most."""
+        p = d.p_adjusted if math.isnan(gate) else max(d.p_adjusted, gate)
+        return replace(d, p_adjusted=p, significant=bool(p <= self.settings.alpha))
+
+    def _groups(self, segment: str, mask: BoolArray) -> list[_Group]:
+        together = self.settings.common == "all" or "tukey" in self.settings.test
+        whole = ([*range(len(self.names))], self._pairs)
+        parts = [whole] if together else [([i, j], [(0, 1)]) for i, j in self._pairs]
+        found = []
+        for values in self.values:
+            for columns, pairs in parts:
+                users = np.flatnonzero(values.members[:, columns].all(axis=1) & mask)
+                table = values.table[users].take(columns, axis=1)
+                own, rows, units = None, users, table
+                if self.clusters is not None:
+                    own = self.clusters[users]
+                    rows, units = np.unique(own), _by_cluster(table, own)
+                names = [self.names[i] for i in columns]
+                runs = [values.runs[i][users] for i in columns] if values.runs else []
+                found.append(_Group(values, segment, names, pairs, table, own, rows, units, runs))
+        return found
+
+    def _compared(self, groups: Sequence[_Group], parts: int = 1) -> list[Difference]:
+        """The comparisons of groups, corrected within their families; they keep their order."""
+        families: dict[str, list[int]] = {}
+        for at, group in enumerate(groups):
+            label = group.values.label if self.settings.family == "metric" else ""
+            families.setdefault(label, []).append(at)
+        found: dict[int, list[Difference]] = {}
+        for places in families.values():
+            family = [groups[at] for at in places]
+            corrected = iter(self._family(family, parts))
+            size = sum(len(group.pairs) for group in family if len(group.rows) > 1)
+            for at in places:
+                found[at] = [
+                    self._difference(groups[at], pair, next(corrected), size)
+                    for pair in groups[at].pairs
+                ]
+            if self.settings.margin is not None and self.settings.correction != "none":
+                _correct_margins(found, places)
+        return [d for at in range(len(groups)) for d in found[at]]
+
+    def _family(self, family: Sequence[_Group], parts: int) -> list[_Corrected]:
+        """The tests of one family in order, with their adjusted p."""
+        test, how = self._test(), self.correction
+        size = sum(len(group.pairs) for group in family if len(group.rows) > 1)
+        if test == "randomization" and how == "maxt":
+            return self._step_down(family, size)
+        results = [result for group in family for result in self._tested(group, test, parts, size)]
+        p = np.array([result.p for result in results])
+        if "tukey" in test:  # corrected over the pairs already, but not over segments
+            p = np.minimum(p * parts, 1.0)
+        elif how in ("holm", "bonferroni", "benjamini-hochberg"):
+            p = st.adjust(p, how)  # type: ignore[arg-type]
+        return [_Corrected(r, float(q), math.nan) for r, q in zip(results, p, strict=True)]
+
+    def _tested(self, group: _Group, test: str, parts: int, size: int) -> list[st.TestResult]:
+        """The tests of one group, not yet corrected."""
+        confidence, alpha = self.setting.confidence, self.settings.alpha
+        table, pairs = group.units, group.pairs
+        # A drawn p is at least 1 / (1 + draws), which a correction multiplies.
+        needed = 0 if self.correction in ("none", "maxt") else math.ceil(10 * size / alpha)
+        draws = max(self.settings.n_resamples, min(needed, 10**7))
+        seeded: dict[str, Any] = {"n_resamples": draws, "seed": self.setting.seed}
+        if len(table) < 2:
+            return [st.paired_t_test(table[:, i], table[:, j]) for i, j in pairs]
+        if group.runs:
+            runs = group.runs
+            return [st.crossed_test(runs[i], runs[j], confidence=confidence) for i, j in pairs]
+        if "tukey" in test:
+            level = 1.0 - (1.0 - confidence) / parts
+            if test == "tukey":
+                return _checked(st.tukey_hsd(table, confidence=level), table, pairs, level)
+            drawn = st.randomized_tukey_hsd(table, confidence=level, **seeded)
+            return _checked(drawn, table, pairs, level)
+        if test == "randomization":
+            return st.randomization_tests(table, pairs, **seeded)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RankmeterWarning)  # the caution was given once
+            results = [
+                st.paired_test(table[:, i], table[:, j], test, confidence=confidence, **seeded)  # type: ignore[arg-type]
+                for i, j in pairs
+            ]
+        # Where all users differ by the same amount, t has no result, but randomization has one.
+        without = [at for at, result in enumerate(results) if math.isnan(result.p)]
+        again = st.randomization_tests(table, [pairs[at] for at in without], **seeded)
+        for at, result in zip(without, again, strict=True):
+            results[at] = replace(result, interval=results[at].interval)
+        return results
+
+    def _step_down(self, family: Sequence[_Group], size: int) -> list[_Corrected]:
+        """Randomization tests, corrected by the largest statistic of each flip."""
+        known = [group for group in family if len(group.rows) > 1]
+        drawn = {"n_resamples": self.settings.n_resamples, "seed": self.setting.seed}
+        found = st.step_down(self._stacked(known), level=self.settings.alpha, **drawn)
+        numbers = itertools.count()
+        corrected = []
+        for group in family:
+            for i, j in group.pairs:
+                x, y = group.units[:, i], group.units[:, j]
+                n, mean, _ = st.paired_moments(x, y)
+                if n < 2:
+                    result = st.paired_t_test(x, y)
+                    corrected.append(_Corrected(result, math.nan, math.nan))
+                    continue
+                at = next(numbers)
+                result = _randomized(
+                    x, y, mean, float(found.p[at]), found.n_resamples, self.setting
+                )
+                p = result.p if size == 1 else max(float(found.adjusted[at]), result.p)
+                times = self._times(found.critical, n, size)
+                corrected.append(_Corrected(result, p, times))
+        return corrected
+
+    def _stacked(self, groups: Sequence[_Group]) -> list[st.Hypotheses]:
+        """The groups as tables with disjoint rows: a table for each segment, or one of clusters."""
+        tables: dict[str, list[_Group]] = {}
+        for group in groups:
+            tables.setdefault("" if self.clusters is not None else group.segment, []).append(group)
+        found = []
+        for own in tables.values():
+            rows = np.unique(np.concatenate([group.rows for group in own]))
+            width = sum(group.units.shape[1] for group in own)
+            scores, start, pairs = np.zeros((rows.size, width)), 0, []
+            for group in own:
+                end = start + group.units.shape[1]
+                scores[np.searchsorted(rows, group.rows), start:end] = group.units
+                pairs += [(start + i, start + j) for i, j in group.pairs]
+                start = end
+            found.append(st.Hypotheses(scores, pairs))
+        return found
+
+    def _times(self, critical: float, n: int, size: int) -> float:
+        """Standard errors that an interval reaches so that all of the family hold together.
+
+        As many as the largest statistic of the flips allows; not fewer than those of one interval,
+        and not more than those of Bonferroni's.
+        """
+        tail = 0.5 * (1.0 - self.setting.confidence)
+        one, most = (-st.t_quantile(tail / m, n - 1) for m in (1, size))
+        square = critical * critical
+        t = critical * math.sqrt((n - 1) / (n - square)) if square < n else math.inf
+        return max(one, min(t, most))
+
+    def _difference(
+        self, group: _Group, pair: tuple[int, int], corrected: _Corrected, size: int
+    ) -> Difference:
+        i, j = pair
+        values, (result, adjusted, _) = group.values, corrected
+        x, y, units = group.table[:, i], group.table[:, j], group.units[:, [i, j]]
+        better, worse = (x, y) if values.increasing else (y, x)
+        wins, ties, losses = st.wins_ties_losses(better, worse)
+        difference = st.moments(x - y)
+        significant = bool(adjusted <= self.settings.alpha)
+        low, high = self._interval(group, x - y, corrected, significant=significant)
+        confidence = self.setting.confidence
+        gain = st.relative_gain(x, y, confidence=confidence, clusters=group.clusters)
+        margins = self._margins(group, pair)
+        n, _, _ = st.moments(units[:, 0] - units[:, 1])
+        note = result.note
+        if not note and n < FEW_USERS:
+            what = "users" if group.clusters is None else "clusters"
+            note = f"only {n} {what}: read differences with care"
+        favoured = result.detail.get("direction", difference.mean) * (values.increasing or -1)
+        a, b = group.names[i], group.names[j]
+        return Difference(
+            metric=values.label,
+            segment=group.segment,
+            a=a,
+            b=b,
+            mean_a=st.moments(x).mean,
+            mean_b=st.moments(y).mean,
+            difference=difference.mean,
+            low=low,
+            high=high,
+            p=result.p,
+            p_adjusted=adjusted,
+            statistic=result.statistic,
+            method=result.method,
+            d_z=st.cohens_dz(*units.T),
+            hedges_g=st.hedges_g(*units.T) if n > 2 else math.nan,
+            superiority=st.probability_of_superiority(better, worse),
+            gain=gain.gain,
+            gain_low=gain.interval.low,
+            gain_high=gain.interval.high,
+            wins=wins,
+            ties=ties,
+            losses=losses,
+            detectable=self._detectable(group, pair, units, corrected, size),
+            n=x.size,
+            significant=significant,
+            increasing=values.increasing,
+            note=note,
+            alpha=self.settings.alpha,
+            share_of_runs=result.detail.get("share_of_runs", math.nan),
+            margin=margins.margin,
+            p_not_worse=margins.not_lower,
+            p_not_better=margins.not_higher,
+            better=a if favoured > 0 else b if favoured < 0 else "",
+            family=max(size, 1) if self.correction != "none" else 1,
+            alone=bool(result.p <= self.settings.alpha),
+        )
+
+    def _margins(self, group: _Group, pair: tuple[int, int]) -> st.Margins:
+        """The tests against the margin: that x is worse, and that it is better, by so much."""
+        if self.settings.margin is None:
+            return st.Margins(math.nan, math.nan, math.nan)
+        size, relative = self.settings.margin
+        low, high = group.values.scale
+        if group.runs:
+            a, b = (group.runs[i] for i in pair)
+            found = st.crossed_margin_tests(a, b, size, relative=relative)
+        else:
+            x, y = group.table[:, list(pair)].T
+            options: dict[str, Any] = {"span": high - low, "clusters": group.clusters}
+            found = st.margin_tests(x, y, size, relative=relative, **options)
+        if group.values.increasing:
+            return found
+        return st.Margins(found.margin, found.not_higher, found.not_lower)
+
+    def _interval(
+        self, group: _Group, differences: FloatArray, corrected: _Corrected, *, significant: bool
+    ) -> tuple[float, float]:
+        """The interval of a difference, in agreement with its test where it was made for it."""
+        low, high = corrected.result.interval
+        if ("tukey" in self.settings.test or group.runs) and not math.isnan(low):
+            return low, high
+        if math.isnan(corrected.times) or self.setting.draws:
+            found = st.moments(differences)
+            return mean_interval(differences, found, self.setting, group.clusters)
+        mean, se, *_ = st.spread(differences, group.clusters)
+        low, high = mean - corrected.times * se, mean + corrected.times * se
+        if not math.isclose(self.setting.confidence, 1.0 - self.settings.alpha):
+            return low, high
+        if not significant:
+            return min(low, 0.0), max(high, 0.0)
+        least = math.ulp(0.0)  # an end at 0 is not part of the interval
+        return (max(low, least), high) if mean > 0 else (low, min(high, -least))
+
+    def _detectable(
+        self,
+        group: _Group,
+        pair: tuple[int, int],
+        units: FloatArray,
+        corrected: _Corrected,
+        size: int,
+    ) -> float:
+        """The smallest difference that as many users show, at the level of the family."""
+        n, _, sd = st.moments(units[:, 0] - units[:, 1])
+        changed = int(np.count_nonzero(units[:, 0] != units[:, 1]))
+        alpha = self.settings.alpha
+        if n < 2 or alpha >= POWER:
+            return math.nan
+        if not math.isnan(corrected.times):
+            level = min(alpha, 2.0 * st.t_tail(self._times_at(corrected.times, n), n - 1))
+        elif self.correction == "none":
+            level = alpha
+        else:
+            level = alpha / max(size, 1)
+        flips = corrected.result.method.startswith(("randomization", "sign", "Wilcoxon"))
+        if flips and 2.0 ** (1 - changed) > alpha:
+            return math.nan
+        if group.runs:
+            i, j = pair
+            crossed = st.crossed_variance(group.runs[i], group.runs[j])
+            n = int(crossed.df) + 1
+            sd = crossed.se * math.sqrt(n)
+        least = _detectable_units(n, level) * sd
+        low, high = group.values.scale
+        return least if 0.0 < least <= high - low else math.nan
+
+    def _times_at(self, times: float, n: int) -> float:
+        """Half an interval at the level of the tests, if the confidence is another."""
+        if math.isclose(self.setting.confidence, 1.0 - self.settings.alpha):
+            return times
+        one = -st.t_quantile(0.5 * (1.0 - self.setting.confidence), n - 1)
+        return times / one * -st.t_quantile(0.5 * self.settings.alpha, n - 1)
+
+    def _heterogeneity(
+        self, overall: Iterable[Difference], groups: Sequence[_Group]
+    ) -> Iterable[Heterogeneity]:
+        """For each difference over all users, whether segments have different ones."""
+        for d in overall:
+            spreads = [
+                st.spread(group.table[:, i] - group.table[:, j], group.clusters)
+                for group in groups
+                if group.values.label == d.metric
+                for i, j in group.pairs
+                if (group.names[i], group.names[j]) == (d.a, d.b)
+            ]
+            known = [one for one in spreads if one.units > 1]
+            if len(known) > 1:
+                q, p = st.heterogeneity(known)
+                yield Heterogeneity(d.metric, d.a, d.b, q, p, len(known))
+
+
+def _correct_margins(found: dict[int, list[Difference]], places: Sequence[int]) -> None:
+    """Holm's correction of the tests against a margin, each side for itself."""
+    family = [d for at in places for d in found[at]]
+    worse = iter(st.adjust([d.p_not_worse for d in family]).tolist())
+    better = iter(st.adjust([d.p_not_better for d in family]).tolist())
+    for at in places:
+        found[at] = [
+            replace(d, p_not_worse=next(worse), p_not_better=next(better)) for d in found[at]
+        ]
+
+
+def _randomized(
+    x: FloatArray, y: FloatArray, mean: float, p: float, n_resamples: int, setting: Setting
+) -> st.TestResult:
+    """The randomization test of one pair, exact if few users differ; `p` is that of the flips."""
+    if np.count_nonzero(x != y) <= st.EXACT_LIMIT:
+        method, p, detail = "randomization (exact)", st.exact_p(x, y), {"exact": 1.0}
+    else:
+        method = "randomization (Monte Carlo)"
+        detail = {"exact": 0.0, "n_resamples": float(n_resamples), "seed": float(setting.seed)}
+    return st.TestResult(method, x.size, mean, mean, p, detail=detail)
+
+
+def _checked(
+    results: Sequence[st.TestResult],
+    table: FloatArray,
+    pairs: Sequence[tuple[int, int]],
+    confidence: float,
+) -> list[st.TestResult]:
+    """Results of Tukey's test, which assumes that all differences vary alike.
+
+    One that varies far more than the average has the p and interval of Bonferroni's t instead.
+    """
+    own = [st.paired_t_test(table[:, i], table[:, j]) for i, j in pairs]
+    variances = np.array([st.moments(table[:, i] - table[:, j]).sd ** 2 for i, j in pairs])
+    found = list(results)
+    for at in np.flatnonzero(variances > UNEVEN * variances.mean()):
+        t, n = own[at], len(table)
+        half = -st.t_quantile(0.5 * (1.0 - confidence) / len(pairs), n - 1)
+        half *= math.sqrt(variances[at] / n)
+        interval = st.Interval(t.difference - half, t.difference + half)
+        p = max(found[at].p, min(1.0, len(pairs) * t.p))
+        found[at] = replace(found[at], p=p, interval=interval, note=_UNEVEN_NOTE)
+    return found
+
+
+def _by_cluster(table: FloatArray, clusters: IntArray) -> FloatArray:
+    """One row per cluster, whose mean over clusters is the mean over users.
+
+    Rows of a cluster resemble each other; their sums do not, and a test of sums is a test of the
+    same mean difference.
+    """
+    _, code = np.unique(clusters, return_inverse=True)
+    n = int(code.max(initial=-1)) + 1
+    sums = np.zeros((n, table.shape[1]))
+    np.add.at(sums, code, table)
+    result: FloatArray = sums * (n / max(table.shape[0], 1))
+    return result
+
+
+@functools.cache
+def _detectable_units(n: int, alpha: float) -> float:
+    """The smallest difference that n users show, in standard deviations."""
+    return st.minimum_detectable_effect(n, power=POWER, alpha=alpha)

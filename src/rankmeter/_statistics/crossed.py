@@ -1,0 +1,112 @@
+"""How far would a difference vary with other users and other training runs? Both are crossed."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from rankmeter._statistics.intervals import UNKNOWN, Interval
+from rankmeter._statistics.margins import Margins
+from rankmeter._statistics.results import TestResult, positive_p, too_few_users
+from rankmeter._statistics.student import t_quantile, t_tail
+from rankmeter._statistics.vectors import Floats, moments
+
+__all__ = [
+    "Crossed",
+    "crossed_interval",
+    "crossed_margin_tests",
+    "crossed_test",
+    "crossed_variance",
+]
+
+
+class Crossed(NamedTuple):
+    """Variance of a mean over users × runs, by its sources, and its degrees of freedom."""
+
+    mean: float
+    users: float
+    runs: float
+    df: float
+
+    @property
+    def se(self) -> float:
+        """Standard error of the mean."""
+        return math.sqrt(self.users + self.runs)
+
+    @property
+    def share_of_runs(self) -> float:
+        """How much of the variance more runs would reduce, and more users would not."""
+        total = self.users + self.runs
+        return self.runs / total if total else math.nan
+
+
+def crossed_variance(a: Floats, b: Floats | None = None) -> Crossed:
+    """Variance of the mean of a, or of a - b: tables with a row per user and a column per run.
+
+    Every run has the same users, and every system runs of its own. Two-way variance (Cameron,
+    Gelbach and Miller, JBES 29, 2011): that of users plus that of runs, minus the interaction that
+    both contain. Degrees of freedom by Satterthwaite (Biometrics 2, 1946). A system with one run
+    adds no variance of runs.
+    """
+    systems = [a] if b is None else [a, b]
+    by_user = a.mean(axis=1) if b is None else a.mean(axis=1) - b.mean(axis=1)
+    n, mean, sd = moments(by_user)
+    if n < 2:
+        return Crossed(mean, math.nan, math.nan, math.nan)
+    users = sd * sd / n
+    runs, spread = 0.0, users * users / (n - 1)
+    for table in systems:
+        r = table.shape[1]
+        if r < 2:
+            continue
+        of_runs = float(table.mean(axis=0).var(ddof=1)) / r
+        residual = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
+        both = float(np.square(residual).sum()) / ((n - 1) * (r - 1)) / (n * r)
+        if of_runs > both:
+            runs += of_runs - both
+            spread += of_runs**2 / (r - 1) + both**2 / ((n - 1) * (r - 1))
+    total = users + runs
+    df = max(total * total / spread, 1.0) if spread else float(n - 1)
+    return Crossed(mean, users, runs, df)
+
+
+def crossed_interval(found: Crossed, confidence: float) -> Interval:
+    """Student's t interval of the mean of users × runs."""
+    if math.isnan(found.users):
+        return UNKNOWN
+    half = t_quantile(0.5 + 0.5 * confidence, found.df) * found.se
+    return Interval(found.mean - half, found.mean + half)
+
+
+def crossed_test(a: Floats, b: Floats, *, confidence: float = 0.95) -> TestResult:
+    """Test whether systems of several training runs differ in the mean over users and runs."""
+    method = "t over users × runs"
+    found = crossed_variance(a, b)
+    if math.isnan(found.users):
+        return too_few_users(method, len(a))
+    interval = crossed_interval(found, confidence)
+    detail = {"df": found.df, "share_of_runs": found.share_of_runs}
+    if found.se == 0.0:
+        p = 1.0 if found.mean == 0.0 else math.nan
+        note = "" if found.mean == 0.0 else "nothing varies: t has no variation to compare it with"
+        return TestResult(method, len(a), found.mean, math.nan, p, interval, note, detail)
+    t = found.mean / found.se
+    p = positive_p(2.0 * t_tail(abs(t), found.df))
+    return TestResult(method, len(a), found.mean, t, p, interval, detail=detail)
+
+
+def crossed_margin_tests(a: Floats, b: Floats, margin: float, *, relative: bool = False) -> Margins:
+    """`margin_tests` of systems of several training runs."""
+    size = margin * abs(float(b.mean())) if relative else margin
+    share, shift = (margin, 0.0) if relative else (0.0, margin)
+    lower, higher = crossed_variance(a, (1.0 - share) * b), crossed_variance((1.0 + share) * b, a)
+    return Margins(size, *(_above(found, shift) for found in (lower, higher)))
+
+
+def _above(found: Crossed, shift: float) -> float:
+    """The one-sided p of a mean above ``-shift``."""
+    if math.isnan(found.users) or found.se == 0.0:
+        return math.nan
+    return positive_p(t_tail((found.mean + shift) / found.se, found.df))

@@ -1,0 +1,143 @@
+"""Margins: equivalence, non-inferiority, and gates on them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.weightstats import ttost_paired
+
+import rankmeter as rm
+from command_line import rankmeter
+from rankmeter._statistics import margin_tests
+from rankmeter.errors import UsageError
+from test_statistics_stepdown import compared
+
+RNG = np.random.default_rng(5)
+B = RNG.random(80)
+A = B + RNG.normal(0.002, 0.02, 80)
+
+
+def test_two_one_sided_tests_are_those_of_statsmodels():
+    p, (_, lower, _), (_, upper, _) = ttost_paired(A, B, -0.01, 0.01)
+    found = margin_tests(A, B, 0.01)
+    assert found.not_lower == pytest.approx(lower)
+    assert found.not_higher == pytest.approx(upper)
+    assert max(found.not_lower, found.not_higher) == pytest.approx(p)
+
+
+def test_a_relative_margin_is_a_share_of_the_other_mean():
+    found = margin_tests(A, B, 0.02, relative=True)
+    expected = stats.ttest_1samp(A - 0.98 * B, 0, alternative="greater").pvalue
+    assert found.not_lower == pytest.approx(expected)
+    assert found.margin == pytest.approx(0.02 * B.mean())
+
+
+def test_clusters_count():
+    labels = np.arange(80) // 8
+    assert margin_tests(A, B, 0.01, clusters=labels).not_lower != margin_tests(A, B, 0.01).not_lower
+    assert math.isnan(margin_tests(A, B, 0.01, clusters=np.zeros(80)).not_lower)
+
+
+def test_equal_users_show_equivalence_only_if_they_are_many():
+    """Of n users who do not differ, 1 - m of all may: (1 - m)^n is the chance to meet none."""
+    few, many = (margin_tests(np.ones(n), np.ones(n), 0.01, span=1.0) for n in (30, 600))
+    assert few.not_lower == pytest.approx(0.99**30)
+    assert many.not_lower < 0.05
+    assert math.isnan(margin_tests(np.ones(30), np.ones(30), 0.01).not_lower)
+
+
+class TestAnswers:
+    values = np.column_stack([A, B, B + 0.2, B + RNG.normal(0.0, 0.4, 80)]).clip(0)
+    found = compared(values, baseline="s01", margin=0.01)
+
+    def test_four_answers(self):
+        verdicts = {d.a: d.verdict for d in self.found.differences}
+        assert verdicts == {"s00": "equivalent", "s02": "better", "s03": "undecided"}
+        (worse,) = compared(self.values[:, 1:3]).differences
+        assert worse.verdict == "worse"
+
+    def test_sentences(self):
+        equal, _, open_ = self.found.sentences()
+        assert "s00 and s01 are equivalent on cg within ±0.0100: " in equal
+        assert "That s03 is worse by 0.0100 or more is excluded (p = 0.0170)" in open_
+
+    def test_holm_corrects_each_side(self):
+        plain = compared(self.values, baseline="s01", margin=0.01, correction="none")
+        for d, alone in zip(self.found.differences, plain.differences, strict=True):
+            assert d.p_not_worse >= alone.p_not_worse
+
+    def test_the_margin_is_shown(self):
+        assert self.found.settings["margin"] == "0.01"
+        relative = compared(self.values, margin="2%").differences[0]
+        assert relative.margin == pytest.approx(0.02 * B.mean())
+
+    def test_lower_is_better(self):
+        lists = {"x": {u: ["b", "a"] for u in range(50)}}
+        lists["y"] = {u: ["a", "b"] if u % 10 == 0 else ["b", "a"] for u in range(50)}
+        truth = {u: {"a"} for u in range(50)}
+        (d,) = rm.compare(lists, truth, "mean_rank", margin=0.5, relevant=">0").differences
+        assert d.mean_a > d.mean_b
+        assert d.p_not_worse > d.p_not_better
+        assert d.not_worse
+
+    @pytest.mark.parametrize("wrong", [0, -1, "x", "0%", "nan", True, float("inf")])
+    def test_wrong_margins(self, wrong):
+        with pytest.raises(UsageError, match="margin"):
+            compared(self.values, margin=wrong)
+
+
+class TestGates:
+    @pytest.fixture
+    def files(self, tmp_path):
+        users = range(200)
+        rng = np.random.default_rng(1)
+        (tmp_path / "truth.csv").write_text("user,item\n" + "".join(f"{u},a\n" for u in users))
+        for name, share in (("prod", 0.5), ("worse", 0.2), ("same", 0.5)):
+            hit = rng.random(200) < share if name == "worse" else np.arange(200) < 100
+            if name == "same":
+                hit[0] = False
+            rows = "".join(f"{u},{'a' if hit[u] else 'b'}\n" for u in users)
+            (tmp_path / f"{name}.csv").write_text("user,item\n" + rows)
+        systems = [f"{n}={tmp_path / n}.csv" for n in ("prod", "worse", "same")]
+        base = ["-m", "hr@1", "--baseline", "prod", "--relevant", ">0"]
+        return ["compare", str(tmp_path / "truth.csv"), *systems, *base]
+
+    @pytest.mark.parametrize(
+        ("condition", "trips"),
+        [
+            ("worse worse than prod on hr@1", True),
+            ("same worse than prod on hr@1", False),
+            ("prod worse than worse on hr@1", False),
+            ("same worse than prod on hr@1 by 0.05", False),
+            ("same is worse than prod on hr@1 by 10%", False),
+            ("same worse than prod on hr@1 by 0.0001", True),
+            ("worse worse than prod on hr@1 by 0.05", True),
+            ("same not better than prod on hr@1", True),
+            ("prod not better than worse on hr@1", False),
+        ],
+    )
+    def test_a_gate_trips_where_its_condition_holds(self, files, condition, trips):
+        done = rankmeter(*files, "--fail-if", condition)
+        assert done.code == (1 if trips else 0), done.err
+        assert (f"gate {condition!r} tripped: " in done.err) == trips
+
+    @pytest.mark.parametrize(
+        ("conditions", "words"),
+        [
+            (["hr@1<0.2"], "is not a condition"),
+            (["new worse than prod on hr@1"], "unknown system in --fail-if"),
+            (["same worse than prod on mrr"], "was not evaluated"),
+            (["same worse than worse on hr@1"], "are not compared"),
+            (["same not better than prod on hr@1 by 1"], "is not a condition"),
+            (["same worse than prod on hr@1 by 1%", "worse worse than prod on hr@1 by 2%"],
+             "one margin"),
+            (["same worse than prod on hr@1 by much"], "margin"),
+        ],
+    )  # fmt: skip
+    def test_wrong_conditions(self, files, conditions, words):
+        done = rankmeter(*files, *(part for one in conditions for part in ("--fail-if", one)))
+        assert done.code == 2
+        assert words in done.err

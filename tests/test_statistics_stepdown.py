@@ -1,0 +1,291 @@
+"""The step-down maxT test, and what comparisons of many systems make of it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.oneway import anova_oneway
+
+import rankmeter as rm
+from rankmeter._statistics import (
+    Hypotheses,
+    heterogeneity,
+    randomization_tests,
+    spread,
+    step_down,
+)
+from rankmeter.errors import RankmeterWarning
+
+RNG = np.random.default_rng(3)
+SCORES = RNG.random((60, 4))
+PAIRS = list(itertools.combinations(range(4), 2))
+
+
+def compared(values, metric="cg", **options):
+    """A comparison of systems with these values: rows are users, columns are systems."""
+    names = [f"s{j:02d}" for j in range(values.shape[1])]
+    truth = {
+        u: {n: float(v) for n, v in zip(names, row, strict=True)} for u, row in enumerate(values)
+    }
+    systems = {n: {u: [n] for u in truth} for n in names}
+    return rm.compare(systems, truth, metric, relevant="any", gains="all", **options)
+
+
+def test_all_signs_of_a_few_users_are_counted():
+    """Step by step as Westfall and Young define it, over every choice of signs."""
+    scores, pairs = SCORES[:9, :3], PAIRS[:2] + [(1, 2)]
+    pairs = list(itertools.combinations(range(3), 2))
+    d = np.column_stack([scores[:, i] - scores[:, j] for i, j in pairs])
+    signs = np.array(list(itertools.product([-1, 1], repeat=9)))
+    statistic = np.abs(signs @ d) / np.sqrt((d**2).sum(axis=0))
+    observed = np.abs(d.sum(axis=0)) / np.sqrt((d**2).sum(axis=0))
+    expected, left, least = {}, set(range(3)), 0.0
+    for at in np.argsort(-observed):
+        largest = statistic[:, sorted(left)].max(axis=1)
+        least = max(least, np.mean(largest >= observed[at] - 1e-9))
+        expected[at] = least
+        left.remove(at)
+    found = step_down([Hypotheses(scores, pairs)])
+    assert found.n_resamples == 0
+    assert found.adjusted == pytest.approx([expected[at] for at in range(3)])
+    assert found.p == pytest.approx([r.p for r in randomization_tests(scores, pairs)])
+
+
+def test_the_flips_are_those_of_the_randomization_test():
+    found = step_down([Hypotheses(SCORES, PAIRS)], seed=5)
+    assert found.p.tolist() == [r.p for r in randomization_tests(SCORES, PAIRS, seed=5)]
+    assert np.all(found.adjusted >= found.p)
+    order = np.argsort(found.p)
+    assert np.all(np.diff(found.adjusted[order]) >= 0)
+
+
+def test_one_hypothesis_is_not_corrected():
+    found = step_down([Hypotheses(SCORES, [(0, 1)])])
+    assert found.adjusted.tolist() == found.p.tolist()
+
+
+def test_copies_count_once():
+    copies = np.column_stack([SCORES[:, :2], *[SCORES[:, 1]] * 5])
+    pairs = [(0, j) for j in range(1, 7)]
+    found = step_down([Hypotheses(copies, pairs)])
+    assert found.adjusted == pytest.approx(found.p)
+
+
+def test_tables_of_other_users_have_their_own_coins():
+    once = step_down([Hypotheses(SCORES, [(0, 1)])])
+    twice = step_down([Hypotheses(SCORES, [(0, 1)])] * 2)
+    assert twice.p[0] == once.p[0] != twice.p[1]
+    assert twice.critical > once.critical
+
+
+def test_a_p_close_to_the_level_is_drawn_with_more_flips():
+    d = np.concatenate([np.full(31, 1.0), np.full(50, -1.0)])
+    scores = np.column_stack([d, np.zeros(81)])
+    found = [step_down([Hypotheses(scores, [(0, 1)])], seed=seed) for seed in range(6)]
+    assert all(one.n_resamples == 99_999 for one in found)
+    assert np.ptp([one.p[0] for one in found]) < 0.004
+
+
+def test_the_critical_value_agrees_with_the_single_step():
+    found = step_down([Hypotheses(SCORES, PAIRS)])
+    d = np.column_stack([SCORES[:, i] - SCORES[:, j] for i, j in PAIRS])
+    statistic = np.abs(d.sum(axis=0)) / np.sqrt((d**2).sum(axis=0))
+    assert np.all(found.adjusted[statistic > found.critical] <= 0.05)
+
+
+class TestFamilies:
+    def test_any_number_of_comparisons_finds_what_is_there(self):
+        rng = np.random.default_rng(1)
+        values = (rng.random((200, 40)) < 0.02 + 0.02 * np.arange(40)).astype(float)
+        found = compared(values)
+        assert len(found.differences) == 780
+        last = next(d for d in found.differences if (d.a, d.b) == ("s00", "s39"))
+        assert last.significant
+        assert sum(d.significant for d in found.differences) > 300
+
+    def test_holm_draws_enough_flips_to_find_it(self):
+        rng = np.random.default_rng(1)
+        values = (rng.random((100, 34)) < 0.02 + 0.02 * np.arange(34)).astype(float)
+        found = compared(values, correction="holm", n_resamples=999)
+        assert found.differences[32].significant
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_an_interval_excludes_0_exactly_where_the_test_does(self, seed):
+        rng = np.random.default_rng(seed)
+        values = rng.random((50, 6)) + 0.06 * np.arange(6)
+        for d in compared(values).differences:
+            assert (d.low > 0 or d.high < 0) == d.significant
+            assert d.low <= d.difference <= d.high
+
+    def test_intervals_of_a_family_are_wider_than_one_and_narrower_than_bonferroni(self):
+        rng = np.random.default_rng(7)
+        values = rng.random((80, 5))
+        widths = {}
+        for how in ("maxt", "none"):
+            found = compared(values, correction=how).differences
+            widths[how] = np.array([d.high - d.low for d in found])
+        ratio = stats.t.ppf(1 - 0.025 / 10, 79) / stats.t.ppf(0.975, 79)
+        assert np.all(widths["maxt"] > 1.1 * widths["none"])
+        assert np.all(widths["maxt"] < ratio * widths["none"])
+
+    def test_tests_without_flips_are_corrected_by_holm(self):
+        values = np.random.default_rng(7).random((30, 3))
+        assert compared(values, test="t").settings["correction"] == "holm"
+        assert compared(values).settings["correction"] == "maxt"
+
+    def test_equal_systems_are_seldom_told_apart(self):
+        rng, claims = np.random.default_rng(0), 0
+        for seed in range(150):
+            easy = rng.beta(0.6, 2.5, (60, 1))
+            scores = (rng.random((60, 5)) < easy).astype(float)
+            pairs = list(itertools.combinations(range(5), 2))
+            found = step_down([Hypotheses(scores, pairs)], n_resamples=499, seed=seed)
+            claims += found.adjusted.min() <= 0.05
+        assert claims <= 0.05 * 150 + 3 * math.sqrt(0.05 * 0.95 * 150)
+
+
+class TestSegments:
+    rng = np.random.default_rng(4)
+    values = np.column_stack([rng.random(200), rng.random(200) + 0.12])
+    labels = {u: f"part {u % 10}" for u in range(200)}
+
+    def test_segments_take_nothing_from_the_overall_comparison(self):
+        alone = compared(self.values)
+        found = compared(self.values, segments=self.labels)
+        assert found.differences[0] == alone.differences[0]
+
+    def test_a_segment_is_significant_only_if_everyone_is(self):
+        rng = np.random.default_rng(5)
+        values = rng.random((200, 2))
+        values[::10, 1] += 2 * (values[::10, 0] - values[::10, 1]) + 0.5
+        values[1::10, 1] -= 2.0
+        values[2::10, 1] += 2.0
+        found = compared(values, segments=self.labels)
+        overall, *within = found.differences
+        assert not overall.significant
+        assert not any(d.significant for d in within)
+        assert min(d.p_adjusted for d in within) == overall.p_adjusted
+        assert found.heterogeneity[0].p < 0.001
+
+    def test_heterogeneity_is_that_of_welch(self):
+        parts = [np.random.default_rng(n).normal(n / 9, n + 1, 8 + 5 * n) for n in range(4)]
+        q, p = heterogeneity([spread(part) for part in parts])
+        expected = anova_oneway(parts, use_var="unequal")
+        assert p == pytest.approx(expected.pvalue)
+        weights = np.array([part.size / part.var(ddof=1) for part in parts])
+        means = np.array([part.mean() for part in parts])
+        assert q == pytest.approx(weights @ (means - np.average(means, weights=weights)) ** 2)
+
+    def test_heterogeneity_without_variation_is_nan(self):
+        assert math.isnan(heterogeneity([spread(np.ones(3)), spread(np.arange(3.0))])[1])
+
+    def test_it_is_in_the_notes_and_in_json(self):
+        found = compared(self.values, segments=self.labels)
+        (one,) = found.heterogeneity
+        assert (one.a, one.b, one.n) == ("s00", "s01", 10)
+        assert any("the same in all 10 segments? Q = " in note for note in found.table().notes)
+        assert found.to_dict()["heterogeneity"][0]["p"] == one.p
+
+    def test_tukey_corrects_over_segments(self):
+        rng = np.random.default_rng(6)
+        values = rng.random((200, 3)) + [0, 0.2, 0.3]
+        found = compared(values, test="tukey", segments=self.labels)
+        within = [d for d in found.differences if d.segment]
+        for d in within:
+            assert d.p_adjusted >= min(1, 10 * d.p) - 1e-15
+
+
+class TestTukey:
+    rng = np.random.default_rng(2)
+    model = rng.random((100, 1))
+    near = model + 0.001 * rng.random((100, 8))
+    values = np.column_stack([near, rng.random((100, 2))])
+
+    @pytest.mark.parametrize("test", ["tukey", "randomized-tukey"])
+    def test_pairs_that_vary_more_than_assumed_have_their_own_variance(self, test):
+        found = compared(self.values, test=test, n_resamples=499)
+        last = found.differences[-1]
+        x, y = self.values[:, 8], self.values[:, 9]
+        assert last.p >= min(1, 45 * stats.ttest_rel(x, y).pvalue) - 1e-12
+        assert any("vary alike" in note for note in found.table().notes)
+
+    def test_its_interval_stays_simultaneous(self):
+        labels = {u: u for u in range(100)}
+        alike = np.random.default_rng(0).random((100, 3))
+        plain = compared(alike, test="tukey").differences
+        for options in ({"clusters": labels}, {"interval": "bca"}):
+            other = compared(alike, test="tukey", **options).differences
+            assert [d.low for d in other] == pytest.approx([d.low for d in plain])
+
+
+class TestSentences:
+    def test_the_direction_is_that_of_the_test(self):
+        values = np.array([[0.50, 0.45]] * 90 + [[0.0, 1.0]] * 10)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RankmeterWarning)
+            for test in ("sign", "wilcoxon"):
+                (d,) = compared(values, test=test).differences
+                assert d.difference < 0
+                assert d.better == "s00"
+                assert "contradict each other" in d.sentence()
+                assert "beats" not in d.sentence()
+
+    def test_what_is_significant_alone_but_not_among_many(self):
+        rng = np.random.default_rng(11)
+        values = rng.random((300, 6))
+        values[:, 5] += 0.055
+        found = compared(values).differences
+        torn = [d for d in found if d.alone and not d.significant]
+        assert torn
+        assert "on its own the comparison would count as shown, among 15 it" in torn[0].sentence()
+        assert "adjusted p = " in torn[0].sentence()
+
+    def test_few_differing_users_can_show_nothing(self):
+        values = np.zeros((50, 2))
+        values[:4, 0] = 1.0
+        (d,) = compared(values).differences
+        assert math.isnan(d.detectable)
+        assert "With 4 differing users no difference can be shown." in d.sentence()
+        for n in (2, 3, 4, 5):
+            (d,) = compared(np.array([[1.0, 0.0]] * n)).differences
+            assert f"With {n} users no difference can be shown." in d.sentence()
+
+    def test_lower_is_better(self):
+        lists = {u: ["b", "a"] if u % 9 else ["a", "b"] for u in range(40)}
+        systems = {"x": {u: ["a", "b"] for u in lists}, "y": lists}
+        (d,) = rm.compare(
+            systems, {u: {"a"} for u in lists}, "mean_rank", relevant=">0"
+        ).differences
+        assert d.verdict == "better"
+        said = d.sentence()
+        assert "x beats y on mean_rank, where lower is better, by 0.8750 (46.7% lower)" in said
+        assert "interval [+0." in said
+
+    def test_an_infinite_effect_size_is_left_out(self):
+        systems = {"x": {u: ["a"] for u in range(30)}, "y": {u: ["b", "a"] for u in range(30)}}
+        (d,) = rm.compare(systems, {u: {"a"} for u in range(30)}, "rr", relevant=">0").differences
+        assert d.significant
+        assert "inf" not in d.sentence()
+
+
+class TestDetectable:
+    def test_it_is_smaller_than_the_scale(self):
+        lists = {"x": {1: ["a"], 2: ["b", "a"]}, "y": {1: ["b", "a"], 2: ["a"]}}
+        (d,) = rm.compare(lists, {1: {"a"}, 2: {"a"}}, "rr", test="t", relevant=">0").differences
+        assert math.isnan(d.detectable)
+
+    def test_more_comparisons_can_detect_less(self):
+        values = np.random.default_rng(0).random((100, 6))
+        few, many = compared(values[:, :2]), compared(values)
+        assert many.differences[0].detectable > 1.1 * few.differences[0].detectable
+
+    @pytest.mark.parametrize("alpha", [0.9, 1e-17])
+    def test_at_any_level(self, alpha):
+        values = np.random.default_rng(0).random((100, 2))
+        for test in ("randomization", "t"):
+            assert compared(values, test=test, alpha=alpha).differences[0].sentence()

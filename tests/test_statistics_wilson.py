@@ -1,0 +1,165 @@
+"""Intervals of bounded means, and the variance of clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+from statsmodels.stats.proportion import proportion_confint
+
+import rankmeter as rm
+from rankmeter._statistics import effective, spread, t_interval, wilson_interval
+
+RNG = np.random.default_rng(8)
+SPARSE = np.where(RNG.random(60) < 0.15, 1 / RNG.integers(1, 11, 60), 0.0)
+
+
+def test_many_hits_and_misses_have_the_interval_of_a_share():
+    x = np.repeat([0.0, 1.0], [70_000, 30_000])
+    expected = proportion_confint(30_000, 100_000, method="wilson")
+    assert wilson_interval(x) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+def test_the_bounds_solve_the_score_equation(confidence):
+    """|mean - m| = t · √(m (1 - m) / n_eff), with n_eff as if the values were hits."""
+    n, mean = SPARSE.size, SPARSE.mean()
+    users = mean * (1 - mean) / (SPARSE.var(ddof=1) / n)
+    t = stats.t.ppf(0.5 + confidence / 2, n - 1)
+
+    def score(m):
+        return abs(mean - m) - t * np.sqrt(m * (1 - m) / users)
+
+    found = wilson_interval(SPARSE, confidence)
+    assert found.low == pytest.approx(optimize.brentq(score, 1e-12, mean), rel=1e-9)
+    assert found.high == pytest.approx(optimize.brentq(score, mean, 1 - 1e-12), rel=1e-9)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 0.7, 1.0])
+@pytest.mark.parametrize("n", [2, 7, 1000])
+def test_it_is_never_a_point_and_never_outside_of_the_scale(value, n):
+    low, high = wilson_interval(np.full(n, value))
+    assert 0 <= low <= value <= high <= 1
+    assert high - low > 1 / n
+
+
+def test_another_scale_moves_and_stretches_it():
+    plain = wilson_interval(SPARSE)
+    moved = wilson_interval(4 * SPARSE - 1, scale=(-1.0, 3.0))
+    assert moved == pytest.approx([4 * end - 1 for end in plain])
+
+
+def test_it_is_as_wide_as_t_with_many_users():
+    x = np.tile(SPARSE, 50)
+    assert np.diff(wilson_interval(x)) == pytest.approx(np.diff(t_interval(x)), rel=0.01)
+
+
+@pytest.mark.parametrize("zeros", [0.6, 0.88])
+def test_it_covers_the_mean_of_sparse_metrics_where_t_does_not(zeros):
+    rng, covered, n = np.random.default_rng(1), np.zeros(2), 30
+    values = 1 / np.arange(1, 11)
+    mean = (1 - zeros) * values.mean()
+    for _ in range(800):
+        x = np.where(rng.random(n) < zeros, 0.0, rng.choice(values, n))
+        for at, (low, high) in enumerate((wilson_interval(x), t_interval(x))):
+            covered[at] += low <= mean <= high
+    wilson, t = covered / 800
+    assert wilson >= 0.88
+    assert t < wilson
+
+
+class TestClusters:
+    labels = np.repeat(np.arange(9), [1, 2, 3, 4, 5, 6, 7, 8, 24])
+
+    def test_the_variance_is_that_of_leaving_out_each_cluster(self):
+        means = np.array([SPARSE[self.labels != one].mean() for one in range(9)])
+        expected = np.sqrt(8 / 9 * np.square(means - SPARSE.mean()).sum())
+        found = spread(SPARSE, self.labels)
+        assert found.se == pytest.approx(expected)
+        assert (found.units, found.df) == (9, 8)
+
+    def test_clusters_of_one_user_are_users(self):
+        alone = spread(SPARSE, np.arange(SPARSE.size))
+        assert alone == pytest.approx(spread(SPARSE))
+        assert t_interval(SPARSE, clusters=np.arange(60)) == pytest.approx(t_interval(SPARSE))
+
+    def test_unequal_clusters_count_less(self):
+        assert effective([5, 5, 5]) == 3
+        assert effective([1, 1, 10]) == pytest.approx(144 / 102)
+
+    def test_one_cluster_has_no_interval(self):
+        for interval in (t_interval, wilson_interval):
+            assert np.isnan(interval(SPARSE, clusters=np.zeros(60))).all()
+
+    def test_all_clusters_alike_have_a_wide_interval(self):
+        low, high = wilson_interval(np.zeros(60), clusters=self.labels)
+        assert low == 0 < wilson_interval(np.zeros(60)).high < high < 1
+
+
+class TestPublic:
+    truth = {f"u{i}": {"a"} for i in range(6)}
+    lists = {f"u{i}": ["a"] for i in range(6)}
+
+    def test_bounded_metrics_have_wilson_and_others_t(self):
+        half = {**self.lists, "u0": ["x", "a"]}
+        found = rm.evaluate(half, self.truth, ["rr", "dcg"])
+        rr, dcg = (found.per_user[name].to_numpy() for name in found)
+        assert found["rr"].interval == pytest.approx(wilson_interval(rr))
+        assert found["dcg"].interval == pytest.approx(t_interval(dcg))
+        by_t = rm.evaluate(half, self.truth, "rr", interval="t")
+        assert by_t["rr"].interval == pytest.approx(t_interval(rr))
+
+    @pytest.mark.parametrize("aggregate", ["geometric", "sum", "micro"])
+    def test_other_aggregates_stay_on_their_scale(self, aggregate):
+        lists = {"u0": ["a"], "u1": ["a"], "u2": []}
+        truth = {user: {"a"} for user in lists}
+        metric = "recall@5" if aggregate == "micro" else "rr"
+        found = rm.evaluate(lists, truth, metric, aggregate=aggregate)[metric]
+        assert 0 <= found.low < found.mean < found.high <= (3 if aggregate == "sum" else 1)
+
+    def test_values_outside_of_the_scale_have_t(self):
+        truth = {"u": {"a": 1, "b": -3}, "v": {"a": 1, "b": -3}, "w": {"a": 1, "b": -3}}
+        lists = {"u": ["b", "a"], "v": ["a", "b"], "w": ["a"]}
+        found = rm.evaluate(lists, truth, "ndcg", gains="all")
+        values = found.per_user["ndcg"].to_numpy()
+        assert values.min() < 0
+        assert found["ndcg"].interval == pytest.approx(t_interval(values))
+
+    def test_a_gate_does_not_pass_on_an_interval_without_width(self, tmp_path):
+        from command_line import rankmeter
+
+        (tmp_path / "lists.csv").write_text("user,item\nu,a\nv,a\n")
+        (tmp_path / "truth.csv").write_text("user,item\nu,a\nv,a\n")
+        files = [str(tmp_path / "lists.csv"), str(tmp_path / "truth.csv")]
+        gate = ("evaluate", *files, "-m", "hr@1", "--relevant", ">0", "--fail-if", "hr@1.low<0.99")
+        assert rankmeter(*gate).code == 1
+        done = rankmeter(*gate, "--interval", "t")
+        assert done.code == 1
+        assert "does not exist" in done.err
+
+    def test_few_clusters_are_said(self):
+        clusters = {"u0": 1, "u1": 1, "u2": 1, "u3": 2, "u4": 3}
+        found = rm.evaluate(self.lists, self.truth, "dcg", clusters=clusters)
+        assert "intervals by 4 clusters, which count as 3 of equal size" in found.table().notes
+        assert any("fewer than 30 clusters" in note for note in found.table().notes)
+        assert found.counts["effective_clusters"] == 3
+
+    def test_clusters_reach_gains_effect_sizes_and_curves(self):
+        rng = np.random.default_rng(2)
+        truth = {f"{c}/{i}": {"a", "b"} for c in range(12) for i in range(10)}
+        clusters = {user: user.split("/")[0] for user in truth}
+        good = {c: rng.random() < 0.6 for c in set(clusters.values())}
+        new = {u: ["a", "b"] if good[c] else ["a"] for u, c in clusters.items()}
+        old = {user: ["a"] for user in truth}
+        options = {"baseline": "old", "relevant": ">0"}
+        by_user, by_cluster = (
+            rm.compare({"new": new, "old": old}, truth, "recall@2", clusters=given, **options)
+            for given in (None, clusters)
+        )
+        u, c = by_user["recall@2"][0], by_cluster["recall@2"][0]
+        assert c.high - c.low > 2 * (u.high - u.low)
+        assert c.gain_high - c.gain_low > 2 * (u.gain_high - u.gain_low)
+        shares = np.array([0.5 * good[one] for one in good])
+        assert c.d_z == pytest.approx(shares.mean() / shares.std(ddof=1))
+        se = [found.curve("recall@2", 2).frame["se"][1] for found in (by_user, by_cluster)]
+        assert se[1] > 2 * se[0]
