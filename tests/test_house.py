@@ -34,6 +34,7 @@ LAYERS = [
     ["conventions"],
     ["_plan"],
     ["_ingest"],
+    ["_matrix"],
     ["_align"],
     ["_engine"],
     ["_estimates"],
@@ -43,12 +44,13 @@ LAYERS = [
     ["_interactions"],
     ["splits"],
     ["_api", "baselines", "datasets", "testing"],
+    ["_scored"],
     ["_explain"],
     ["_trec_eval"],
     ["_cli"],
     ["__main__", ""],
 ]
-HEAVY = {"pandas", "pyarrow", "duckdb", "scipy", "rich", "altair", "jinja2"}
+HEAVY = {"pandas", "pyarrow", "duckdb", "scipy", "rich", "altair", "jinja2", "torch", "jax"}
 
 
 def modules():

@@ -32,6 +32,8 @@ _HOMES = {
     "describe": "_interactions.describe",
     "Explanation": "_results.explanation",
     "evaluate": "_api",
+    "evaluate_ranks": "_scored",
+    "evaluate_scores": "_scored",
     "explain": "_explain",
     "metric": "metrics",
 }
@@ -60,6 +62,8 @@ if TYPE_CHECKING:
     from rankmeter._results.comparison import Comparison as Comparison
     from rankmeter._results.explanation import Explanation as Explanation
     from rankmeter._results.summary import Summary as Summary
+    from rankmeter._scored import evaluate_ranks as evaluate_ranks
+    from rankmeter._scored import evaluate_scores as evaluate_scores
     from rankmeter.metrics import Metric as Metric
     from rankmeter.metrics import metric as metric
     from rankmeter.splits import Split as Split

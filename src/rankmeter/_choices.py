@@ -348,15 +348,18 @@ def takes_choices(function: F) -> F:
     """Give a function with ``**choices: Unpack[Choices]`` the full signature and documentation.
 
     The choices replace ``**choices`` in its signature, and the line ``{choices}`` in its docstring.
+    A parameter of its own that is called like a choice takes its place.
     """
     signature = inspect.signature(function)
     own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    function.__signature__ = signature.replace(parameters=[*own, *_parameters()])  # type: ignore[attr-defined]
+    names = frozenset(p.name for p in own)
+    others = [p for p in _parameters() if p.name not in names]
+    function.__signature__ = signature.replace(parameters=[*own, *others])  # type: ignore[attr-defined]
     if function.__doc__:  # absent under python -OO
         # Python 3.13 removes the indentation of docstrings.
         function.__doc__ = re.sub(
             r"^( *)\{choices\}\n",
-            lambda line: textwrap.indent(_documentation(), line[1]),
+            lambda line: textwrap.indent(_documentation(names & frozenset(CHOICES)), line[1]),
             function.__doc__,
             flags=re.MULTILINE,
         )
@@ -371,10 +374,12 @@ def _parameters() -> list[inspect.Parameter]:
 
 
 @functools.cache
-def _documentation() -> str:
+def _documentation(without: frozenset[str] = frozenset()) -> str:
     """The choices as entries of a numpydoc section."""
     lines = []
     for known in sorted(CHOICES.values(), key=lambda one: one.rare):
+        if known.name in without:
+            continue
         kind = "str" if known.words or known.name == "relevant" else _kind(known.hint)
         default = "" if known.default is None else f" Default: ``{show(known.default)}``."
         text = textwrap.fill(known.meaning + default, 92)

@@ -2,8 +2,29 @@
 
 from __future__ import annotations
 
-from rankmeter._align.align import Aligned, Facts, Judged, align, prepare
+from rankmeter._align.align import (
+    Aligned,
+    Facts,
+    Judged,
+    align,
+    perfect,
+    prepare,
+    reached,
+    settle,
+)
 from rankmeter._align.codes import Codes, universe
 from rankmeter._align.counts import by_item
 
-__all__ = ["Aligned", "Codes", "Facts", "Judged", "align", "by_item", "prepare", "universe"]
+__all__ = [
+    "Aligned",
+    "Codes",
+    "Facts",
+    "Judged",
+    "align",
+    "by_item",
+    "perfect",
+    "prepare",
+    "reached",
+    "settle",
+    "universe",
+]

@@ -21,7 +21,7 @@ from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, Hits, IntArray, Span
 from rankmeter._ingest import Lists, Table, series
 
-__all__ = ["Aligned", "Facts", "Judged", "align", "prepare"]
+__all__ = ["Aligned", "Facts", "Judged", "align", "perfect", "prepare", "reached", "settle"]
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -104,21 +104,28 @@ def prepare(truth: Table, codes: Codes, choices: Alignment) -> Judged:
             rows, contradictions = unique_judgements(truth, choices, counts)
             code = codes.of(rows["user"])
         gain = rows["gain"].to_numpy()
-    if choices.gains == "reached":
-        reached = np.zeros(codes.n, dtype=bool)
-        reached[code[replace(choices, gains="relevant").is_relevant(gain)]] = True
-        gain = np.where(reached[code], gain, np.minimum(gain, 0.0))
+    gain = reached(code, gain, codes.n, choices)
+    ideals = perfect(code, gain, codes.n, choices)
+    return Judged(choices, codes, rows, code, gain, *ideals, counts, contradictions)
+
+
+def reached(user: IntArray, gain: FloatArray, n_users: int, choices: Alignment) -> FloatArray:
+    """The gains of ``gains="reached"``: positive only for users with something relevant."""
+    if choices.gains != "reached":
+        return gain
+    some = np.zeros(n_users, dtype=bool)
+    some[user[replace(choices, gains="relevant").is_relevant(gain)]] = True
+    return np.where(some[user], gain, np.minimum(gain, 0.0))
+
+
+def perfect(
+    user: IntArray, gain: FloatArray, n_users: int, choices: Alignment
+) -> tuple[Hits, Hits]:
+    """The perfect rankings of the relevant judged items, and of the others."""
     wanted = choices.is_relevant(gain)
-    return Judged(
-        choices,
-        codes,
-        rows,
-        code,
-        gain,
-        _perfect(code[wanted], _worth(gain[wanted], choices), codes.n),
-        _perfect(code[~wanted], gain[~wanted], codes.n),
-        counts,
-        contradictions,
+    return (
+        _perfect(user[wanted], _worth(gain[wanted], choices), n_users),
+        _perfect(user[~wanted], gain[~wanted], n_users),
     )
 
 
@@ -141,29 +148,48 @@ def align(rankings: Table, truth: Judged) -> Aligned:
         if isinstance(lists, Lists):
             user = codes.of(rankings.frame["user"])
         found, score, repeated = _count_rows(rankings, user, truth, counts)
-    n_found = found.user.size
+    positive = None if score is None else score > 0
+    hits, nonrelevant, tied = settle(found, (truth.relevant, truth.others), choices, positive)
+    facts = Facts(
+        hits.n_relevant,
+        hits.n_ranked,
+        {**counts, **tied},
+        found.user.size,
+        repeated,
+        truth.contradictions,
+    )
+    return Aligned(hits, nonrelevant, in_rankings, facts)
 
-    perfect, others = truth.relevant, truth.others
+
+def settle(
+    found: RankCounts,
+    ideals: tuple[Hits, Hits],
+    choices: Alignment,
+    positive: BoolArray | None = None,
+) -> tuple[Hits, Hits, dict[str, int]]:
+    """From counts to hits: the relevant ones, the others, and the numbers of ties.
+
+    `ideals` are the perfect rankings, as `perfect` gives them, and `positive` says which of the
+    judged items have a positive score.
+    """
     if choices.scope != "all":
         inside = place(found, choices.ties, choices.depth)
-        wanted = choices.is_relevant(inside.gain)
-        perfect = _perfect(inside.user[wanted], _worth(inside.gain[wanted], choices), codes.n)
-        others = _perfect(inside.user[~wanted], inside.gain[~wanted], codes.n)
-    if choices.retrieved == "positive" and score is not None:
-        found = found.only(score > 0)
-    counts["tied_hits"] = int(np.count_nonzero(found.equal))
-    counts["users_with_tied_hits"] = int(np.count_nonzero(np.bincount(found.user[found.equal > 0])))
+        ideals = perfect(inside.user, inside.gain, found.n_ranked.size, choices)
+    if choices.retrieved == "positive" and positive is not None:
+        found = found.only(positive)
+    counts = {
+        "tied_hits": int(np.count_nonzero(found.equal)),
+        "users_with_tied_hits": int(np.count_nonzero(np.bincount(found.user[found.equal > 0]))),
+    }
     placed = place(found, choices.ties, choices.depth)
     n_ranked = found.n_ranked
     if choices.depth is not None:
         n_ranked = np.minimum(n_ranked, choices.depth)
     relevant = choices.is_relevant(placed.gain)
     together = choices.ties == "together"
-    nonrelevant = _select(placed, ~relevant, others, n_ranked, together=together)
-    hits = _select(placed, relevant, perfect, n_ranked, together=together)
-    hits = replace(hits, gain=_worth(hits.gain, choices))
-    facts = Facts(perfect.n_relevant, n_ranked, counts, n_found, repeated, truth.contradictions)
-    return Aligned(hits, nonrelevant, in_rankings, facts)
+    hits = _select(placed, relevant, ideals[0], n_ranked, together=together)
+    nonrelevant = _select(placed, ~relevant, ideals[1], n_ranked, together=together)
+    return replace(hits, gain=_worth(hits.gain, choices)), nonrelevant, counts
 
 
 def _count_rows(
@@ -217,7 +243,9 @@ def _worth(gain: FloatArray, choices: Alignment) -> FloatArray:
 def _perfect(user: IntArray, gain: FloatArray, n_users: int) -> Hits:
     counts = np.bincount(user, minlength=n_users)
     offsets = np.concatenate(([0], np.cumsum(counts)))
-    return Hits.perfect(offsets, gain[np.lexsort((-gain, user))])
+    if np.any(user[1:] < user[:-1]):
+        gain = gain[np.lexsort((-gain, user))]
+    return Hits.perfect(offsets, gain)
 
 
 def _select(

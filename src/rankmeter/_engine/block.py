@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,10 @@ from rankmeter._choices import Alignment
 from rankmeter._engine.scores import Scores
 from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan
-from rankmeter.errors import UsageError
+from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import Ratio
 
-__all__ = ["Block"]
+__all__ = ["Block", "scores_of"]
 
 
 class Block:
@@ -43,7 +44,7 @@ class Block:
         return self._aligned[choices, name]
 
     def score(self, plan: Plan) -> dict[str, Scores]:
-        """The values of every metric for each system: the only caller of metric functions."""
+        """The values of every metric for each system."""
         has_truth = self._codes.mark(self.truth.users)
         in_truth = has_truth | self._codes.mark(self.truth.empty_users)
         scores = {name: self._score(name, plan, in_truth, has_truth) for name in self.systems}
@@ -59,31 +60,42 @@ class Block:
         in_truth: npt.NDArray[np.bool_],
         has_truth: npt.NDArray[np.bool_],
     ) -> Scores:
-        values = np.full((len(self.users), len(plan.metrics)), np.nan, order="F")
-        facts: dict[Alignment, Facts] = {}
-        states: dict[str, Ratio] = {}
-        errors: dict[str, UsageError] = {}
-        for column, entry in enumerate(plan.metrics):
-            aligned = self.aligned(name, entry.alignment)
-            facts[entry.alignment] = aligned.facts
-            try:
-                values[:, column] = _call(entry, aligned, entry.spec.function)
-                if entry.averaging.aggregate == "micro" and entry.spec.state is not None:
-                    states[entry.label] = _call(entry, aligned, entry.spec.state)
-            except UsageError as error:
-                errors[entry.label] = error
-        return Scores(
-            self.users,
-            tuple(entry.label for entry in plan.metrics),
-            values,
-            in_truth,
-            aligned.in_rankings,
-            has_truth,
-            facts,
-            states,
-            errors,
-            self.truth.textual and all(table.textual for table in self.systems.values()),
-        )
+        textual = self.truth.textual and all(table.textual for table in self.systems.values())
+        found = scores_of(plan, lambda choices: self.aligned(name, choices), in_truth, has_truth)
+        return replace(found, ids=self.users, textual=textual)
+
+
+def scores_of(
+    plan: Plan,
+    aligned_by: Callable[[Alignment], Aligned],
+    in_truth: npt.NDArray[np.bool_],
+    has_truth: npt.NDArray[np.bool_],
+) -> Scores:
+    """The values of every metric for users without names: the only caller of metric functions."""
+    values = np.full((in_truth.size, len(plan.metrics)), np.nan, order="F")
+    facts: dict[Alignment, Facts] = {}
+    states: dict[str, Ratio] = {}
+    errors: dict[str, RankmeterError] = {}
+    for column, entry in enumerate(plan.metrics):
+        aligned = aligned_by(entry.alignment)
+        facts[entry.alignment] = aligned.facts
+        try:
+            values[:, column] = _call(entry, aligned, entry.spec.function)
+            if entry.averaging.aggregate == "micro" and entry.spec.state is not None:
+                states[entry.label] = _call(entry, aligned, entry.spec.state)
+        except UsageError as error:
+            errors[entry.label] = error
+    return Scores(
+        None,
+        tuple(entry.label for entry in plan.metrics),
+        values,
+        in_truth,
+        aligned.in_rankings,
+        has_truth,
+        facts,
+        states,
+        errors,
+    )
 
 
 def _call(entry: MetricPlan, aligned: Aligned, function: Callable[..., Any]) -> Any:

@@ -36,7 +36,15 @@ Facts = Mapping[str, str]
 """Facts by subject: ``{"users without a ranking": "1 (zero)"}``."""
 
 ORDINARY = frozenset(
-    {"rows", "assumed_gains", "float_user_ids", "float_item_ids", "scores_beside_ranks"}
+    {
+        "rows",
+        "columns",
+        "excluded_cells",
+        "assumed_gains",
+        "float_user_ids",
+        "float_item_ids",
+        "scores_beside_ranks",
+    }
 )
 """Counts of the input that change no number and so give no note."""
 WORDS = {"scores_against_ranks": "scores in another order than the ranks, which decide"}

@@ -33,8 +33,10 @@ from rankmeter._plan import Plan
 from rankmeter._report import charts
 from rankmeter._report.table import Table
 from rankmeter._results.result import Measured
+from rankmeter._statistics import moments, t_interval_of
+from rankmeter.errors import UsageError
 
-__all__ = ["Summary", "summarise"]
+__all__ = ["Summary", "summarise", "summed"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,6 +59,10 @@ class Summary(Measured, Mapping[str, Estimate]):
         The cluster of each user of the scores, if users share clusters.
     cautions : tuple of str
         Reasons to doubt that the data are what was meant.
+    remarks : tuple of str
+        Further notes, such as how much ties matter.
+    groups : polars.DataFrame or None
+        The groups of each user of the scores, a column for each way to group them.
     """
 
     plan: Plan
@@ -65,6 +71,8 @@ class Summary(Measured, Mapping[str, Estimate]):
     estimates: Mapping[str, Estimate]
     clusters: IntArray | None = None
     cautions: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    groups: pl.DataFrame | None = None
 
     def __getitem__(self, metric: str) -> Estimate:
         if metric in self.estimates:
@@ -114,8 +122,10 @@ class Summary(Measured, Mapping[str, Estimate]):
             Columns segment, metric, mean, low, high, std, n_users. Users without a label come last;
             their segment is null.
         """
+        return self._by_label(labels_of(segments, "segment", self.scores))
+
+    def _by_label(self, labels: pl.Series | None) -> pl.DataFrame:
         rows = []
-        labels = labels_of(segments, "segment", self.scores)
         masks: list[tuple[str | None, BoolArray]] = [*masks_of(labels).items()]
         if labels is not None:
             masks.append((None, labels.is_null().to_numpy()))
@@ -128,6 +138,47 @@ class Summary(Measured, Mapping[str, Estimate]):
                 rows.append((segment, e.label, e.mean, e.low, e.high, e.std, e.n))
         names = ["segment", "metric", "mean", "low", "high", "std", "n_users"]
         return pl.DataFrame(rows, schema=names, orient="row")
+
+    def by_group(self, group: str | None = None) -> pl.DataFrame:
+        """Means within the groups that were given as ``groups=``, and their macro averages.
+
+        Parameters
+        ----------
+        group : str, optional
+            One of the ways to group users, if several were given.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns segment, metric, mean, low, high, std, n_users. The last rows have the segment
+            ``"macro"``: the mean of the groups' means, whose interval takes the groups as units
+            and whose `n_users` is the number of groups.
+
+        Raises
+        ------
+        UsageError
+            If there is no such way to group users.
+
+        Examples
+        --------
+        >>> import rankmeter as rm
+        >>> result = rm.evaluate_ranks([1, 2, 4], "mrr", groups={"side": ["head", "tail", "tail"]})
+        >>> result.by_group("side")["segment", "mean"].rows()
+        [('head', 1.0), ('tail', 0.375), ('macro', 0.6875)]
+        """
+        known = [] if self.groups is None else self.groups.columns
+        if self.groups is None or (group is None and len(known) > 1):
+            hint = f"choose one of {', '.join(known)}" if known else "pass groups= when evaluating"
+            raise UsageError(f"no group to report by: {hint}", option="group")
+        name = choice("group", known[0] if group is None else group, known)
+        found = self._by_label(self.groups[name])
+        macro = []
+        for entry in self.plan.metrics:
+            values = found.filter(metric=entry.label)["mean"].drop_nans().to_numpy()
+            m = moments(values)
+            low, high = t_interval_of(m, self.confidence) if m.n > 1 else (np.nan, np.nan)
+            macro.append(("macro", entry.label, m.mean, low, high, m.sd, m.n))
+        return pl.concat([found, pl.DataFrame(macro, schema=found.schema, orient="row")])
 
     def _content(self) -> dict[str, Any]:
         return {
@@ -182,7 +233,7 @@ class Summary(Measured, Mapping[str, Estimate]):
             for entry in self.plan.metrics
             if entry.averaging.aggregate in named
         )
-        return (*self.cautions, *notes)
+        return (*self.cautions, *notes, *self.remarks)
 
     def plot(self, kind: Literal["means", "distribution"] = "means") -> Any:
         """An Altair chart, which saves itself as PNG, SVG, PDF or HTML.
@@ -223,11 +274,28 @@ def summarise(
 
     `clusters` has the cluster of each user, and `unused` the counts of labels without effect.
     """
+    return summed(
+        plan,
+        scores,
+        {**counts_of(rankings, truth), **(unused or {})},
+        clusters=clusters,
+        cautions=(*truth.cautions, *rankings.cautions),
+    )
+
+
+def summed(
+    plan: Plan,
+    scores: Scores,
+    read: Mapping[str, int],
+    *,
+    clusters: IntArray | None = None,
+    **more: Any,
+) -> Summary:
+    """Average the scores as the plan says; `read` has the counts of the data, `more` attributes."""
     estimates = {
         entry.label: estimate(plan, entry, scores.averaged(entry), clusters)
         for entry in plan.metrics
     }
     drawn = {} if clusters is None else clustered(clusters)
-    counts = {**scores.counts, **counts_of(rankings, truth), **drawn, **(unused or {})}
-    cautions = (*truth.cautions, *rankings.cautions)
-    return Summary(plan, scores, counts, estimates, clusters, cautions)
+    counts = {**scores.counts, **read, **drawn}
+    return Summary(plan, scores, counts, estimates, clusters, **more)

@@ -1,0 +1,55 @@
+"""Queries that are counted already: from counts to the values of every metric."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from rankmeter._align import Aligned, Facts, perfect, reached, settle
+from rankmeter._align.pairs import Refused
+from rankmeter._choices import Alignment
+from rankmeter._engine.block import scores_of
+from rankmeter._engine.scores import Scores
+from rankmeter._matrix import Queries
+from rankmeter._plan import Plan
+from rankmeter.errors import UsageError
+
+__all__ = ["score_queries"]
+
+
+def score_queries(plan: Plan, queries: Queries, ids: pl.Series | None = None) -> Scores:
+    """The values of every metric for queries that are counted, in their order.
+
+    Raises
+    ------
+    UsageError
+        If a choice needs the items that were ranked, which counts do not have.
+    """
+    every = np.ones(queries.n, dtype=bool)
+    judged = np.zeros(queries.n, dtype=bool)
+    judged[queries.counts.user] = True
+
+    @functools.cache
+    def aligned(choices: Alignment) -> Aligned:
+        if choices.pool != "all" or (choices.scope == "appended" and not queries.found.all()):
+            wrong = "pool" if choices.pool != "all" else "scope"
+            raise UsageError(
+                f"{wrong}={getattr(choices, wrong)!r} needs lists of items, which scores are not",
+                option=wrong,
+            )
+        counts = queries.counts
+        gain = reached(counts.user, counts.gain, queries.n, choices)
+        if choices.ties.endswith("descending") and counts.before is not None:
+            counts = replace(counts, before=counts.equal - counts.before)
+        if choices.ties.startswith("text"):
+            counts = replace(counts, before=None)
+        found = replace(counts, gain=gain).only(queries.found)
+        ideals = perfect(counts.user, gain, queries.n, choices)
+        hits, others, tied = settle(found, ideals, choices, queries.positive[queries.found])
+        facts = Facts(hits.n_relevant, hits.n_ranked, tied, found.user.size, Refused(), Refused())
+        return Aligned(hits, others, every, facts)
+
+    return replace(scores_of(plan, aligned, every, judged), ids=ids)

@@ -1,0 +1,221 @@
+"""Cells of a matrix of queries × items in any form: targets, exclusions, candidates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankmeter._checks import counted
+from rankmeter._hits import FloatArray, IntArray
+from rankmeter._matrix._arrays import asarray, host, is_sparse, nonzero, take
+from rankmeter.errors import DataError, DuplicateError
+
+__all__ = ["Cells", "is_ragged", "read_cells"]
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells of a matrix, ordered by row and column, each once.
+
+    Attributes
+    ----------
+    row, column : int64 arrays of shape (n_cells,)
+    gain : float64 array of shape (n_cells,)
+        The value of each cell; 1 where only the cells are given.
+    """
+
+    row: IntArray
+    column: IntArray
+    gain: FloatArray
+
+    @classmethod
+    def of(cls, row: Any, column: Any, gain: Any = None) -> Cells:
+        """Cells in any order."""
+        row, column = np.asarray(row, dtype=np.int64), np.asarray(column, dtype=np.int64)
+        gain = np.ones(row.size) if gain is None else np.asarray(gain, dtype=np.float64)
+        inside = (row[1:] > row[:-1]) | ((row[1:] == row[:-1]) & (column[1:] >= column[:-1]))
+        if inside.all():
+            return cls(row, column, gain)
+        width = int(column.max()) + 2
+        order = np.argsort(row * width + column, kind="stable")
+        return cls(row[order], column[order], gain[order])
+
+    @property
+    def n(self) -> int:
+        """Number of cells."""
+        return self.row.size
+
+    def only(self, chosen: Any) -> Cells:
+        """Some of the cells, in the same order."""
+        return Cells(self.row[chosen], self.column[chosen], self.gain[chosen])
+
+    def plus(self, other: Cells) -> Cells:
+        """These cells and others, which must be different ones."""
+        if not (self.n and other.n):
+            return other if other.n else self
+        return Cells.of(
+            np.concatenate([self.row, other.row]),
+            np.concatenate([self.column, other.column]),
+            np.concatenate([self.gain, other.gain]),
+        )
+
+    def repeated(self) -> Any:
+        """Which cells are the same as the one before."""
+        same = np.zeros(self.n, dtype=bool)
+        same[1:] = (self.row[1:] == self.row[:-1]) & (self.column[1:] == self.column[:-1])
+        return same
+
+    def keys(self, n_columns: int) -> IntArray:
+        """One ascending number for each cell."""
+        return self.row * n_columns + self.column
+
+    def holds(self, other: Cells, n_columns: int) -> Any:
+        """Which of the other cells are among these."""
+        mine, asked = self.keys(n_columns), other.keys(n_columns)
+        place = np.searchsorted(mine, asked)
+        found = place < mine.size
+        found[found] = mine[place[found]] == asked[found]
+        return found
+
+    def per_row(self, n_rows: int) -> IntArray:
+        """Number of cells in each row."""
+        return np.bincount(self.row, minlength=n_rows)
+
+    def in_columns(self, start: int, stop: int) -> tuple[Any, Cells]:
+        """Where the cells of some columns are among these, and these cells within the block."""
+        chosen = np.flatnonzero((self.column >= start) & (self.column < stop))
+        part = self.only(chosen)
+        return chosen, Cells(part.row, part.column - start, part.gain)
+
+
+def read_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
+    """Cells in any form.
+
+    The data are a boolean mask or a matrix of labels of shape (n_rows, n_columns), a SciPy matrix
+    whose entries other than 0 are the cells, a pair (rows, columns) of index arrays, a list of ids
+    for each row, an array of ids of shape (n_rows, n) padded with -1, or one id for each row.
+
+    Raises
+    ------
+    DataError
+        If the shape is another, or an id is outside the columns; the message names the row.
+    """
+    found = _cells(data, name, n_rows, n_columns)
+    wrong = np.flatnonzero((found.column < 0) | (found.column >= n_columns))
+    if wrong.size:
+        first = wrong[0]
+        raise DataError(
+            f"`{name}` {found.column[first]} of row {found.row[first]} is outside the "
+            f"{counted(n_columns, 'column')} of the scores; {counted(wrong.size, 'such id')} in all"
+        )
+    beyond = np.flatnonzero((found.row < 0) | (found.row >= n_rows))
+    if beyond.size:
+        raise DataError(
+            f"`{name}` has row {found.row[beyond[0]]}, but the scores have {counted(n_rows, 'row')}"
+        )
+    same = found.repeated()
+    if same.any() and name == "target":
+        first = np.flatnonzero(same)[0]
+        raise DuplicateError(
+            f"target {found.column[first]} of row {found.row[first]} is there twice; "
+            f"{counted(int(same.sum()), 'such id')} in all. Remove the repetitions"
+        )
+    return found.only(~same)
+
+
+def _cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
+    if is_sparse(data):
+        whole = data.tocoo() if data.ndim == 2 else data.reshape(1, -1).tocoo()
+        _check_rows(name, whole.shape, n_rows, n_columns)
+        stored = whole.data != 0
+        row, column = whole.coords if hasattr(whole, "coords") else (whole.row, whole.col)
+        return Cells.of(row[stored], column[stored], whole.data[stored].astype(np.float64))
+    if isinstance(data, tuple) and len(data) == 2 and not np.isscalar(data[0]):
+        row, column = (host(asarray(one, name)).astype(np.int64) for one in data)
+        if row.shape != column.shape or row.ndim != 1:
+            raise DataError(
+                f"`{name}` as a pair must be the rows and the columns of the cells, two arrays of "
+                f"one length, got shapes {row.shape} and {column.shape}"
+            )
+        return Cells.of(row, column)
+    if is_ragged(data):
+        return _of_lists(data, name, n_rows)
+    array = asarray(data, name)
+    if array.ndim == 2 and tuple(array.shape) == (n_rows, n_columns) and _is_mask(array):
+        row, column = nonzero(array)
+        labels = None if "bool" in str(array.dtype) else host(take(array, row, column))
+        return Cells.of(row, column, labels)
+    return _of_ids(host(array), name, n_rows)
+
+
+def is_ragged(data: Any) -> bool:
+    """Whether this is a list of lists, sets or arrays, one for each row."""
+    kinds = (list, tuple, set, frozenset, range)
+    return isinstance(data, list) and any(isinstance(o, kinds) or np.ndim(o) for o in data)
+
+
+def _of_lists(data: list[Any], name: str, n_rows: int) -> Cells:
+    if len(data) != n_rows:
+        raise DataError(
+            f"`{name}` must have one list for each of the {counted(n_rows, 'row')} of the scores, "
+            f"got {counted(len(data), 'list')}"
+        )
+    parts = [one if isinstance(one, np.ndarray) else _ids(one, name) for one in data]
+    for place, part in enumerate(parts):
+        if part.ndim != 1 or (part.size and part.dtype.kind not in "iu"):
+            raise _not_ids(name, part, place)
+    sizes = [part.size for part in parts]
+    column = np.concatenate([part.astype(np.int64, copy=False) for part in parts])
+    row = np.repeat(np.arange(n_rows), sizes)
+    return Cells.of(row[column != -1], column[column != -1])
+
+
+def _ids(one: Any, name: str) -> npt.NDArray[Any]:
+    found = list(one) if isinstance(one, (list, tuple, set, frozenset, range)) else one
+    array = np.atleast_1d(host(asarray(found, name)))
+    return array if array.size else array.astype(np.int64)
+
+
+def _of_ids(array: Any, name: str, n_rows: int) -> Cells:
+    """One id for each row, or rows of ids padded with -1."""
+    if array.shape[:1] != (n_rows,) or array.ndim > 2:
+        if name == "exclude" and array.ndim == 2 and array.shape[0] == 2:
+            return Cells.of(*array)
+        shape = tuple(array.shape)
+        raise DataError(
+            f"`{name}` must have one row for each of the {counted(n_rows, 'row')} of the scores, "
+            f"got an array of shape {shape}"
+        )
+    if array.size and array.dtype.kind not in "iu":
+        raise _not_ids(name, array)
+    table = array.reshape(n_rows, -1).astype(np.int64)
+    row = np.repeat(np.arange(n_rows), table.shape[1])
+    column = table.ravel()
+    return Cells.of(row[column != -1], column[column != -1])
+
+
+def _is_mask(array: Any) -> bool:
+    """Whether a matrix of the shape of the scores has labels, not ids."""
+    kind = str(array.dtype).rpartition(".")[2]
+    if kind.startswith(("bool", "float", "bfloat")):
+        return True
+    values = host(array)
+    return bool(((values == 0) | (values == 1)).all())
+
+
+def _not_ids(name: str, array: Any, row: int | None = None) -> DataError:
+    where = "" if row is None else f" in row {row}"
+    return DataError(
+        f"`{name}` must have ids of columns (integers), a boolean mask or a matrix of labels of "
+        f"the shape of the scores, got {array.dtype}{where}"
+    )
+
+
+def _check_rows(name: str, shape: Any, n_rows: int, n_columns: int) -> None:
+    if tuple(shape) != (n_rows, n_columns):
+        raise DataError(
+            f"`{name}` must have the shape of the scores, {(n_rows, n_columns)}, got {tuple(shape)}"
+        )

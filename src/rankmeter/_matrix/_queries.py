@@ -1,0 +1,110 @@
+"""Queries with their judged items, counted: what scores, samples, ranks and lists become."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from rankmeter._counts import RankCounts
+from rankmeter._hits import IntArray
+
+__all__ = ["Queries"]
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Counts of all judged items of some queries, and what metrics need next to them.
+
+    Attributes
+    ----------
+    counts : RankCounts
+        Of every judged item; where an item was not found its counts are 0. The order `before` is
+        that of the columns.
+    found : bool array of shape (n_judged,)
+        Whether the ranking holds the item.
+    positive : bool array of shape (n_judged,)
+        Whether its score is above 0.
+    row : int64 array of shape (n_queries,)
+        The row of the input that each query comes from.
+    target : int64 array of shape (n_queries,) or None
+        The column of the only judged item of each query, if every item is a query of its own.
+    facts : mapping of str to int
+        Numbers of rows, columns, dropped cells and the like.
+    half : str
+        The type of the scores if it has few digits, such as ``float16``; otherwise empty.
+    """
+
+    counts: RankCounts
+    found: npt.NDArray[np.bool_]
+    positive: npt.NDArray[np.bool_]
+    row: IntArray
+    target: IntArray | None = None
+    facts: Mapping[str, int] = field(default_factory=dict)
+    half: str = ""
+
+    @property
+    def n(self) -> int:
+        """Number of queries."""
+        return self.row.size
+
+    @property
+    def tied(self) -> int:
+        """Number of found items that are tied with another candidate."""
+        return int(np.count_nonzero(self.counts.equal[self.found]))
+
+    def take(self, chosen: IntArray) -> Queries:
+        """Some of the queries, in ascending order; the facts stay those of all."""
+        place = np.full(self.n, -1)
+        place[chosen] = np.arange(chosen.size)
+        kept = place[self.counts.user] >= 0
+        counts = self.counts.only(kept)
+        counts = replace(counts, user=place[counts.user], n_ranked=counts.n_ranked[chosen])
+        target = None if self.target is None else self.target[chosen]
+        return replace(
+            self,
+            counts=counts,
+            found=self.found[kept],
+            positive=self.positive[kept],
+            row=self.row[chosen],
+            target=target,
+        )
+
+    @classmethod
+    def concat(cls, parts: Sequence[Queries]) -> Queries:
+        """The queries of all parts, one part after the other; rows are numbered on."""
+        if len(parts) == 1:
+            return parts[0]
+        first = np.cumsum([0, *(part.n for part in parts)])
+        rows = np.cumsum([0, *(part.facts["rows"] for part in parts)])
+        known = all(part.counts.before is not None for part in parts)
+        counts = RankCounts(
+            np.concatenate([p.counts.user + n for p, n in zip(parts, first[:-1], strict=True)]),
+            np.concatenate([part.counts.gain for part in parts]),
+            np.concatenate([part.counts.above for part in parts]),
+            np.concatenate([part.counts.equal for part in parts]),
+            np.concatenate([np.asarray(p.counts.before) for p in parts]) if known else None,
+            np.concatenate([part.counts.n_ranked for part in parts]),
+        )
+        columns = [part.target for part in parts]
+        single = all(one is not None for one in columns)
+        return cls(
+            counts,
+            np.concatenate([part.found for part in parts]),
+            np.concatenate([part.positive for part in parts]),
+            np.concatenate([p.row + n for p, n in zip(parts, rows[:-1], strict=True)]),
+            np.concatenate([np.asarray(one) for one in columns]) if single else None,
+            functools.reduce(_added, (part.facts for part in parts)),
+            next((part.half for part in parts if part.half), ""),
+        )
+
+
+def _added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    """Facts of both; the number of columns is the largest."""
+    names = dict.fromkeys([*one, *other])
+    how = {"columns": max}
+    return {n: how.get(n, operator.add)(one.get(n, 0), other.get(n, 0)) for n in names}

@@ -1,0 +1,97 @@
+"""Ranks that another tool has computed → counted queries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankmeter._checks import LARGEST, counted, integer, shown
+from rankmeter._counts import RankCounts
+from rankmeter._matrix._arrays import asarray, host
+from rankmeter._matrix._queries import Queries
+from rankmeter.errors import DataError, InvalidValueError
+
+__all__ = ["read_ranks"]
+
+
+def read_ranks(ranks: Any, upper: Any = None, candidates: Any = None) -> Queries:
+    """Queries with one true item each, whose rank is known.
+
+    Parameters
+    ----------
+    ranks : array of shape (n,)
+        1-based. A rank that ends in .5 is the mean of two.
+    upper : array of shape (n,), optional
+        The last possible rank of a tie, of which `ranks` are the first.
+    candidates : int or array of shape (n,), optional
+        Number of candidates of each query; without it as many as the largest rank.
+    """
+    low = _numbers(ranks, "ranks")
+    high = np.ceil(low)
+    half = low != np.floor(low)
+    if np.any(half & (2 * low != np.floor(2 * low))):
+        place = int(np.flatnonzero(half & (2 * low != np.floor(2 * low)))[0])
+        raise InvalidValueError(
+            f"rank {low[place]:g} of row {place} is neither an integer nor the mean of two ranks"
+        )
+    if upper is not None:
+        high = _numbers(upper, "upper")
+        if high.shape != low.shape or np.any(high < low) or np.any(half | (high != np.floor(high))):
+            raise DataError(
+                "`upper` must have an integer for each of the ranks, not below it: the last rank "
+                "of the tie whose first one is in `ranks`"
+            )
+    first, last = np.floor(low).astype(np.int64), high.astype(np.int64)
+    n_ranked = _candidates(candidates, last)
+    facts = {"rows": low.size, "mean_ranks": int(half.sum())}
+    return Queries(
+        RankCounts(np.arange(low.size), np.ones(low.size), first - 1, last - first, None, n_ranked),
+        np.ones(low.size, dtype=bool),
+        np.ones(low.size, dtype=bool),
+        np.arange(low.size),
+        None,
+        {name: n for name, n in facts.items() if n or name == "rows"},
+    )
+
+
+def _numbers(data: Any, name: str) -> npt.NDArray[np.float64]:
+    array = host(asarray(data, name))
+    if array.ndim == 2 and 1 in array.shape:
+        array = array.ravel()
+    if array.ndim != 1 or array.dtype.kind not in "iuf":
+        raise DataError(
+            f"`{name}` must be one rank for each query, got an array of shape {array.shape} and "
+            f"type {array.dtype}"
+        )
+    found: npt.NDArray[np.float64] = array.astype(np.float64)
+    wrong = np.flatnonzero(~((found >= 1) & (found < LARGEST)))
+    if wrong.size:
+        raise InvalidValueError(
+            f"rank {shown(found[wrong[0]].item())} of row {wrong[0]} is not a rank: ranks are 1 or "
+            f"more; {counted(wrong.size, 'such value')} in all"
+        )
+    return found
+
+
+def _candidates(data: Any, last: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    if data is None:
+        return np.full(last.size, last.max(initial=0))
+    if np.ndim(data) == 0:
+        n_ranked = np.full(last.size, integer("candidates", data, least=1))
+    else:
+        array = host(asarray(data, "candidates"))
+        if array.shape != last.shape or array.dtype.kind not in "iu":
+            raise DataError(
+                f"`candidates` must be an integer, or one for each of {counted(last.size, 'rank')},"
+                f" got an array of shape {array.shape} and type {array.dtype}"
+            )
+        n_ranked = array.astype(np.int64)
+    beyond = np.flatnonzero(last > n_ranked)
+    if beyond.size:
+        raise DataError(
+            f"rank {last[beyond[0]]} of row {beyond[0]} is beyond its {n_ranked[beyond[0]]} "
+            f"candidates; {counted(beyond.size, 'such rank')} in all"
+        )
+    return n_ranked

@@ -1,0 +1,79 @@
+"""Positives with the scores of their negatives, own or shared → counted queries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rankmeter._checks import counted
+from rankmeter._counts import RankCounts
+from rankmeter._hits import IntArray
+from rankmeter._matrix._arrays import asarray, half_type, host, is_number, namespace
+from rankmeter._matrix._counting import compare_rows, exact
+from rankmeter._matrix._queries import Queries
+from rankmeter._matrix._scores import Asked
+from rankmeter.errors import DataError, InvalidValueError
+
+__all__ = ["count_samples"]
+
+
+def count_samples(positive: Any, negatives: Any, asked: Asked) -> Queries:
+    """Count the negatives above and equal to each positive.
+
+    Parameters
+    ----------
+    positive : array of shape (n,)
+    negatives : array of shape (n, m), or of shape (m,) if all positives share them
+    asked : Asked
+    """
+    half = half_type(positive) or half_type(negatives)
+    own = exact(asarray(positive, "positive"), single=asked.single)
+    others = exact(asarray(negatives, "negatives"), single=asked.single)
+    for name, array in (("positive", own), ("negatives", others)):
+        if not is_number(array):
+            raise DataError(f"`{name}` must be numbers, got an array of type {array.dtype}")
+    if own.ndim == 2 and own.shape[1] == 1:
+        own = own[:, 0]
+    n = own.shape[0] if own.ndim == 1 else -1
+    if others.ndim not in (1, 2) or (others.ndim == 2 and others.shape[0] != n):
+        raise DataError(
+            "`negatives` must have a row for each positive, (n, m), or be shared by all, (m,); got "
+            f"{tuple(others.shape)} for positives of shape {tuple(own.shape)}"
+        )
+    for name, array in (("positive", own), ("negatives", others)):
+        _refuse_odd(name, array, asked)
+    above, equal = _shared(own, others) if others.ndim == 1 else _own(own, others)
+    return Queries(
+        RankCounts(np.arange(n), np.ones(n), above, equal, None, np.full(n, others.shape[-1] + 1)),
+        np.ones(n, dtype=bool),
+        np.asarray(host(own > 0), dtype=bool),
+        np.arange(n),
+        None,
+        {"rows": n, "columns": int(others.shape[-1]) + 1},
+        half,
+    )
+
+
+def _own(positive: Any, negatives: Any) -> tuple[IntArray, IntArray]:
+    counts = compare_rows(negatives, np.arange(negatives.shape[0]), positive)
+    return counts.above, counts.equal
+
+
+def _shared(positive: Any, negatives: Any) -> tuple[IntArray, IntArray]:
+    """The negatives are sorted once; only scores of the pool, not of a matrix, leave the device."""
+    pool, own = np.sort(host(negatives)), host(positive)
+    high = np.searchsorted(pool, own, "right")
+    return pool.size - high, high - np.searchsorted(pool, own, "left")
+
+
+def _refuse_odd(name: str, array: Any, asked: Asked) -> None:
+    if "int" in str(array.dtype) or "bool" in str(array.dtype):
+        return
+    bad = ~host(namespace(array).isfinite(array))
+    if bad.any():
+        first = int(np.flatnonzero(bad.reshape(bad.shape[0], -1).any(axis=1))[0])
+        raise InvalidValueError(
+            f"`{name}` has {counted(int(bad.sum()), 'score')} that are NaN or infinite, the first "
+            f"in row {first}. Remove them, or pass a matrix of scores with bad_scores='drop'"
+        )

@@ -1,0 +1,458 @@
+"""Scores of queries × items → counted queries: matrices, blocks of columns, factors, sparse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankmeter._checks import counted
+from rankmeter._counts import RankCounts
+from rankmeter._hits import IntArray
+from rankmeter._matrix._arrays import (
+    asarray,
+    half_type,
+    host,
+    is_number,
+    is_sparse,
+    namespace,
+    nonzero,
+    on_device_of,
+    take,
+)
+from rankmeter._matrix._cells import Cells, is_ragged, read_cells
+from rankmeter._matrix._counting import Counts, compare_cells, compare_rows, count_before, exact
+from rankmeter._matrix._queries import Queries
+from rankmeter.errors import DataError, InvalidValueError, UsageError
+
+__all__ = ["Asked", "count_scores"]
+
+AT_ONCE = 1 << 25
+"""Cells of a product of factors that are computed at once."""
+
+Blocks = Callable[[], Iterable[Any]]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is counted, and how.
+
+    Attributes
+    ----------
+    each : bool
+        Whether every target is a query of its own, without the other targets of its row.
+    ordered : bool
+        Whether the order of tied items is needed.
+    bad_scores : str
+        As in the choices.
+    single : bool
+        Whether scores are compared as float32.
+    """
+
+    each: bool = True
+    ordered: bool = False
+    bad_scores: str = "error"
+    single: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """The targets of some rows, and which cells are candidates."""
+
+    n_rows: int
+    n_columns: int
+    target: Cells
+    excluded: Cells
+    own: Cells | None = None  # the candidates of each row, if they are not all columns
+    names: IntArray | None = None  # the column of each candidate, if all rows have the same ones
+    first: int = 0  # the number of the first row, for messages
+
+    def rows(self, start: int, stop: int) -> _Problem:
+        """The problem of some rows."""
+
+        def part(cells: Cells) -> Cells:
+            low, high = np.searchsorted(cells.row, [start, stop])
+            kept = cells.only(slice(low, high))
+            return replace(kept, row=kept.row - start)
+
+        return replace(
+            self,
+            n_rows=stop - start,
+            target=part(self.target),
+            excluded=part(self.excluded),
+            own=None if self.own is None else part(self.own),
+            first=self.first + start,
+        )
+
+    def name(self, column: int) -> int:
+        """The column of the scores that a column of the problem is."""
+        return column if self.names is None else int(self.names[column])
+
+
+def count_scores(
+    scores: Any, target: Any, asked: Asked, *, exclude: Any = None, candidates: Any = None
+) -> Queries:
+    """Count in scores of any form; see `rankmeter.evaluate_scores`."""
+    if target is None:
+        raise UsageError("target is missing: pass the true items of each row", option="target")
+    kinds = [half_type(one) for one in (scores if isinstance(scores, list | tuple) else [scores])]
+    return replace(
+        _counted(scores, target, exclude, candidates, asked), half=max(kinds, default="")
+    )
+
+
+def _counted(scores: Any, target: Any, exclude: Any, candidates: Any, asked: Asked) -> Queries:
+    if is_sparse(scores):
+        problem = _problem(target, exclude, candidates, *scores.shape, each=asked.each)
+        return _count_stored(_stored(scores), problem, asked)
+    if isinstance(scores, tuple):
+        return _count_factors(scores, target, exclude, candidates, asked)
+    blocks = _blocks(scores)
+    shapes = [tuple(block.shape) for block in blocks()]
+    if not shapes or any(len(shape) != 2 or shape[0] != shapes[0][0] for shape in shapes):
+        raise DataError(
+            "`scores` must have a row for each query and a column for each item, or be a list of "
+            f"such blocks of columns, got {', '.join(map(str, shapes[:3])) or 'no block'}"
+        )
+    n_columns = sum(shape[1] for shape in shapes)
+    problem = _problem(target, exclude, candidates, shapes[0][0], n_columns, each=asked.each)
+    return _count(blocks, problem, asked)
+
+
+# ---------------------------------------------------------------------------------------------
+# Targets, exclusions and candidates
+
+
+def _problem(
+    target: Any, exclude: Any, candidates: Any, n_rows: int, n_columns: int, *, each: bool
+) -> _Problem:
+    targets = read_cells(target, "target", n_rows, n_columns)
+    targets = targets.only(targets.gain > 0) if each else targets
+    excluded = Cells.of([], [])
+    if exclude is not None:
+        excluded = read_cells(exclude, "exclude", n_rows, n_columns)
+        wrong = excluded.holds(targets, n_columns)
+        _refuse(targets, wrong, "is excluded, so it cannot be ranked", "Remove it from `exclude`")
+    found = _Problem(n_rows, n_columns, targets, excluded)
+    if candidates is None:
+        return found
+    names = _shared(candidates, n_columns)
+    if names is None:
+        own = read_cells(candidates, "candidates", n_rows, n_columns)
+        _refuse(targets, ~own.holds(targets, n_columns), *_MISSING)
+        return replace(found, own=own.only(~excluded.holds(own, n_columns)))
+    place = np.full(n_columns, -1)
+    place[names] = np.arange(names.size)
+    _refuse(targets, place[targets.column] < 0, *_MISSING)
+    kept = excluded.only(place[excluded.column] >= 0)
+    return replace(
+        found,
+        n_columns=names.size,
+        target=replace(targets, column=place[targets.column]),
+        excluded=replace(kept, column=place[kept.column]),
+        names=names,
+    )
+
+
+_MISSING = ("is not among the candidates", "Add it to `candidates`")
+
+
+def _refuse(targets: Cells, wrong: npt.NDArray[np.bool_], what: str, remedy: str) -> None:
+    if wrong.any():
+        first = int(np.flatnonzero(wrong)[0])
+        raise DataError(
+            f"target {targets.column[first]} of row {targets.row[first]} {what}; "
+            f"{counted(int(wrong.sum()), 'such target')} in all. {remedy}"
+        )
+
+
+def _shared(data: Any, n_columns: int) -> IntArray | None:
+    """The columns, ascending, that are candidates for all rows; None if each row has its own."""
+    if is_sparse(data) or isinstance(data, tuple):
+        return None
+    if is_ragged(data):
+        return None
+    array = asarray(data, "candidates")
+    if array.ndim != 1:
+        return None
+    ids = host(array)
+    if ids.dtype == bool and ids.size == n_columns:
+        return np.flatnonzero(ids)
+    return read_cells(ids[None, :], "candidates", 1, n_columns).column
+
+
+# ---------------------------------------------------------------------------------------------
+# Dense scores
+
+
+def _blocks(scores: Any) -> Blocks:
+    """The blocks of columns, which are read twice."""
+    if callable(scores) and not hasattr(scores, "shape"):
+        return lambda: (asarray(block, "scores") for block in scores())
+    if isinstance(scores, Iterator):
+        raise UsageError(
+            "`scores` are read twice, which a generator cannot be: pass the function that makes it",
+            option="scores",
+        )
+    if isinstance(scores, list) and scores and np.ndim(scores[0]) == 2:
+        arrays = [asarray(block, "scores") for block in scores]
+        return lambda: arrays
+    whole = asarray(scores, "scores")
+    return lambda: [whole]
+
+
+def _numbered(blocks: Blocks, problem: _Problem) -> Iterator[tuple[int, Any]]:
+    """Blocks of candidates with the number of their first column."""
+    start = total = 0
+    for block in blocks():
+        if not is_number(block):
+            raise DataError(f"`scores` must be numbers, got an array of type {block.dtype}")
+        width = block.shape[1]
+        if problem.names is not None:
+            low, high = np.searchsorted(problem.names, [total, total + width])
+            chosen = on_device_of(block, problem.names[low:high] - total)
+            yield start, block if high - low == width else block[:, chosen]
+            start += int(high - low)
+        else:
+            yield start, block
+            start += width
+        total += width
+    if start != problem.n_columns:
+        raise DataError(
+            f"`scores` had {problem.n_columns} columns at first and {start} the second time"
+        )
+
+
+def _count(blocks: Blocks, problem: _Problem, asked: Asked) -> Queries:
+    """Two passes over the columns: for the scores of the targets, then for the counts."""
+    pairs, single = problem.target, asked.single
+    value: Any = None
+    own: Any = None
+    for start, block in _numbered(blocks, problem):
+        value = _gathered(value, pairs, start, block, single=single)
+        if problem.own is not None:
+            own = _gathered(own, problem.own, start, block, single=single)
+    if problem.own is not None:
+        found = np.ones(pairs.n, dtype=bool)
+        return _count_listed(problem, problem.own, own, found, value, asked)
+    counts, odd = Counts.zero(pairs.n), Cells.of([], [])
+    for start, block in _numbered(blocks, problem):
+        bad = _odd(block, start, problem, asked)
+        _, out = problem.excluded.in_columns(start, start + block.shape[1])
+        counts = counts.plus(_compared(block, start, value, pairs, asked))
+        shifted = replace(out, column=out.column + start)
+        outside = exact(take(block, out.row, out.column), single=single)
+        counts = counts.plus(compare_cells(shifted, outside, pairs.row, value, pairs.column), -1)
+        if asked.bad_scores == "drop" and bad.n:
+            dropped = take(block, bad.row, bad.column - start)
+            counts = counts.plus(compare_cells(bad, dropped, pairs.row, value, pairs.column), -1)
+        odd = odd.plus(bad)
+    n_candidates = problem.n_columns - problem.excluded.per_row(problem.n_rows)
+    found = np.ones(pairs.n, dtype=bool)
+    return _finish(problem, counts, found, value, n_candidates, odd, asked)
+
+
+def _gathered(value: Any, cells: Cells, start: int, block: Any, *, single: bool) -> Any:
+    """The values of cells as far as they are known, with those in one block of columns."""
+    mine, inside = cells.in_columns(start, start + block.shape[1])
+    some = exact(take(block, inside.row, inside.column), single=single)
+    if mine.size == cells.n:
+        return some
+    if value is None:
+        value = namespace(some).zeros(cells.n, dtype=some.dtype)
+        value = value if isinstance(value, np.ndarray) else value.to(some.device)
+    value[on_device_of(value, mine)] = some
+    return value
+
+
+def _compared(block: Any, start: int, value: Any, pairs: Cells, asked: Asked) -> Counts:
+    counts = compare_rows(block, pairs.row, value, single=asked.single)
+    if asked.ordered:
+        tied = np.flatnonzero(counts.equal)
+        before = count_before(
+            block, pairs.row[tied], value[on_device_of(value, tied)], pairs.column[tied] - start,
+            single=asked.single,
+        )  # fmt: skip
+        counts.before[tied] = before
+    return counts
+
+
+def _odd(block: Any, start: int, problem: _Problem, asked: Asked) -> Cells:
+    """The candidates that are NaN, or infinite unless the choice is ``worst``; an error or not."""
+    library = namespace(block)
+    if "int" in str(block.dtype) or "bool" in str(block.dtype) or 0 in tuple(block.shape):
+        return Cells.of([], [])
+    with np.errstate(invalid="ignore", over="ignore"):
+        # A sum is finite only if all its terms are.
+        if np.isfinite(float(block.sum() if hasattr(block, "sum") else library.sum(block))):
+            return Cells.of([], [])
+    bad = library.isnan(block) if asked.bad_scores == "worst" else ~library.isfinite(block)
+    row, column = nonzero(bad)
+    cells = Cells.of(row, column + start)
+    cells = cells.only(~problem.excluded.holds(cells, problem.n_columns))
+    if cells.n and asked.bad_scores == "error":
+        _refuse_odd(cells, problem, host(take(block, cells.row[:1], cells.column[:1] - start))[0])
+    return cells
+
+
+def _refuse_odd(cells: Cells, problem: _Problem, value: Any) -> None:
+    row, column = int(cells.row[0]) + problem.first, problem.name(int(cells.column[0]))
+    raise InvalidValueError(
+        f"the score of row {row} and column {column} is {float(value)}; "
+        f"{counted(cells.n, 'score')} of this block {'is' if cells.n == 1 else 'are'} NaN or "
+        "infinite. Name cells that are not candidates in `exclude`, or choose bad_scores='drop' "
+        "(not a candidate) or 'worst' (NaN is ranked last)"
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# Some cells of each row
+
+
+def _stored(scores: Any) -> tuple[Cells, Any]:
+    """The stored cells of a sparse matrix, ordered, and their values."""
+    rows = scores.tocsr()
+    if not rows.has_canonical_format:
+        rows = rows.copy()  # the input is never changed
+        rows.sum_duplicates()
+    row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    return Cells.of(row, rows.indices), rows.data
+
+
+def _count_stored(stored: tuple[Cells, Any], problem: _Problem, asked: Asked) -> Queries:
+    """Only stored cells are candidates."""
+    cells, value = stored
+    inside = ~problem.excluded.holds(cells, problem.n_columns)
+    if problem.names is not None:
+        raise UsageError(
+            "`candidates` that all rows share need dense scores: remove the other columns",
+            option="candidates",
+        )
+    if problem.own is not None:
+        inside &= problem.own.holds(cells, problem.n_columns)
+    cells, value = cells.only(inside), exact(value[inside], single=asked.single)
+    found = cells.holds(problem.target, problem.n_columns)
+    place = np.searchsorted(cells.keys(problem.n_columns), problem.target.keys(problem.n_columns))
+    own = np.zeros(problem.target.n, dtype=value.dtype)
+    own[found] = value[place[found]]
+    return _count_listed(problem, cells, value, found, own, asked)
+
+
+def _count_listed(
+    problem: _Problem, cells: Cells, cell_value: Any, found: Any, value: Any, asked: Asked
+) -> Queries:
+    """Counts among the given cells of each row, which are the candidates."""
+    pairs = problem.target
+    finite = namespace(cell_value).isnan if asked.bad_scores == "worst" else None
+    bad = host(finite(cell_value)) if finite else ~host(namespace(cell_value).isfinite(cell_value))
+    odd = cells.only(bad)
+    if odd.n and asked.bad_scores == "error":
+        _refuse_odd(odd, problem, host(cell_value)[bad][0])
+    n_candidates = cells.per_row(problem.n_rows)
+    if asked.bad_scores == "drop" and odd.n:
+        cells, cell_value = (
+            cells.only(~bad),
+            cell_value[on_device_of(cell_value, np.flatnonzero(~bad))],
+        )
+    counts = compare_cells(cells, cell_value, pairs.row, value, pairs.column)
+    return _finish(problem, counts, found, value, n_candidates, odd, asked)
+
+
+# ---------------------------------------------------------------------------------------------
+# Results
+
+
+def _finish(
+    problem: _Problem,
+    counts: Counts,
+    found: npt.NDArray[np.bool_],
+    value: Any,
+    n_candidates: IntArray,
+    odd: Cells,
+    asked: Asked,
+) -> Queries:
+    """Take the targets themselves out of their counts, and NaN where it is ranked last."""
+    pairs, n_rows = problem.target, problem.n_rows
+    bad = odd.holds(pairs, problem.n_columns)
+    if asked.bad_scores == "drop":
+        n_candidates = n_candidates - odd.per_row(n_rows)
+        found = found & ~bad
+    else:  # NaN is equal to NaN, and below all else
+        zeros = np.zeros(odd.n)
+        last = np.flatnonzero(bad)
+        lowest = compare_cells(odd, zeros, pairs.row[last], np.zeros(last.size), pairs.column[last])
+        counts.above[last] = n_candidates[pairs.row[last]] - lowest.equal
+        counts.equal[last], counts.before[last] = lowest.equal, lowest.before
+    in_row = np.bincount(pairs.row[found], minlength=n_rows)
+    if asked.each:
+        level = _levels(value, bad)
+        some = level[on_device_of(level, np.flatnonzero(found))]
+        own = compare_cells(pairs.only(found), some, pairs.row, level, pairs.column)
+        counts = counts.plus(own, -1)
+        user, row, n_users = np.arange(pairs.n), pairs.row, pairs.n
+        n_ranked = n_candidates[row] - in_row[row] + found
+    else:
+        counts = counts._replace(equal=counts.equal - found)
+        user, row, n_users = pairs.row, np.arange(n_rows), n_rows
+        n_ranked = n_candidates
+    counts = Counts(*(np.where(found, one, 0) for one in counts))
+    target = None
+    if asked.each:
+        target = pairs.column if problem.names is None else problem.names[pairs.column]
+    facts = {
+        "rows": n_rows,
+        "columns": problem.n_columns,
+        "excluded_cells": problem.excluded.n,
+        "rows_without_target": int(np.count_nonzero(np.bincount(pairs.row, minlength=n_rows) == 0)),
+        f"bad_scores_{'dropped' if asked.bad_scores == 'drop' else 'ranked_last'}": odd.n,
+    }
+    assert n_ranked.size == n_users
+    before = counts.before if asked.ordered else None
+    return Queries(
+        RankCounts(user, pairs.gain, counts.above, counts.equal, before, n_ranked),
+        found,
+        np.asarray(host(value > 0), dtype=bool),
+        row,
+        target,
+        {name: n for name, n in facts.items() if n or name in ("rows", "columns")},
+    )
+
+
+def _levels(value: Any, bad: npt.NDArray[np.bool_]) -> Any:
+    """Numbers in the order of the values, with NaN, which equals itself here, below all others."""
+    if not bad.any():
+        return value
+    level = np.unique(host(value), return_inverse=True)[1].reshape(-1)
+    level[bad] = -1
+    return level
+
+
+def _count_factors(
+    scores: tuple[Any, ...], target: Any, exclude: Any, candidates: Any, asked: Asked
+) -> Queries:
+    """Scores as the product of factors, some rows at a time."""
+    parts = [asarray(one, "scores") for one in scores]
+    if (
+        len(parts) != 2
+        or any(one.ndim != 2 for one in parts)
+        or (parts[0].shape[1] != parts[1].shape[1])
+    ):
+        shapes = ", ".join(str(tuple(one.shape)) for one in parts)
+        raise DataError(
+            "`scores` as a pair must be factors of shapes (queries, d) and (items, d), got "
+            f"{shapes}; blocks of columns are a list"
+        )
+    users, items = parts
+    n_rows, n_columns = users.shape[0], items.shape[0]
+    problem = _problem(target, exclude, candidates, n_rows, n_columns, each=asked.each)
+    step = max(1, AT_ONCE // max(n_columns, 1))
+    turned = items.T
+    found = []
+    for start in range(0, max(n_rows, 1), step):
+        stop = min(start + step, n_rows)
+        product = [users[start:stop] @ turned]
+        found.append(_count(product.copy, problem.rows(start, stop), asked))
+    return Queries.concat(found)

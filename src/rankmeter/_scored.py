@@ -1,0 +1,344 @@
+"""Scores, samples and ranks in: the public functions for what are not lists of items."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankmeter._align.placing import ORDERED
+from rankmeter._checks import flag, shown
+from rankmeter._choices import takes_choices
+from rankmeter._engine import score_queries
+from rankmeter._estimates.bounds import tie_bounds
+from rankmeter._estimates.segments import clusters_of
+from rankmeter._hits import IntArray
+from rankmeter._matrix import (
+    Asked,
+    Queries,
+    count_samples,
+    count_scores,
+    is_path,
+    read_rank_file,
+    read_ranks,
+    row_frame,
+    row_labels,
+)
+from rankmeter._plan import Plan, resolve
+from rankmeter._results.summary import Summary, summed
+from rankmeter.errors import DuplicateError, RankmeterWarning, UsageError
+from rankmeter.metrics import Metric
+
+__all__ = ["RANK_METRICS", "asked_of", "evaluate_ranks", "evaluate_scores", "plan_of", "summary_of"]
+
+RANK_METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
+"""The default metrics of scores and ranks."""
+MANY_TIES = 0.01
+"""The share of tied targets from which half precision gets a warning."""
+
+
+@takes_choices
+def evaluate_scores(
+    scores: Any,
+    target: Any = None,
+    metrics: str | Metric | Iterable[str | Metric] = RANK_METRICS,
+    *,
+    negatives: Any = None,
+    exclude: Any = None,
+    candidates: Any = None,
+    each: bool = True,
+    users: Any = None,
+    groups: Any = None,
+    clusters: Any = None,
+    like: str | None = None,
+    **choices: Any,
+) -> Summary:
+    """Measure the scores of all items: a matrix of queries × items, or positives with negatives.
+
+    No list is made and nothing is sorted: a rank is one plus the number of higher scores. Scores
+    on an accelerator are compared there, and only counts leave it.
+
+    Parameters
+    ----------
+    scores : array, sparse matrix, pair, list or function
+        One row for each query and one column for each item, of NumPy, PyTorch, JAX, CuPy or any
+        library with the array API or DLPack. Or a SciPy matrix, of which the stored entries are
+        the candidates; a pair ``(users, items)`` of factors, whose product ``users @ items.T``
+        is computed some rows at a time; a list of blocks of columns, or a function without
+        arguments that returns such blocks, which is called twice. With `negatives`, the scores of
+        the positives, of shape (n,).
+    target : array, list or sparse matrix
+        The true items of each row, as columns: an id for each row, ids of shape (n_rows, n) padded
+        with -1, a list of ids for each row, a boolean mask, or a matrix of labels of the shape of
+        the scores, in which all entries above 0 are true.
+    metrics : str, Metric or iterable of them
+        As in `rankmeter.evaluate`.
+    negatives : array of shape (n, m) or (m,), optional
+        Scores of the negatives of each positive, or of one pool that all positives share.
+    exclude : mask, sparse matrix, pair or list, optional
+        Cells that are not candidates, such as known true answers or items that were seen: a boolean
+        mask, a SciPy matrix, a pair (rows, columns) of index arrays, a list of ids for each row, or
+        ids padded with -1.
+    candidates : array, list or sparse matrix, optional
+        The only items that are ranked: ids or a mask over the columns for all rows, or ids for each
+        row in any form of `exclude`.
+    each : bool
+        Whether every true item is a query of its own, ranked without the other true items of its
+        row (link prediction, "filtered"), or a row is one query with several relevant items
+        (recommendation).
+    users : array, list or str, optional
+        An id for each row, for `Summary.per_user`. A word is the option `users` of
+        `rankmeter.evaluate`: ``all``, ``relevant`` or ``hit``.
+    groups : array, list, mapping or frame, optional
+        A label for each row, or several by name, for `Summary.by_group`.
+    clusters : array, list, mapping or frame, optional
+        The cluster of each row; or by user, as in `rankmeter.evaluate`.
+    like : str, optional
+        The tool whose conventions to follow.
+    {choices}
+
+    Returns
+    -------
+    Summary
+        A row of `Summary.per_user` is a query. The notes say how many targets are tied, and
+        the means if these were ranked first or last.
+
+    Raises
+    ------
+    UsageError
+        If a choice needs lists of items, or an option has no such value.
+    DataError
+        If shapes do not fit, a score is NaN or infinite, or a target is excluded or outside the
+        columns; the message names the row.
+
+    Notes
+    -----
+    Ties are ``realistic`` by default: a tied target has the mean of its best and its worst rank.
+    ``item`` orders by column. Scores are compared in their own precision.
+
+    Examples
+    --------
+    The true item of the first row has the second highest score, that of the other row is tied for
+    the first place: ranks 2 and 1.5, and the mean of 1/2 and 2/3 is 7/12.
+
+    >>> import numpy as np
+    >>> import rankmeter as rm
+    >>> scores = np.array([[0.9, 0.5, 0.1], [0.7, 0.2, 0.7]])
+    >>> result = rm.evaluate_scores(scores, [1, 0], ["mrr", "mr"])
+    >>> round(result["mrr"].mean, 4), result["mr"].mean
+    (0.5833, 1.75)
+
+    Item 0 of the first row is known to be true, too, and leaves the candidates.
+
+    >>> rm.evaluate_scores(scores, [1, 0], "mr", exclude=[[0], []])["mr"].mean
+    1.25
+    """
+    users, choices = own_users(users, choices)
+    plan = plan_of(metrics, like, choices)
+    asked = asked_of(plan, each=each)
+    if negatives is None:
+        queries = count_scores(scores, target, asked, exclude=exclude, candidates=candidates)
+    else:
+        _only_samples(target=target, exclude=exclude, candidates=candidates)
+        queries = count_samples(scores, negatives, asked)
+    n_rows = queries.facts["rows"]
+    ids = None if users is None else query_ids(queries, row_labels(users, "users", n_rows))
+    return summary_of(plan, queries, ids, groups=groups, clusters=clusters)
+
+
+@takes_choices
+def evaluate_ranks(
+    ranks: Any,
+    metrics: str | Metric | Iterable[str | Metric] = RANK_METRICS,
+    *,
+    candidates: Any = None,
+    upper: Any = None,
+    users: Any = None,
+    groups: Any = None,
+    clusters: Any = None,
+    like: str | None = None,
+    **choices: Any,
+) -> Summary:
+    """Measure ranks that another tool has computed, one for each query.
+
+    Parameters
+    ----------
+    ranks : array, list or path
+        1-based ranks of the true items. A rank that ends in .5 is the mean of a tie. Or the path of
+        a file (see Notes).
+    metrics : str, Metric or iterable of them
+        As in `rankmeter.evaluate`.
+    candidates : int or array, optional
+        Number of candidates among which each item was ranked; needed by the metrics adjusted for
+        chance.
+    upper : array, optional
+        The last rank of each tie, of which `ranks` are the first: then every tie rule applies.
+    users, groups, clusters, like
+        As in `rankmeter.evaluate_scores`.
+    {choices}
+
+    Returns
+    -------
+    Summary
+
+    Raises
+    ------
+    UsageError
+        If a metric needs the number of candidates and it is unknown.
+    DataError
+        If a value is not a rank.
+
+    Notes
+    -----
+    A file is a table (Parquet, CSV, TSV, JSON Lines) with a column ``rank``, and optionally
+    ``candidates`` and ``upper``; ``user`` names the queries, and all other columns of text are
+    groups. A ``.npy`` file has the ranks alone, and in a text file without a header there is one
+    rank per line.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate_ranks([1, 2, 4, 10], ["mrr", "hits@3", "mr"], candidates=100)
+    >>> round(result["mrr"].mean, 4), result["hits@3"].mean, result["mr"].mean
+    (0.4625, 0.5, 4.25)
+    """
+    users, choices = own_users(users, choices)
+    read = read_rank_file(ranks) if is_path(ranks) else {"ranks": ranks}
+    given = {"candidates": candidates, "upper": upper, "users": users, "groups": groups}
+    read |= {name: value for name, value in given.items() if value is not None}
+    plan = plan_of(metrics, like, choices)
+    queries = read_ranks(read["ranks"], read.get("upper"), read.get("candidates"))
+    if read.get("candidates") is None:
+        _refuse_unknown_candidates(plan, queries)
+    names = read.get("users")
+    ids = None if names is None else query_ids(queries, row_labels(names, "users", queries.n))
+    return summary_of(plan, queries, ids, groups=read.get("groups"), clusters=clusters)
+
+
+def own_users(users: Any, choices: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Ids of users, and the choices with ``users`` if that is a word."""
+    return (None, {**choices, "users": users}) if isinstance(users, str) else (users, choices)
+
+
+def plan_of(
+    metrics: str | Metric | Iterable[str | Metric],
+    like: str | None,
+    choices: Mapping[str, Any],
+) -> Plan:
+    """The plan, with ties ``realistic`` unless a choice or a tool says otherwise."""
+    chosen = dict(choices)
+    if like in (None, "rankmeter") and chosen.get("ties") is None:
+        chosen["ties"] = "realistic"
+    return resolve(metrics, like=like, choices=chosen)
+
+
+def asked_of(plan: Plan, *, each: bool) -> Asked:
+    """What has to be counted for the metrics of a plan.
+
+    Raises
+    ------
+    UsageError
+        If they compare scores at different precisions.
+    """
+    precisions = {choices.score_type for choices in plan.alignments()}
+    if len(precisions) > 1:
+        raise UsageError(
+            "the metrics compare scores as float32 and float64: evaluate them one after the other",
+            option="score_type",
+        )
+    ordered = any(choices.ties in ORDERED for choices in plan.alignments())
+    single = precisions == {"float32"}
+    return Asked(flag("each", each), ordered, plan.bad_scores, single)
+
+
+def query_ids(queries: Queries, labels: pl.Series) -> pl.Series:
+    """An id for each query: that of its row, with the target if a row has several queries.
+
+    Raises
+    ------
+    DuplicateError
+        If two rows have the same id.
+    """
+    found = labels.gather(queries.row)
+    if queries.target is not None and np.bincount(queries.row).max(initial=0) > 1:
+        found = found.cast(pl.String) + "/" + pl.Series(queries.target).cast(pl.String)
+    if found.n_unique() != len(found):
+        twice = found.filter(found.is_duplicated())[0]
+        raise DuplicateError(f"user {shown(twice)} is there twice: give each row its own id")
+    return found.alias("user")
+
+
+def summary_of(
+    plan: Plan,
+    queries: Queries,
+    ids: pl.Series | None = None,
+    *,
+    groups: Any = None,
+    clusters: Any = None,
+    read: Mapping[str, int] | None = None,
+) -> Summary:
+    """Score counted queries and average the values, with notes about ties."""
+    scores = score_queries(plan, queries, ids)
+    unused: dict[str, int] = {}
+    n_rows = queries.facts["rows"]
+    drawn: IntArray | None = None
+    if isinstance(clusters, Mapping | str) or hasattr(clusters, "columns"):
+        drawn = clusters_of(clusters, scores, unused)
+    elif clusters is not None:
+        labels = row_labels(clusters, "clusters", n_rows)
+        drawn = labels.rank("dense").to_numpy().astype(np.int64)[queries.row] - 1
+    n, tied = int(queries.found.sum()), queries.tied
+    remarks, cautions = [], []
+    if tied and not queries.facts.get("mean_ranks"):
+        score = functools.partial(_scored, queries)
+        remarks.append(tie_bounds(plan, score, tied, n))
+    if queries.half and tied > MANY_TIES * n:
+        cautions.append(
+            f"{100 * tied / n:.3g} % of the targets are tied in {queries.half}, which has few "
+            "digits: compute the scores in float32"
+        )
+    for caution in cautions:
+        warnings.warn(caution, RankmeterWarning, stacklevel=3)
+    found = None
+    if groups is not None:
+        found = row_frame(groups, "groups", n_rows)[queries.row]
+    return summed(
+        plan,
+        scores,
+        {**queries.facts, **unused, **(read or {})},
+        clusters=drawn,
+        cautions=tuple(cautions),
+        remarks=tuple(remarks),
+        groups=found,
+    )
+
+
+def _scored(queries: Queries, plan: Plan) -> Any:
+    return score_queries(plan, queries)
+
+
+def _only_samples(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(
+                f"`{name}` has no meaning with `negatives`: scores has the positives", option=name
+            )
+
+
+def _refuse_unknown_candidates(plan: Plan, queries: Queries) -> None:
+    """An error if a metric depends on the number of candidates, which was not given."""
+    counts = queries.counts
+    more = replace(queries, counts=replace(counts, n_ranked=2 * counts.n_ranked + 1))
+    one, other = score_queries(plan, queries), score_queries(plan, more)
+    for entry in plan.metrics:
+        values, others = one.values[entry.label], other.values[entry.label]
+        if entry.label in one.errors or not np.array_equal(values, others, equal_nan=True):
+            raise UsageError(
+                f"{entry.label} depends on the number of candidates: pass candidates=",
+                option="candidates",
+            )
