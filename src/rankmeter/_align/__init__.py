@@ -5,5 +5,18 @@ from __future__ import annotations
 from rankmeter._align.align import Aligned, Facts, Judged, align, prepare
 from rankmeter._align.codes import Codes, universe
 from rankmeter._align.counts import by_item
+from rankmeter._align.sift import sift
+from rankmeter._align.threads import THREADS
 
-__all__ = ["Aligned", "Codes", "Facts", "Judged", "align", "by_item", "prepare", "universe"]
+__all__ = [
+    "THREADS",
+    "Aligned",
+    "Codes",
+    "Facts",
+    "Judged",
+    "align",
+    "by_item",
+    "prepare",
+    "sift",
+    "universe",
+]
