@@ -25,7 +25,7 @@ ROOT = PACKAGE.parents[1]
 LAYERS = [
     ["errors", "_version"],
     ["_checks"],
-    ["_files"],
+    ["_files", "_progress"],
     ["_choices"],
     ["_statistics"],
     ["_hits"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
@@ -11,7 +12,7 @@ from typing import Any, Unpack
 from rankmeter._checks import refused, shown
 from rankmeter._choices import Choices, takes_choices
 from rankmeter._compare import compare_tables
-from rankmeter._engine import open_data
+from rankmeter._engine import EngineName, Reading, open_data, reading
 from rankmeter._estimates.curves import Curve, curves_of
 from rankmeter._estimates.notes import counts_of
 from rankmeter._estimates.segments import clusters_of
@@ -23,7 +24,6 @@ from rankmeter._ingest import (
     look_like_labels,
     look_misread,
     meet_all,
-    read_rankings,
     read_truth,
 )
 from rankmeter._plan import Plan, resolve
@@ -49,6 +49,8 @@ def evaluate(
     like: str | None = None,
     columns: Mapping[str, Any] | None = None,
     clusters: object = None,
+    engine: EngineName = "auto",
+    memory: str | int | None = None,
     **choices: Unpack[Choices],
 ) -> Summary:
     """Measure rankings against the ground truth.
@@ -79,6 +81,13 @@ def evaluate(
         mapping from user to cluster, or a frame or file with the columns user and cluster.
         Intervals and tests then count clusters as independent, not users. Do not
         use it for runs with several training seeds, which all have the same users.
+    engine : str
+        ``memory`` holds all rankings in memory. ``disk`` reads them in pieces, several times, and
+        keeps only the rows with judged items; the results are the same. ``auto`` chooses ``disk``
+        for files and queries that do not fit into memory.
+    memory : str or int, optional
+        What may be used: ``"2GiB"``, ``"500MB"``, or a number of bytes. Default: what is free, of
+        which ``disk`` uses at most 2 GiB.
     {choices}
 
     Returns
@@ -108,8 +117,10 @@ def evaluate(
     >>> result["rr"].mean, result["hr@1"].mean, result["hr@2"].mean
     (0.5, 0.0, 1.0)
     """
+    how = reading(engine, memory)
     plan = resolve(metrics, like=like, choices=choices)
-    judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns)
+    judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns, how=how)
+    plan = replace(plan, engine=how.said(systems.values()))
     scores = open_data(judged, systems).run(plan)[ONE]
     unused: dict[str, int] = {}
     drawn = clusters_of(clusters, scores, unused)
@@ -134,6 +145,8 @@ def compare(
     like: str | None = None,
     columns: Mapping[str, Any] | None = None,
     clusters: object = None,
+    engine: EngineName = "auto",
+    memory: str | int | None = None,
     **choices: Unpack[Choices],
 ) -> Comparison:
     """Compare systems over one truth, user by user.
@@ -182,6 +195,8 @@ def compare(
         As in `evaluate`.
     clusters : object, optional
         As in `evaluate`; tests then compare clusters, not users.
+    engine, memory
+        As in `evaluate`.
     {choices}
 
     Returns
@@ -227,7 +242,9 @@ def compare(
     )
     plan = resolve(metrics, like=like, choices=choices)
     flat, runs = _separate_runs(systems)
-    judged, tables = read_all(flat, truth, plan, columns=columns)
+    how = reading(engine, memory)
+    judged, tables = read_all(flat, truth, plan, columns=columns, how=how)
+    plan = replace(plan, engine=how.said(tables.values()))
     return compare_tables(
         tables, judged, plan, settings, segments=segments, clusters=clusters, runs=runs
     )
@@ -292,6 +309,7 @@ def read_all(
     plan: Plan,
     *,
     columns: Mapping[str, Any] | None = None,
+    how: Reading = Reading(),  # noqa: B008 - it never changes
 ) -> tuple[Table, dict[str, Table]]:
     """Ground truth and rankings in canonical form, with ids of the same types.
 
@@ -305,6 +323,8 @@ def read_all(
         As in `evaluate`; the truth may be left out if one system holds records of both.
     plan : Plan
         Gives the rule for bad scores.
+    how : Reading
+        In memory or in pieces.
 
     Raises
     ------
@@ -322,13 +342,12 @@ def read_all(
     for name, rankings in systems.items():
         if str(name) in tables:
             raise UsageError(f"two systems are called {str(name)!r}")
-        tables[str(name)] = read_rankings(
-            rankings, columns=by_side["rankings"], bad_scores=plan.bad_scores
-        )
+        tables[str(name)] = how.read(rankings, by_side["rankings"], plan)
     judged = read_truth(truth, columns=by_side["truth"])
     judged, tables = meet_all(judged.doubted(look_like_labels(judged)), tables)
     if plan.assumes_relevance:
         judged = judged.doubted(all_relevant(judged))
+    tables = {name: how.sifted(one, judged, plan) for name, one in tables.items()}
     tables = {name: one.doubted(look_misread(one, judged)) for name, one in tables.items()}
     for table in (judged, *tables.values()):
         for caution in table.cautions:

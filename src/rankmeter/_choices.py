@@ -92,11 +92,12 @@ class Alignment:
         "``rounded`` (that mean, rounded up), ``together`` (tied items are found together, at the "
         "last of their ranks, as above a threshold on scores).",
     )
-    duplicates: Literal["error", "best", "first", "each"] = choice(
+    duplicates: Literal["error", "best", "first", "each", "unchecked"] = choice(
         "error",
         "An item repeated in one ranking: ``error``, ``best`` (keep its best rank; items below "
         "move up), ``first`` (the best one counts, its repetitions occupy ranks), ``each`` (count "
-        "every occurrence).",
+        "every occurrence), ``unchecked`` (as ``error``, but rankings on disk are not searched for "
+        "repeated items that are not judged).",
     )
     judgements: Literal["error", "max", "last", "sum"] = choice(
         "error",
@@ -237,7 +238,7 @@ class Choices(TypedDict, total=False):
     relevant: str | float | None
     gains: Literal["relevant", "positive", "all", "above", "reached"] | None
     ties: TieRule | None
-    duplicates: Literal["error", "best", "first", "each"] | None
+    duplicates: Literal["error", "best", "first", "each", "unchecked"] | None
     judgements: Literal["error", "max", "last", "sum"] | None
     scope: Literal["all", "ranked", "appended"] | None
     pool: Literal["all", "judged"] | None

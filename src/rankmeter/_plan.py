@@ -80,10 +80,13 @@ class Plan(Setting):
     ----------
     convention : str
     metrics : tuple of MetricPlan
+    engine : str
+        How rankings that do not fit into memory are read; empty if all of them fit.
     """
 
     convention: str
     metrics: tuple[MetricPlan, ...]
+    engine: str = ""
 
     def __getitem__(self, label: str) -> MetricPlan:
         """The plan of one metric, by any of its metric strings."""
@@ -141,6 +144,7 @@ class Plan(Setting):
         return {
             "convention": self.convention,
             **self.settings(),
+            **({"engine": self.engine} if self.engine else {}),
             "notes": list(self.notes),
             "metrics": {
                 entry.label: {"metric": entry.metric.name, "k": entry.metric.k, **entry.switches()}
@@ -160,6 +164,8 @@ class Plan(Setting):
             own = dict(self.metrics[0].metric.options)
             common = {name: value for name, value in every[0].items() if name not in own}
         shared = {"convention": self.convention, **common, **self.settings()}
+        if self.engine:
+            shared["engine"] = self.engine
         lines = [f"{name:<11} {show(value)}" for name, value in shared.items()]
         for entry, switches in zip(self.metrics, every, strict=True):
             own = {name: value for name, value in switches.items() if name not in common}

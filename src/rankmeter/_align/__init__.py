@@ -14,8 +14,11 @@ from rankmeter._align.align import (
 )
 from rankmeter._align.codes import Codes, universe
 from rankmeter._align.counts import by_item
+from rankmeter._align.sift import sift
+from rankmeter._align.threads import THREADS
 
 __all__ = [
+    "THREADS",
     "Aligned",
     "Codes",
     "Facts",
@@ -26,5 +29,6 @@ __all__ = [
     "prepare",
     "reached",
     "settle",
+    "sift",
     "universe",
 ]

@@ -12,14 +12,14 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._align.codes import Codes
-from rankmeter._align.counts import Candidates, count
+from rankmeter._align.counts import Candidates, Targets, count
 from rankmeter._align.lookup import Sought, count_listed
 from rankmeter._align.pairs import Pairs, Refused, best_of, unique_items, unique_judgements
-from rankmeter._align.placing import Placed, place
+from rankmeter._align.placing import Placed, ordered, place
 from rankmeter._choices import Alignment
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, Hits, IntArray, Span
-from rankmeter._ingest import Lists, Table, series
+from rankmeter._ingest import Lists, Rest, Table, series
 
 __all__ = ["Aligned", "Facts", "Judged", "align", "perfect", "prepare", "reached", "settle"]
 
@@ -203,7 +203,7 @@ def _count_rows(
         known = judged.filter(pl.col("gain") >= 0)
         frame = frame.join(known, on=["user", "item"], how="semi")
     if choices.scope == "appended":
-        frame = _append(frame, judged, rankings.order)
+        frame = _append(frame, judged, rankings, choices.pool)
     if frame is not rankings.frame:
         user = codes.of(frame["user"])
         pairs = Pairs.of(user, frame["item"], codes.n, judged)
@@ -214,21 +214,43 @@ def _count_rows(
     candidates = Candidates.of(
         frame, user, codes.n, rankings.order, choices.score_type, grouped=pairs.grouped
     )
-    counted = count(candidates, candidates.targets(row, gain), choices.ties)
+    targets = candidates.targets(row, gain)
+    counted = count(candidates, targets, choices.ties)
+    if rankings.rest is not None and choices.pool == "all":
+        counted += _count_rest(rankings.rest, frame[row], targets, codes, choices)
     score = frame["score"].to_numpy()[row] if rankings.order == "score" else None
     return counted, score, refused
 
 
-def _append(frame: pl.DataFrame, judged: pl.DataFrame, order: str) -> pl.DataFrame:
+def _count_rest(
+    rest: Rest, rows: pl.DataFrame, targets: Targets, codes: Codes, choices: Alignment
+) -> RankCounts:
+    """Counts of the candidates that are not in the table."""
+    users = codes.users.gather(targets.user)
+    found = rest.count(users, rows, targets.value, ordered(choices.ties), choices.score_type)
+    n_ranked = np.zeros(codes.n, dtype=np.int64)
+    code = codes.find(rest.users)
+    n_ranked[code[code >= 0]] = rest.n_rows[code >= 0]
+    return RankCounts(targets.user, targets.gain, *found, n_ranked)
+
+
+def _append(frame: pl.DataFrame, judged: pl.DataFrame, rankings: Table, pool: str) -> pl.DataFrame:
     """The ranking rows, followed by the judged items missing from them, tied with each other."""
+    order, rest = rankings.order, rankings.rest
     absent = judged.join(frame, on=["user", "item"], how="anti", maintain_order="left")
     absent = absent.select("user", "item")
     if order == "score":
         absent = absent.with_columns(score=pl.lit(-np.inf))
     elif order == "rank":
-        last = frame.group_by("user").agg(pl.col("rank").max() + 1)
+        ranks = frame.select("user", "rank")
+        if rest is not None and pool == "all":
+            ranks = pl.concat([ranks, rest.last_ranks()])
+        last = ranks.group_by("user").agg(pl.col("rank").max() + 1)
         absent = absent.join(last, on="user", how="left", maintain_order="left")
         absent = absent.with_columns(pl.col("rank").fill_null(1))
+    if rest is not None:
+        numbers = pl.int_range(rest.end, rest.end + absent.height, eager=True)
+        absent = absent.with_columns(number=numbers)
     return pl.concat([frame, absent], how="diagonal_relaxed")
 
 

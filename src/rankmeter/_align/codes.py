@@ -30,7 +30,7 @@ class Codes:
                 self.table[_places(users, low)] = np.arange(self.n)
                 return
         self.width = max(bits(8 * self.n), 1)
-        self.table = np.zeros(1 << self.width, dtype=np.int64)
+        self.table = np.full(1 << self.width, -1, dtype=np.int64)
         slots, code = _slots(users, self.width), np.arange(self.n)
         self.table[slots] = code
         others = series(np.flatnonzero(self.table[slots] != code), "code")
@@ -47,14 +47,26 @@ class Codes:
             return np.repeat(self._looked_up(runs["value"]), runs["len"].to_numpy())
         return np.concatenate([self._looked_up(part) for part in _parts(ids)])
 
+    def find(self, ids: pl.Series) -> IntArray:
+        """Codes of any ids; -1 for those outside the universe."""
+        if self.n == 0 or len(ids) == 0:
+            return np.full(len(ids), -1, dtype=np.int64)
+        if self.low is None:
+            return self._looked_up(ids)
+        place = _places(ids, self.low)
+        code = self.table.take(place, mode="clip")
+        code[(place < 0) | (place >= self.table.size)] = -1
+        return code
+
     def _looked_up(self, ids: pl.Series) -> IntArray:
         """Codes by hash: a slot holds one of the users with it, and the others are few."""
         code: IntArray = self.table[_slots(ids, self.width)]
-        others = (self.users.gather(series(code)) != ids).arg_true()
-        if len(others):
-            rest = ids.gather(others).to_frame("user")
+        wrong = (self.users.gather(series(np.maximum(code, 0))) != ids).to_numpy()
+        others = np.flatnonzero(wrong & (code >= 0))  # an empty slot has no user
+        if others.size:
+            rest = ids.gather(series(others)).to_frame("user")
             found = rest.join(self.without_slot, on="user", how="left", maintain_order="left")
-            code[others.to_numpy()] = found["code"].to_numpy()
+            code[others] = found["code"].fill_null(-1).to_numpy()
         return code
 
     def mark(self, *parts: pl.Series) -> npt.NDArray[np.bool_]:

@@ -7,6 +7,7 @@ looked up among them. Items are compared only inside tied groups.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import places, series
 
-__all__ = ["Candidates", "Targets", "by_item", "count"]
+__all__ = ["Candidates", "Targets", "before_in", "by_item", "count", "holds", "search", "sort_key"]
 
 _AT_ONCE = 2**15  # targets, so that the steps of a search stay in the cache
 
@@ -60,19 +61,17 @@ class Candidates:
     ) -> Candidates:
         """Group all rows of a ranking by `user`, the row of evaluation of each ranking row.
 
-        The rows of a user need no order in `grouped`.
+        The rows of a user need no order in `grouped`. Rows that are only some have a ``number``.
         """
         value: FloatArray
-        if order == "score":
-            value = -frame["score"].to_numpy()
-            if score_type == "float32":
-                value = value.astype(np.float32).astype(np.float64)
+        number = frame["number"].to_numpy() if "number" in frame.columns else None
+        if order == "list":
+            value = (np.arange(user.size) if number is None else number).astype(np.float64)
         else:
-            given = np.arange(user.size) if order == "list" else frame["rank"].to_numpy()
-            value = given.astype(np.float64, copy=False)
+            value = sort_key(frame[order].to_numpy(), order, score_type)
         if grouped is None or order == "list":
             grouped = order_of(user, n_users)
-        return cls(user, None, value, order, frame["item"], grouped, _offsets(user, n_users))
+        return cls(user, number, value, order, frame["item"], grouped, _offsets(user, n_users))
 
     @property
     def rows(self) -> IntArray:
@@ -88,8 +87,17 @@ class Candidates:
         return Candidates(user, row, value, self.order, item, grouped, offsets)
 
     def targets(self, row: IntArray, gain: FloatArray) -> Targets:
-        """Judged items as targets of counting, given the rows that hold them; of all rows only."""
-        return Targets(self.user[row], gain, row, self.value[row], self.item.gather(series(row)))
+        """Judged items as targets of counting, given the positions of the rows that hold them."""
+        item = self.item.gather(series(row))
+        return Targets(self.user[row], gain, self.rows[row], self.value[row], item)
+
+
+def sort_key(number: FloatArray, order: str, score_type: str = "float64") -> FloatArray:
+    """Scores or ranks as numbers of which the smaller is better."""
+    if order != "score":
+        return number
+    narrow = (-number).astype(np.float32) if score_type == "float32" else -number
+    return narrow.astype(np.float64, copy=False)
 
 
 def count(candidates: Candidates, targets: Targets, ties: TieRule) -> RankCounts:
@@ -118,7 +126,7 @@ def count(candidates: Candidates, targets: Targets, ties: TieRule) -> RankCounts
         before = np.zeros_like(equal)
         tied = equal > 0
         if tied.any():
-            before[tied] = _before(c, t, tied, ties)
+            before[tied] = before_in(c, t, tied, ties)
     return RankCounts(t.user, t.gain, above, equal, before, n_ranked)
 
 
@@ -139,11 +147,11 @@ def _spans(c: Candidates, t: Targets) -> tuple[IntArray, IntArray]:
         return np.zeros_like(t.user), np.zeros_like(t.user)
     value = _sort_within(c.value[kept], offsets)
     begin, end = offsets[t.user], offsets[t.user + 1]
-    above = _search(value, t.value, begin, end, np.less)
-    upto = above + _holds(value, t.value, above, end)
+    above = search(value, t.value, begin, end, np.less)
+    upto = above + holds(value, t.value, above, end)
     # Few targets are tied with anything but themselves.
-    tied = np.flatnonzero(_holds(value, t.value, upto, end))
-    upto[tied] = _search(value, t.value[tied], upto[tied], end[tied], np.less_equal)
+    tied = np.flatnonzero(holds(value, t.value, upto, end))
+    upto[tied] = search(value, t.value[tied], upto[tied], end[tied], np.less_equal)
     return above - begin, upto - begin
 
 
@@ -172,8 +180,12 @@ def _sort_within(value: FloatArray, offsets: IntArray) -> FloatArray:
     return result
 
 
-def _search(
-    value: FloatArray, wanted: FloatArray, begin: IntArray, end: IntArray, before: np.ufunc
+def search(
+    value: npt.NDArray[Any],
+    wanted: npt.NDArray[Any],
+    begin: IntArray,
+    end: IntArray,
+    before: np.ufunc,
 ) -> IntArray:
     """Where the numbers before each wanted one end in its own sorted segment, all at once."""
     found, longest = begin.copy(), int((end - begin).max(initial=0))
@@ -187,15 +199,15 @@ def _search(
     return found
 
 
-def _holds(
-    value: FloatArray, wanted: FloatArray, at: IntArray, end: IntArray
+def holds(
+    value: npt.NDArray[Any], wanted: npt.NDArray[Any], at: IntArray, end: IntArray
 ) -> npt.NDArray[np.bool_]:
     """Whether each wanted number is at this position of its segment."""
     held: npt.NDArray[np.bool_] = value.take(at, mode="clip") == wanted
     return held & (at < end)
 
 
-def _before(c: Candidates, t: Targets, tied: npt.NDArray[np.bool_], ties: TieRule) -> IntArray:
+def before_in(c: Candidates, t: Targets, tied: npt.NDArray[np.bool_], ties: TieRule) -> IntArray:
     """How many candidates of its tied group precede each tied target, by item or by row."""
     mine = _rows(t.user, t.value, t.item, t.row).filter(series(tied))
     runs = mine.select("user", "bits").unique()

@@ -137,7 +137,7 @@ def unique_items(
         return frame, Refused()
     again = frame.filter(pl.struct("user", "item").is_duplicated())
     extra = again.height - again.select("user", "item").n_unique()
-    if choices.duplicates == "error":
+    if choices.duplicates in ("error", "unchecked"):
         return frame, _refused(extra, again)
     if choices.duplicates == "each":
         counts["duplicate_items_counted"] = extra

@@ -12,10 +12,15 @@ from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter.errors import UsageError
 
-__all__ = ["ORDERED", "Placed", "place"]
+__all__ = ["ORDERED", "Placed", "ordered", "place"]
 
 ORDERED = ("item", "item-descending", "text", "text-descending", "native-descending", "input")
 """The tie rules that put tied items into one order."""
+
+
+def ordered(ties: TieRule) -> TieRule | None:
+    """A tie rule if it puts tied items into one order."""
+    return ties if ties in ORDERED else None
 
 
 @dataclass(frozen=True, eq=False)

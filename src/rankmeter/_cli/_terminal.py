@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rankmeter._progress import listening
+
 if TYPE_CHECKING:
     from rankmeter._report.table import Table
 
@@ -19,6 +21,7 @@ __all__ = ["note", "page", "print_table", "with_interval", "working"]
 _LEAD = 16  # least width of the first column, in characters
 _GAP = 2  # characters between two columns
 _PATIENCE = 1.0  # seconds until progress is shown
+_REFRESHED = 0.2  # and between two looks at it
 
 
 def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) -> None:
@@ -119,20 +122,24 @@ def working(what: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    done = threading.Event()
-    thread = threading.Thread(target=_spin, args=(what, done), daemon=True)
+    done, said = threading.Event(), [what]
+    thread = threading.Thread(target=_spin, args=(said, done), daemon=True)
     thread.start()
     try:
-        yield
+        with listening(said.append):
+            yield
     finally:
         done.set()
         thread.join()
 
 
-def _spin(what: str, done: threading.Event) -> None:
+def _spin(said: list[str], done: threading.Event) -> None:
+    """Show the last line of what is said until the work is done."""
     if done.wait(_PATIENCE):
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(what):
-        done.wait()
+    with Console(stderr=True).status(said[-1]) as status:
+        while not done.wait(_REFRESHED):
+            status.update(said[-1])
+            del said[:-1]

@@ -141,7 +141,7 @@ command = Command(
         *options_of(
             {"compare": compare},
             group="Comparison",
-            without=("segments", "like", "columns", "clusters", *CHOICES),
+            without=("segments", "like", "columns", "clusters", "engine", "memory", *CHOICES),
         ),
         *options_of({"evaluate": evaluate}, group="Choices"),
     ],

@@ -13,12 +13,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rankmeter._engine.choose import EngineName, Reading, reading
 from rankmeter._engine.counted import score_queries
 from rankmeter._engine.memory import Data, Engine, Memory
 from rankmeter._engine.scores import Averaged, Scores
 from rankmeter._ingest import Table
 
-__all__ = ["Averaged", "Data", "Engine", "Memory", "Scores", "open_data", "score_queries"]
+__all__ = [
+    "Averaged",
+    "Data",
+    "Engine",
+    "EngineName",
+    "Memory",
+    "Reading",
+    "Scores",
+    "open_data",
+    "reading",
+    "score_queries",
+]
 
 ENGINE: Engine = Memory()
 """The engine of all functions."""

@@ -88,6 +88,9 @@ class _Tables:
 
     def run(self, plan: Plan) -> dict[str, Scores]:
         """See `Data.run`."""
+        for table in self.systems.values():
+            if table.rest is not None:
+                table.rest.prepare(plan.alignments())
         parts = [block.score(plan) for block in self.blocks()]
         merged = {name: Scores.merge(part[name] for part in parts) for name in self.systems}
         return {

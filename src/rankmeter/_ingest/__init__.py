@@ -20,8 +20,11 @@ from __future__ import annotations
 from rankmeter._ingest._doubts import all_relevant, look_like_labels, look_misread
 from rankmeter._ingest._labels import Labels, read_labels, read_users
 from rankmeter._ingest._lists import Lists
-from rankmeter._ingest._memory import PER_MEASURED_ROW, check_memory
+from rankmeter._ingest._memory import PER_MEASURED_ROW, check_memory, size
+from rankmeter._ingest._memory import available as available_memory
+from rankmeter._ingest._opened import needed_memory, open_rankings
 from rankmeter._ingest._order import places
+from rankmeter._ingest._pieces import Cut, Piece, Pieces, Rest
 from rankmeter._ingest._read import (
     Interactions,
     is_records,
@@ -34,18 +37,25 @@ from rankmeter._ingest._table import Origin, Table, meet, meet_all
 
 __all__ = [
     "PER_MEASURED_ROW",
+    "Cut",
     "Interactions",
     "Labels",
     "Lists",
     "Origin",
+    "Piece",
+    "Pieces",
+    "Rest",
     "Table",
     "all_relevant",
+    "available_memory",
     "check_memory",
     "is_records",
     "look_like_labels",
     "look_misread",
     "meet",
     "meet_all",
+    "needed_memory",
+    "open_rankings",
     "places",
     "read_interactions",
     "read_labels",
@@ -53,4 +63,5 @@ __all__ = [
     "read_truth",
     "read_users",
     "series",
+    "size",
 ]

@@ -67,7 +67,8 @@ def look_misread(rankings: Table, truth: Table) -> str:
     all shorter. Or, what is not a swap, one item for each user that reads as items with numbers.
     """
     look = "rankings and ground truth look swapped:"
-    if rankings.order == "score" and _are_tied_grades(rankings):
+    suspect = rankings.rest is None or _are_scores(truth) or _length_of_lists(truth)
+    if rankings.order == "score" and suspect and _are_tied_grades(rankings):
         scores = (
             f"{look} the scores of the rankings ({rankings.source}) are grades with many ties, "
             f"such as {_shown(rankings.scores)}, and"
@@ -124,6 +125,12 @@ def _are_grades(values: pl.Series) -> bool:
 
 
 def _are_tied_grades(rankings: Table) -> bool:
+    if rankings.rest is not None:
+        each = rankings.rest.grades(_are_grades)
+        if each is None:
+            return False
+        total, tied = each["n"].sum(), each.filter(pl.col("n") > 1)["n"].sum()
+        return total >= 3 and 2 * tied >= total
     return _are_grades(rankings.scores) and _many_ties(rankings.frame, "score")
 
 
@@ -165,10 +172,10 @@ def _length_of_lists(truth: Table) -> int:
 
 def _same_length(rankings: Table, truth: Table) -> int:
     """How many judgments each user has, if all have as many and their rankings are shorter."""
-    if rankings.order != "list" or truth.height <= max(rankings.height, _LONG_LIST):
+    ranked = rankings.lengths if rankings.order == "list" else None
+    if ranked is None or truth.height <= max(ranked.sum(), _LONG_LIST):
         return 0
     judged = truth.frame["user"].value_counts()["count"]
-    ranked = rankings.frame["user"].value_counts()["count"]
     n = int(judged[0])
     alike = n >= _LONG_LIST and len(judged) > 1 and judged.n_unique() == 1
     return n if alike and ranked.n_unique() > 1 and (ranked < n).all() else 0

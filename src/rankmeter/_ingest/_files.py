@@ -17,12 +17,12 @@ from rankmeter._ingest._containers import starts_with_record
 from rankmeter._ingest._json import read_json, read_json_lines
 from rankmeter._ingest._memory import PER_TEXT_BYTE, available, check_memory, size
 from rankmeter._ingest._messages import near, short
-from rankmeter._ingest._parquet import PARQUET, read_parquet
+from rankmeter._ingest._parquet import PARQUET, matching, read_parquet
 from rankmeter._ingest._text import Text, read_delimited, read_lines
 from rankmeter._ingest._trec import looks_like_trec, read_qrels, read_run
 from rankmeter.errors import FileFormatError
 
-__all__ = ["from_path", "holds_records", "read_content"]
+__all__ = ["from_path", "holds_records", "is_parquet", "local", "read_content"]
 
 ACCEPTED = (
     "a Parquet file or a folder of them, CSV or TSV with a header line, JSON, JSON Lines, a TREC "
@@ -50,24 +50,19 @@ def from_path(data: str | PathLike[str], side: Side) -> Columns:
         raise FileFormatError(
             "The path is empty. Name a file, or a folder of Parquet files; '.' is this folder."
         )
-    path = _path(data)
+    path = local(data)
     if "://" in str(data):
         raise FileFormatError(
             f"{data} is an address on the network; rankmeter reads local files. Pass the "
             f"frame that polars.scan_parquet or polars.read_csv makes of it."
         )
     try:
-        if path.is_dir():
+        if is_parquet(path):
             return read_parquet(path)
         if not path.exists():
             raise _missing(path)
-        if _extension(path) in PARQUET and path.stat().st_size == 0:
-            raise FileFormatError(f"{path} is empty. Was it written completely?")
-        # A pipe can be read only once, so it is text.
-        start = _first(path, 4) if path.is_file() else b""
-        if _extension(path) in PARQUET or start == b"PAR1":
-            return read_parquet(path)
-        if path.name.lower().endswith(".gz") and start[:2] != GZIP:
+        start = _first(path, 2) if path.is_file() else b""
+        if path.name.lower().endswith(".gz") and start != GZIP:
             raise FileFormatError(f"{path} ends in .gz but is not gzipped. Compress or rename it.")
     except OSError as error:
         raise _unreadable(path, error) from error
@@ -75,9 +70,21 @@ def from_path(data: str | PathLike[str], side: Side) -> Columns:
     return _reader(text, path, side)(text, side)
 
 
+def is_parquet(path: Path) -> bool:
+    """Whether a path is that of a Parquet file, a folder, or a pattern of files."""
+    if not path.exists():
+        return bool(matching(path))
+    if _extension(path) in PARQUET and path.is_file() and path.stat().st_size == 0:
+        raise FileFormatError(f"{path} is empty. Was it written completely?")
+    if path.is_dir() or _extension(path) in PARQUET:
+        return True
+    # A pipe can be read only once, so it is text.
+    return path.is_file() and _first(path, 4) == b"PAR1"
+
+
 def holds_records(data: str | PathLike[str]) -> bool:
     """Whether a JSON or JSON Lines file starts with a record of rankings and truth, or of one."""
-    path = _path(data)
+    path = local(data)
     try:
         if not path.is_file() or _start(path)[:1] not in (b"{", b"["):
             return False
@@ -100,7 +107,8 @@ def _first(path: Path, n: int) -> bytes:
         return file.read(n)
 
 
-def _path(data: str | PathLike[str]) -> Path:
+def local(data: str | PathLike[str]) -> Path:
+    """A path, in which ``~`` is the home of a user."""
     # Path.expanduser raises where there is no such user; then the name can be a file.
     return Path(os.path.expanduser(data))  # noqa: PTH111
 

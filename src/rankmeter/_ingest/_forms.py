@@ -15,6 +15,7 @@ from rankmeter._ingest._containers import from_listing, from_mapping, from_panda
 from rankmeter._ingest._files import from_path
 from rankmeter._ingest._frames import (
     from_arrow,
+    from_dataset,
     from_duckdb,
     from_lazy,
     from_pandas,
@@ -73,6 +74,7 @@ FORMS = (
     Form("a SciPy sparse matrix (users × items)", _is_sparse, from_sparse),
     Form("a dict {user: [items]} or {user: {item: number}}", _is(Mapping), from_mapping),
     Form("a DuckDB relation", made_by("duckdb", "DuckDBPyRelation"), from_duckdb),
+    Form("a pyarrow dataset", made_by("pyarrow", "Dataset"), from_dataset),
     Form(
         "an Arrow table (anything with __arrow_c_stream__)", _has("__arrow_c_stream__"), from_arrow
     ),

@@ -15,6 +15,7 @@ from rankmeter.errors import DataError
 
 __all__ = [
     "from_arrow",
+    "from_dataset",
     "from_duckdb",
     "from_lazy",
     "from_pandas",
@@ -22,6 +23,7 @@ __all__ = [
     "made_by",
     "numpy_column",
     "origin",
+    "query_errors",
 ]
 
 
@@ -52,16 +54,16 @@ def from_lazy(data: pl.LazyFrame, side: Side, source: str = "polars LazyFrame") 
 
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
         # The in-memory engine keeps the row order that a ranking without scores relies on.
-        with _named(source):
+        with query_errors(source):
             frame = data.select(names).collect(engine="in-memory")
         return from_polars(frame, side).fetch(names)
 
-    with _named(source):
+    with query_errors(source):
         return Columns(data.collect_schema().names(), fetch, source)
 
 
 @contextmanager
-def _named(source: str) -> Iterator[None]:
+def query_errors(source: str) -> Iterator[None]:
     """Turn any error in a query of another package into an error that names the query."""
     try:
         yield
@@ -92,6 +94,17 @@ def from_arrow(data: Any, side: Side) -> Columns:
     return Columns.of(columns, source)
 
 
+def from_dataset(data: Any, side: Side) -> Columns:
+    """A dataset of pyarrow, of which only the needed columns are read."""
+
+    def fetch(names: Sequence[str]) -> Mapping[str, Column]:
+        with query_errors("pyarrow Dataset"):
+            table = data.to_table(columns=list(names))
+        return from_arrow(table, side).fetch(names)
+
+    return Columns(data.schema.names, fetch, "pyarrow Dataset")
+
+
 def _half_floats(data: Any) -> list[str]:
     """The columns of pyarrow whose half precision Polars 1 would widen, or misread."""
     if hasattr(pl, "Float16") or not origin(data).startswith("pyarrow "):
@@ -109,7 +122,7 @@ def from_duckdb(data: Any, side: Side) -> Columns:
     """A DuckDB relation, of which only the needed columns are computed."""
 
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
-        with _named("DuckDB relation"):
+        with query_errors("DuckDB relation"):
             chosen = data.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
             if hasattr(chosen, "__arrow_c_stream__"):
                 return from_polars(pl.DataFrame(chosen), side).fetch(names)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from glob import glob, has_magic
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import unquote
@@ -17,7 +19,7 @@ from rankmeter._ingest._messages import POLARS_ERRORS, reason, short, some
 from rankmeter._ingest._numbers import typed
 from rankmeter.errors import FileFormatError
 
-__all__ = ["PARQUET", "read_parquet"]
+__all__ = ["PARQUET", "ParquetFiles", "matching", "read_parquet"]
 
 PARQUET = (".parquet", ".pq")
 """The extensions of Parquet files."""
@@ -26,39 +28,113 @@ _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
 def read_parquet(path: Path) -> Columns:
-    """The columns of a Parquet file, or of all those of a folder.
+    """The columns of a Parquet file, or of all those of a folder or of a pattern.
 
     A folder ``user=7`` gives its files a column ``user``, unless they have one. Where several
     values of a key are below the folder, it is an error not to use that column: the parts of a
     data set, such as its splits, are not one table.
     """
-    files = _folder(path) if path.is_dir() else [path]
-    keys = _partition_keys(files, path)
-    footers = {file: _footer(file) for file in files}
-    try:
-        scan = pl.scan_parquet(files, glob=False, include_file_paths=_PATH if keys else None)
-        names = [name for name in scan.collect_schema().names() if name != _PATH]
-    except POLARS_ERRORS as error:
-        raise _unlike(files, path) or _bad(path, error) from error
-    of_folders = {key: values for key, values in keys.items() if key not in names}
+    files = ParquetFiles.of(path)
 
     def fetch(chosen: Sequence[str]) -> Mapping[str, Column]:
-        _refuse_pooled(path, keys, chosen)
-        encoded = {name.encode() for name in chosen}
-        for file, (_, chunks) in footers.items():
-            _check_pages(file, [chunk for chunk in chunks if chunk.name in encoded])
-        n_rows = sum(n for n, _ in footers.values())
-        check_memory(n_rows * PER_PARQUET_ROW, f"{path} ({n_rows:,} rows)")
-        wanted = [_of_folder(name, of_folders[name], files) if name in of_folders else pl.col(name)
-                  for name in chosen]  # fmt: skip
+        files.refuse_damaged(chosen)
+        check_memory(files.n_rows * PER_PARQUET_ROW, f"{path} ({files.n_rows:,} rows)")
+        return from_polars(files.read(chosen), "rankings").fetch(chosen)
+
+    return Columns(files.names, fetch, str(path))
+
+
+@dataclass(frozen=True, eq=False)
+class ParquetFiles:
+    """Parquet files that are one table."""
+
+    path: Path  # of the file, the folder or the pattern, for messages
+    files: Sequence[Path]
+    names: Sequence[str]  # of all columns
+    footers: Mapping[Path, _Footer]
+    keys: Mapping[str, list[str | None]]  # of folders: the value for each file
+    scan: pl.LazyFrame
+
+    @classmethod
+    def of(cls, path: Path) -> ParquetFiles:
+        """The file, or all files of a folder or a pattern."""
+        pattern = not path.exists()
+        files = matching(path) if pattern else _folder(path) if path.is_dir() else [path]
+        top = next(one for one in path.parents if not has_magic(str(one))) if pattern else path
+        keys = _partition_keys(files, top)
+        footers = {file: _footer(file) for file in files}
         try:
-            # The in-memory engine keeps the row order that a ranking without scores relies on.
-            frame = scan.select(wanted).collect(engine="in-memory")
+            scan = pl.scan_parquet(files, glob=False, include_file_paths=_PATH if keys else None)
+            names = [name for name in scan.collect_schema().names() if name != _PATH]
         except POLARS_ERRORS as error:
             raise _unlike(files, path) or _bad(path, error) from error
-        return from_polars(frame, "rankings").fetch(chosen)
+        of_folders = [key for key in keys if key not in names]
+        return cls(path, files, [*names, *of_folders], footers, keys, scan)
 
-    return Columns([*names, *of_folders], fetch, str(path))
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of all files."""
+        return sum(footer.n_rows for footer in self.footers.values())
+
+    def parts(self, size: int) -> list[tuple[Path, int, int]]:
+        """Parts of the rows: file, first row in it, number of rows.
+
+        A part is whole groups of rows, about `size` rows together, or some rows of a larger group.
+        """
+        found = []
+        for file, footer in self.footers.items():
+            start = 0
+            for n in _joined(footer.groups, size):
+                found += [
+                    (file, at, min(size, start + n - at)) for at in range(start, start + n, size)
+                ]
+                start += n
+        return found
+
+    def refuse_damaged(self, chosen: Sequence[str]) -> None:
+        """Check the pages of some columns, and that no parts of a data set are pooled."""
+        _refuse_pooled(self.path, self.keys, chosen)
+        encoded = {name.encode() for name in chosen}
+        for file, footer in self.footers.items():
+            _check_pages(file, [chunk for chunk in footer.chunks if chunk.name in encoded])
+
+    def read(
+        self, chosen: Sequence[str], part: tuple[Path, int, int] | None = None
+    ) -> pl.DataFrame:
+        """Some columns of all rows, or of the rows of one file from one on."""
+        stored = self.scan.collect_schema()
+        wanted = [
+            pl.col(name) if name in stored else _of_folder(name, self.keys[name], self.files)
+            for name in chosen
+        ]
+        scan = self.scan
+        try:
+            if part is not None:
+                paths = _PATH if self.keys else None
+                scan = pl.scan_parquet(part[0], glob=False, include_file_paths=paths)
+                scan = scan.slice(*part[1:])
+            # The in-memory engine keeps the row order that a ranking without scores relies on.
+            return scan.select(wanted).collect(engine="in-memory")
+        except POLARS_ERRORS as error:
+            raise _unlike(self.files, self.path) or _bad(self.path, error) from error
+
+
+def _joined(groups: Sequence[int], size: int) -> Iterator[int]:
+    """The numbers of rows of neighbouring groups, added up as long as they are at most `size`."""
+    total = 0
+    for n in groups:
+        if total and total + n > size:
+            yield total
+            total = 0
+        total += n
+    if total:
+        yield total
+
+
+def matching(path: Path) -> list[Path]:
+    """The files that a path with wildcards matches, in order of their names."""
+    found = (Path(name) for name in sorted(glob(str(path), recursive=True)))  # noqa: PTH207 - the root varies
+    return [file for file in found if file.is_file()]
 
 
 _PATH = "\x00path"  # the column of file names
@@ -80,7 +156,7 @@ def _folder(path: Path) -> list[Path]:
     return files
 
 
-def _partition_keys(files: list[Path], path: Path) -> dict[str, list[str | None]]:
+def _partition_keys(files: Sequence[Path], path: Path) -> dict[str, list[str | None]]:
     """For each key of ``key=value`` folders the value of each file."""
     found: list[dict[str, str | None]] = []
     for file in files:
@@ -97,7 +173,7 @@ def _partition_keys(files: list[Path], path: Path) -> dict[str, list[str | None]
     return keys
 
 
-def _of_folder(name: str, values: list[str | None], files: list[Path]) -> pl.Expr:
+def _of_folder(name: str, values: list[str | None], files: Sequence[Path]) -> pl.Expr:
     """A column of the values in the names of folders: numbers or times where all of them are."""
     series = pl.Series(values, dtype=pl.String)
     read = typed(series, "time" if named("time", [name]) else name, untyped=True)
@@ -118,7 +194,7 @@ def _refuse_pooled(
             )
 
 
-def _unlike(files: list[Path], path: Path) -> FileFormatError | None:
+def _unlike(files: Sequence[Path], path: Path) -> FileFormatError | None:
     """The first part of a folder whose columns are not those of the first part."""
     try:
         schemas = [pl.scan_parquet(file, glob=False).collect_schema() for file in files]
@@ -172,8 +248,16 @@ class _Chunk(NamedTuple):
     length: int
 
 
-def _footer(file: Path) -> tuple[int, list[_Chunk]]:
-    """Number of rows, and all columns; refuses one at an impossible place, even if it is unused."""
+class _Footer(NamedTuple):
+    """What a file holds."""
+
+    n_rows: int
+    chunks: list[_Chunk]
+    groups: list[int]  # the number of rows of each
+
+
+def _footer(file: Path) -> _Footer:
+    """What a file holds; refuses one at an impossible place, even if it is unused."""
     with _damaged(file), file.open("rb") as opened:
         footer = _Compact(_end(opened)).struct()
         if 8 in footer:
@@ -185,7 +269,7 @@ def _footer(file: Path) -> tuple[int, list[_Chunk]]:
                 chunks.append(_Chunk(column[3][0], group[3], column[5], begin, data, column[7]))
                 if not 0 <= begin <= data or column[7] < 0:
                     raise ValueError("a column outside of the file")
-        return max(0, int(footer[3])), chunks
+        return _Footer(max(0, int(footer[3])), chunks, [max(0, group[3]) for group in footer[4]])
 
 
 def _end(opened: BinaryIO) -> bytes:

@@ -53,6 +53,12 @@ def read_rankings(
         return _listed(found, found.lists)
     if not roles.keys() & {"score", "rank"}:
         refuse_unused_numbers(found, "rankings", roles.values())
+    return rankings_of(found, roles, bad_scores)
+
+
+def rankings_of(found: Columns, roles: Mapping[str, str], bad_scores: BadScores) -> Table:
+    """Check the columns that have a role, as `read_rankings` does."""
+    roles = dict(roles)
     unused = roles.pop("score", None) if "rank" in roles else None
     others = [] if unused is None else [unused]
     users, items, empty, counts, values = _checked(found, roles, "rankings", others)

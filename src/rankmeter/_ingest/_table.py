@@ -12,6 +12,7 @@ import polars as pl
 from rankmeter._checks import counted
 from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._messages import short, some
+from rankmeter._ingest._pieces import Pieces, Rest
 from rankmeter.errors import DataError, IdTypeError, InvalidValueError
 
 __all__ = ["Origin", "Shape", "Table", "meet", "meet_all", "whole_numbers"]
@@ -45,6 +46,7 @@ class Origin:
     shape: Shape = ""
     cautions: tuple[str, ...] = ()  # reasons to doubt that the data are what was meant
     trimmed: bool = False  # no id has white space at its ends
+    engine: str = ""  # how the data are read if they are, or seem, too large for memory
 
 
 @dataclass(frozen=True)
@@ -56,13 +58,18 @@ class Table:
     Rows keep the order of the input, which is the ranking if `order` is ``"list"``. `empty_users`,
     named without any item, are of the type of ``user``.
 
-    `rows` is the frame, or lists that only become one where it is needed.
+    `rows` is the frame, or lists that only become one where it is needed. Rankings that do not fit
+    into memory are in `pieces`, and `rows` are examples with the types of all. Once the rows with
+    judged items are found, these are the `rows`, with a ``number`` that says their place among all
+    rows; all other candidates are the `rest`, and `empty_users` names the users of both.
     """
 
     rows: pl.DataFrame | Lists
     order: Literal["score", "rank", "list"] = "score"
     empty_users: pl.Series = field(default_factory=lambda: pl.Series("user", [], pl.Int64))
     origin: Origin = field(default_factory=Origin)
+    pieces: Pieces | None = None
+    rest: Rest | None = None
 
     @cached_property
     def frame(self) -> pl.DataFrame:
@@ -78,6 +85,15 @@ class Table:
     def users(self) -> pl.Series:
         """The users of the rows, each at least once."""
         return self.rows.users if isinstance(self.rows, Lists) else self.rows["user"]
+
+    @property
+    def lengths(self) -> pl.Series:
+        """The number of rows of each user that has any."""
+        mine = self.frame["user"].value_counts(name="n").with_columns(pl.col("n").cast(pl.Int64))
+        if self.rest is not None:
+            others = pl.DataFrame({"user": self.rest.users, "n": self.rest.n_rows})
+            mine = pl.concat([mine, others]).group_by("user").agg(pl.col("n").sum())
+        return mine["n"]
 
     @property
     def scores(self) -> pl.Series:

@@ -1,0 +1,39 @@
+"""Work on numbered parts in several threads; NumPy and Polars let them run at the same time."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from rankmeter._ingest import Pieces
+from rankmeter._progress import followed
+
+__all__ = ["THREADS", "in_threads", "over"]
+
+_T = TypeVar("_T")
+
+THREADS = min(4, os.cpu_count() or 1)
+"""How many parts are worked on at the same time."""
+
+
+def in_threads(work: Callable[[int], _T], n: int) -> Iterator[_T]:
+    """The results of `work` on the numbers below `n`, in order; few are ahead of the one taken."""
+    waiting: deque[Future[_T]] = deque()
+    with ThreadPoolExecutor(THREADS) as pool:
+        try:
+            for part in range(n):
+                waiting.append(pool.submit(work, part))
+                if len(waiting) > THREADS:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def over(pieces: Pieces, work: Callable[[int], _T], what: str) -> Iterator[_T]:
+    """A pass over all pieces, as `in_threads`; `what` names it where progress is shown."""
+    return followed(in_threads(work, len(pieces)), what, len(pieces), pieces.n_rows)

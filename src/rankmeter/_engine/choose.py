@@ -1,0 +1,110 @@
+"""Which engine reads and measures rankings: all in memory, or in pieces from disk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, get_args
+
+from rankmeter._align import THREADS, sift
+from rankmeter._checks import choice, refused
+from rankmeter._choices import Setting
+from rankmeter._ingest import (
+    Table,
+    available_memory,
+    needed_memory,
+    open_rankings,
+    read_rankings,
+    size,
+)
+from rankmeter._plan import Plan
+from rankmeter.errors import UsageError
+
+__all__ = ["EngineName", "Reading", "reading"]
+
+EngineName: TypeAlias = Literal["auto", "memory", "disk"]
+
+_UNITS = {"": 1, "b": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4,
+          "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}  # fmt: skip
+_USUAL = 2**31
+"""Bytes that the engine ``disk`` uses at most, unless it may use more."""
+_LEAST = 2**26
+_SHARE = 0.8  # of the free memory
+_LARGEST_PIECE = 2**21  # rows
+_PER_ROW = 250  # bytes for a row of each piece that is worked on
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How rankings are read.
+
+    Attributes
+    ----------
+    engine : {"auto", "memory", "disk"}
+    memory : int or None
+        Bytes that may be used; None is what is free.
+    """
+
+    engine: EngineName = "auto"
+    memory: int | None = None
+
+    def read(self, data: object, columns: Mapping[str, str] | None, setting: Setting) -> Table:
+        """Rankings, in memory or in pieces."""
+        if self.engine == "memory" or (self.engine == "auto" and not self._too_large(data)):
+            return read_rankings(data, columns=columns, bad_scores=setting.bad_scores)
+        rows = min(self.limit // 2 // (THREADS + 1) // _PER_ROW, _LARGEST_PIECE)
+        found = open_rankings(data, rows=rows, columns=columns, bad_scores=setting.bad_scores)
+        if found is not None:
+            how = f"disk: rankings are read in pieces, {size(self.limit)} of memory"
+            return replace(found, origin=replace(found.origin, engine=how))
+        if self.engine == "disk":
+            raise UsageError(
+                f"engine='disk' cannot read {data} in pieces: it reads Parquet, polars.LazyFrame "
+                f"and pyarrow.dataset. Convert the rankings to Parquet, or choose engine='memory'.",
+                option="engine",
+            )
+        found = read_rankings(data, columns=columns, bad_scores=setting.bad_scores)
+        how = f"memory: {found.source} cannot be read in pieces"
+        return replace(found, origin=replace(found.origin, engine=how))
+
+    @staticmethod
+    def said(tables: Iterable[Table]) -> str:
+        """How some rankings were read, if that is worth knowing."""
+        return "; ".join(dict.fromkeys(one.origin.engine for one in tables if one.origin.engine))
+
+    @property
+    def limit(self) -> int:
+        """Bytes that the engine ``disk`` uses."""
+        free = available_memory()
+        return self.memory or min(_USUAL, int(_SHARE * (free or _USUAL)))
+
+    def sifted(self, table: Table, truth: Table, plan: Plan) -> Table:
+        """The rankings with everything that measuring needs in memory, if they are in pieces."""
+        if table.pieces is None:
+            return table
+        repeats = any(one.duplicates != "unchecked" for one in plan.alignments())
+        return sift(table, truth, limit=self.limit // 2, repeats=repeats)
+
+    def _too_large(self, data: object) -> bool:
+        room = self.memory or _SHARE * (available_memory() or float("inf"))
+        return needed_memory(data) > room
+
+
+def reading(engine: Any, memory: Any) -> Reading:
+    """How rankings are read, from the options of the public functions."""
+    known: EngineName = choice("engine", engine, get_args(EngineName))  # type: ignore[assignment]
+    return Reading(known, _bytes(memory))
+
+
+def _bytes(memory: Any) -> int | None:
+    """``"2GiB"`` as a number of bytes."""
+    if memory is None:
+        return None
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", str(memory).lower())
+    if isinstance(memory, bool) or found is None or found[2] not in _UNITS:
+        raise refused("memory", "a number of bytes such as '2GiB' or '500MB'", memory)
+    n = int(float(found[1]) * _UNITS[found[2]])
+    if n < _LEAST:
+        raise refused("memory", f"at least {size(_LEAST)}", memory)
+    return n

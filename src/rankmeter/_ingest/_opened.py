@@ -1,0 +1,259 @@
+"""Rankings of a form that can be read in pieces → a `Table` that has not been read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate
+from os import PathLike
+from pathlib import Path
+from typing import Any, Protocol
+
+import polars as pl
+
+from rankmeter._ingest._columns import Columns, resolve
+from rankmeter._ingest._files import is_parquet, local
+from rankmeter._ingest._frames import from_polars, made_by, origin, query_errors
+from rankmeter._ingest._parquet import ParquetFiles
+from rankmeter._ingest._pieces import Cut, Piece
+from rankmeter._ingest._read import BadScores, rankings_of, read_rankings
+from rankmeter._ingest._spool import Spool
+from rankmeter._ingest._table import Table
+from rankmeter._ingest._unused import refuse_unused_numbers
+from rankmeter.errors import DataError
+
+__all__ = ["needed_memory", "open_rankings"]
+
+_EXAMPLES = 1000  # rows
+
+
+class _Frames(Protocol):
+    """Rows as frames of all or some columns, with the types of the source."""
+
+    @property
+    def heights(self) -> Sequence[int]: ...
+
+    def __len__(self) -> int: ...
+
+    def read(self, n: int, names: Sequence[str]) -> pl.DataFrame: ...
+
+    def check(self) -> None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class _Checked:
+    """Rows of a source whose values are checked whenever they are read: the `Pieces` of a file."""
+
+    frames: _Frames
+    found: Columns  # what is known of the source
+    roles: Mapping[str, str]
+    bad_scores: BadScores
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The number of the first row of each frame, and of all rows."""
+        return list(accumulate(self.frames.heights, initial=0))
+
+    @property
+    def n_rows(self) -> int:
+        """See `Pieces`."""
+        return self.starts[-1]
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    def read(self, n: int, *, items: bool = True) -> Piece:
+        """See `Pieces`."""
+        table = self.table(n, items=items)
+        start = self.starts[n]
+        number = pl.int_range(start, start + table.height, eager=True).alias("number")
+        return Piece(table.frame.with_columns(number), table.empty_users, table.counts)
+
+    def table(self, n: int, *, items: bool = True) -> Table:
+        """One frame as the canonical form of rankings."""
+        # Without items the users are in their place, which costs little.
+        roles = dict(self.roles) if items else {**self.roles, "item": self.roles["user"]}
+        frame = self.frames.read(n, list(dict.fromkeys(roles.values())))
+        source = self.found.source
+        if len(self) > 1:
+            source += f" (rows {self.starts[n] + 1:,} to {self.starts[n + 1]:,})"
+        columns = from_polars(frame, "rankings", source)
+        found = replace(self.found, names=columns.names, fetch=columns.fetch, source=source)
+        return rankings_of(found, roles, self.bad_scores)
+
+    def check(self) -> None:
+        """See `Pieces`."""
+        self.frames.check()
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """Parquet files in parts."""
+
+    files: ParquetFiles
+    parts: Sequence[tuple[Path, int, int]]
+    stamps: Mapping[Path, tuple[int, int]]
+    owner: object  # of the files, if they are to end with it
+
+    @classmethod
+    def of(cls, files: ParquetFiles, rows: int, owner: object = None) -> _Parts:
+        stamps = {file: _stamp(file) for file in files.files}
+        return cls(files, files.parts(rows), stamps, owner)
+
+    @cached_property
+    def heights(self) -> Sequence[int]:
+        return [n for _, _, n in self.parts]
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def read(self, n: int, names: Sequence[str]) -> pl.DataFrame:
+        return self.files.read(names, self.parts[n])
+
+    def check(self) -> None:
+        for file, stamp in self.stamps.items():
+            if _stamp(file) != stamp:
+                raise DataError(
+                    f"{file} changed while it was read. Repeat the evaluation when nothing writes "
+                    f"to it."
+                )
+
+
+def _stamp(file: Path) -> tuple[int, int]:
+    try:
+        found = file.stat()
+    except OSError:
+        return -1, -1
+    return found.st_size, found.st_mtime_ns
+
+
+def open_rankings(
+    data: object,
+    *,
+    rows: int,
+    columns: Mapping[str, str] | None = None,
+    bad_scores: BadScores = "error",
+) -> Table | None:
+    """Rankings in `pieces` of about so many rows; None if the form cannot be read in pieces.
+
+    Parquet files are read where they are. Queries and batches are written to a temporary file
+    first. What is in memory already is cut into pieces. The parameters are those of
+    `read_rankings`.
+    """
+    opened = _open(data, rows)
+    if opened is None and isinstance(data, str | PathLike) and local(data).is_file():
+        return None
+    if opened is None:
+        table = read_rankings(data, columns=columns, bad_scores=bad_scores)
+        frame = table.frame
+        return replace(table, rows=frame.head(_EXAMPLES), pieces=Cut(frame, rows))
+    frames, found = opened
+    roles = resolve(found, "rankings", columns)
+    if not sum(frames.heights):
+        raise DataError(f"{found.source} has no rows: there is nothing to evaluate.")
+    first = next(n for n, height in enumerate(frames.heights) if height)
+    if not roles.keys() & {"score", "rank"}:
+        start = from_polars(frames.read(first, found.names), "rankings", found.source)
+        refuse_unused_numbers(replace(start, untyped=found.untyped), "rankings", roles.values())
+    if isinstance(frames, _Parts):
+        frames.files.refuse_damaged(list(roles.values()))
+    pieces = _Checked(frames, found, roles, bad_scores)
+    table = pieces.table(first)
+    examples = table.frame.head(_EXAMPLES)
+    for role in ("user", "item"):
+        if _is_wide(frames, roles[role]):
+            examples = examples.with_columns(pl.col(role).cast(pl.UInt64))
+    return replace(
+        table,
+        rows=examples,
+        empty_users=table.empty_users.clear(),
+        origin=replace(table.origin, source=found.source, counts={}),
+        pieces=pieces,
+    )
+
+
+def _is_wide(frames: _Frames, name: str) -> bool:
+    """Whether the integers of a column need 64 bits without a sign."""
+    dtype = frames.read(0, [name]).schema[name]
+    if not (dtype.is_decimal() or dtype in (pl.UInt64, pl.Int128)):
+        return False
+    ids = (frames.read(n, [name])[name] for n in range(len(frames)))
+    return any((one >= 2**63).any() for one in ids)
+
+
+def _open(data: object, rows: int) -> tuple[_Frames, Columns] | None:
+    """The frames of a form that can be read in pieces, and what is known of it."""
+    if isinstance(data, pl.LazyFrame):
+        return _of_query(data, rows)
+    if made_by("pyarrow", "Dataset")(data) or made_by("pyarrow", "RecordBatchReader")(data):
+        return _of_batches(data)
+    if isinstance(data, str | PathLike) and is_parquet(local(data)):
+        files = ParquetFiles.of(local(data))
+        return _Parts.of(files, rows), _known(files.names, str(files.path))
+    return None
+
+
+def _of_query(query: pl.LazyFrame, rows: int) -> tuple[_Frames, Columns]:
+    """The result of a query, which is computed once."""
+    source, spool = "polars LazyFrame", Spool()
+    with query_errors(source):
+        # In order: a ranking without scores relies on it.
+        query.sink_parquet(spool.path, compression="lz4", row_group_size=min(rows, 2**18))
+    files = replace(ParquetFiles.of(Path(spool.path)), path=Path(source))
+    return _Parts.of(files, rows, spool), _known(files.names, source)
+
+
+def _of_batches(data: Any) -> tuple[_Frames, Columns]:
+    """Record batches of pyarrow."""
+    dataset = made_by("pyarrow", "Dataset")(data)
+    source, spool = "pyarrow Dataset" if dataset else origin(data), Spool()
+    batches = data.to_batches() if dataset else data
+    with query_errors(source):
+        for batch in batches:
+            frame = pl.DataFrame(pl.from_arrow(batch))
+            if frame.height:
+                spool.write(frame)
+        names = data.schema.names
+    return spool, _known(names, source)
+
+
+def _known(names: Sequence[str], source: str) -> Columns:
+    """What is known of columns with types."""
+    return Columns(names, lambda _: {}, source)
+
+
+_PER_ROW = 130
+"""Bytes that each row of rankings takes in memory until it is measured."""
+_PER_BYTE = 8
+"""The same for each byte of text."""
+
+
+def needed_memory(data: object) -> int:
+    """About how many bytes it takes to measure rankings in memory.
+
+    0 where they are in memory, and where they cannot be read, which is reported by reading them.
+    """
+    with suppress(DataError, OSError):
+        return _needed(data)
+    return 0
+
+
+def _needed(data: object) -> int:
+    if isinstance(data, pl.LazyFrame):
+        # A query of files; counting the rows of any other could be long work.
+        return _PER_ROW * _length(data) if " SCAN " in data.explain(optimized=False) else 0
+    if made_by("pyarrow", "Dataset")(data):
+        return _PER_ROW * int(data.count_rows())  # type: ignore[attr-defined]
+    if not isinstance(data, str | PathLike) or not str(data):
+        return 0
+    path = local(data)
+    if is_parquet(path):
+        return _PER_ROW * ParquetFiles.of(path).n_rows
+    return _PER_BYTE * path.stat().st_size if path.is_file() else 0
+
+
+def _length(query: pl.LazyFrame) -> int:
+    with query_errors("polars LazyFrame"):
+        return int(query.select(pl.len()).collect().item())

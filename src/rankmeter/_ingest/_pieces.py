@@ -1,0 +1,103 @@
+"""Rankings in pieces: rows that are read again for every pass, and are never all in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import polars as pl
+
+from rankmeter._choices import Alignment, TieRule
+
+__all__ = ["Cut", "Piece", "Pieces", "Rest"]
+
+
+class Piece(NamedTuple):
+    """Some rows of rankings, checked."""
+
+    rows: pl.DataFrame  # as in a `Table`, and `number`: the place of each row among all rows
+    empty_users: pl.Series  # users all of whose rows in this piece were dropped
+    counts: Mapping[str, int]
+
+
+class Pieces(Protocol):
+    """Rankings that can be read any number of times, always in the same order.
+
+    `read` may be called from several threads.
+    """
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows, or an upper bound of it."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def read(self, n: int, *, items: bool = True) -> Piece:
+        """One piece; with `items` false its items mean nothing."""
+        ...
+
+    def check(self) -> None:
+        """Raise a DataError if the rows may have changed since they were opened."""
+        ...
+
+
+class Rest(Protocol):
+    """The candidates of a ranking that are not in its table: they can only be counted."""
+
+    users: pl.Series  # ascending
+    n_rows: Any  # how many candidates each of these users has
+    end: int  # above the number of every row
+
+    def prepare(self, alignments: Iterable[Alignment]) -> None:
+        """Have the counts of several alignments ready, so that they take one pass together."""
+        ...
+
+    def count(
+        self,
+        users: pl.Series,
+        rows: pl.DataFrame,
+        value: Any,
+        ties: TieRule | None,
+        score_type: str,
+    ) -> tuple[Any, Any, Any]:
+        """How many candidates are above, equal to and, by the order `ties`, before each row.
+
+        `rows` have an item and a number; a lower `value` is better.
+        """
+        ...
+
+    def last_ranks(self) -> pl.DataFrame:
+        """The largest ``rank`` of each ``user``."""
+        ...
+
+    def grades(self, allowed: Callable[[pl.Series], bool]) -> pl.DataFrame | None:
+        """How often (``n``) each ``user`` has each ``score``; None if other scores are there."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """Rows in memory, cut into pieces."""
+
+    rows: pl.DataFrame
+    size: int
+
+    @property
+    def n_rows(self) -> int:
+        """See `Pieces`."""
+        return self.rows.height
+
+    def __len__(self) -> int:
+        return (self.rows.height + self.size - 1) // self.size
+
+    def read(self, n: int, *, items: bool = True) -> Piece:  # noqa: ARG002 - they cost nothing
+        """See `Pieces`."""
+        start = n * self.size
+        some = self.rows.slice(start, self.size)
+        number = pl.int_range(start, start + some.height, eager=True).alias("number")
+        return Piece(some.with_columns(number), some["user"].clear(), {})
+
+    def check(self) -> None:
+        """Rows in memory do not change."""

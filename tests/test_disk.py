@@ -1,0 +1,411 @@
+"""Rankings in pieces: the same values, counts and errors as in memory, for every rule and cut."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankmeter as rm
+from command_line import rankmeter
+from rankmeter._align import sift
+from rankmeter._align.repeats import Repeats
+from rankmeter._align.sizes import Sizes
+from rankmeter._choices import CHOICES
+from rankmeter._engine import Memory
+from rankmeter._ingest import Cut, meet_all, read_rankings, read_truth
+from rankmeter._plan import resolve
+from rankmeter._progress import followed, listening
+from rankmeter.conventions import convention_names
+from rankmeter.errors import DataError, InvalidValueError, RankmeterError, UsageError
+
+RULES = ("ties", "duplicates", "judgements", "scope", "pool", "retrieved", "score_type")
+SCORES = [-np.inf, -1.0, -0.0, 0.0, 0.5, 1.0, 1.0 + 1e-9, 2.0, np.inf]
+METRICS = ["ndcg@3", "rr", "recall@2", "precision@5", "ap", "ndcg(relevant=2)@4"]
+
+
+def named(frame):
+    text = [pl.format("u{}", "user").alias("user"), pl.format("i{}", "item").alias("item")]
+    return frame.with_columns(text)
+
+
+def data(chance):
+    """Small random rankings and ground truth with ties, and repeated items in some of them."""
+    rng = np.random.default_rng(chance.getrandbits(32))
+    n, n_users, n_items = (int(rng.integers(1, most)) for most in (80, 8, 30))
+    order = chance.choice(["score", "score", "rank", "list"])
+    pairs = {"user": rng.integers(0, n_users, n), "item": rng.integers(0, n_items, n)}
+    rankings = pl.DataFrame(pairs)
+    if chance.random() < 0.6:
+        rankings = rankings.unique(maintain_order=True)
+    if order == "score":
+        scores = rng.choice(SCORES, rankings.height)
+        rankings = rankings.with_columns(score=pl.Series(scores))
+    if order == "rank":
+        rankings = rankings.with_columns(rank=pl.Series(rng.integers(1, 9, rankings.height)))
+    m = int(rng.integers(1, 30))
+    truth = pl.DataFrame(
+        {
+            "user": rng.integers(0, n_users + 1, m),
+            "item": rng.integers(0, n_items, m),
+            "gain": rng.integers(-1, 4, m).astype(float),
+        }
+    )
+    if chance.random() < 0.7:
+        truth = truth.unique(["user", "item"], maintain_order=True, keep="first")
+    return (named(rankings), named(truth)) if chance.random() < 0.4 else (rankings, truth)
+
+
+def rules(chance):
+    found = {rule: chance.choice(CHOICES[rule].words) for rule in RULES if chance.random() < 0.6}
+    if found.get("ties", "item") != "expected" and chance.random() < 0.3:
+        found["depth"] = chance.randint(1, 5)
+    return found
+
+
+def assert_same(scores, wanted):
+    assert scores.users.equals(wanted.users)
+    for name in ("matrix", "in_truth", "in_rankings", "has_truth"):
+        np.testing.assert_array_equal(getattr(scores, name), getattr(wanted, name))
+    assert scores.counts == wanted.counts
+    said = [{k: (type(e), str(e)) for k, e in s.errors.items()} for s in (scores, wanted)]
+    assert said[0] == said[1]
+    for alignment, facts in wanted.facts.items():
+        found = scores.facts[alignment]
+        np.testing.assert_array_equal(found.n_relevant, facts.n_relevant)
+        np.testing.assert_array_equal(found.n_ranked, facts.n_ranked)
+        rest = [replace(one, n_relevant=0, n_ranked=0) for one in (found, facts)]
+        assert vars(rest[0]) == vars(rest[1])
+
+
+@given(st.integers(0, 2**32))
+def test_rankings_in_pieces_have_the_scores_of_those_in_memory(seed):
+    chance = random.Random(seed)
+    rankings, truth = data(chance)
+    metrics = [*METRICS, "rr(ties=pessimistic)@9", "hr(score_type=float32,ties=text)@2"]
+    plan = resolve(metrics, choices=rules(chance))
+    judged, tables = meet_all(read_truth(truth), {"": read_rankings(rankings)})
+    whole = tables[""]
+    wanted = Memory().open(judged, tables).run(plan)[""]
+    for size in (1, chance.randint(2, 9), 1000):
+        some = replace(whole, rows=whole.frame.head(2), pieces=Cut(whole.frame, size))
+        sifted = {"": sift(some, judged, limit=2**20, repeats=True)}
+        for blocks in (1, 3):
+            assert_same(Memory(blocks).open(judged, sifted).run(plan)[""], wanted)
+
+
+# ---------------------------------------------------------------------------------------------
+# The public functions
+
+
+def some(n=3000, *, seed=1):
+    """Rankings whose scores are often tied, and ground truth, with ids as files have them."""
+    rng = np.random.default_rng(seed)
+    rankings = pl.DataFrame(
+        {
+            "user": rng.integers(0, 60, n, dtype=np.int32),
+            "item": rng.integers(0, 900, n, dtype=np.int32),
+            "score": np.round(rng.random(n, dtype=np.float32), 1),
+        }
+    ).unique(["user", "item"], maintain_order=True)
+    truth = rankings.sample(300, seed=seed).select("user", "item")
+    gain = pl.Series("gain", rng.integers(0, 4, 300).astype(float))
+    return rankings, truth.with_columns(gain)
+
+
+def outcome(rankings, truth, metrics=("ndcg@5", "rr", "recall@9"), **options):
+    """What an evaluation gives a reader: values, counts, warnings, or an error."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            result = rm.evaluate(rankings, truth, metrics, **options)
+        except RankmeterError as error:
+            return type(error), str(error)
+    found = result.to_dict()
+    found["plan"].pop("engine", None)
+    return json.dumps(found), result.per_user.rows(), sorted(str(one.message) for one in said)
+
+
+def forms(folder, frame):
+    """Rankings in every form that is read in pieces."""
+    whole = folder / "all.parquet"
+    frame.write_parquet(whole, row_group_size=700)
+    parts = folder / "parts"
+    parts.mkdir()
+    for n, part in enumerate(frame.iter_slices(1000)):
+        part.write_parquet(parts / f"{n}.parquet")
+    by_user = folder / "by_user"
+    for user in range(60):
+        (by_user / f"user={user}").mkdir(parents=True)
+        mine = frame.filter(pl.col("user") == user).drop("user")
+        mine.write_parquet(by_user / f"user={user}" / "0.parquet")
+    yield from (whole, parts, parts / "*.parquet", by_user, by_user / "*" / "0.parquet")
+    yield from (pl.scan_parquet(whole), frame.lazy().filter(pl.col("user") >= 0), frame)
+    yield ds.dataset(parts)
+    yield pa.RecordBatchReader.from_batches(
+        frame.to_arrow().schema, frame.to_arrow().to_batches(max_chunksize=333)
+    )
+
+
+def test_every_form_has_the_result_of_the_frame(tmp_path):
+    rankings, truth = some()
+    wanted = outcome(rankings, truth)
+    for form in forms(tmp_path, rankings):
+        assert outcome(form, truth, engine="disk", memory="64MiB") == wanted, form
+
+
+def test_globs_and_datasets_are_read_in_memory_too(tmp_path):
+    rankings, truth = some()
+    wanted = outcome(rankings, truth)
+    for form in forms(tmp_path, rankings):
+        assert outcome(form, truth) == wanted, form
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    monkeypatch.setattr("rankmeter._engine.choose._LARGEST_PIECE", 500)
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("convention", convention_names())
+def test_conventions_have_the_same_results(convention, tmp_path):
+    rankings, truth = some()
+    rankings.write_parquet(tmp_path / "r.parquet", row_group_size=300)
+    for bugs in (False, True):
+        options = {"like": convention, "bugs": bugs, "n_items": 900}
+        wanted = outcome(rankings, truth, **options)
+        assert outcome(tmp_path / "r.parquet", truth, engine="disk", **options) == wanted
+
+
+BAD = {
+    "missing score": pl.col("score").replace(0.5, None),
+    "score that is not a number": pl.col("score").replace(0.5, float("nan")),
+    "missing user": pl.col("user").replace(7, None),
+    "other items": pl.col("item") + 10_000,
+    "other users": pl.col("user") + 10_000,
+    "text": pl.col("user").cast(pl.String),
+    "wide": pl.col("user").cast(pl.UInt64) + 2**63,
+    "fractions": pl.col("item") / 2,
+    "floats": pl.col("item").cast(pl.Float64),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+@pytest.mark.parametrize("bad_scores", ["error", "drop", "worst"])
+def test_bad_values_are_found_as_in_memory(what, bad_scores, tmp_path):
+    rankings, truth = some()
+    path = tmp_path / "r.parquet"
+    rankings.with_columns(BAD[what]).write_parquet(path)
+    options = {"bad_scores": bad_scores}
+    assert outcome(path, truth, engine="disk", **options) == outcome(path, truth, **options)
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_a_bad_value_in_a_later_piece_is_named_with_its_rows(tmp_path):
+    rankings, truth = some()
+    bad = pl.when(pl.int_range(pl.len()) == 2_100).then(None).otherwise("score").alias("score")
+    path = tmp_path / "r.parquet"
+    rankings.with_columns(bad).write_parquet(path, row_group_size=250)
+    with pytest.raises(InvalidValueError, match=r"\(rows 2,001 to 2,500\) .* first at row 101"):
+        rm.evaluate(path, truth, engine="disk")
+    for rule in ("drop", "worst"):
+        wanted = outcome(path, truth, bad_scores=rule)
+        assert outcome(path, truth, bad_scores=rule, engine="disk") == wanted
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_comparisons_are_the_same(tmp_path):
+    rankings, truth = some()
+    other, _ = some(seed=2)
+    options = {
+        "segments": {user: "ab"[user % 2] for user in range(60)},
+        "clusters": {user: user // 3 for user in range(60)},
+        "n_resamples": 99,
+    }
+    systems = {"a": rankings, "b": other}
+    wanted = rm.compare(systems, truth, ["ndcg@5", "rr"], **options).to_dict()
+    other.write_parquet(tmp_path / "b.parquet", row_group_size=300)
+    systems["b"] = tmp_path / "b.parquet"
+    found = rm.compare(systems, truth, ["ndcg@5", "rr"], engine="disk", **options).to_dict()
+    assert "pieces" in found["plan"].pop("engine")
+    assert found == wanted
+
+
+def test_repeated_items_are_found_unless_that_is_declared_unnecessary(tmp_path):
+    rankings, truth = some()
+    judged = truth.with_columns(hit=pl.lit(value=True)).select("user", "item", "hit")
+    marked = rankings.join(judged, on=["user", "item"], how="left", maintain_order="left")
+    path = tmp_path / "r.parquet"
+    for judged_ones in (True, False):
+        again = marked.filter(pl.col("hit").is_not_null() == judged_ones).drop("hit").head(5)
+        twice = pl.concat([rankings, again])
+        twice.write_parquet(path)
+        for rule in ("error", "best", "first", "each"):
+            wanted = outcome(path, truth, duplicates=rule)
+            assert outcome(path, truth, duplicates=rule, engine="disk") == wanted
+        unchecked = outcome(path, truth, duplicates="unchecked", engine="disk")
+        assert (unchecked[0] is rm.errors.DuplicateError) == judged_ones
+    plan = rm.evaluate(path, truth, duplicates="unchecked", engine="disk").plan
+    assert "duplicates  unchecked" in str(plan)
+
+
+# ---------------------------------------------------------------------------------------------
+# Which engine
+
+
+def test_auto_reads_in_pieces_what_does_not_fit(tmp_path, monkeypatch):
+    rankings, truth = some()
+    path = tmp_path / "r.parquet"
+    rankings.write_parquet(path)
+    assert rm.evaluate(path, truth).plan.engine == ""
+    monkeypatch.setattr("rankmeter._ingest._opened._PER_ROW", 2**20)
+    for form in (path, str(tmp_path), pl.scan_parquet(path), ds.dataset(path)):
+        plan = rm.evaluate(form, truth, memory="64MiB").plan
+        assert plan.engine == "disk: rankings are read in pieces, 67.1 MB of memory"
+        assert plan.engine in str(plan)
+        assert plan.to_dict()["engine"] == plan.engine
+    assert rm.evaluate(path, truth, engine="memory").plan.engine == ""
+    assert rm.evaluate(rankings, truth, memory="64MiB").plan.engine == ""
+
+
+@pytest.mark.parametrize(
+    ("memory", "said"),
+    [
+        ("2 apples", "a number of bytes such as '2GiB' or '500MB', got '2 apples'"),
+        (True, "a number of bytes"),
+        (-1, "a number of bytes"),
+        ("2i", "a number of bytes"),
+        ("1kB", "at least 67.1 MB"),
+    ],
+)
+def test_a_wrong_limit_is_refused(memory, said):
+    with pytest.raises(UsageError, match=said):
+        rm.evaluate({"u": ["a"]}, {"u": ["a"]}, memory=memory)
+    with pytest.raises(UsageError, match="engine"):
+        rm.compare({"a": {"u": ["a"]}, "b": {"u": ["a"]}}, {"u": ["a"]}, engine="disc")
+
+
+def test_the_command_line_has_both_options(tmp_path):
+    rankings, truth = some()
+    rankings.write_parquet(tmp_path / "r.parquet")
+    truth.write_parquet(tmp_path / "t.parquet")
+    files = [str(tmp_path / "r.parquet"), str(tmp_path / "t.parquet")]
+    one = rankmeter("evaluate", *files, "--engine", "disk", "--memory", "100MB", "--json")
+    assert "100 MB" in json.loads(one.out)["plan"]["engine"]
+    systems = [f"a={files[0]}", f"b={files[0]}"]
+    two = rankmeter("compare", files[1], *systems, "--engine", "disk", "--json")
+    assert "disk" in json.loads(two.out)["plan"]["engine"]
+
+
+# ---------------------------------------------------------------------------------------------
+# What can go wrong
+
+
+def test_a_file_that_changes_between_the_passes_is_refused(tmp_path, monkeypatch):
+    rankings, truth = some()
+    path = tmp_path / "r.parquet"
+    rankings.write_parquet(path)
+    original = sift
+
+    def sift_and_write(*args, **kwargs):
+        found = original(*args, **kwargs)
+        rankings.with_columns(pl.col("score") * 2).write_parquet(path)
+        return found
+
+    monkeypatch.setattr("rankmeter._engine.choose.sift", sift_and_write)
+    with pytest.raises(DataError, match="changed while"):
+        rm.evaluate(path, truth, engine="disk")
+
+
+class Changing(Cut):
+    """Rows that are others in the second pass."""
+
+    passes = 0
+
+    def read(self, n, *, items=True):
+        piece = super().read(n, items=items)
+        self.__dict__["passes"] += n == 0
+        if self.passes < 2:
+            return piece
+        return piece._replace(rows=self.change(piece.rows))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda rows: rows.with_columns(score=-pl.col("score") - 1),
+        lambda rows: rows.with_columns(user=59 - pl.col("user")),
+        lambda rows: rows.head(100),
+        lambda rows: rows.clear(),
+    ],
+)
+def test_rows_that_change_between_the_passes_are_refused(change):
+    rankings, truth = some()
+    judged, tables = meet_all(read_truth(truth), {"": read_rankings(rankings)})
+    pieces = Changing(tables[""].frame, 900)
+    pieces.__dict__.update(passes=0, change=change)
+    table = replace(tables[""], pieces=pieces)
+    sifted = {"": sift(table, judged, limit=2**20, repeats=False)}
+    with pytest.raises(DataError, match="changed while"):
+        Memory().open(judged, sifted).run(resolve("rr"))
+
+
+def test_repeated_numbers_are_found_in_memory_and_on_disk():
+    rng = np.random.default_rng(1)
+    numbers = np.concatenate([rng.integers(0, 2**63, 50_000), np.arange(10), np.arange(5, 20)])
+    numbers = (numbers.astype(np.uint64) * np.uint64(2)) ** np.uint64(1)
+    wanted = np.unique(numbers[:50_010][np.isin(numbers[:50_010], numbers[50_010:])])
+    for limit in (2**30, 2**14):
+        seen = Repeats(300_000, limit)
+        for part in np.array_split(numbers.copy(), 7):
+            seen.add(part)
+        assert bool(seen.files) == (limit == 2**14)
+        np.testing.assert_array_equal(seen.found(), wanted)
+
+
+def test_a_disk_without_room_is_said_before_the_work(monkeypatch):
+    usage = shutil.disk_usage("/")
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage._replace(free=1000))
+    with pytest.raises(DataError, match=r"1,000,000 rows needs 8 MB in .*, and 1 kB are free"):
+        Repeats(1_000_000, 2**20)
+
+
+@pytest.mark.parametrize("kind", ["dense", "growing", "sparse", "text", "leaving"])
+def test_rows_are_counted_by_user(kind):
+    rng = np.random.default_rng(1)
+    users = rng.integers(0, 500, 4000)
+    users = {
+        "dense": users,
+        "growing": np.sort(users)[::-1] - 250,
+        "sparse": users * 2**50,
+        "text": users,
+        "leaving": np.where(np.arange(4000) < 2000, users, users * 2**40),
+    }[kind]
+    series = pl.Series("user", users)
+    series = series.cast(pl.String) if kind == "text" else series
+    sizes = Sizes(series.dtype)
+    for start in (0, 10, 900, 2500):
+        stop = {0: 10, 10: 900, 900: 2500, 2500: 4000}[start]
+        sizes.add(series[start:stop])
+    each, n = sizes.counted()
+    wanted = series.value_counts().sort("user")
+    assert each.to_list() == wanted["user"].to_list()
+    assert n.tolist() == wanted["count"].to_list()
+
+
+def test_progress_has_speed_and_time_left():
+    said = []
+    with listening(said.append):
+        assert [*followed(iter("abc"), "counting", 3, 900)] == ["a", "b", "c"]
+    assert said[-1].startswith("counting: 100%, ")
+    assert said[0].endswith(" left")
