@@ -212,7 +212,8 @@ def before_in(c: Candidates, t: Targets, tied: npt.NDArray[np.bool_], ties: TieR
     mine = _rows(t.user, t.value, t.item, t.row).filter(series(tied))
     runs = mine.select("user", "bits").unique()
     # Few users have ties, as a rule.
-    has = np.zeros(c.offsets.size - 1, dtype=bool)
+    n_users = 1 + max(int(c.user.max(initial=0)), int(t.user.max(initial=0)))
+    has = np.zeros(n_users, dtype=bool)
     has[t.user[tied]] = True
     at = np.flatnonzero(has[c.user])
     members = _rows(c.user[at], c.value[at], c.item.gather(series(at)), c.rows[at]).join(
