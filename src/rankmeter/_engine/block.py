@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,21 +45,23 @@ class Block:
 
     def score(self, plan: Plan) -> dict[str, Scores]:
         """The values of every metric for each system: the only caller of metric functions."""
-        has_truth = self._codes.mark(self.truth.users)
-        in_truth = has_truth | self._codes.mark(self.truth.empty_users)
-        scores = {name: self._score(name, plan, in_truth, has_truth) for name in self.systems}
+        scores = {name: self._score(name, plan) for name in self.systems}
         if not self.keep:
             self._prepared.clear()
             self._aligned.clear()
         return scores
 
-    def _score(
-        self,
-        name: str,
-        plan: Plan,
-        in_truth: npt.NDArray[np.bool_],
-        has_truth: npt.NDArray[np.bool_],
-    ) -> Scores:
+    @cached_property
+    def _has_truth(self) -> npt.NDArray[np.bool_]:
+        """Which users have judgments."""
+        return self._codes.mark(self.truth.users)
+
+    @cached_property
+    def _in_truth(self) -> npt.NDArray[np.bool_]:
+        """Which users the truth names, with judgments or without."""
+        return self._has_truth | self._codes.mark(self.truth.empty_users)
+
+    def _score(self, name: str, plan: Plan) -> Scores:
         values = np.full((len(self.users), len(plan.metrics)), np.nan, order="F")
         facts: dict[Alignment, Facts] = {}
         states: dict[str, Ratio] = {}
@@ -76,9 +79,9 @@ class Block:
             self.users,
             tuple(entry.label for entry in plan.metrics),
             values,
-            in_truth,
+            self._in_truth,
             aligned.in_rankings,
-            has_truth,
+            self._has_truth,
             facts,
             states,
             errors,
