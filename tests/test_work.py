@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import rankmeter as rm
+from rankmeter._align import Codes
 from rankmeter._ingest import Lists
 
 METRICS = ["ndcg@10", "map@100", "rr", "recall@100", "precision@10"]
@@ -148,3 +149,13 @@ def test_dictionaries_do_not_become_rows_and_cost_no_call_per_item(monkeypatch, 
         calls[n_users, length] = done.calls
     assert calls[300, 500] - calls[300, 20] < 100
     assert (calls[900, 20] - calls[300, 20]) / 600 < 12  # one look at the name of each user
+
+
+def test_users_are_looked_up_once_for_each_run_of_rows(monkeypatch):
+    rankings, truth = frames(400, strings=True, shuffled=False)
+    looked_up, look = [], Codes._looked_up
+    monkeypatch.setattr(
+        Codes, "_looked_up", lambda self, ids: looked_up.append(len(ids)) or look(self, ids)
+    )
+    rm.evaluate(rankings, truth, METRICS)
+    assert max(looked_up) <= truth.height

@@ -88,8 +88,7 @@ def _side_by_side(
     keys, start = np.empty(size, dtype=np.uint64), 0
     for user, part in zip(users, parts, strict=True):
         mine = keys[start : start + user.size]
-        mine[:] = user
-        mine <<= np.uint64(width)
+        np.left_shift(user.view(np.uint64), np.uint64(width), out=mine)
         mine |= part
         start += user.size
     keys, order = sort(keys, bits(n_users) + width)

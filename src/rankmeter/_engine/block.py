@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -45,23 +46,26 @@ class Block:
 
     def score(self, plan: Plan) -> dict[str, Scores]:
         """The values of every metric for each system."""
-        has_truth = self._codes.mark(self.truth.users)
-        in_truth = has_truth | self._codes.mark(self.truth.empty_users)
-        scores = {name: self._score(name, plan, in_truth, has_truth) for name in self.systems}
+        scores = {name: self._score(name, plan) for name in self.systems}
         if not self.keep:
             self._prepared.clear()
             self._aligned.clear()
         return scores
 
-    def _score(
-        self,
-        name: str,
-        plan: Plan,
-        in_truth: npt.NDArray[np.bool_],
-        has_truth: npt.NDArray[np.bool_],
-    ) -> Scores:
+    @functools.cached_property
+    def _has_truth(self) -> npt.NDArray[np.bool_]:
+        """Which users have judgments."""
+        return self._codes.mark(self.truth.users)
+
+    @functools.cached_property
+    def _in_truth(self) -> npt.NDArray[np.bool_]:
+        """Which users the truth names, with judgments or without."""
+        return self._has_truth | self._codes.mark(self.truth.empty_users)
+
+    def _score(self, name: str, plan: Plan) -> Scores:
         textual = self.truth.textual and all(table.textual for table in self.systems.values())
-        found = scores_of(plan, lambda choices: self.aligned(name, choices), in_truth, has_truth)
+        hits = functools.partial(self.aligned, name)
+        found = scores_of(plan, hits, self._in_truth, self._has_truth)
         return replace(found, ids=self.users, textual=textual)
 
 

@@ -167,8 +167,9 @@ def _text(content: bytes | bytearray, path: Path) -> Text:
     """Content that is known to be UTF-8, without byte order marks."""
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise FileFormatError(f"{path} is UTF-16 text; expected UTF-8. Save it again as UTF-8.")
+    text = Text(str(path), content)
     try:
-        if not content.isascii():
+        if not text.is_ascii:
             content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
@@ -179,9 +180,10 @@ def _text(content: bytes | bytearray, path: Path) -> Text:
         ) from error
     while content.startswith(BOM):
         content = content.removeprefix(BOM)
-    if b"\r" in content and b"\n" not in content:
+    if b"\n" not in content and b"\r" in content:
         content = content.replace(b"\r", b"\n")  # the line ends of old spreadsheets
-    text = Text(str(path), content)
+    if content is not text.content:
+        text = Text(str(path), content)
     if text.is_blank:
         raise FileFormatError(f"{path} is empty. Was it written completely?")
     return text

@@ -7,7 +7,6 @@ from collections import Counter
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from rankmeter._ingest._columns import VALUE, Columns, Side, named
@@ -89,29 +88,31 @@ def trec_fields(
     are texts. Lines may have more fields than the form unless they are to be `exact`; blank lines
     are skipped.
     """
-    refuse_returns(file)
     kind = looks_like_trec(file)
-    if (side, kind) in (("rankings", "qrels"), ("truth", "run")):
+    swapped = (side, kind) in (("rankings", "qrels"), ("truth", "run"))
+    fields, wanted = form.split(), used.split()
+    if not swapped and (rows := _plain_lines(file, fields, wanted)) is not None:
+        return rows, 0
+    refuse_returns(file)
+    if swapped:
         found = _QRELS if kind == "qrels" else _RUN
         raise FileFormatError(
             f"{file.name} has the lines of TREC {kind} ({found}), where {side} are expected: "
             f"{form}. Are rankings and truth swapped?"
         )
-    fields, wanted = form.split(), used.split()
-    rows = _plain_lines(file, fields, wanted)
-    return _any_lines(file, fields, wanted, exact=exact) if rows is None else (rows, 0)
+    return _any_lines(file, fields, wanted, exact=exact)
 
 
 def _plain_lines(file: Text, fields: list[str], wanted: list[str]) -> pl.DataFrame | None:
     """The fields of a file that has exactly one separator between them on every line, else None.
 
-    Polars reads a field that a line lacks as a null; lines with too many fields would make up for
-    those in the number of separators, so that no line has any if the last field is never null.
+    Then no line lacks its last field, and there is no other white space than these separators and
+    the ends of the lines. (Polars reads a missing field as a null, and may ignore further fields.)
     """
     separator = b"\t" if b"\t" in file.content[:_START] else b" "
     if not (file.is_ascii or file.encoding == "utf-8"):
         return None
-    if not _regular(np.frombuffer(file.content, np.uint8), ord(separator), len(fields)):
+    if (blanks := _blanks(file.content)) is None:
         return None
     value, last = wanted[-1], fields[-1]
     try:
@@ -125,6 +126,9 @@ def _plain_lines(file: Text, fields: list[str], wanted: list[str]) -> pl.DataFra
         rows = lines.select(*dict.fromkeys([*wanted, last])).collect()
     except POLARS_ERRORS:
         return None
+    ends = rows.height - (not file.content.endswith(b"\n"))
+    if blanks != rows.height * (len(fields) - 1) + ends:
+        return None
     if rows[value].null_count() or rows[last].null_count():
         return None
     # Which large integers are rounded is known from their digits only.
@@ -135,24 +139,16 @@ def _plain_lines(file: Text, fields: list[str], wanted: list[str]) -> pl.DataFra
 _START = 4096
 
 
-def _regular(content: npt.NDArray[np.uint8], separator: int, n_fields: int) -> bool:
-    """Whether the fields are as many as `n_fields` on every line makes, and none is empty.
-
-    There is no white space or control character but the separators and the ends of the lines.
-    """
-    blanks = ends = separators = 0
-    after = content[:1] <= _BLANK
-    for start in range(0, content.size, _AT_ONCE):
-        part = content[start : start + _AT_ONCE]
-        blank = part <= _BLANK
-        if (after & blank[:1]).any() or (blank[1:] & blank[:-1]).any():
-            return False
-        after = blank[-1:]
-        blanks += int(np.count_nonzero(blank))
-        ends += int(np.count_nonzero(part == ord("\n")))
-        separators += int(np.count_nonzero(part == separator))
-    n_lines = ends + int(content[-1:].tobytes() != b"\n")
-    return blanks == ends + separators and separators == n_lines * (n_fields - 1)
+def _blanks(content: bytes | bytearray) -> int | None:
+    """How many bytes are white space or control characters; None if two of them are neighbours."""
+    codes, n = np.frombuffer(content, np.uint8), 0
+    before = codes[:1] <= _BLANK  # at the start, it would make an empty field
+    for start in range(0, codes.size, _AT_ONCE):
+        blank = codes[start : start + _AT_ONCE] <= _BLANK
+        if (before & blank[:1]).any() or (blank[1:] & blank[:-1]).any():
+            return None
+        before, n = blank[-1:], n + int(np.count_nonzero(blank))
+    return n
 
 
 _BLANK = 32
