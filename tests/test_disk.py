@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import shutil
@@ -169,6 +170,76 @@ def test_globs_and_datasets_are_read_in_memory_too(tmp_path):
     wanted = outcome(rankings, truth)
     for form in forms(tmp_path, rankings):
         assert outcome(form, truth) == wanted, form
+
+
+def texts(folder, frame, *, words):
+    """Rankings as text of every form that is read in chunks."""
+    if words:
+        frame = named(frame)
+    csv, tsv = frame.write_csv(), frame.write_csv(separator="\t")
+    quoted = frame.write_csv(quote_style="always").replace("\n", "\r\n")
+    run = frame.select("user", pl.lit("Q0").alias("0"), "item", rank=1, score="score", tag=0)
+    lines = run.write_csv(include_header=False, separator=" ")
+    files = {"a.csv": csv, "b.tsv": tsv, "c.csv": quoted, "d.run": lines}
+    files |= {"e.jsonl": frame.write_ndjson(), "f.csv": "\n" + csv.replace("\n", "\n\n")}
+    files |= {"g.txt": csv.removesuffix("\n")}
+    for name, content in files.items():
+        (folder / name).write_bytes(content.encode())
+        yield folder / name
+        with gzip.open(folder / f"{name}.gz", "wb") as file:
+            file.write(content.encode())
+        yield folder / f"{name}.gz"
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("words", [False, True])
+def test_text_is_read_in_chunks(words, tmp_path):
+    rankings, truth = some()
+    judged = named(truth) if words else truth
+    for path in texts(tmp_path, rankings, words=words):
+        wanted = outcome(path, judged)
+        assert not isinstance(wanted[0], type), wanted
+        assert outcome(path, judged, engine="disk") == wanted, path
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_the_type_of_ids_in_text_depends_on_all_of_them(tmp_path):
+    rankings, truth = some()
+    text = rankings.with_columns(pl.col("user", "item").cast(pl.String))
+    last = pl.int_range(pl.len()) >= rankings.height - 3
+    for odd in ("007", " 7", "x y", "-1"):
+        for role in ("user", "item"):
+            column = pl.when(last).then(pl.lit(odd)).otherwise(role).alias(role)
+            frame = text.with_columns(column).unique(["user", "item"], maintain_order=True)
+            path = tmp_path / "r.csv"
+            frame.write_csv(path)
+            for judged in (truth, truth.with_columns(pl.col("user", "item").cast(pl.String))):
+                wanted = outcome(path, judged)
+                assert outcome(path, judged, engine="disk") == wanted, (odd, role)
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_bad_text_is_named_with_its_lines(tmp_path):
+    rankings, truth = some()
+    lines = rankings.write_csv().splitlines()
+    path = tmp_path / "r.csv"
+    for bad, said in (("1,2", "2 fields"), ("1,2,x", "'x'.*is not a number"), ('1,"2,3', "mark")):
+        path.write_text("\n".join([*lines[:2000], bad, *lines[2000:]]))
+        with pytest.raises(DataError, match=said):
+            rm.evaluate(path, truth, engine="disk")
+    path.write_text("user,item,score\n")
+    assert outcome(path, truth, engine="disk")[0] is outcome(path, truth)[0]
+
+
+@pytest.mark.parametrize("content", ['{"1": [2, 3]}', "[1, 2]\n[3, 4]", "[[1, 2], [3]]"])
+def test_text_that_is_one_value_is_not_read_in_pieces(content, tmp_path, monkeypatch):
+    path = tmp_path / "r.json"
+    path.write_text(content)
+    with pytest.raises(UsageError, match=r"cannot read .* in pieces"):
+        rm.evaluate(path, {0: [2], 1: [2]}, engine="disk")
+    monkeypatch.setattr("rankmeter._ingest._opened._PER_BYTE", 2**30)
+    plan = rm.evaluate(path, {0: [2], 1: [2]}, memory="64MiB", no_overlap="allow").plan
+    assert plan.engine == f"memory: {path} cannot be read in pieces"
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def sift(table: Table, truth: Table, *, limit: int, repeats: bool) -> Table:
             seen.add(keys)
         return _Sifted(found, piece.empty_users.cast(types["user"]), piece.counts)
 
-    counts: Counter[str] = Counter()
+    counts = Counter(table.counts)
     kept, empty = [], [table.empty_users]
     for part in over(pieces, look, "finding judged items"):
         kept.append(part.rows)
@@ -69,7 +69,7 @@ def sift(table: Table, truth: Table, *, limit: int, repeats: bool) -> Table:
     users, n_rows = sizes.counted()
     rest = Counted(pieces, table.order, rows, users, n_rows)
     named = pl.concat([users, *empty]).unique().sort().alias("user")
-    origin = replace(table.origin, counts={**table.counts, **+counts})
+    origin = replace(table.origin, counts=dict(+counts))
     return replace(table, rows=rows, empty_users=named, origin=origin, pieces=None, rest=rest)
 
 

@@ -60,8 +60,9 @@ class Reading:
             return replace(found, origin=replace(found.origin, engine=how))
         if self.engine == "disk":
             raise UsageError(
-                f"engine='disk' cannot read {data} in pieces: it reads Parquet, polars.LazyFrame "
-                f"and pyarrow.dataset. Convert the rankings to Parquet, or choose engine='memory'.",
+                f"engine='disk' cannot read {data} in pieces: it is one value, or has lists of "
+                f"items. Write it as Parquet or CSV, with a row for each item, or choose "
+                f"engine='memory'.",
                 option="engine",
             )
         found = read_rankings(data, columns=columns, bad_scores=setting.bad_scores)

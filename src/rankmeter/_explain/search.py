@@ -190,7 +190,7 @@ class _Space:
         for name, words in every.items():
             for word in words if name not in self.held else ():
                 pools = word != "micro" or base.spec.pools
-                if pools and word not in (now[name], "raise", "error"):
+                if pools and word not in (now[name], "raise", "error", "unchecked"):
                     yield {name: word}
 
     def described(self, left: int) -> str:

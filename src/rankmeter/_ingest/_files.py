@@ -22,7 +22,18 @@ from rankmeter._ingest._text import Text, read_delimited, read_lines
 from rankmeter._ingest._trec import looks_like_trec, read_qrels, read_run
 from rankmeter.errors import FileFormatError
 
-__all__ = ["from_path", "holds_records", "is_parquet", "local", "read_content"]
+__all__ = [
+    "GZIP",
+    "as_text",
+    "from_path",
+    "holds_records",
+    "is_parquet",
+    "local",
+    "read_content",
+    "read_first",
+    "reader_of",
+    "unreadable",
+]
 
 ACCEPTED = (
     "a Parquet file or a folder of them, CSV or TSV with a header line, JSON, JSON Lines, a TREC "
@@ -61,13 +72,13 @@ def from_path(data: str | PathLike[str], side: Side) -> Columns:
             return read_parquet(path)
         if not path.exists():
             raise _missing(path)
-        start = _first(path, 2) if path.is_file() else b""
+        start = read_first(path, 2) if path.is_file() else b""
         if path.name.lower().endswith(".gz") and start != GZIP:
             raise FileFormatError(f"{path} ends in .gz but is not gzipped. Compress or rename it.")
     except OSError as error:
-        raise _unreadable(path, error) from error
-    text = _text(read_content(path), path)
-    return _reader(text, path, side)(text, side)
+        raise unreadable(path, error) from error
+    text = as_text(read_content(path), path)
+    return reader_of(text, path, side)(text, side)
 
 
 def is_parquet(path: Path) -> bool:
@@ -79,7 +90,7 @@ def is_parquet(path: Path) -> bool:
     if path.is_dir() or _extension(path) in PARQUET:
         return True
     # A pipe can be read only once, so it is text.
-    return path.is_file() and _first(path, 4) == b"PAR1"
+    return path.is_file() and read_first(path, 4) == b"PAR1"
 
 
 def holds_records(data: str | PathLike[str]) -> bool:
@@ -88,7 +99,7 @@ def holds_records(data: str | PathLike[str]) -> bool:
     try:
         if not path.is_file() or _start(path)[:1] not in (b"{", b"["):
             return False
-        text = _text(read_content(path), path).text
+        text = as_text(read_content(path), path).text
         first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
     except (OSError, EOFError, zlib.error, ValueError, RecursionError):
         # Any mistake in the file is reported when it is read.
@@ -98,11 +109,12 @@ def holds_records(data: str | PathLike[str]) -> bool:
 
 def _start(path: Path) -> bytes:
     """The first bytes of the content, so that a large file of another format is not read twice."""
-    with gzip.open(path) if _first(path, 2) == GZIP else path.open("rb") as file:
+    with gzip.open(path) if read_first(path, 2) == GZIP else path.open("rb") as file:
         return file.read(4096).lstrip(BOM + b" \t\r\n")
 
 
-def _first(path: Path, n: int) -> bytes:
+def read_first(path: Path, n: int) -> bytes:
+    """The first bytes of a file."""
     with path.open("rb") as file:
         return file.read(n)
 
@@ -117,7 +129,8 @@ def _extension(path: Path) -> str:
     return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
-def _unreadable(path: Path, error: OSError) -> FileFormatError:
+def unreadable(path: Path, error: OSError) -> FileFormatError:
+    """The error of a file that the system refuses."""
     return FileFormatError(f"{path} cannot be read: {error.strerror or error}.")
 
 
@@ -142,7 +155,7 @@ def read_content(path: Path) -> bytes | bytearray:
         check_memory(n * PER_TEXT_BYTE, f"{path} ({size(n)})")
         content = path.read_bytes()
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
     if content[:2] != GZIP:
         return content
     text, free = bytearray(), available()
@@ -163,7 +176,7 @@ def read_content(path: Path) -> bytes | bytearray:
 _PIECE = 2**22
 
 
-def _text(content: bytes | bytearray, path: Path) -> Text:
+def as_text(content: bytes | bytearray, path: Path) -> Text:
     """Content that is known to be UTF-8, without byte order marks."""
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise FileFormatError(f"{path} is UTF-16 text; expected UTF-8. Save it again as UTF-8.")
@@ -189,7 +202,8 @@ def _text(content: bytes | bytearray, path: Path) -> Text:
     return text
 
 
-def _reader(text: Text, path: Path, side: Side) -> Callable[[Text, Side], Columns]:
+def reader_of(text: Text, path: Path, side: Side) -> Callable[[Text, Side], Columns]:
+    """The reader of a text, by the extension of its path and its start."""
     extension = _extension(path)
     if extension in TEXT_FORMATS and extension != ".tsv":
         return TEXT_FORMATS[extension]

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
+from rankmeter._ingest._chunks import read_chunks
 from rankmeter._ingest._columns import Columns, resolve
 from rankmeter._ingest._files import is_parquet, local
 from rankmeter._ingest._frames import from_polars, made_by, origin, query_errors
@@ -27,6 +28,7 @@ from rankmeter.errors import DataError
 __all__ = ["needed_memory", "open_rankings"]
 
 _EXAMPLES = 1000  # rows
+_PER_LINE = 16  # bytes of text that are read for a row; most lines are longer
 
 
 class _Frames(Protocol):
@@ -138,40 +140,48 @@ def open_rankings(
 ) -> Table | None:
     """Rankings in `pieces` of about so many rows; None if the form cannot be read in pieces.
 
-    Parquet files are read where they are. Queries and batches are written to a temporary file
+    Parquet files are read where they are. Text, queries and batches are written to a temporary file
     first. What is in memory already is cut into pieces. The parameters are those of
     `read_rankings`.
     """
+    if isinstance(data, str | PathLike) and local(data).is_file() and not is_parquet(local(data)):
+        chunks = read_chunks(local(data), columns, rows * _PER_LINE)
+        if chunks is None:
+            return None
+        table = _unread(chunks.frames, chunks.found, columns, bad_scores)
+        return replace(
+            table, rows=chunks.examples, origin=replace(table.origin, counts=dict(+chunks.counts))
+        )
     opened = _open(data, rows)
-    if opened is None and isinstance(data, str | PathLike) and local(data).is_file():
-        return None
     if opened is None:
         table = read_rankings(data, columns=columns, bad_scores=bad_scores)
         frame = table.frame
         return replace(table, rows=frame.head(_EXAMPLES), pieces=Cut(frame, rows))
-    frames, found = opened
+    return _unread(*opened, columns, bad_scores)
+
+
+def _unread(
+    frames: _Frames, found: Columns, columns: Mapping[str, str] | None, bad_scores: BadScores
+) -> Table:
+    """Rankings in pieces, of which only a few rows have been read."""
     roles = resolve(found, "rankings", columns)
     if not sum(frames.heights):
         raise DataError(f"{found.source} has no rows: there is nothing to evaluate.")
     first = next(n for n, height in enumerate(frames.heights) if height)
-    if not roles.keys() & {"score", "rank"}:
-        start = from_polars(frames.read(first, found.names), "rankings", found.source)
-        refuse_unused_numbers(replace(start, untyped=found.untyped), "rankings", roles.values())
     if isinstance(frames, _Parts):
         frames.files.refuse_damaged(list(roles.values()))
+    if not isinstance(frames, Spool) and not roles.keys() & {"score", "rank"}:
+        start = from_polars(frames.read(first, found.names), "rankings", found.source)
+        refuse_unused_numbers(start, "rankings", roles.values())
     pieces = _Checked(frames, found, roles, bad_scores)
     table = pieces.table(first)
     examples = table.frame.head(_EXAMPLES)
     for role in ("user", "item"):
         if _is_wide(frames, roles[role]):
             examples = examples.with_columns(pl.col(role).cast(pl.UInt64))
-    return replace(
-        table,
-        rows=examples,
-        empty_users=table.empty_users.clear(),
-        origin=replace(table.origin, source=found.source, counts={}),
-        pieces=pieces,
-    )
+    origin = replace(table.origin, source=found.source, counts={})
+    empty = table.empty_users.clear()
+    return replace(table, rows=examples, empty_users=empty, origin=origin, pieces=pieces)
 
 
 def _is_wide(frames: _Frames, name: str) -> bool:

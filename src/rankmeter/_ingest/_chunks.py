@@ -1,0 +1,188 @@
+"""Text files of any size: read in chunks of whole lines, and kept as frames on disk."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import IO, cast
+
+import numpy as np
+import polars as pl
+
+from rankmeter._ingest._columns import Columns, Side, resolve
+from rankmeter._ingest._files import GZIP, as_text, read_first, reader_of, unreadable
+from rankmeter._ingest._json import read_json
+from rankmeter._ingest._memory import size
+from rankmeter._ingest._spool import Spool, check_space
+from rankmeter._ingest._table import whole_numbers
+from rankmeter._ingest._text import Text, read_delimited
+from rankmeter._ingest._unused import refuse_unused_numbers
+from rankmeter.errors import DataError, FileFormatError
+
+__all__ = ["Chunks", "read_chunks"]
+
+_ZIPPED = 8  # usually text is at most so many times larger than its gzip file
+_SHOWN = 4  # ids that an error shows, and one more
+
+_Reader = Callable[[Text, Side], Columns]
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """The rankings of a text file, of which only the columns with a role are kept."""
+
+    frames: Spool
+    found: Columns  # what is known of the columns
+    examples: pl.DataFrame  # users and items that have all that the types of ids depend on
+    counts: Counter[str]  # numbers that were rounded
+
+
+def read_chunks(path: Path, columns: Mapping[str, str] | None, n_bytes: int) -> Chunks | None:
+    """Read rankings from a text file; None if its format is that of one value.
+
+    The number of a line in an error is that in its chunk, which the error names.
+    """
+    packed = read_first(path, 2) == GZIP
+    n = path.stat().st_size * (_ZIPPED if packed else 1)
+    check_space(n // 2, f"Reading {path} ({size(n)}) in pieces")
+    try:
+        with gzip.open(path) if packed else path.open("rb") as file:
+            return _read(path, cast("IO[bytes]", file), columns, n_bytes)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FileFormatError(
+            f"{path} is not a complete gzip file: {error}. It may be truncated; copy or "
+            f"compress it again."
+        ) from error
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def _read(
+    path: Path, file: IO[bytes], columns: Mapping[str, str] | None, n_bytes: int
+) -> Chunks | None:
+    start = file.read(n_bytes)
+    if b"\n" in start:
+        file.seek(0)
+        start = start[: start.rindex(b"\n") + 1]
+    read = reader_of(as_text(start, path), path, "rankings")
+    if read is read_json:
+        return None
+    table = isinstance(read, partial) and read.func is read_delimited
+    header = _first_line(start) if table else b""
+    spool, ids, counts = Spool(), _Ids(), Counter[str]()
+    known: Columns | None = None
+    for line, content in _chunks(file, n_bytes, quoted=table):
+        name = path if line == 1 else Path(f"{path} (from line {line:,})")
+        found = read(as_text(content if line == 1 else header + content, name), "rankings")
+        if known is None:
+            if found.lists is not None or found.shape or len(found.empty_users):
+                return None
+            roles = resolve(found, "rankings", columns)
+            if not roles.keys() & {"score", "rank"}:
+                refuse_unused_numbers(found, "rankings", roles.values())
+            known = replace(found, source=str(path), counts=Counter())
+        frame = _frame(found, list(dict.fromkeys(roles.values())), name)
+        ids.add({role: frame[roles[role]] for role in ("user", "item")}, known, name)
+        known = replace(known, trimmed=known.trimmed and found.trimmed)
+        counts.update(found.counts)
+        spool.write(frame)
+    if known is None:  # a header and nothing else, or one value without an end of line
+        return None
+    return Chunks(spool, known, ids.examples(known), counts)
+
+
+def _chunks(file: IO[bytes], n_bytes: int, *, quoted: bool) -> Iterator[tuple[int, bytes]]:
+    """Whole lines, and the number of the first; fields between quotation marks may have several."""
+    rest, line = b"", 1
+    while block := file.read(n_bytes):
+        content = rest + block
+        cut = _last_end(content) if quoted and b'"' in content else content.rfind(b"\n") + 1
+        rest = content[cut:]
+        if content[:cut].strip():
+            yield line, content[:cut]
+        line += content.count(b"\n", 0, cut)
+    if rest.strip():
+        yield line, rest
+
+
+def _first_line(content: bytes) -> bytes:
+    """The first line that is not blank."""
+    content = content.lstrip(b"\r\n")
+    end = content.find(b"\n") + 1
+    while end and content.count(b'"', 0, end) % 2:  # a name with an end of line
+        end = content.find(b"\n", end) + 1
+    return content[:end]
+
+
+def _last_end(content: bytes) -> int:
+    """Where the last line ends that is not inside quotation marks."""
+    letters = np.frombuffer(content, dtype=np.uint8)
+    ends, marks = np.flatnonzero(letters == ord("\n")), np.flatnonzero(letters == ord('"'))
+    outside = ends[np.searchsorted(marks, ends) % 2 == 0]
+    return int(outside[-1]) + 1 if outside.size else 0
+
+
+def _frame(found: Columns, names: list[str], name: Path) -> pl.DataFrame:
+    try:
+        columns = found.fetch(names)
+        return pl.DataFrame([pl.Series(one, columns[one]) for one in names])
+    except (KeyError, TypeError, pl.exceptions.PolarsError) as error:
+        raise _differs(name) from error
+
+
+def _differs(name: Path) -> DataError:
+    return DataError(
+        f"{name}: the lines differ in their fields, or in the types of these, from those before. "
+        f"Such a file cannot be read in pieces: write it as Parquet or CSV, or choose "
+        f"engine='memory'."
+    )
+
+
+class _Ids:
+    """The ids that decide which type all ids of a column have, and whether it fits the truth.
+
+    These are the first ones, the first that are not integers, and all with white space at an end.
+    """
+
+    def __init__(self) -> None:
+        self.kept: dict[str, pl.Series] = {}
+        self.whole = {"user": True, "item": True}
+
+    def add(self, columns: Mapping[str, pl.Series], known: Columns, name: Path) -> None:
+        """Look at the users and the items of a chunk."""
+        for role, column in columns.items():
+            ids = column.alias(role)
+            if role not in self.kept:
+                self.kept[role] = ids.head(_SHOWN)
+            if ids.dtype != self.kept[role].dtype:
+                raise _differs(name)
+            if ids.dtype != pl.String:
+                continue
+            some = [self.kept[role]]
+            if whole_numbers(ids) is None:
+                if self.whole[role]:
+                    names = ids.cast(pl.Int64, strict=False).cast(pl.String).ne_missing(ids)
+                    some.append(ids.filter(names).unique(maintain_order=True).head(_SHOWN))
+                self.whole[role] = False
+            if not known.trimmed:
+                some.append(ids.filter(ids.str.contains(r"^\s|\s$")))
+            if len(some) > 1:
+                self.kept[role] = pl.concat(some).unique(maintain_order=True)
+
+    def examples(self, known: Columns) -> pl.DataFrame:
+        """The ids as rows; the last one of the shorter column is repeated."""
+        found = {
+            role: ids.cast(pl.Int64)
+            if known.untyped and self.whole[role] and ids.dtype == pl.String
+            else ids
+            for role, ids in self.kept.items()
+        }
+        longest = max(map(len, found.values()))
+        return pl.DataFrame(
+            [ids.gather(np.minimum(np.arange(longest), len(ids) - 1)) for ids in found.values()]
+        )
