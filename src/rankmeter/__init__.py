@@ -21,7 +21,9 @@ _HOMES = {
     "Curve": "_estimates.curves",
     "by_activity": "_estimates.segments",
     "by_popularity": "_estimates.segments",
+    "ValueComparison": "_results.values",
     "compare": "_api",
+    "compare_values": "_values",
     "curve": "_api",
     "Description": "_interactions.describe",
     "Estimate": "_estimates.estimates",
@@ -60,6 +62,8 @@ if TYPE_CHECKING:
     from rankmeter._results.comparison import Comparison as Comparison
     from rankmeter._results.explanation import Explanation as Explanation
     from rankmeter._results.summary import Summary as Summary
+    from rankmeter._results.values import ValueComparison as ValueComparison
+    from rankmeter._values import compare_values as compare_values
     from rankmeter.metrics import Metric as Metric
     from rankmeter.metrics import metric as metric
     from rankmeter.splits import Split as Split
