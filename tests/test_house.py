@@ -42,7 +42,7 @@ LAYERS = [
     ["_compare"],
     ["_interactions"],
     ["splits"],
-    ["_api", "_values", "baselines", "datasets", "testing"],
+    ["_api", "_values", "_planning", "baselines", "datasets", "testing"],
     ["_explain"],
     ["_trec_eval"],
     ["_cli"],

@@ -62,7 +62,13 @@ class TestForms:
         }
         arrays = {name: np.array(list(values.values())) for name, values in by_user.items()}
         expected = one(self.long)
-        for form in (tmp_path / "long.csv", by_user, arrays, self.long.to_pandas(), self.long.to_arrow()):
+        for form in (
+            tmp_path / "long.csv",
+            by_user,
+            arrays,
+            self.long.to_pandas(),
+            self.long.to_arrow(),
+        ):
             found = one(form)
             assert (found.difference, found.p, found.wins) == (
                 expected.difference,

@@ -35,7 +35,9 @@ _HOMES = {
     "Explanation": "_results.explanation",
     "evaluate": "_api",
     "explain": "_explain",
+    "SampleSize": "_planning",
     "metric": "metrics",
+    "sample_size": "_planning",
 }
 _MODULES = ("baselines", "datasets", "errors", "metrics", "splits", "testing")
 if TYPE_CHECKING:
@@ -59,6 +61,8 @@ if TYPE_CHECKING:
     from rankmeter._interactions.describe import Description as Description
     from rankmeter._interactions.describe import describe as describe
     from rankmeter._plan import Plan as Plan
+    from rankmeter._planning import SampleSize as SampleSize
+    from rankmeter._planning import sample_size as sample_size
     from rankmeter._results.comparison import Comparison as Comparison
     from rankmeter._results.explanation import Explanation as Explanation
     from rankmeter._results.summary import Summary as Summary
