@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rankmeter._engine.chance import chance
 from rankmeter._engine.memory import Data, Engine, Memory
 from rankmeter._engine.scores import Averaged, Scores
 from rankmeter._ingest import Table
 
-__all__ = ["Averaged", "Data", "Engine", "Memory", "Scores", "open_data"]
+__all__ = ["Averaged", "Data", "Engine", "Memory", "Scores", "chance", "open_data"]
 
 ENGINE: Engine = Memory()
 """The engine of all functions."""

@@ -17,7 +17,7 @@ from rankmeter._plan import MetricPlan, Plan
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Ratio
 
-__all__ = ["Block"]
+__all__ = ["Block", "call"]
 
 
 class Block:
@@ -67,9 +67,9 @@ class Block:
             aligned = self.aligned(name, entry.alignment)
             facts[entry.alignment] = aligned.facts
             try:
-                values[:, column] = _call(entry, aligned, entry.spec.function)
+                values[:, column] = call(entry, aligned, entry.spec.function)
                 if entry.averaging.aggregate == "micro" and entry.spec.state is not None:
-                    states[entry.label] = _call(entry, aligned, entry.spec.state)
+                    states[entry.label] = call(entry, aligned, entry.spec.state)
             except UsageError as error:
                 errors[entry.label] = error
         return Scores(
@@ -86,7 +86,8 @@ class Block:
         )
 
 
-def _call(entry: MetricPlan, aligned: Aligned, function: Callable[..., Any]) -> Any:
+def call(entry: MetricPlan, aligned: Aligned, function: Callable[..., Any]) -> Any:
+    """What a metric function makes of the hits."""
     metric, spec = entry.metric, entry.spec
     evidence = [aligned.evidence[name] for name in spec.needs]
     try:
