@@ -99,6 +99,10 @@ class TestRefusals:
             with pytest.raises(DataError, match="ids"):
                 rm.compare(systems, tmp_path / "truth.csv", "rr")
 
+    def test_an_empty_system_is_named(self):
+        with pytest.raises(DataError, match=r"System .B.: .*nothing to evaluate"):
+            rm.compare({"A": {1: ["a"]}, "B": {}}, {1: {"a"}}, "rr")
+
     def test_undefined_values_cannot_be_compared(self):
         with pytest.raises(UsageError, match="choose 'skip' or 'zero'"):
             rm.compare(SYSTEMS, TRUTH, "cg", undefined="nan")
