@@ -99,6 +99,10 @@ class TestRefusals:
             with pytest.raises(DataError, match="ids"):
                 rm.compare(systems, tmp_path / "truth.csv", "rr")
 
+    def test_an_empty_system_is_named(self):
+        with pytest.raises(DataError, match=r"System .B.: .*nothing to evaluate"):
+            rm.compare({"A": {1: ["a"]}, "B": {}}, {1: {"a"}}, "rr")
+
     def test_undefined_values_cannot_be_compared(self):
         with pytest.raises(UsageError, match="choose 'skip' or 'zero'"):
             rm.compare(SYSTEMS, TRUTH, "cg", undefined="nan")
@@ -438,9 +442,31 @@ class TestCurves:
         k, good = found.best_k()["rankings"], found.smallest_good_k()["rankings"]
         rows = {row["k"]: row for row in found.frame.iter_rows(named=True)}
         assert rows[k]["mean"] == max(row["mean"] for row in rows.values())
-        limit = rows[k]["mean"] - rows[k]["se"]
-        assert rows[good]["mean"] >= limit
-        assert all(rows[n]["mean"] < limit for n in range(1, good))
+        values = {
+            n: rm.evaluate(rankings, truth, f"precision@{n}").per_user[f"precision@{n}"].to_numpy()
+            for n in range(1, k + 1)
+        }
+
+        def near(n):
+            loss = values[k] - values[n]
+            return loss.mean() <= loss.std(ddof=1) / np.sqrt(loss.size) + 1e-12
+
+        assert near(good)
+        assert not any(near(n) for n in range(1, good))
+
+    def test_a_tolerance_is_a_loss_that_is_shown_to_be_smaller(self):
+        rankings, truth = cases.batch(1)
+        found = rm.curve(rankings, truth, "recall", 12)
+        ks = [found.smallest_good_k(share)["rankings"] for share in (0.5, 0.2, 0.05, 0.001)]
+        assert ks == sorted(ks)
+        assert ks[0] < ks[-1] <= found.best_k()["rankings"]
+        best = rm.evaluate(rankings, truth, f"recall@{found.best_k()['rankings']}")
+        best = best.per_user[best.per_user.columns[1]].to_numpy()
+        short = rm.evaluate(rankings, truth, f"recall@{ks[1]}").per_user[:, 1].to_numpy()
+        kept = short - 0.8 * best
+        assert kept.mean() / (kept.std(ddof=1) / np.sqrt(kept.size)) > 1.6
+        with pytest.raises(UsageError):
+            found.smallest_good_k(1.5)
 
     @pytest.mark.parametrize(
         "how",

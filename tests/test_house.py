@@ -43,7 +43,7 @@ LAYERS = [
     ["_compare"],
     ["_interactions"],
     ["splits"],
-    ["_api", "baselines", "datasets", "testing"],
+    ["_api", "_values", "_planning", "baselines", "datasets", "testing"],
     ["_scored"],
     ["_explain"],
     ["_trec_eval"],

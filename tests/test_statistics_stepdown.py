@@ -289,3 +289,19 @@ class TestDetectable:
         values = np.random.default_rng(0).random((100, 2))
         for test in ("randomization", "t"):
             assert compared(values, test=test, alpha=alpha).differences[0].sentence()
+
+    def test_hit_rates_need_a_little_more(self):
+        """The power of the exact test at the detectable difference is at least 75 %."""
+        rng = np.random.default_rng(0)
+        values = (rng.random((100, 2)) < 0.2).astype(float)
+        least = compared(values).differences[0].detectable
+        by_t = compared(values, test="t").differences[0].detectable
+        assert least == pytest.approx(by_t + 0.01)
+        changed = np.mean(values[:, 0] != values[:, 1])
+        found = 0
+        for _ in range(400):
+            up = rng.random(100) < (changed + least) / 2
+            down = ~up & (rng.random(100) < (changed - least) / 2 / (1 - (changed + least) / 2))
+            p = stats.binomtest(int(up.sum()), int(up.sum() + down.sum()) or 1).pvalue
+            found += p <= 0.05
+        assert found / 400 >= 0.75

@@ -21,7 +21,9 @@ _HOMES = {
     "Curve": "_estimates.curves",
     "by_activity": "_estimates.segments",
     "by_popularity": "_estimates.segments",
+    "ValueComparison": "_results.values",
     "compare": "_api",
+    "compare_values": "_values",
     "curve": "_api",
     "Description": "_interactions.describe",
     "Estimate": "_estimates.estimates",
@@ -35,7 +37,9 @@ _HOMES = {
     "evaluate_ranks": "_scored",
     "evaluate_scores": "_scored",
     "explain": "_explain",
+    "SampleSize": "_planning",
     "metric": "metrics",
+    "sample_size": "_planning",
 }
 _MODULES = ("baselines", "datasets", "errors", "metrics", "splits", "testing")
 if TYPE_CHECKING:
@@ -59,11 +63,15 @@ if TYPE_CHECKING:
     from rankmeter._interactions.describe import Description as Description
     from rankmeter._interactions.describe import describe as describe
     from rankmeter._plan import Plan as Plan
+    from rankmeter._planning import SampleSize as SampleSize
+    from rankmeter._planning import sample_size as sample_size
     from rankmeter._results.comparison import Comparison as Comparison
     from rankmeter._results.explanation import Explanation as Explanation
     from rankmeter._results.summary import Summary as Summary
+    from rankmeter._results.values import ValueComparison as ValueComparison
     from rankmeter._scored import evaluate_ranks as evaluate_ranks
     from rankmeter._scored import evaluate_scores as evaluate_scores
+    from rankmeter._values import compare_values as compare_values
     from rankmeter.metrics import Metric as Metric
     from rankmeter.metrics import metric as metric
     from rankmeter.splits import Split as Split

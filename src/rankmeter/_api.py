@@ -29,7 +29,7 @@ from rankmeter._ingest import (
 from rankmeter._plan import Plan, resolve
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.summary import Summary, summarise
-from rankmeter.errors import RankmeterWarning, UsageError
+from rankmeter.errors import DataError, RankmeterWarning, UsageError
 from rankmeter.metrics import Metric
 
 __all__ = ["DEFAULT_METRICS", "compare", "curve", "evaluate", "read_all"]
@@ -342,7 +342,12 @@ def read_all(
     for name, rankings in systems.items():
         if str(name) in tables:
             raise UsageError(f"two systems are called {str(name)!r}")
-        tables[str(name)] = how.read(rankings, by_side["rankings"], plan)
+        try:
+            tables[str(name)] = how.read(rankings, by_side["rankings"], plan)
+        except DataError as error:
+            if len(systems) == 1 or "nothing to evaluate" not in str(error):
+                raise
+            raise type(error)(f"System {str(name)!r}: {error}") from None
     judged = read_truth(truth, columns=by_side["truth"])
     judged, tables = meet_all(judged.doubted(look_like_labels(judged)), tables)
     if plan.assumes_relevance:

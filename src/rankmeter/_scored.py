@@ -14,7 +14,7 @@ import polars as pl
 from rankmeter._align.placing import ORDERED
 from rankmeter._checks import flag, shown
 from rankmeter._choices import takes_choices
-from rankmeter._engine import score_queries
+from rankmeter._engine.counted import score_queries
 from rankmeter._estimates.bounds import tie_bounds
 from rankmeter._estimates.segments import clusters_of
 from rankmeter._hits import IntArray

@@ -14,6 +14,7 @@ from rankmeter._align.align import (
 )
 from rankmeter._align.codes import Codes, universe
 from rankmeter._align.counts import by_item
+from rankmeter._align.pairs import Refused
 from rankmeter._align.sift import sift
 from rankmeter._align.threads import THREADS
 
@@ -23,6 +24,7 @@ __all__ = [
     "Codes",
     "Facts",
     "Judged",
+    "Refused",
     "align",
     "by_item",
     "perfect",

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from rankmeter._checks import unknown
 from rankmeter._cli._command import reworded
 from rankmeter._estimates.differences import turned
-from rankmeter._results.comparison import Comparison
+from rankmeter._results.compared import Compared
 from rankmeter._results.summary import Summary
 from rankmeter.conventions import translate_all
 from rankmeter.errors import UsageError
@@ -89,11 +89,11 @@ class ComparisonGate(NamedTuple):
     metric: str
     margin: str | None
 
-    def reason(self, found: Comparison) -> str:
+    def reason(self, found: Compared) -> str:
         """Why the gate trips; empty if it does not. What cannot be tested does not pass."""
         try:
             differences = found[self.metric]
-        except KeyError as error:
+        except (KeyError, UsageError) as error:
             raise UsageError(f"--fail-if {self.text!r}: {error.args[0]}") from None
         d = next((d for d in differences if {d.a, d.b} == {self.a, self.b}), None)
         if d is None:
@@ -114,8 +114,11 @@ _CLAIM = re.compile(
 )
 
 
-def read_comparison_gate(text: str, systems: Sequence[str]) -> ComparisonGate:
-    """Parse the condition of a comparison, which names two of the systems and a metric."""
+def read_comparison_gate(text: str, systems: Sequence[str] | None) -> ComparisonGate:
+    """Parse the condition of a comparison, which names two systems and a metric.
+
+    `systems` are those that exist, if that is known yet.
+    """
     found = _CLAIM.fullmatch(text)
     if found is None or (found["margin"] and found["claim"] != "worse"):
         raise UsageError(
@@ -124,7 +127,7 @@ def read_comparison_gate(text: str, systems: Sequence[str]) -> ComparisonGate:
             "on ndcg@10'"
         )
     for name in (found["a"], found["b"]):
-        if name not in systems:
+        if systems is not None and name not in systems:
             raise unknown(f"system in --fail-if {text!r}:", name, systems)
     return ComparisonGate(
         text, found["a"], found["claim"], found["b"], found["metric"], found["margin"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,13 @@ import click
 from rankmeter._api import compare, evaluate
 from rankmeter._choices import CHOICES
 from rankmeter._cli._command import Command, Option
-from rankmeter._cli._files import check_paths, standard_input
+from rankmeter._cli._files import (
+    TABLES,
+    check_paths,
+    format_of,
+    standard_input,
+    write_frames,
+)
 from rankmeter._cli._gates import ComparisonGate, margin_of, read_comparison_gate
 from rankmeter._cli._options import given, metrics_option, options_of
 from rankmeter._cli._output import Formats
@@ -21,7 +27,7 @@ from rankmeter._report.table import one_line
 from rankmeter._results.comparison import Comparison
 from rankmeter.errors import UsageError
 
-__all__ = ["command", "exit_on", "fail_if_option"]
+__all__ = ["command", "exit_on", "fail_if_option", "names_of"]
 
 
 def _show(found: Comparison) -> None:
@@ -45,6 +51,7 @@ def _run(
     systems: tuple[str, ...],
     segments: str | None,
     report: str | None,
+    per_user: str | None,
     form: str | None,
     as_json: bool,
     output: str | None,
@@ -57,11 +64,15 @@ def _run(
     choices["margin"] = margin_of(gates, choices.get("margin"))
     if report is not None and Path(report).suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"--report {report}: the report is a page: name an .html file")
-    check_paths([output, report], [truth, *named.values(), segments])
+    if per_user is not None:
+        format_of(per_user, TABLES)
+    check_paths([output, report, per_user], [truth, *named.values(), segments])
     with standard_input(truth) as (judged,), working("comparing"):
         found = compare(named, judged, segments=segments, **given(choices))
         if report is not None:
             found.report(report)
+    if per_user is not None:
+        write_frames({per_user: found.per_user})
     reasons = [(gate, gate.reason(found)) for gate in gates]
     FORMATS.emit(found, form, output)
     exit_on(reasons)
@@ -88,11 +99,17 @@ def _named(truth: str, systems: tuple[str, ...]) -> dict[str, str]:
             "system has a name, as in rankmeter compare truth.csv BPR=bpr.csv ALS=als.csv. To "
             "measure one system: rankmeter evaluate RANKINGS TRUTH"
         )
+    return names_of(systems) or {}
+
+
+def names_of(texts: Sequence[str]) -> dict[str, str] | None:
+    """``name=FILE`` as a dictionary; None unless all texts are of this form."""
+    parts = [_parts(text) for text in texts]
     named: dict[str, str] = {}
-    for name, path in filter(None, map(_parts, systems)):
+    for name, path in filter(None, parts):
         if named.setdefault(name, path) != path:
             raise UsageError(f"the name {name!r} is given to two files: {named[name]} and {path}")
-    return named
+    return named if all(parts) else None
 
 
 def _parts(text: str) -> tuple[str, str] | tuple[()]:
@@ -134,6 +151,13 @@ command = Command(
             "--report",
             "Write a self-contained page with tables and charts.",
             path="FILE.html",
+            group="Output",
+        ),
+        Option(
+            "--per-user",
+            "Write the value of every system, user and metric to a .csv, .tsv, .jsonl or .parquet "
+            "file, which compare-values reads.",
+            path="FILE",
             group="Output",
         ),
         *FORMATS.options("Format of the comparison; default: tables."),

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rankmeter._engine.chance import chance
 from rankmeter._engine.choose import EngineName, Reading, reading
-from rankmeter._engine.counted import score_queries
 from rankmeter._engine.memory import Data, Engine, Memory
 from rankmeter._engine.scores import Averaged, Scores
 from rankmeter._ingest import Table
@@ -27,9 +27,9 @@ __all__ = [
     "Memory",
     "Reading",
     "Scores",
+    "chance",
     "open_data",
     "reading",
-    "score_queries",
 ]
 
 ENGINE: Engine = Memory()

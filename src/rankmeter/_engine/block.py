@@ -19,7 +19,7 @@ from rankmeter._plan import MetricPlan, Plan
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import Ratio
 
-__all__ = ["Block", "scores_of"]
+__all__ = ["Block", "call", "scores_of"]
 
 
 class Block:
@@ -84,9 +84,9 @@ def scores_of(
         aligned = aligned_by(entry.alignment)
         facts[entry.alignment] = aligned.facts
         try:
-            values[:, column] = _call(entry, aligned, entry.spec.function)
+            values[:, column] = call(entry, aligned, entry.spec.function)
             if entry.averaging.aggregate == "micro" and entry.spec.state is not None:
-                states[entry.label] = _call(entry, aligned, entry.spec.state)
+                states[entry.label] = call(entry, aligned, entry.spec.state)
         except UsageError as error:
             errors[entry.label] = error
     return Scores(
@@ -102,7 +102,8 @@ def scores_of(
     )
 
 
-def _call(entry: MetricPlan, aligned: Aligned, function: Callable[..., Any]) -> Any:
+def call(entry: MetricPlan, aligned: Aligned, function: Callable[..., Any]) -> Any:
+    """What a metric function makes of the hits."""
     metric, spec = entry.metric, entry.spec
     evidence = [aligned.evidence[name] for name in spec.needs]
     try:

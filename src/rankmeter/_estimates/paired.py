@@ -440,6 +440,10 @@ class PairedTests:
             n = int(crossed.df) + 1
             sd = crossed.se * math.sqrt(n)
         least = _detectable_units(n, level) * sd
+        sizes = np.unique(np.abs(units[:, 0] - units[:, 1]).round(12))
+        if flips and sizes.size == 2 and sizes[0] == 0.0:
+            # Hits and misses: an exact test of counts has steps of one user.
+            least += float(sizes[1]) / n
         low, high = group.values.scale
         return least if 0.0 < least <= high - low else math.nan
 

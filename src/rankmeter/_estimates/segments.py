@@ -14,7 +14,15 @@ from rankmeter._engine import Scores
 from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter._ingest import read_interactions, read_labels, read_users
 
-__all__ = ["Segments", "by_activity", "by_popularity", "clusters_of", "labels_of", "masks_of"]
+__all__ = [
+    "Segments",
+    "by_activity",
+    "by_popularity",
+    "clusters_of",
+    "labels_of",
+    "masks_of",
+    "numbered",
+]
 
 Bins: TypeAlias = "int | Sequence[float] | Mapping[str, float]"
 
@@ -64,8 +72,11 @@ def clusters_of(
 ) -> IntArray | None:
     """The cluster of each user of the scores, as a number; those without a label have their own."""
     labels = labels_of(clusters, "cluster", scores, counts)
-    if labels is None:
-        return None
+    return None if labels is None else numbered(labels)
+
+
+def numbered(labels: pl.Series) -> IntArray:
+    """Labels as numbers; those without a label each have their own."""
     code = labels.rank("dense").fill_null(0).to_numpy().astype(np.int64)
     alone = np.flatnonzero(code == 0)
     code[alone] = code.max(initial=0) + 1 + np.arange(alone.size)

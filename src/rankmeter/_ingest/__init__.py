@@ -10,6 +10,7 @@ Three steps, each in one place:
    `Table`; `meet` brings the ids of two tables to the same types, `meet_all` those of several.
    `_doubts` warns where the sides look swapped or a threshold is missing.
    `_labels` does the same for data about users: segments, clusters, selected users.
+   `_per_user` reads values that were computed elsewhere.
    `_order` has the order of ids, by which ties are decided; `_series` makes series of arrays.
 
 A new input form needs one function and one row of `_forms.FORMS`.
@@ -24,6 +25,7 @@ from rankmeter._ingest._memory import PER_MEASURED_ROW, check_memory, size
 from rankmeter._ingest._memory import available as available_memory
 from rankmeter._ingest._opened import needed_memory, open_rankings
 from rankmeter._ingest._order import places
+from rankmeter._ingest._per_user import PerUser, read_per_user
 from rankmeter._ingest._pieces import Cut, Piece, Pieces, Rest
 from rankmeter._ingest._read import (
     Interactions,
@@ -42,6 +44,7 @@ __all__ = [
     "Labels",
     "Lists",
     "Origin",
+    "PerUser",
     "Piece",
     "Pieces",
     "Rest",
@@ -59,6 +62,7 @@ __all__ = [
     "places",
     "read_interactions",
     "read_labels",
+    "read_per_user",
     "read_rankings",
     "read_truth",
     "read_users",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -31,18 +29,14 @@ from rankmeter._estimates.verdicts import (
     Headline,
     Verdict,
     extremes,
-    headline,
     histogram,
     pairs_shown,
-    verdict,
 )
-from rankmeter._estimates.wording import change, number, p_value
 from rankmeter._files import replacing
 from rankmeter._hits import FloatArray
 from rankmeter._plan import Plan
 from rankmeter._report import charts
-from rankmeter._report.table import Table
-from rankmeter._results.result import Measured
+from rankmeter._results.compared import Compared
 from rankmeter._results.summary import Summary
 from rankmeter.errors import UsageError
 
@@ -56,7 +50,7 @@ KINDS = ("forest", "curve", "differences", "segments")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Measured):
+class Comparison(Compared):
     """Several systems over one truth.
 
     Attributes
@@ -105,11 +99,6 @@ class Comparison(Measured):
     clusters: object = None
     heterogeneity: tuple[Heterogeneity, ...] = ()
 
-    def __getitem__(self, metric: str) -> tuple[Difference, ...]:
-        """The comparisons on one metric over all users."""
-        label = self.plan[metric].label
-        return tuple(d for d in self.differences if d.metric == label and not d.segment)
-
     @property
     def per_user(self) -> pl.DataFrame:
         """Columns ``system``, ``user`` and one per metric."""
@@ -139,7 +128,7 @@ class Comparison(Measured):
         UsageError
             If the metric has no cutoff.
         """
-        label = self.plan[metric].label
+        label = self._label(metric)
         return self._curves([label], max_k)[label]
 
     def _curves(self, labels: Sequence[str], max_k: int | None = None) -> dict[str, Curve]:
@@ -148,14 +137,6 @@ class Comparison(Measured):
         largest = max([e.metric.k or 0 for e in self.plan.metrics] + [20])
         read = {name: summary.read for name, summary in self.summaries.items()}
         return curves_of(self.plan, entries, self.scored, max_k or largest, self.clusters, read)
-
-    def sentences(self) -> tuple[str, ...]:
-        """One sentence in plain words per comparison."""
-        return tuple(difference.sentence() for difference in self.differences)
-
-    def to_polars(self) -> pl.DataFrame:
-        """One row per comparison, a column per attribute of `Difference`."""
-        return pl.DataFrame([vars(d) for d in self.differences])
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -185,52 +166,20 @@ class Comparison(Measured):
             "plan": self.plan.to_dict(),
         }
 
-    def table(self) -> Table:
-        """Systems × metrics: means, with significance markers against the baseline.
-
-        Without a baseline, a marker is the letter of every system that is significantly worse.
-        """
-        letters = _letters(self.systems)
-        marks = {label: self._marks(label) for label in self._labels}
-        rows = tuple(
-            (
-                name if self.baseline else f"{letters[name]} {name}",
-                *(
-                    f"{number(self.estimates[label, name].mean)} {marks[label][name]}".rstrip()
-                    for label in self._labels
-                ),
-            )
-            for name in self.systems
-        )
-        return Table(("system", *self._labels), rows, self._notes())
-
     @property
     def _labels(self) -> list[str]:
         return [entry.label for entry in self.plan.metrics]
 
-    def _marks(self, metric: str) -> dict[str, str]:
-        """By system: ▲ or ▼ against the baseline, or the letters of the systems that it beats."""
-        letters, marks = _letters(self.systems), dict.fromkeys(self.systems, "")
-        for d in self[metric]:
-            if d.significant and self.baseline:
-                marks[d.a] = "▲" if d.better == d.a else "▼"
-            elif d.significant and d.better:
-                marks[d.better] += letters[d.b if d.better == d.a else d.a]
-        return marks
+    def _label(self, metric: str) -> str:
+        return self.plan[metric].label
+
+    def _increasing(self, label: str) -> bool:
+        return self.plan[label].spec.increasing
 
     def _notes(self) -> tuple[str, ...]:
         s = self.settings
-        correction = "" if s["correction"] == "none" else f", {s['correction']} over {s['family']}"
-        marks = (
-            f"▲ ▼ significantly better, worse than {self.baseline}"
-            if self.baseline
-            else "letters: the systems that are significantly worse"
-        )
-        if not any(d.significant for d in self.differences):
-            marks = "no significant difference"
-        methods = sorted({d.method.split(" (")[0] for d in self.differences if not math.isnan(d.p)})
         notes = [
-            f"{marks} ({', '.join(methods) or 'no test'}{correction}, alpha {s['alpha']:g})",
+            self._tested(),
             *notes_of(self.plan, self._facts()),
         ]
         some = "" if s["common"] == "all" else ", so that means are over different users"
@@ -253,29 +202,6 @@ class Comparison(Measured):
             name: [self.estimates[label, name] for label in self._labels] for name in self.systems
         }
         return {name: {**s.facts(), **alike(means[name])} for name, s in self.summaries.items()}
-
-    def difference_table(self) -> Table:
-        """Every comparison: difference, interval, p, effect size, wins and losses."""
-        rows = tuple(
-            (
-                f"{d.a} − {d.b}" + (f", {d.segment}" if d.segment else ""),
-                d.metric,
-                change(d.difference),
-                f"[{change(d.low)}, {change(d.high)}]",
-                p_value(d.p),
-                p_value(d.p_adjusted),
-                change(d.d_z, digits=2),
-                f"{d.wins:,}/{d.ties:,}/{d.losses:,}",
-                number(d.detectable),
-            )
-            for d in self.differences
-        )
-        level = f"{100 * self.confidence:g} % interval"
-        columns = ("difference", "metric", "mean", level, "p", "adjusted p", "d_z")
-        return Table((*columns, "win/tie/loss", "detectable"), rows)
-
-    def _tables(self) -> list[Table]:
-        return [self.table(), self.difference_table()]
 
     def plot(
         self,
@@ -327,9 +253,6 @@ class Comparison(Measured):
         shown_pairs = pairs_shown(found, best, limit=9)
         return charts.bins(metric, [(d, histogram(*self._paired(d)[1:])) for d in shown_pairs])
 
-    def _means(self, metric: str) -> dict[str, Estimate]:
-        return {name: self.estimates[metric, name] for name in self.systems}
-
     def _shown(self) -> list[str]:
         """The systems that charts show: the baseline, and the best ones on the first metric."""
         ranked = self._verdict(self._labels[0]).ranked
@@ -340,11 +263,6 @@ class Comparison(Measured):
         a, b = (self.summaries[name].scores for name in (d.a, d.b))
         return paired_values(a, b, self.plan[d.metric])
 
-    def _verdict(self, metric: str) -> Verdict:
-        increasing = self.plan[metric].spec.increasing
-        means, found = self._means(metric), self[metric]
-        return verdict(metric, means, found, self.baseline, increasing=increasing)
-
     def headline(self, metric: str | None = None) -> Headline:
         """The answer in a line, and the sentences that give its size and certainty.
 
@@ -354,7 +272,7 @@ class Comparison(Measured):
             Default: the first one.
         """
         label = self.plan[metric or self._labels[0]].label
-        said = headline(self._verdict(label), self.baseline, self.settings["correction"])
+        said = super().headline(label)
         counts = {name: summary.counts for name, summary in self.summaries.items()}
         missing = {name: n["users_in_truth"] - n["users_in_both"] for name, n in counts.items()}
         rule = self.plan[label].averaging.missing
@@ -415,6 +333,8 @@ class Comparison(Measured):
             shown=shown,
             good_k={
                 label: {name: good[first][name] for name in shown}
+                if self.plan[label].metric.k is not None
+                else {}  # k is no choice of this metric
                 for label, first in first_of.items()
             },
             extremes={label: self._extremes(found) for label, found in verdicts.items()},
@@ -430,18 +350,3 @@ class Comparison(Measured):
             return {}
         sides = extremes(*self._paired(d), increasing=d.increasing)
         return dict(zip((d.a, d.b), sides, strict=True)) if any(sides) else {}
-
-    def _logged(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, float]]]:
-        for (label, name), e in self.estimates.items():
-            yield (name, label), e.numbers()
-        for d in self.differences:
-            found = {"difference": d.difference, "low": d.low, "high": d.high}
-            parts = (d.a, "vs", d.b, d.segment, d.metric)
-            yield parts, {**found, "p": d.p_adjusted, "n": d.n}
-
-
-def _letters(systems: tuple[str, ...]) -> dict[str, str]:
-    """The letters a, b, …, z, aa, ab, … of systems."""
-    alphabet = "abcdefghijklmnopqrstuvwxyz"
-    pairs = ("".join(two) for two in itertools.product(alphabet, repeat=2))
-    return dict(zip(systems, itertools.chain(alphabet, pairs), strict=False))

@@ -78,6 +78,9 @@ class Measured(Result):
     def _logged(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, float]]]:
         """Parts of a name, and the numbers for an experiment tracker under it, by kind."""
 
+    def _plan_text(self) -> str:
+        return self.plan.describe()
+
     @staticmethod
     def _plain_mean(e: Estimate) -> dict[str, float]:
         return {"mean": e.mean, "low": e.low, "high": e.high, "n_users": e.n}
@@ -152,7 +155,7 @@ class Measured(Result):
         send(values, to, step=step, run_id=run_id)
 
     def _repr_html_(self) -> str:
-        plan = html.escape(self.plan.describe())
+        plan = html.escape(self._plan_text())
         details = f"<details><summary>plan</summary><pre>{plan}</pre></details>"
         return super()._repr_html_() + details
 

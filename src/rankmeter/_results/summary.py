@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
-from rankmeter._checks import choice
-from rankmeter._engine import Scores
+from rankmeter._checks import choice, counted
+from rankmeter._engine import Scores, chance
 from rankmeter._estimates.estimates import Estimate, estimate
 from rankmeter._estimates.notes import (
     UNUSED_LABELS,
@@ -63,6 +64,9 @@ class Summary(Measured, Mapping[str, Estimate]):
         Further notes, such as how much ties matter.
     groups : polars.DataFrame or None
         The groups of each user of the scores, a column for each way to group them.
+    random, best : mapping of str to float
+        By metric, the expected mean of random rankings of all candidates, and the mean of perfect
+        ones; empty unless the number of candidates is known (``n_items``).
     """
 
     plan: Plan
@@ -73,6 +77,8 @@ class Summary(Measured, Mapping[str, Estimate]):
     cautions: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     groups: pl.DataFrame | None = None
+    random: Mapping[str, float] = field(default_factory=dict)
+    best: Mapping[str, float] = field(default_factory=dict)
 
     def __getitem__(self, metric: str) -> Estimate:
         if metric in self.estimates:
@@ -180,10 +186,52 @@ class Summary(Measured, Mapping[str, Estimate]):
             macro.append(("macro", entry.label, m.mean, low, high, m.sd, m.n))
         return pl.concat([found, pl.DataFrame(macro, schema=found.schema, orient="row")])
 
+    def adjusted(self, metric: str) -> Estimate:
+        """A mean adjusted for chance: 0 is the mean of random rankings, and 1 that of perfect ones.
+
+        ``(mean - random) / (best - random)``, and its interval likewise; it can be negative. As in
+        the adjusted mean reciprocal rank of link prediction, for any metric of hits.
+
+        Parameters
+        ----------
+        metric : str
+            Any name of a metric of the result.
+
+        Raises
+        ------
+        UsageError
+            If the number of candidates is not known, or the metric has no value by chance.
+
+        Examples
+        --------
+        One of four items is relevant: at rank 1 it gives 1, and at random 1/4 of the time.
+
+        >>> import rankmeter as rm
+        >>> truth, lists = {"ann": {"a"}, "bob": {"b"}}, {"ann": ["a"], "bob": ["x"]}
+        >>> result = rm.evaluate(lists, truth, "hr@1", n_items=4, relevant=">0")
+        >>> result["hr@1"].mean, result.random["hr@1"], round(result.adjusted("hr@1").mean, 4)
+        (0.5, 0.25, 0.3333)
+        """
+        e = self[metric]
+        if e.label not in self.random:
+            raise UsageError(
+                f"{e.label} has no value by chance: pass n_items=, the number of candidates, and "
+                "choose a metric of hits"
+            )
+        low, size = self.random[e.label], self.best[e.label] - self.random[e.label]
+        if not size:
+            raise UsageError(f"every ranking has the same {e.label}: there is nothing to adjust")
+        mean, one, other = ((x - low) / size for x in (e.mean, e.low, e.high))
+        std = e.std / abs(size)
+        return replace(e, mean=mean, low=min(one, other), high=max(one, other), std=std)
+
     def _content(self) -> dict[str, Any]:
         return {
             "metrics": {
-                label: self._plain_mean(e) | {"undefined": e.undefined} for label, e in self.items()
+                label: self._plain_mean(e)
+                | {"undefined": e.undefined}
+                | ({"random": self.random[label]} if label in self.random else {})
+                for label, e in self.items()
             },
             "users": self.counts,
             "cautions": list(self.cautions),
@@ -225,6 +273,9 @@ class Summary(Measured, Mapping[str, Estimate]):
     def _notes(self) -> tuple[str, ...]:
         """The facts, how intervals were made, and which values are not means."""
         notes = notes_of(self.plan, {"": {**self.facts(), **alike(self.values())}})
+        if self.random:
+            shown = ", ".join(f"{label} {number(x)}" for label, x in self.random.items())
+            notes.append(f"random: {shown} ({counted(self.plan.n_items or 0, 'candidate')})")
         notes += [*unused_labels(self.counts), *cluster_notes(self.counts, "intervals")]
         notes += self._drawn()
         named = {"geometric": "geometric mean", "sum": "sum", "micro": "pooled share"}
@@ -274,12 +325,15 @@ def summarise(
 
     `clusters` has the cluster of each user, and `unused` the counts of labels without effect.
     """
+    random, best = by_chance(plan, scores, truth)
     return summed(
         plan,
         scores,
         {**counts_of(rankings, truth), **(unused or {})},
         clusters=clusters,
         cautions=(*truth.cautions, *rankings.cautions),
+        random=random,
+        best=best,
     )
 
 
@@ -299,3 +353,23 @@ def summed(
     drawn = {} if clusters is None else clustered(clusters)
     counts = {**scores.counts, **read, **drawn}
     return Summary(plan, scores, counts, estimates, clusters, **more)
+
+
+def by_chance(plan: Plan, scores: Scores, truth: Read) -> tuple[dict[str, float], dict[str, float]]:
+    """Means of random and of perfect rankings over the users of the result, where both exist."""
+    means: tuple[dict[str, float], dict[str, float]] = {}, {}
+    entries = [one for one in plan.metrics if one.averaging.aggregate == "mean"]
+    if plan.n_items is None or not entries or scores.ids is None:
+        return means
+    found = chance(truth, plan, plan.n_items)
+    for entry in entries:
+        users = scores.users.gather(scores.averaged(entry).users)
+        both = []
+        for one in found:
+            inside = one.users.is_in(users.implode()).to_numpy()
+            values = one.values[entry.label][inside]
+            both.append(float(values.mean()) if values.size else math.nan)
+        if not any(map(math.isnan, both)):
+            for table, mean in zip(means, both, strict=True):
+                table[entry.label] = mean
+    return means

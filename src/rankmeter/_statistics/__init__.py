@@ -44,7 +44,7 @@ from rankmeter._statistics.randomization import (
 )
 from rankmeter._statistics.results import TestResult
 from rankmeter._statistics.several import randomized_tukey_hsd, tukey_hsd
-from rankmeter._statistics.spread import Spread, effective, spread
+from rankmeter._statistics.spread import Spread, covariance, effective, spread
 from rankmeter._statistics.stepdown import Hypotheses, StepDown, step_down
 from rankmeter._statistics.student import t_quantile, t_tail
 from rankmeter._statistics.vectors import Moments, moments, paired_moments
@@ -67,6 +67,7 @@ __all__ = [
     "bootstrap_interval",
     "bootstrap_test",
     "cohens_dz",
+    "covariance",
     "crossed_interval",
     "crossed_margin_tests",
     "crossed_test",

@@ -26,7 +26,8 @@ CAUTIONS: Mapping[str, str] = {
         f"the {name} test does not test the difference of means: where the means are equal it "
         f"rejects too often, and more often the more users there are, {share} % instead of 5 % for "
         "average precision over 100 topics (Urbano, Lima and Hanjalic, SIGIR 2019). Smucker, Allan "
-        "and Carterette (CIKM 2007) advise against it; use 'randomization' or 't'"
+        "and Carterette (CIKM 2007) advise against it, others find it good in simulations of its "
+        "own question (Parapar et al., 2020); use 'randomization' or 't' for means"
     )
     for name, share in {"Wilcoxon": 9.7, "sign": 12.5}.items()
 }

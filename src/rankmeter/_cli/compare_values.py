@@ -1,0 +1,95 @@
+"""``rankmeter compare-values``: Compare values that were computed elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankmeter._cli._command import Command, Option
+from rankmeter._cli._files import check_paths, standard_input
+from rankmeter._cli._gates import margin_of, read_comparison_gate
+from rankmeter._cli._options import given, options_of
+from rankmeter._cli._output import Formats
+from rankmeter._cli._terminal import print_table, working
+from rankmeter._cli.compare import exit_on, fail_if_option, names_of
+from rankmeter._report.table import one_line
+from rankmeter._results.values import ValueComparison
+from rankmeter._values import compare_values
+from rankmeter.errors import UsageError
+
+__all__ = ["command"]
+
+
+def _show(found: ValueComparison) -> None:
+    print_table(found.table())
+    print_table(found.difference_table(), optional=("detectable", "d_z", "win/tie/loss"))
+    click.echo("\n".join(map(one_line, found.sentences())))
+
+
+FORMATS: Formats[ValueComparison] = Formats(
+    _show,
+    table=repr,
+    csv=ValueComparison.to_csv,
+    md=ValueComparison.to_markdown,
+    latex=ValueComparison.to_latex,
+    json=ValueComparison.to_json,
+)
+
+
+def _run(
+    files: tuple[str, ...],
+    segments: str | None,
+    lower_is_better: tuple[str, ...],
+    form: str | None,
+    as_json: bool,
+    output: str | None,
+    conditions: tuple[str, ...],
+    **choices: Any,
+) -> None:
+    form = FORMATS.choose(form, as_json=as_json)
+    named = names_of(files)
+    if named is None and len(files) > 1:
+        raise UsageError("several files need names of the systems: A=a.csv B=b.csv")
+    check_paths([output], [*(named or {"": files[0]}).values(), segments])
+    if lower_is_better:
+        choices["lower_is_better"] = lower_is_better
+    gates = [read_comparison_gate(condition, None) for condition in conditions]
+    choices["margin"] = margin_of(gates, choices.get("margin"))
+    with standard_input(files[0] if named is None else None) as (file,), working("comparing"):
+        found = compare_values(named or file, segments=segments, **given(choices))
+    reasons = [(gate, gate.reason(found)) for gate in gates]
+    FORMATS.emit(found, form, output)
+    exit_on(reasons)
+
+
+command = Command(
+    "compare-values",
+    "Compare per-user values in FILE, of any tool and any kind of metric.\n\n"
+    "FILE has the columns system, user and value, optionally metric, cluster and seed, or a "
+    "column for each metric. Or each system is NAME=FILE: a file that --per-user of evaluate "
+    "wrote.",
+    _run,
+    [
+        click.Argument(["files"], nargs=-1, required=True, metavar="FILE..."),
+        Option(
+            "--segments",
+            "A file with the columns user and segment: also compare within each segment.",
+            path="FILE",
+        ),
+        Option(
+            "--lower-is-better",
+            "A metric of which lower values are better. May be repeated.",
+            multiple=True,
+            metavar="METRIC",
+        ),
+        *FORMATS.options("Format of the comparison; default: tables."),
+        fail_if_option(),
+        *options_of(
+            {"compare_values": compare_values},
+            group="Comparison",
+            without=("segments", "lower_is_better", "scale", "columns"),
+        ),
+    ],
+    example="rankmeter compare-values old=old.csv new=new.csv --baseline old",
+)

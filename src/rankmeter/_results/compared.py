@@ -1,0 +1,160 @@
+"""What all comparisons have in common: their tables, their sentences, their numbers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from rankmeter._estimates.differences import Difference
+from rankmeter._estimates.estimates import Estimate
+from rankmeter._estimates.verdicts import Headline, Verdict, headline, verdict
+from rankmeter._estimates.wording import change, number, p_value
+from rankmeter._report.table import Table
+from rankmeter._results.result import Measured
+
+__all__ = ["Compared", "letters_of"]
+
+
+class Compared(Measured):
+    """A result with differences between systems."""
+
+    systems: tuple[str, ...]
+    baseline: str
+    estimates: Mapping[tuple[str, str], Estimate]
+    differences: tuple[Difference, ...]
+    settings: Mapping[str, Any]
+
+    @property
+    @abstractmethod
+    def _labels(self) -> list[str]:
+        """The metrics."""
+
+    @abstractmethod
+    def _label(self, metric: str) -> str:
+        """The label of a metric, by any of its names."""
+
+    @abstractmethod
+    def _increasing(self, label: str) -> bool:
+        """Whether larger values of a metric are better."""
+
+    @abstractmethod
+    def _notes(self) -> tuple[str, ...]:
+        """The notes below the table."""
+
+    def __getitem__(self, metric: str) -> tuple[Difference, ...]:
+        """The comparisons on one metric over all users."""
+        label = self._label(metric)
+        return tuple(d for d in self.differences if d.metric == label and not d.segment)
+
+    def sentences(self) -> tuple[str, ...]:
+        """One sentence in plain words per comparison."""
+        return tuple(difference.sentence() for difference in self.differences)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per comparison, a column per attribute of `Difference`."""
+        return pl.DataFrame([vars(d) for d in self.differences])
+
+    def table(self) -> Table:
+        """Systems × metrics: means, with significance markers against the baseline.
+
+        Without a baseline, a marker is the letter of every system that is significantly worse.
+        """
+        letters = letters_of(self.systems)
+        marks = {label: self._marks(label) for label in self._labels}
+        rows = tuple(
+            (
+                name if self.baseline else f"{letters[name]} {name}",
+                *(
+                    f"{number(self.estimates[label, name].mean)} {marks[label][name]}".rstrip()
+                    for label in self._labels
+                ),
+            )
+            for name in self.systems
+        )
+        return Table(("system", *self._labels), rows, self._notes())
+
+    def _marks(self, metric: str) -> dict[str, str]:
+        """By system: ▲ or ▼ against the baseline, or the letters of the systems that it beats."""
+        letters, marks = letters_of(self.systems), dict.fromkeys(self.systems, "")
+        for d in self[metric]:
+            if d.significant and self.baseline:
+                marks[d.a] = "▲" if d.better == d.a else "▼"
+            elif d.significant and d.better:
+                marks[d.better] += letters[d.b if d.better == d.a else d.a]
+        return marks
+
+    def _tested(self) -> str:
+        """What the markers mean, and how differences were tested."""
+        s = self.settings
+        correction = "" if s["correction"] == "none" else f", {s['correction']} over {s['family']}"
+        marks = (
+            f"▲ ▼ significantly better, worse than {self.baseline}"
+            if self.baseline
+            else "letters: the systems that are significantly worse"
+        )
+        if not any(d.significant for d in self.differences):
+            marks = "no significant difference"
+        methods = sorted({d.method.split(" (")[0] for d in self.differences if not math.isnan(d.p)})
+        return f"{marks} ({', '.join(methods) or 'no test'}{correction}, alpha {s['alpha']:g})"
+
+    def difference_table(self) -> Table:
+        """Every comparison: difference, interval, p, effect size, wins and losses."""
+        rows = tuple(
+            (
+                f"{d.a} − {d.b}" + (f", {d.segment}" if d.segment else ""),
+                d.metric,
+                change(d.difference),
+                f"[{change(d.low)}, {change(d.high)}]",
+                p_value(d.p),
+                p_value(d.p_adjusted),
+                change(d.d_z, digits=2),
+                f"{d.wins:,}/{d.ties:,}/{d.losses:,}",
+                number(d.detectable),
+            )
+            for d in self.differences
+        )
+        level = f"{100 * self.confidence:g} % interval"
+        columns = ("difference", "metric", "mean", level, "p", "adjusted p", "d_z")
+        return Table((*columns, "win/tie/loss", "detectable"), rows)
+
+    def _tables(self) -> list[Table]:
+        return [self.table(), self.difference_table()]
+
+    def _means(self, metric: str) -> dict[str, Estimate]:
+        return {name: self.estimates[metric, name] for name in self.systems}
+
+    def _verdict(self, metric: str) -> Verdict:
+        increasing = self._increasing(metric)
+        means, found = self._means(metric), self[metric]
+        return verdict(metric, means, found, self.baseline, increasing=increasing)
+
+    def headline(self, metric: str | None = None) -> Headline:
+        """The answer in a line, and the sentences that give its size and certainty.
+
+        Parameters
+        ----------
+        metric : str, optional
+            Default: the first one.
+        """
+        label = self._label(metric or self._labels[0])
+        return headline(self._verdict(label), self.baseline, self.settings["correction"])
+
+    def _logged(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, float]]]:
+        for (label, name), e in self.estimates.items():
+            yield (name, label), e.numbers()
+        for d in self.differences:
+            found = {"difference": d.difference, "low": d.low, "high": d.high}
+            parts = (d.a, "vs", d.b, d.segment, d.metric)
+            yield parts, {**found, "p": d.p_adjusted, "n": d.n}
+
+
+def letters_of(systems: tuple[str, ...]) -> dict[str, str]:
+    """The letters a, b, …, z, aa, ab, … of systems."""
+    alphabet = "abcdefghijklmnopqrstuvwxyz"
+    pairs = ("".join(two) for two in itertools.product(alphabet, repeat=2))
+    return dict(zip(systems, itertools.chain(alphabet, pairs), strict=False))

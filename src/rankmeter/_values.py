@@ -1,0 +1,226 @@
+"""Compare values that another tool computed: read → pair → test. `compare` without rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from rankmeter._checks import choice, number, unknown
+from rankmeter._choices import Setting, checked
+from rankmeter._compare import MAX_SYSTEMS
+from rankmeter._engine import Averaged
+from rankmeter._estimates.notes import clustered
+from rankmeter._estimates.paired import PairedTests
+from rankmeter._estimates.segments import masks_of, numbered
+from rankmeter._estimates.settings import Common, Correction, Family, Settings, Test
+from rankmeter._estimates.values import Values
+from rankmeter._hits import IntArray
+from rankmeter._ingest import PerUser, read_labels, read_per_user
+from rankmeter._results.values import ValueComparison
+from rankmeter.errors import RankmeterError, UsageError
+from rankmeter.metrics import metric as metric_of
+
+__all__ = ["compare_values"]
+
+
+def compare_values(
+    values: object,
+    *,
+    baseline: str | None = None,
+    lower_is_better: bool | str | Iterable[str] = False,
+    scale: tuple[float, float] | None = None,
+    test: Test = "auto",
+    correction: Correction = "maxt",
+    family: Family = "metric",
+    common: Common = "all",
+    alpha: float = 0.05,
+    margin: float | str | None = None,
+    segments: object = None,
+    clusters: object = None,
+    n_resamples: int = 9_999,
+    confidence: float = 0.95,
+    interval: Literal["wilson", "t", "bca", "percentile"] = "wilson",
+    resamples: int = 2_000,
+    seed: int = 0,
+    columns: Mapping[str, str] | None = None,
+) -> ValueComparison:
+    """Compare per-user values of any origin: another tool, another kind of metric.
+
+    Parameters
+    ----------
+    values : object
+        A frame or file with the columns system, user and value, optionally metric, cluster and
+        seed; or, in place of metric and value, a column for each metric, as ``per_user`` of a
+        comparison has. Or a mapping from system to its values: a mapping from user to value, an
+        array in the same order of users for all systems, a frame or file that ``--per-user`` of
+        ``rankmeter evaluate`` wrote; or a list of these, one for each training run. Values may be
+        negative. A user without a value (null, NaN) is left out and counted.
+    baseline : str, optional
+        The system that all others are compared with; without a baseline, all pairs are compared.
+    lower_is_better : bool, str or iterable of str
+        Whether lower is better, for all metrics or for those named. Metrics of rankmeter know it.
+    scale : tuple of float, optional
+        The lowest and the highest possible value. Metrics of rankmeter know it.
+    test, correction, family, common, alpha, margin, segments, clusters, n_resamples
+        As in `compare`.
+    confidence, interval, resamples, seed
+        As in `evaluate`.
+    columns : mapping, optional
+        Which column has which role: system, user, value, metric, cluster, seed.
+
+    Returns
+    -------
+    ValueComparison
+        ``found.differences``, ``found.sentences()``, ``found.table()``, ``found.to_dict()``.
+
+    Raises
+    ------
+    UsageError, DataError
+
+    Examples
+    --------
+    The differences are 1, 1, 1, 1, 1 and 2. All six have the same sign, which happens in 2 of the
+    64 choices of signs.
+
+    >>> import rankmeter as rm
+    >>> old, new = [3, 1, 4, 1, 5, 9], [4, 2, 5, 2, 6, 11]
+    >>> (found,) = rm.compare_values({"old": old, "new": new}, baseline="old").differences
+    >>> round(found.difference, 4), found.p
+    (1.1667, 0.03125)
+    """
+    options = {
+        "confidence": confidence,
+        "interval": interval,
+        "resamples": resamples,
+        "seed": seed,
+    }
+    setting = Setting(**{name: checked(name, value) for name, value in options.items()})
+    settings = Settings(
+        baseline=baseline,
+        test=test,
+        correction=correction,
+        family=family,
+        common=common,
+        alpha=alpha,
+        n_resamples=n_resamples,
+        margin=margin,
+    )
+    read = read_per_user(values, columns=columns)
+    names = read.frame["system"].unique(maintain_order=True).to_list()
+    if not 2 <= len(names) <= MAX_SYSTEMS:
+        raise UsageError(f"compare 2 to {MAX_SYSTEMS} systems, got {len(names)}")
+    if baseline is not None:
+        choice("baseline", baseline, names)
+    users = read.frame["user"].unique().sort()
+    metrics = _metrics(read.frame, lower_is_better, scale)
+    table = [
+        _values(read.frame.filter(pl.col("metric") == label), users, names, label, *facts)
+        for label, facts in metrics.items()
+    ]
+    unused: dict[str, int] = {}
+    drawn = _clusters(clusters, read, users, unused)
+    several = any(one.runs for one in table)
+    if several and (drawn is not None or test not in ("auto", "t")):
+        raise UsageError(
+            "systems of several training runs are compared by t over users × runs, without "
+            "clusters or another test"
+        )
+    tests = PairedTests(setting, settings, names, table, drawn)
+    parts = {}
+    if segments is not None:
+        labels, more = read_labels(segments, "segment", users, textual=True)
+        unused |= more
+        parts = masks_of(labels)
+    differences, heterogeneity = tests.differences(parts)
+    return ValueComparison(
+        tuple(names),
+        baseline or "",
+        setting,
+        {label: up for label, (up, _) in metrics.items()},
+        tests.estimates(np.ones(len(users), dtype=bool)),
+        differences,
+        heterogeneity,
+        {one.label: one.dropped for one in table},
+        {
+            "test": settings.test,
+            "correction": tests.correction,
+            "family": "each metric" if settings.family == "metric" else "everything",
+            "alpha": settings.alpha,
+            "common": settings.common,
+            "n_resamples": settings.n_resamples,
+            "margin": settings.margin_text,
+            **options,
+            **read.counts,
+            **unused,
+            **({} if drawn is None else clustered(drawn)),
+        },
+        read.frame.select("system", "user", "metric", "seed", "value"),
+    )
+
+
+def _metrics(
+    frame: pl.DataFrame, lower: object, scale: tuple[float, float] | None
+) -> dict[str, tuple[bool, tuple[float, float]]]:
+    """By label, whether larger is better, and the scale."""
+    labels = frame["metric"].unique(maintain_order=True).to_list()
+    named = {lower} if isinstance(lower, str) else set() if isinstance(lower, bool) else None
+    if named is None:
+        named = set(lower)  # type: ignore[call-overload]
+    for name in named - set(labels):
+        raise unknown("metric in lower_is_better", name, labels)
+    if scale is not None:
+        low, high = (number("scale", end) for end in scale)
+        if low >= high:
+            raise UsageError(f"`scale` must be (lowest, highest), got {scale}")
+        scale = low, high
+    found = {}
+    for label in labels:
+        up, own = True, (-np.inf, np.inf)
+        try:
+            spec = metric_of(label).spec
+            up, own = spec.increasing, (spec.low, spec.high)
+        except RankmeterError:
+            pass  # a metric of another tool
+        if lower is True or label in named:
+            up = False
+        found[label] = up, scale or own
+    return found
+
+
+def _values(
+    frame: pl.DataFrame,
+    users: pl.Series,
+    names: list[str],
+    label: str,
+    increasing: bool,
+    scale: tuple[float, float],
+) -> Values:
+    """The values of one metric: users × runs of each system, and their mean over runs."""
+    averaged, tables = [], []
+    rows = users.to_frame("user").with_row_index("row")
+    for name in names:
+        own = frame.filter(pl.col("system") == name).join(rows, on="user")
+        seeds = own["seed"].unique(maintain_order=True).to_list()
+        table = np.full((len(users), max(len(seeds), 1)), np.nan)
+        columns = own["seed"].replace_strict(seeds, range(len(seeds)), return_dtype=pl.Int64)
+        table[own["row"].to_numpy(), columns.to_numpy()] = own["value"].to_numpy()
+        known = np.flatnonzero(~np.isnan(table).any(axis=1))
+        averaged.append(Averaged(table[known].mean(axis=1), known, 0, 0))
+        tables.append(table)
+    runs = tables if any(table.shape[1] > 1 for table in tables) else []
+    return Values(label, increasing, scale, averaged, len(users), runs)
+
+
+def _clusters(
+    clusters: object, read: PerUser, users: pl.Series, counts: dict[str, int]
+) -> IntArray | None:
+    """The cluster of each user, given apart or in the data."""
+    given = read.clusters if clusters is None else clusters
+    if given is None:
+        return None
+    labels, found = read_labels(given, "cluster", users, textual=True)
+    counts.update(found)
+    return numbered(labels)

@@ -1,0 +1,72 @@
+"""How many users a comparison needs."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from statsmodels.stats.power import TTestPower
+
+import rankmeter as rm
+from command_line import rankmeter
+from rankmeter.errors import UsageError
+
+
+@pytest.mark.parametrize(("effect", "power"), [(0.2, 0.8), (0.5, 0.9), (1.0, 0.8), (0.05, 0.8)])
+def test_it_is_that_of_statsmodels(effect, power):
+    expected = TTestPower().solve_power(effect, power=power, alpha=0.05)
+    assert rm.sample_size(sd=2.0, difference=2.0 * effect, power=power).n == np.ceil(expected)
+
+
+def test_more_systems_need_more_users():
+    two = rm.sample_size(sd=1, difference=0.1)
+    four = rm.sample_size(sd=1, difference=0.1, systems=4)
+    against_one = rm.sample_size(sd=1, difference=0.1, systems=4, baseline=True)
+    assert two.n < against_one.n < four.n
+    assert (against_one.comparisons, four.comparisons) == (3, 6)
+
+
+def test_a_pilot_gives_the_standard_deviation():
+    rng = np.random.default_rng(0)
+    pilot = {"A": rng.random(30), "B": rng.random(30)}
+    found = rm.sample_size(pilot, difference=0.05)
+    assert found.sd == pytest.approx(np.std(pilot["A"] - pilot["B"], ddof=1))
+    assert int(found) == rm.sample_size(found.sd, difference=0.05).n
+    assert f"{found.n:,} users find a difference of 0.05 in 80% of studies" in str(found)
+
+
+def test_as_many_users_detect_the_difference():
+    rng = np.random.default_rng(0)
+    pilot = {"A": rng.random(200), "B": rng.random(200)}
+    (d,) = rm.compare_values(pilot).differences
+    assert rm.sample_size(pilot, difference=d.detectable).n == pytest.approx(200, abs=1)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"sd": 0},
+        {"sd": 1, "pilot": 1},
+        {"sd": 1, "power": 0.01},
+        {"sd": 1, "systems": 1},
+        {"sd": 1, "difference": 0},
+        {"sd": 1, "difference": 1e-9},
+        {"pilot": {"A": [1.0, 2.0]}},
+        {"pilot": {"A": [1.0, 2.0], "B": [0.0, 1.0]}},
+    ],
+)
+def test_wrong_calls(options):
+    with pytest.raises(UsageError):
+        rm.sample_size(**{"difference": 0.1, **options})
+
+
+def test_the_command(tmp_path):
+    done = rankmeter("plan", "--sd", "1", "--difference", "0.5")
+    assert done.code == 0, done.err
+    assert done.out.startswith("34 users find a difference of 0.5")
+    (tmp_path / "pilot.csv").write_text("system,user,value\nA,1,1\nA,2,0\nB,1,0\nB,2,1\n")
+    done = rankmeter("plan", str(tmp_path / "pilot.csv"), "--difference", "0.5", "--json")
+    assert json.loads(done.out)["sd"] == pytest.approx(np.std([1, -1], ddof=1))
+    assert rankmeter("plan", "--difference", "0.5").code == 2

@@ -1,0 +1,187 @@
+"""Values from elsewhere: published data sets, all forms, and what is refused."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+import rankmeter as rm
+from command_line import rankmeter
+from rankmeter.errors import ColumnError, DataError, UsageError
+
+# Student (1908): extra hours of sleep of ten patients under two drugs; R's `sleep`.
+SLEEP = {
+    "1": [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0],
+    "2": [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4],
+}
+# Darwin's maize: heights of crossed and self-fertilised plants, in eighths of an inch.
+CROSSED = [188, 96, 168, 176, 153, 172, 177, 163, 146, 173, 186, 168, 177, 184, 96]
+SELFED = [139, 163, 160, 160, 147, 149, 149, 122, 132, 144, 130, 144, 102, 124, 144]
+
+
+def one(values, **options):
+    (found,) = rm.compare_values(values, **options).differences
+    return found
+
+
+def test_students_sleep():
+    found = one({name: SLEEP[name] for name in "12"}, test="t")
+    assert found.statistic == pytest.approx(-4.0621, abs=5e-5)
+    assert found.p == pytest.approx(0.002833, abs=5e-7)
+    assert (found.low, found.high) == pytest.approx((-2.4599, -0.7001), abs=5e-5)
+
+
+def test_darwins_maize():
+    """Fisher, The Design of Experiments (1935): 863 of 32768 in each tail, both together here."""
+    crossed, selfed = np.array(CROSSED) / 8, np.array(SELFED) / 8
+    found = one({"crossed": crossed, "selfed": selfed})
+    assert found.p == 1726 / 32768
+    assert one({"crossed": crossed, "selfed": selfed}, test="t").p == pytest.approx(
+        0.0497, abs=5e-5
+    )
+
+
+class TestForms:
+    long = pl.DataFrame(
+        {
+            "system": ["A"] * 3 + ["B"] * 3,
+            "user": ["u", "v", "w"] * 2,
+            "value": [1.0, -2.0, 3.0, 0.5, 0.0, 1.0],
+        }
+    )
+
+    def test_a_frame_a_file_and_mappings_are_the_same(self, tmp_path):
+        self.long.write_csv(tmp_path / "long.csv")
+        by_user = {
+            name: dict(part.select("user", "value").rows())
+            for (name,), part in self.long.group_by("system", maintain_order=True)
+        }
+        arrays = {name: np.array(list(values.values())) for name, values in by_user.items()}
+        expected = one(self.long)
+        for form in (
+            tmp_path / "long.csv",
+            by_user,
+            arrays,
+            self.long.to_pandas(),
+            self.long.to_arrow(),
+        ):
+            found = one(form)
+            assert (found.difference, found.p, found.wins) == (
+                expected.difference,
+                expected.p,
+                expected.wins,
+            )
+
+    def test_metrics_clusters_and_seeds_have_columns(self):
+        rng = np.random.default_rng(0)
+        rows = [
+            (s, u, m, seed, float(rng.random()))
+            for s in "AB"
+            for u in range(12)
+            for m in ("f1", "loss")
+            for seed in (1, 2)
+        ]
+        frame = pl.DataFrame(
+            rows, schema=["system", "user", "metric", "seed", "value"], orient="row"
+        )
+        found = rm.compare_values(frame, lower_is_better="loss")
+        assert [d.increasing for d in found.differences] == [True, False]
+        assert found["f1"][0].method == "t over users × runs"
+        assert "loss: lower is better" in found.table().notes
+        once = frame.filter(pl.col("seed") == 1).drop("seed")
+        clustered = once.with_columns(cluster=pl.col("user") // 2)
+        assert rm.compare_values(clustered).settings["clusters"] == 6
+
+    def test_runs_are_lists(self):
+        rng = np.random.default_rng(1)
+        found = one({"A": [rng.random(20) for _ in range(3)], "B": rng.random(20)})
+        assert not math.isnan(found.share_of_runs)
+
+    def test_what_per_user_writes(self, tmp_path):
+        truth = {f"u{i}": {"a"} for i in range(30)}
+        lists = {
+            "old": {u: ["b", "a"] for u in truth},
+            "new": {u: ["a"] if u[-1] in "123" else ["b", "a"] for u in truth},
+        }
+        direct = rm.compare(lists, truth, ["rr", "mean_rank"], baseline="old", relevant=">0")
+        again = rm.compare_values(direct.per_user, baseline="old")
+        for d, e in zip(direct.differences, again.differences, strict=True):
+            assert (d.p, d.low, d.high, d.better) == (e.p, e.low, e.high, e.better)
+        assert again.estimates["rr", "new"].interval == direct.estimates["rr", "new"].interval
+        for name, one_list in lists.items():
+            rm.evaluate(one_list, truth, "rr", relevant=">0").per_user.write_csv(
+                tmp_path / f"{name}.csv"
+            )
+        files = [f"{name}={tmp_path / name}.csv" for name in lists]
+        done = rankmeter("compare-values", *files, "--baseline", "old")
+        assert done.code == 0, done.err
+        assert "new beats old on rr by 0.1500" in done.out
+        gate = ("--fail-if", "old worse than new on rr")
+        assert rankmeter("compare-values", *files, *gate).code == 1
+
+    def test_users_without_a_value_are_counted(self):
+        found = rm.compare_values({"A": [1, 2, None, 4], "B": [2, 2, 2, math.nan]})
+        assert found.settings["missing_values"] == 2
+        assert found.differences[0].n == 2
+        assert found.dropped == {"value": 2}
+
+    def test_the_scale(self):
+        values = {"A": np.zeros(20), "B": np.ones(20)}
+        free = rm.compare_values(values).estimates["value", "A"]
+        bounded = rm.compare_values(values, scale=(0, 1)).estimates["value", "A"]
+        assert free.low == free.high == 0 < bounded.high
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "words"),
+    [
+        ({"A": [1.0]}, UsageError, "2 to 100 systems"),
+        ({}, DataError, "no values"),
+        ({"A": ["x"], "B": [1]}, DataError, "must be numbers"),
+        ({"A": [1, math.inf], "B": [1, 2]}, DataError, "infinite"),
+        (pl.DataFrame({"user": [1], "value": [1.0]}), ColumnError, "column for the system"),
+        (pl.DataFrame({"system": ["A"], "value": [1.0]}), ColumnError, "no column user"),
+        (pl.DataFrame({"system": ["A"], "user": [1]}), ColumnError, "column of values"),
+        (
+            pl.DataFrame({"system": ["A", "A"], "user": [1, 1], "value": [1, 2]}),
+            DataError,
+            "repeat",
+        ),
+        ({"A": {1: 1.0}, "B": {"x": 1.0}}, DataError, "integers"),
+        (7, DataError, "cannot be read"),
+    ],
+)
+def test_what_is_refused(values, error, words):
+    with pytest.raises(error, match=words):
+        rm.compare_values(values)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"baseline": "z"}, {"lower_is_better": "z"}, {"scale": (1, 0)}, {"columns": {"x": "y"}}],
+)
+def test_wrong_options(options):
+    with pytest.raises(UsageError):
+        rm.compare_values(SLEEP, **options)
+
+
+def test_friedmans_data_need_no_correction_to_agree_with_scipy():
+    """R's RoundingTimes: 22 players, three ways around first base (Hollander and Wolfe 1973)."""
+    times = np.array([5.40, 5.50, 5.55, 5.85, 5.70, 5.75, 5.20, 5.60, 5.50, 5.55, 5.50, 5.40,
+                      5.90, 5.85, 5.70, 5.45, 5.55, 5.60, 5.40, 5.40, 5.35, 5.45, 5.50, 5.35,
+                      5.25, 5.15, 5.00, 5.85, 5.80, 5.70, 5.25, 5.20, 5.10, 5.65, 5.55, 5.45,
+                      5.60, 5.35, 5.45, 5.05, 5.00, 4.95, 5.50, 5.50, 5.40, 5.45, 5.55, 5.50,
+                      5.55, 5.55, 5.35, 5.45, 5.50, 5.55, 5.50, 5.45, 5.25, 5.65, 5.60, 5.40,
+                      5.70, 5.65, 5.55, 6.30, 6.30, 6.25]).reshape(22, 3)  # fmt: skip
+    assert stats.friedmanchisquare(*times.T).pvalue == pytest.approx(0.003805, abs=5e-7)
+    names = ["Round Out", "Narrow Angle", "Wide Angle"]
+    values = dict(zip(names, times.T, strict=True))
+    found = rm.compare_values(values, lower_is_better=True, test="t", correction="none")
+    for d in found.differences:
+        expected = stats.ttest_rel(values[d.a], values[d.b]).pvalue
+        assert d.p == pytest.approx(expected)
+        assert d.better == "Wide Angle" or "Wide Angle" not in (d.a, d.b)
