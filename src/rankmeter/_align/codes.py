@@ -43,9 +43,10 @@ class Codes:
             return code
         if self.n == 0 or len(ids) == 0:
             return np.zeros(len(ids), dtype=np.int64)
-        if (runs := _runs(ids)) is not None:
-            return np.repeat(self._looked_up(runs["value"]), runs["len"].to_numpy())
-        return np.concatenate([self._looked_up(part) for part in _parts(ids)])
+        runs = _runs(ids)
+        different = ids if runs is None else runs["value"]
+        found = np.concatenate([self._looked_up(part) for part in _parts(different)])
+        return found if runs is None else np.repeat(found, runs["len"].to_numpy())
 
     def find(self, ids: pl.Series) -> IntArray:
         """Codes of any ids; -1 for those outside the universe."""
