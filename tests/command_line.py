@@ -94,6 +94,7 @@ def write_examples(folder: Path):
         "truth.csv": TRUTH,
         "qrels.txt": QRELS,
         "run.txt": RUN,
+        "values.csv": "system,user,value\nold,1,0.5\nold,2,1\nnew,1,0.8\nnew,2,1\n",
     }
     for name, text in files.items():
         (folder / name).write_text(text)

@@ -29,6 +29,8 @@ FILES = {
     "ratings.csv": RATINGS,
     "one.csv": "user,item,score\nann,x,1\n",
     "nothing.csv": "user,item,gain\nann,x,0\n",
+    "values.csv": "system,user,value\na,1,0.5\na,2,1\na,3,0\nb,1,0\nb,2,1\nb,3,2\n",
+    "alone.csv": "system,user,value\na,1,0.5\nb,1,0\n",
 }
 HARD = "-m mean_rank -m rr -m ndcg@3 -m yaap"
 COMMANDS = {
@@ -41,6 +43,8 @@ COMMANDS = {
         f"compare truth.csv a=recs.csv b=recs.csv {HARD} --json",
         "compare nothing.csv a=one.csv b=one.csv -m rr -m yaap --json --no-overlap allow",
     ],
+    "compare-values": ["compare-values values.csv --json", "compare-values alone.csv --json"],
+    "plan": ["plan values.csv --difference 0.1 --json"],
     "explain": [
         "explain recs.csv truth.csv -m ap@2 --between rankereval evidently --json",
         "explain recs.csv truth.csv -m ndcg@3 --target 0.123456789 --json",

@@ -64,6 +64,17 @@ class TestAnswers:
         assert "s00 and s01 are equivalent on cg within ±0.0100: " in equal
         assert "That s03 is worse by 0.0100 or more is excluded (p = 0.0170)" in open_
 
+    def test_identical_systems_are_equivalent_if_they_have_many_users(self):
+        verdicts = []
+        for n in (30, 600):
+            lists = {u: ["a"] for u in range(n)}
+            truth = {u: {"a"} for u in range(n)}
+            systems = {"x": lists, "y": lists}
+            (d,) = rm.compare(systems, truth, "rr", margin=0.01, relevant=">0").differences
+            verdicts.append(d.verdict)
+            assert "the same rr for every one" in d.sentence()
+        assert verdicts == ["", "equivalent"]
+
     def test_holm_corrects_each_side(self):
         plain = compared(self.values, baseline="s01", margin=0.01, correction="none")
         for d, alone in zip(self.found.differences, plain.differences, strict=True):

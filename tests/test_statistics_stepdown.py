@@ -214,6 +214,10 @@ class TestTukey:
         assert last.p >= min(1, 45 * stats.ttest_rel(x, y).pvalue) - 1e-12
         assert any("vary alike" in note for note in found.table().notes)
 
+    def test_its_p_is_said_to_be_adjusted(self):
+        found = compared(np.random.default_rng(0).random((60, 3)) + [0, 0, 1], test="tukey")
+        assert "adjusted p < 0.0001 (3 comparisons)" in found.differences[1].sentence()
+
     def test_its_interval_stays_simultaneous(self):
         labels = {u: u for u in range(100)}
         alike = np.random.default_rng(0).random((100, 3))

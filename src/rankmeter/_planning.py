@@ -80,7 +80,7 @@ def sample_size(
         The smallest true difference of the means that the study should find.
     sd : float, optional
         In place of a pilot: standard deviation of the differences between the two systems over
-        users. It is |difference| / |d_z| of a comparison.
+        users: ``abs(d.difference / d.d_z)`` of a comparison.
     power : float
         Share of the studies that find the difference.
     alpha : float

@@ -91,5 +91,5 @@ command = Command(
             without=("segments", "lower_is_better", "scale", "columns"),
         ),
     ],
-    example="rankmeter compare-values old=old.csv new=new.csv --baseline old",
+    example="rankmeter compare-values values.csv --baseline old",
 )

@@ -127,7 +127,7 @@ class Difference:
     @property
     def equivalent(self) -> bool:
         """Whether both are shown to differ by less than the margin (two one-sided tests)."""
-        return max(self.p_not_worse, self.p_not_better) <= self.alpha
+        return self.p_not_worse <= self.alpha and self.p_not_better <= self.alpha
 
     @property
     def verdict(self) -> Verdicts:
@@ -135,11 +135,13 @@ class Difference:
 
         Empty without an answer: there is no test, or the values of all users are the same.
         """
-        if math.isnan(self.p) or self.wins + self.losses == 0:
+        if math.isnan(self.p):
             return ""
         if self.significant and self.better:
             return "better" if self.better == self.a else "worse"
-        return "equivalent" if self.equivalent else "undecided"
+        if self.equivalent:
+            return "equivalent"
+        return "undecided" if self.wins + self.losses else ""
 
     def sentence(self) -> str:
         """The difference in plain words."""

@@ -144,6 +144,11 @@ class PairedTests:
             return "holm"
         return self.settings.correction
 
+    @property
+    def _corrects(self) -> bool:
+        """Whether an adjusted p is that of a family."""
+        return self.correction != "none" or "tukey" in self.settings.test
+
     def _test(self) -> str:
         """The test by name, which depends on the number of users alone."""
         if any(values.runs for values in self.values):
@@ -371,7 +376,7 @@ class PairedTests:
             p_not_worse=margins.not_lower,
             p_not_better=margins.not_higher,
             better=a if favoured > 0 else b if favoured < 0 else "",
-            family=max(size, 1) if self.correction != "none" else 1,
+            family=size if size and self._corrects else 1,
             alone=bool(result.p <= self.settings.alpha),
         )
 

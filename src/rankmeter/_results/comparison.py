@@ -334,7 +334,7 @@ class Comparison(Compared):
             good_k={
                 label: {name: good[first][name] for name in shown}
                 if self.plan[label].metric.k is not None
-                else {}  # nobody chooses the k of this metric
+                else {}  # it has no cutoff to choose
                 for label, first in first_of.items()
             },
             extremes={label: self._extremes(found) for label, found in verdicts.items()},
