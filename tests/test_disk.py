@@ -295,6 +295,20 @@ def test_a_bad_value_in_a_later_piece_is_named_with_its_rows(tmp_path):
 
 
 @pytest.mark.usefixtures("small_pieces")
+def test_scores_against_ranks_are_counted(tmp_path):
+    rankings, truth = some()
+    rank = (-pl.col("score")).rank("ordinal").over("user").cast(pl.Int64)
+    later = pl.when(pl.col("item") % 7 == 0).then(0.5).otherwise("score").alias("score")
+    frame = rankings.with_columns(rank=rank).with_columns(later)
+    frame.write_parquet(tmp_path / "r.parquet", row_group_size=300)
+    frame.write_csv(tmp_path / "r.csv")
+    for name in ("r.parquet", "r.csv"):
+        wanted = outcome(tmp_path / name, truth)
+        assert "scores_against_ranks" in wanted[0]
+        assert outcome(tmp_path / name, truth, engine="disk") == wanted
+
+
+@pytest.mark.usefixtures("small_pieces")
 def test_comparisons_are_the_same(tmp_path):
     rankings, truth = some()
     other, _ = some(seed=2)

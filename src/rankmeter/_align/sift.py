@@ -69,7 +69,7 @@ def sift(table: Table, truth: Table, *, limit: int, repeats: bool) -> Table:
     users, n_rows = sizes.counted()
     rest = Counted(pieces, table.order, rows, users, n_rows)
     named = pl.concat([users, *empty]).unique().sort().alias("user")
-    origin = replace(table.origin, counts=dict(+counts))
+    origin = replace(table.origin, counts={"rows": counts["rows"], **+counts})
     return replace(table, rows=rows, empty_users=named, origin=origin, pieces=None, rest=rest)
 
 

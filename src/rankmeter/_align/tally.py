@@ -43,11 +43,11 @@ class Counted:
         n_rows: IntArray,
     ) -> None:
         self.pieces, self.order, self.kept = pieces, order, kept
-        self.users, self._codes = users, Codes(users)
-        self._code = self._codes.of(kept["user"])
+        self.users, self._n_all = users, int(n_rows.sum())
+        self.n_rows: IntArray = n_rows.copy()
+        mine = kept["user"].value_counts(name="n")
+        self.n_rows[Codes(users).of(mine["user"])] -= mine["n"].to_numpy()
         self._number = kept["number"].to_numpy()
-        self._n_all = int(n_rows.sum())
-        self.n_rows: IntArray = n_rows - np.bincount(self._code, minlength=len(users))
         self.end = max(pieces.n_rows, self._n_all)
         self._known: dict[Order, Counts] = {}
 
@@ -59,7 +59,7 @@ class Counted:
     def _prepare(self, orders: Iterable[Order]) -> None:
         missing = [order for order in dict.fromkeys(orders) if order not in self._known]
         if missing and self.kept.height:
-            self._known |= self._count(self._codes, self._code, self.kept, None, missing)
+            self._known |= self._count(self.kept["user"], self.kept, None, missing)
 
     def count(
         self,
@@ -79,8 +79,7 @@ class Counted:
             at = np.searchsorted(self._number, number)
             above, equal, before = self._known[order]
             return above[at], equal[at], None if before is None else before[at]
-        codes = Codes(users.unique().sort())
-        return self._count(codes, codes.of(users), rows, value, [order])[order]
+        return self._count(users, rows, value, [order])[order]
 
     def last_ranks(self) -> pl.DataFrame:
         """See `Rest`."""
@@ -111,13 +110,14 @@ class Counted:
 
     def _count(
         self,
-        codes: Codes,
-        code: IntArray,
+        users: pl.Series,
         rows: pl.DataFrame,
         value: FloatArray | None,
         orders: list[Order],
     ) -> dict[Order, Counts]:
         """Count in one pass; without a value it is that of each row."""
+        codes = Codes(users.unique().sort())
+        code = codes.of(users)
         tallies = {}
         for score_type in dict.fromkeys(kind for kind, _ in orders):
             rules = [ties for kind, ties in orders if kind == score_type and ties is not None]
@@ -197,6 +197,13 @@ class _Marks:
         group = np.repeat(ends, np.diff(ends, prepend=-1))
         return cls(place, user, value, rows["item"], rows["number"].to_numpy(), begin, group)
 
+    def of_groups(self, group: IntArray) -> IntArray:
+        """All rows of some groups, which are side by side."""
+        last = np.unique(group)
+        first = np.searchsorted(self.group, last)
+        n = last - first + 1
+        return np.repeat(last + 1 - np.cumsum(n), n) + np.arange(n.sum())
+
 
 class _Tally:
     """The counts at some rows, as candidates are added."""
@@ -219,7 +226,7 @@ class _Tally:
         before = {}
         if self.before and equal.size:
             tied = piece[at[equal]]
-            asked = np.flatnonzero(np.isin(marks.group, group))
+            asked = marks.of_groups(group)
             before = {ties: self._before(tied, group, asked, ties) for ties in self.before}
         with self._lock:
             self.first += first

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
+from rankmeter._ingest._against import count_against
 from rankmeter._ingest._chunks import read_chunks
 from rankmeter._ingest._columns import Columns, resolve
 from rankmeter._ingest._files import is_parquet, local
@@ -149,9 +151,8 @@ def open_rankings(
         if chunks is None:
             return None
         table = _unread(chunks.frames, chunks.found, columns, bad_scores)
-        return replace(
-            table, rows=chunks.examples, origin=replace(table.origin, counts=dict(+chunks.counts))
-        )
+        counts = dict(Counter(table.counts) + chunks.counts)
+        return replace(table, rows=chunks.examples, origin=replace(table.origin, counts=counts))
     opened = _open(data, rows)
     if opened is None:
         table = read_rankings(data, columns=columns, bad_scores=bad_scores)
@@ -173,15 +174,30 @@ def _unread(
     if not isinstance(frames, Spool) and not roles.keys() & {"score", "rank"}:
         start = from_polars(frames.read(first, found.names), "rankings", found.source)
         refuse_unused_numbers(start, "rankings", roles.values())
+    counts = _of_unused_scores(frames, found, roles) if "rank" in roles else Counter[str]()
+    roles = {role: name for role, name in roles.items() if role != "score" or "rank" not in roles}
     pieces = _Checked(frames, found, roles, bad_scores)
     table = pieces.table(first)
     examples = table.frame.head(_EXAMPLES)
     for role in ("user", "item"):
         if _is_wide(frames, roles[role]):
             examples = examples.with_columns(pl.col(role).cast(pl.UInt64))
-    origin = replace(table.origin, source=found.source, counts={})
+    origin = replace(table.origin, source=found.source, counts=dict(+counts))
     empty = table.empty_users.clear()
     return replace(table, rows=examples, empty_users=empty, origin=origin, pieces=pieces)
+
+
+def _of_unused_scores(frames: _Frames, found: Columns, roles: Mapping[str, str]) -> Counter[str]:
+    """The counts of scores beside ranks."""
+    if "score" not in roles:
+        return Counter()
+    names = {roles[role]: role for role in ("user", "rank", "score")}
+    n_rows = sum(frames.heights)
+    rows = (frames.read(n, list(names)).rename(names) for n in range(len(frames)))
+    against = count_against(
+        rows, n_rows, found.source, max(frames.heights) * _PER_ROW, untyped=found.untyped
+    )
+    return Counter(scores_beside_ranks=n_rows, scores_against_ranks=against)
 
 
 def _is_wide(frames: _Frames, name: str) -> bool:
