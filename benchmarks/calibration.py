@@ -5,7 +5,8 @@ comparisons; an interval of confidence 0.95 covers the true mean in 95 % of the 
 systems that do not differ, a corrected family of tests makes any claim in at most 5 % of the
 experiments. Prints the shares as Markdown, with the standard error that the repetitions leave: all
 of them for the default and for t, a tenth for the other tests, a fifth for the intervals and
-clusters, a hundredth for the bootstrap of intervals, a twentieth for families.
+clusters, a hundredth for the bootstrap of intervals, a twentieth for families
+and a fortieth for large ones.
 
     python benchmarks/calibration.py --repetitions 25000
 """
@@ -301,18 +302,33 @@ def print_families(repetitions, rng):
     """Families of comparisons."""
     print("## Families of comparisons\n")
     few = repetitions // 20
-    chosen = {name: POPULATIONS[name] for name in ("RR, 60 %", "NDCG, 85 %", "hit rate 20 %")}
+    chosen = chosen_populations()
     for make, words in ((equal_systems, "equal systems"), (near_copies, "near-copies and others")):
         columns = {}
         for systems in (5, 10) if make is equal_systems else (10,):
             for name, simulate in chosen.items():
                 columns[f"{systems}: {name}"] = family(make, simulate, 200, systems, few, rng)
         print_table(f"200 users, {words}: any claim", columns, digits=3)
+
+
+def chosen_populations():
+    """Three populations of families."""
+    return {name: POPULATIONS[name] for name in ("RR, 60 %", "NDCG, 85 %", "hit rate 20 %")}
+
+
+def print_many(repetitions, rng):
+    """Families of 780 comparisons."""
+    few, chosen = repetitions // 40, chosen_populations()
     columns = {
-        name: family(equal_systems, chosen[name], 200, 40, few // 2, rng)
+        name: family(equal_systems, chosen[name], 200, 40, few, rng)
         for name in ("RR, 60 %", "hit rate 20 %")
     }
     print_table("200 users, 40 equal systems: any claim", columns, digits=3)
+
+
+def print_power(repetitions, rng):
+    """True differences that are found, and segments."""
+    few, chosen = repetitions // 20, chosen_populations()
     columns = {
         name: family(better_half, simulate, 200, 10, few, rng, power=True)
         for name, simulate in chosen.items()
@@ -322,7 +338,13 @@ def print_families(repetitions, rng):
     print_table("500 users, 3 equal systems, 10 segments: any claim", columns, digits=3)
 
 
-PARTS = {"tests": print_tests, "intervals": print_intervals, "families": print_families}
+PARTS = {
+    "tests": print_tests,
+    "intervals": print_intervals,
+    "families": print_families,
+    "many": print_many,
+    "power": print_power,
+}
 
 
 def main():
