@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
 
+import numpy as np
 from click.testing import CliRunner
 
 from rankmeter._cli import main
@@ -94,6 +95,10 @@ def write_examples(folder: Path):
         "truth.csv": TRUTH,
         "qrels.txt": QRELS,
         "run.txt": RUN,
+        "ranks.csv": "rank\n1\n4\n",
     }
     for name, text in files.items():
         (folder / name).write_text(text)
+    np.save(folder / "scores.npy", np.array([[0.9, 0.5, 0.1], [0.2, 0.8, 0.8]]))
+    np.save(folder / "targets.npy", np.array([1, 2]))
+    np.savez(folder / "known.npz", row=np.array([0]), col=np.array([0]))

@@ -360,7 +360,7 @@ def test_nan_is_ranked_last_or_not_at_all():
         ({"scores": (SCORES, SCORES.T)}, "must be factors of shapes"),
         ({"scores": SCORES.astype(complex)}, "must be numbers"),
         ({"scores": "scores.npy"}, "must be numbers|cannot be read as an array|a row for each"),
-        ({"users": ["a"] * 6}, "user 'a' is there twice"),
+        ({"users": ["a"] * 6, "each": False}, "user 'a' is there twice"),
         ({"users": ["a"]}, "`users` must have one label for each of 6 rows, got 1"),
         ({"groups": ["a", None, "b", "c", "d", "e"]}, "`groups` has no label for row 1"),
     ],

@@ -1,10 +1,10 @@
 """The command line: argv → the public functions → tables, files and exit codes.
 
-A command is one file in this folder, named like the command and holding it as ``command``; its
-first line is the help. Only the command that runs is imported, so `rankmeter --help` is quick.
-Commands compute nothing and have no defaults of their own: their options come from the signatures
-of the functions that they call (`_options`), and they raise or return; `_exits` makes an exit code
-of that.
+A command is one file in this folder, named like the command (with _ for -) and holding it as
+``command``; its first line has the name and the help. Only the command that runs is imported, so
+`rankmeter --help` is quick. Commands compute nothing and have no defaults of their own: their
+options come from the signatures of the functions that they call (`_options`), and they raise or
+return; `_exits` makes an exit code of that.
 """
 
 from __future__ import annotations
@@ -23,7 +23,18 @@ from rankmeter._version import __version__
 
 __all__ = ["COMMANDS", "COMPLETE", "CommandLine", "main"]
 
-_FIRST = ("evaluate", "compare", "report", "explain", "split", "baseline", "describe", "metrics")
+_FIRST = (
+    "evaluate",
+    "evaluate-scores",
+    "evaluate-ranks",
+    "compare",
+    "report",
+    "explain",
+    "split",
+    "baseline",
+    "describe",
+    "metrics",
+)
 """The commands that the help lists first, in this order."""
 
 
@@ -34,7 +45,8 @@ def _commands() -> dict[str, str]:
         name = file.name.removesuffix(".py")
         if file.name != name and not name.startswith("_"):
             first = file.read_text("utf-8").partition("\n")[0]
-            found[name] = first.partition("``: ")[2].removesuffix('"""')
+            command, _, text = first.removeprefix('"""``rankmeter ').partition("``: ")
+            found[command] = text.removesuffix('"""')
     order = {name: place for place, name in enumerate(_FIRST)}
     return dict(sorted(found.items(), key=lambda one: (order.get(one[0], len(order)), one[0])))
 
@@ -57,7 +69,7 @@ class CommandLine(click.Group):
         """Import a command."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"{__name__}.{cmd_name}").command
+        command: click.Command = import_module(f"{__name__}.{cmd_name.replace('-', '_')}").command
         return command
 
     def resolve_command(

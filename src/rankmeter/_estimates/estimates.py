@@ -12,7 +12,13 @@ from rankmeter._engine import Averaged
 from rankmeter._estimates.wording import number
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._plan import MetricPlan, Plan
-from rankmeter._statistics import Moments, bootstrap_interval, moments, t_interval_of
+from rankmeter._statistics import (
+    Moments,
+    bootstrap_interval,
+    median_interval,
+    moments,
+    t_interval_of,
+)
 
 __all__ = ["Estimate", "estimate", "mean_interval"]
 
@@ -26,7 +32,8 @@ class Estimate:
     label : str
         The metric as it was given.
     mean : float
-        Or the geometric mean, or the sum, if the plan says so; NaN if there is no user to average.
+        Or the geometric mean, the median or the sum, if the plan says so; NaN if there is no user
+        to average.
     low, high : float
         Bounds of the interval of the mean; NaN with fewer than two users.
     std : float
@@ -84,6 +91,9 @@ def estimate(
     )
 
 
+_NAN = math.nan
+
+
 def _aggregate(
     values: FloatArray, found: Moments, how: str, plan: Plan, clusters: IntArray | None
 ) -> tuple[float, float, float]:
@@ -92,6 +102,9 @@ def _aggregate(
         logs = np.log(np.maximum(values, GEOMETRIC_FLOOR))
         mean, low, high = map(math.exp, _aggregate(logs, moments(logs), "mean", plan, clusters))
         return mean, low, high
+    if how == "median":
+        low, high = median_interval(values, plan.confidence) if clusters is None else (_NAN, _NAN)
+        return float(np.median(values)) if values.size else _NAN, low, high
     low, high = mean_interval(values, found, plan, clusters)
     times = found.n if how == "sum" else 1
     return times * found.mean, times * low, times * high

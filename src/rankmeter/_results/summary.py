@@ -224,7 +224,12 @@ class Summary(Measured, Mapping[str, Estimate]):
             ]
         elif self.plan.interval != "t":
             notes.append(self._drawn())
-        named = {"geometric": "geometric mean", "sum": "sum", "micro": "pooled share"}
+        named = {
+            "geometric": "geometric mean",
+            "median": "median",
+            "sum": "sum",
+            "micro": "pooled share",
+        }
         notes.extend(
             f"{entry.label}: {named[entry.averaging.aggregate]} in place of mean"
             for entry in self.plan.metrics

@@ -16,7 +16,13 @@ from rankmeter._statistics.effects import (
     relative_gain,
     wins_ties_losses,
 )
-from rankmeter._statistics.intervals import Interval, bootstrap_interval, t_interval, t_interval_of
+from rankmeter._statistics.intervals import (
+    Interval,
+    bootstrap_interval,
+    median_interval,
+    t_interval,
+    t_interval_of,
+)
 from rankmeter._statistics.ordinal import CAUTIONS, sign_test, wilcoxon_test
 from rankmeter._statistics.paired import AUTO_LIMIT, bootstrap_test, paired_t_test, paired_test
 from rankmeter._statistics.power import minimum_detectable_effect
@@ -24,11 +30,13 @@ from rankmeter._statistics.randomization import randomization_test, randomizatio
 from rankmeter._statistics.results import TestResult
 from rankmeter._statistics.several import randomized_tukey_hsd, tukey_hsd
 from rankmeter._statistics.student import t_quantile, t_tail
+from rankmeter._statistics.sums import ExactSums
 from rankmeter._statistics.vectors import Moments, moments
 
 __all__ = [
     "AUTO_LIMIT",
     "CAUTIONS",
+    "ExactSums",
     "Interval",
     "Moments",
     "RelativeGain",
@@ -39,6 +47,7 @@ __all__ = [
     "bootstrap_test",
     "cohens_dz",
     "hedges_g",
+    "median_interval",
     "minimum_detectable_effect",
     "moments",
     "paired_t_test",
