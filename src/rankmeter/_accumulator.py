@@ -40,7 +40,7 @@ Keep = Literal["values", "moments"]
 SINGLE = ("mean", "sum")
 """The aggregates that need no more than sums."""
 REPEATED = "repeated rows cannot be recognised without users=: each is counted"
-NO_VALUES = "keep='moments': only sums were kept, so values by user and their segments are unknown"
+NO_VALUES = "keep='moments': values by user are unknown, and a repeated user is counted each time"
 
 
 class Accumulator:
