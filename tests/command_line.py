@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
 
+import numpy as np
 from click.testing import CliRunner
 
 from rankmeter._cli import main
@@ -95,6 +96,10 @@ def write_examples(folder: Path):
         "qrels.txt": QRELS,
         "run.txt": RUN,
         "values.csv": "system,user,value\nold,1,0.5\nold,2,1\nnew,1,0.8\nnew,2,1\n",
+        "ranks.csv": "rank\n1\n4\n",
     }
     for name, text in files.items():
         (folder / name).write_text(text)
+    np.save(folder / "scores.npy", np.array([[0.9, 0.5, 0.1], [0.2, 0.8, 0.8]]))
+    np.save(folder / "targets.npy", np.array([1, 2]))
+    np.savez(folder / "known.npz", row=np.array([0]), col=np.array([0]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 NAN = math.nan
 
@@ -202,3 +203,74 @@ def expected(name, scored, truth, k=None, **options):
     """The mean of a metric over every order of the ties."""
     values = [value(name, ranking, truth, k, **options) for ranking in orders(scored)]
     return sum(values) / len(values)
+
+
+# -- ranks of the first hit, and what a random order of the same items gives --------------------
+
+
+def first_hit(ranking, truth):
+    return next((r for r in range(1, len(ranking) + 1) if hit_at(ranking, truth, r)), None)
+
+
+def by_chance(ranking, truth, weight):
+    """Mean and variance of the weight of the first hit's rank, over all orders of the list."""
+    n, m = len(ranking), hits(ranking, truth, None)
+    whole = math.comb(n, m)
+    chance = {r: Fraction(math.comb(n - r, m - 1), whole) for r in range(1, n - m + 2)}
+    mean = sum(p * weight(r) for r, p in chance.items())
+    return mean, sum(p * weight(r) ** 2 for r, p in chance.items()) - mean**2
+
+
+def rank_alone(ranking, truth, k):
+    return first_hit(ranking, truth) or NAN
+
+
+def median_rank(ranking, truth, k):
+    return rank_alone(ranking, truth, k)
+
+
+def gmr(ranking, truth, k):
+    return rank_alone(ranking, truth, k)
+
+
+def hmr(ranking, truth, k):
+    return rank_alone(ranking, truth, k)
+
+
+def compared_with_chance(ranking, truth, weight, scale):
+    """How far the weight of the first hit is above that of all orders, in units of the scale."""
+    rank = first_hit(ranking, truth)
+    if rank is None:
+        return NAN
+    mean, variance = by_chance(ranking, truth, weight)
+    whole = abs(weight(1) - mean) if scale == "best" else math.sqrt(variance)
+    return float(weight(rank) - mean) / float(whole) if whole else 0.0
+
+
+def amr(ranking, truth, k):
+    rank = first_hit(ranking, truth)
+    return float(rank / by_chance(ranking, truth, Fraction)[0]) if rank else NAN
+
+
+def amri(ranking, truth, k):
+    return compared_with_chance(ranking, truth, lambda r: -Fraction(r), "best")
+
+
+def zmr(ranking, truth, k):
+    return compared_with_chance(ranking, truth, lambda r: -Fraction(r), "spread")
+
+
+def amrr(ranking, truth, k):
+    return compared_with_chance(ranking, truth, lambda r: Fraction(1, r), "best")
+
+
+def zmrr(ranking, truth, k):
+    return compared_with_chance(ranking, truth, lambda r: Fraction(1, r), "spread")
+
+
+def adjusted_hits(ranking, truth, k, top=10):
+    return compared_with_chance(ranking, truth, lambda r: Fraction(r <= top), "best")
+
+
+def zhits(ranking, truth, k, top=10):
+    return compared_with_chance(ranking, truth, lambda r: Fraction(r <= top), "spread")

@@ -44,7 +44,7 @@ FILES = {
 # command line → exit code and what the message says
 CASES = {
     # usage
-    "evalute": (2, ["unknown command 'evalute'", "did you mean 'evaluate'?"]),
+    "evalute": (2, ["unknown command 'evalute'", "did you mean 'evaluate'"]),
     "frobnicate": (2, ["unknown command", "known: 'evaluate', "]),
     "evaluate": (2, ["RANKINGS", "try 'rankmeter evaluate --help'"]),
     "evaluate recs.csv": (2, ["truth is missing"]),

@@ -360,7 +360,7 @@ def test_nan_is_ranked_last_or_not_at_all():
         ({"scores": (SCORES, SCORES.T)}, "must be factors of shapes"),
         ({"scores": SCORES.astype(complex)}, "must be numbers"),
         ({"scores": "scores.npy"}, "must be numbers|cannot be read as an array|a row for each"),
-        ({"users": ["a"] * 6}, "user 'a' is there twice"),
+        ({"users": ["a"] * 6, "each": False}, "user 'a' is there twice"),
         ({"users": ["a"]}, "`users` must have one label for each of 6 rows, got 1"),
         ({"groups": ["a", None, "b", "c", "d", "e"]}, "`groups` has no label for row 1"),
     ],
@@ -473,3 +473,55 @@ def test_a_metric_that_needs_the_number_of_candidates_asks_for_it():
     with pytest.raises(UsageError, match="n_ranked depends on the number of candidates"):
         rm.evaluate_ranks([1, 2], "n_ranked")
     assert rm.evaluate_ranks([1, 2], "n_ranked", candidates=7)["n_ranked"].mean == 7
+
+
+@pytest.fixture
+def elsewhere(monkeypatch):
+    """Tensors of the CPU are treated like those of another device, which PyTorch itself counts."""
+    from rankmeter._matrix import _arrays, _cells, _samples
+
+    def asarray(data, name):
+        return data.detach() if _arrays.is_torch(data) else _arrays.asarray(data, name)
+
+    for module in (_cells, _samples, _scores):
+        monkeypatch.setattr(module, "asarray", asarray)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("each", [True, False])
+def test_pytorch_counts_what_numpy_counts(elsewhere, rule, each):
+    rng = np.random.default_rng(5)
+    scores = rng.integers(0, 5, (9, 7)) / 4
+    targets = [rng.permutation(7)[: rng.integers(0, 4)].tolist() for _ in range(9)]
+    known = [[i for i in range(7) if i not in t][:2] for t in targets]
+    options = {"each": each, "ties": rule}
+    want = rm.evaluate_scores(scores, targets, ["mr", "map"], exclude=known, **options)
+    mask = torch.tensor(mask_of(known, scores.shape))
+    tensor = torch.tensor(scores)
+    for form in (tensor, [tensor[:, :3], tensor[:, 3:]], (tensor, torch.eye(7).double())):
+        got = rm.evaluate_scores(form, targets, ["mr", "map"], exclude=mask, **options)
+        np.testing.assert_array_equal(got.scores.matrix, want.scores.matrix)
+    own = [sorted({*t, 0, 1, 2}) for t in targets]
+    want = rm.evaluate_scores(scores, targets, ["mr", "map"], candidates=own, **options)
+    got = rm.evaluate_scores(tensor, targets, ["mr", "map"], candidates=own, **options)
+    np.testing.assert_array_equal(got.scores.matrix, want.scores.matrix)
+
+
+@pytest.mark.filterwarnings("ignore:.*of the targets are tied")
+def test_pytorch_finds_bad_scores_and_few_digits(elsewhere):
+    scores = torch.tensor(SCORES)
+    scores[4, 2] = torch.nan
+    with pytest.raises(InvalidValueError, match="score of row 4 and column 2 is nan"):
+        rm.evaluate_scores(scores, TARGET)
+    for bad in ("drop", "worst"):
+        want = rm.evaluate_scores(scores.numpy(), TARGET, "mr", bad_scores=bad)
+        got = rm.evaluate_scores(scores, TARGET, "mr", bad_scores=bad)
+        np.testing.assert_array_equal(got.scores.matrix, want.scores.matrix)
+    half = rm.evaluate_scores(torch.tensor(SCORES).bfloat16(), TARGET, "mr")
+    assert "bfloat16" in half.cautions[0]
+    single = rm.evaluate_scores(torch.tensor([[1.0, 1 + 1e-12]]).double(), [0], "mr",
+                                score_type="float32")  # fmt: skip
+    assert single["mr"].mean == 1.5
+    pool = rm.evaluate_scores(torch.tensor([0.5]), negatives=torch.tensor([[0.6, 0.5]]),
+                              metrics="mr")  # fmt: skip
+    assert pool["mr"].mean == 2.5

@@ -19,11 +19,17 @@ _HOMES = {
     "DEFAULT_METRICS": "_api",
     "Comparison": "_results.comparison",
     "Curve": "_estimates.curves",
+    "LinkQueries": "_links",
+    "Accumulator": "_accumulator",
+    "accumulator": "_accumulator",
+    "adjust": "_adjust",
     "by_activity": "_estimates.segments",
     "by_popularity": "_estimates.segments",
     "ValueComparison": "_results.values",
     "compare": "_api",
     "compare_values": "_values",
+    "compute_metrics": "_callbacks",
+    "scorer": "_callbacks",
     "curve": "_api",
     "Description": "_interactions.describe",
     "Estimate": "_estimates.estimates",
@@ -37,11 +43,12 @@ _HOMES = {
     "evaluate_ranks": "_scored",
     "evaluate_scores": "_scored",
     "explain": "_explain",
+    "link_queries": "_links",
     "SampleSize": "_planning",
     "metric": "metrics",
     "sample_size": "_planning",
 }
-_MODULES = ("baselines", "datasets", "errors", "metrics", "splits", "testing")
+_MODULES = ("baselines", "datasets", "errors", "metrics", "splits", "testing", "torch")
 if TYPE_CHECKING:
     from typing import Any
 
@@ -51,10 +58,16 @@ if TYPE_CHECKING:
     from rankmeter import metrics as metrics
     from rankmeter import splits as splits
     from rankmeter import testing as testing
+    from rankmeter import torch as torch
+    from rankmeter._accumulator import Accumulator as Accumulator
+    from rankmeter._accumulator import accumulator as accumulator
+    from rankmeter._adjust import adjust as adjust
     from rankmeter._api import DEFAULT_METRICS as DEFAULT_METRICS
     from rankmeter._api import compare as compare
     from rankmeter._api import curve as curve
     from rankmeter._api import evaluate as evaluate
+    from rankmeter._callbacks import compute_metrics as compute_metrics
+    from rankmeter._callbacks import scorer as scorer
     from rankmeter._estimates.curves import Curve as Curve
     from rankmeter._estimates.estimates import Estimate as Estimate
     from rankmeter._estimates.segments import by_activity as by_activity
@@ -62,6 +75,8 @@ if TYPE_CHECKING:
     from rankmeter._explain import explain as explain
     from rankmeter._interactions.describe import Description as Description
     from rankmeter._interactions.describe import describe as describe
+    from rankmeter._links import LinkQueries as LinkQueries
+    from rankmeter._links import link_queries as link_queries
     from rankmeter._plan import Plan as Plan
     from rankmeter._planning import SampleSize as SampleSize
     from rankmeter._planning import sample_size as sample_size

@@ -189,11 +189,12 @@ class Averaging:
         "or ``skip`` it.",
         rare=True,
     )
-    aggregate: Literal["mean", "geometric", "sum", "micro"] = choice(
+    aggregate: Literal["mean", "geometric", "median", "sum", "micro"] = choice(
         "mean",
         "How the values of the users are combined: their ``mean``, ``geometric`` mean (of values "
-        "raised to at least 0.00001, as in trec_eval), ``sum``, or, for shares, ``micro``: the "
-        "hits of all users over the sum of the denominators.",
+        "raised to at least 0.00001, as in trec_eval), ``median``, ``sum``, or, for shares, "
+        "``micro``: the hits of all users over the sum of the denominators. Some metrics, such as "
+        "``median_rank`` and ``amri``, have another default.",
     )
 
 
@@ -251,7 +252,7 @@ class Choices(TypedDict, total=False):
     users: Literal["all", "relevant", "hit"] | None
     empty: Literal["score", "skip"] | None
     empty_truth: Literal["score", "skip"] | None
-    aggregate: Literal["mean", "geometric", "sum", "micro"] | None
+    aggregate: Literal["mean", "geometric", "median", "sum", "micro"] | None
     bad_scores: Literal["error", "drop", "worst"] | None
     no_overlap: Literal["error", "allow"] | None
     n_items: int | None

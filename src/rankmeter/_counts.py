@@ -45,8 +45,8 @@ class RankCounts:
     before: IntArray | None
     n_ranked: IntArray
 
-    def only(self, chosen: npt.NDArray[np.bool_]) -> RankCounts:
-        """Counts of some of the judged items, by mask; all candidates still count."""
+    def only(self, chosen: npt.NDArray[np.bool_] | IntArray) -> RankCounts:
+        """Counts of some of the judged items, by mask or place; all candidates still count."""
         return replace(
             self,
             user=self.user[chosen],

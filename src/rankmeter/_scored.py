@@ -24,6 +24,7 @@ from rankmeter._matrix import (
     count_samples,
     count_scores,
     is_path,
+    read_array_file,
     read_rank_file,
     read_ranks,
     row_frame,
@@ -71,7 +72,8 @@ def evaluate_scores(
         the candidates; a pair ``(users, items)`` of factors, whose product ``users @ items.T``
         is computed some rows at a time; a list of blocks of columns, or a function without
         arguments that returns such blocks, which is called twice. With `negatives`, the scores of
-        the positives, of shape (n,).
+        the positives, of shape (n,). This, the targets, negatives, exclusions and candidates can
+        also be paths of ``.npy``, ``.npz`` and ``.json`` files.
     target : array, list or sparse matrix
         The true items of each row, as columns: an id for each row, ids of shape (n_rows, n) padded
         with -1, a list of ids for each row, a boolean mask, or a matrix of labels of the shape of
@@ -141,13 +143,19 @@ def evaluate_scores(
     users, choices = own_users(users, choices)
     plan = plan_of(metrics, like, choices)
     asked = asked_of(plan, each=each)
+    scores, target, negatives, exclude, candidates = (
+        read_array_file(one) if is_path(one) else one
+        for one in (scores, target, negatives, exclude, candidates)
+    )
     if negatives is None:
         queries = count_scores(scores, target, asked, exclude=exclude, candidates=candidates)
     else:
         _only_samples(target=target, exclude=exclude, candidates=candidates)
         queries = count_samples(scores, negatives, asked)
     n_rows = queries.facts["rows"]
-    ids = None if users is None else query_ids(queries, row_labels(users, "users", n_rows))
+    ids = None
+    if users is not None:
+        ids = query_ids(queries, row_labels(users, "users", n_rows).gather(queries.row))
     return summary_of(plan, queries, ids, groups=groups, clusters=clusters)
 
 
@@ -209,6 +217,7 @@ def evaluate_ranks(
     """
     users, choices = own_users(users, choices)
     read = read_rank_file(ranks) if is_path(ranks) else {"ranks": ranks}
+    candidates = read_array_file(candidates) if is_path(candidates) else candidates
     given = {"candidates": candidates, "upper": upper, "users": users, "groups": groups}
     read |= {name: value for name, value in given.items() if value is not None}
     plan = plan_of(metrics, like, choices)
@@ -257,15 +266,15 @@ def asked_of(plan: Plan, *, each: bool) -> Asked:
 
 
 def query_ids(queries: Queries, labels: pl.Series) -> pl.Series:
-    """An id for each query: that of its row, with the target if a row has several queries.
+    """Different ids of all queries: their labels, with the target if a label has several queries.
 
     Raises
     ------
     DuplicateError
         If two rows have the same id.
     """
-    found = labels.gather(queries.row)
-    if queries.target is not None and np.bincount(queries.row).max(initial=0) > 1:
+    found = labels
+    if queries.target is not None and labels.n_unique() < len(labels):
         found = found.cast(pl.String) + "/" + pl.Series(queries.target).cast(pl.String)
     if found.n_unique() != len(found):
         twice = found.filter(found.is_duplicated())[0]

@@ -25,6 +25,8 @@ __all__ = ["COMMANDS", "COMPLETE", "CommandLine", "main"]
 
 _FIRST = (
     "evaluate",
+    "evaluate-scores",
+    "evaluate-ranks",
     "compare",
     "compare-values",
     "plan",

@@ -15,7 +15,7 @@ from rankmeter._align.pairs import Refused
 from rankmeter._choices import Alignment
 from rankmeter._engine.scores import Scores
 from rankmeter.errors import MissingDependencyError, RankmeterError, UsageError
-from rankmeter.metrics import Ratio
+from rankmeter.metrics import states
 
 __all__ = ["from_arrow", "to_arrow"]
 
@@ -59,7 +59,7 @@ def to_arrow(scores: Scores) -> Any:
     known = {
         "labels": scores.labels,
         "facts": about,
-        "states": list(scores.states),
+        "states": {label: type(state).__name__ for label, state in scores.states.items()},
         "errors": errors,
         "textual": scores.textual,
     }
@@ -109,8 +109,8 @@ def from_arrow(batch: Any) -> Scores:
         array("has_truth"),
         facts,
         {
-            label: Ratio(array(f"part {i}"), array(f"whole {i}"))
-            for i, label in enumerate(known["states"])
+            label: getattr(states, kind)(array(f"part {i}"), array(f"whole {i}"))
+            for i, (label, kind) in enumerate(known["states"].items())
         },
         {label: _error(*parts) for label, parts in known["errors"].items()},
         known["textual"],

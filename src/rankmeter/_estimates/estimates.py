@@ -17,13 +17,22 @@ from rankmeter._statistics import (
     Moments,
     bootstrap_interval,
     crossed_interval,
+    median_interval,
     moments,
     score_interval,
     t_interval,
+    t_interval_of,
     wilson_interval,
 )
 
-__all__ = ["Estimate", "crossed_estimate", "estimate", "estimate_of", "mean_interval"]
+__all__ = [
+    "Estimate",
+    "crossed_estimate",
+    "estimate",
+    "estimate_of",
+    "interval_of_moments",
+    "mean_interval",
+]
 
 UNBOUNDED = (-math.inf, math.inf)
 
@@ -37,7 +46,8 @@ class Estimate:
     label : str
         The metric as it was given.
     mean : float
-        Or the geometric mean, or the sum, if the plan says so; NaN if there is no user to average.
+        Or the geometric mean, the median or the sum, if the plan says so; NaN if there is no user
+        to average.
     low, high : float
         Bounds of the interval of the mean; NaN with fewer than two users.
     std : float
@@ -115,6 +125,9 @@ def _on(scale: tuple[float, float], values: FloatArray) -> bool:
     )
 
 
+_NAN = math.nan
+
+
 def _aggregate(
     values: FloatArray,
     found: Moments,
@@ -130,6 +143,10 @@ def _aggregate(
         found = moments(logs)
         mean, low, high = map(math.exp, _aggregate(logs, found, "mean", setting, clusters, ends))
         return mean, low, high
+    if how == "median":
+        confidence = setting.confidence
+        low, high = median_interval(values, confidence) if clusters is None else (_NAN, _NAN)
+        return float(np.median(values)) if values.size else _NAN, low, high
     low, high = mean_interval(values, found, setting, clusters, scale)
     times = found.n if how == "sum" else 1
     return times * found.mean, times * low, times * high
@@ -157,13 +174,27 @@ def mean_interval(
             n_resamples=setting.resamples,
             seed=setting.seed,
         )
-    if (
-        setting.interval == "wilson"
-        and scale[0] <= found.mean <= scale[1]
-        and np.isfinite(scale).all()
-    ):
+    if clusters is None:
+        return interval_of_moments(found, setting, scale)
+    if _bounded(setting, found.mean, scale):
         return wilson_interval(values, setting.confidence, scale=scale, clusters=clusters)
     return t_interval(values, setting.confidence, clusters=clusters)
+
+
+def interval_of_moments(
+    found: Moments, setting: Setting, scale: tuple[float, float]
+) -> tuple[float, float]:
+    """Interval of a mean of independent values, of which nothing but the moments is known."""
+    if found.n < 2 or not _bounded(setting, found.mean, scale):
+        return t_interval_of(found, setting.confidence)
+    n, se = found.n, found.sd / math.sqrt(found.n)
+    return score_interval(found.mean, se, n - 1, n, scale, setting.confidence)
+
+
+def _bounded(setting: Setting, mean: float, scale: tuple[float, float]) -> bool:
+    """Whether the interval is that of a mean on a bounded scale."""
+    on = scale[0] <= mean <= scale[1] and math.isfinite(scale[0]) and math.isfinite(scale[1])
+    return on and setting.interval == "wilson"
 
 
 def crossed_estimate(
@@ -171,8 +202,7 @@ def crossed_estimate(
 ) -> Estimate:
     """A mean over users with the interval of users and runs, which are crossed."""
     low, high = crossed_interval(found, setting.confidence)
-    bounded = setting.interval == "wilson" and np.isfinite(scale).all()
-    if bounded and scale[0] <= found.mean <= scale[1]:
+    if _bounded(setting, found.mean, scale):
         confidence = setting.confidence
         low, high = score_interval(found.mean, found.se, found.df, mean.n, scale, confidence)
     return replace(mean, low=low, high=high)

@@ -7,9 +7,11 @@ the result: a `RankCounts` with what the scoring of metrics needs next to it.
 
 from __future__ import annotations
 
+from rankmeter._matrix._array_files import read_array_file
 from rankmeter._matrix._arrays import host, length
 from rankmeter._matrix._cells import Cells, read_cells
 from rankmeter._matrix._labels import row_frame, row_labels
+from rankmeter._matrix._lists import count_lists
 from rankmeter._matrix._queries import Queries
 from rankmeter._matrix._rank_files import is_path, read_rank_file
 from rankmeter._matrix._ranks import read_ranks
@@ -20,11 +22,13 @@ __all__ = [
     "Asked",
     "Cells",
     "Queries",
+    "count_lists",
     "count_samples",
     "count_scores",
     "host",
     "is_path",
     "length",
+    "read_array_file",
     "read_cells",
     "read_rank_file",
     "read_ranks",

@@ -10,6 +10,7 @@ import polars as pl
 
 from rankmeter._checks import counted
 from rankmeter._matrix._arrays import asarray, host
+from rankmeter._matrix._rank_files import is_path, read_table
 from rankmeter.errors import DataError
 
 __all__ = ["row_frame", "row_labels"]
@@ -42,6 +43,8 @@ def row_labels(data: Any, name: str, n_rows: int) -> pl.Series:
 
 def row_frame(data: Any, name: str, n_rows: int) -> pl.DataFrame:
     """One or several columns of labels: a mapping or frame of them, or one column of this name."""
+    if is_path(data):
+        data = read_table(data)
     if hasattr(data, "columns") and not isinstance(data, pl.DataFrame):
         data = {str(column): list(data[column]) for column in data.columns}
     if isinstance(data, pl.DataFrame):

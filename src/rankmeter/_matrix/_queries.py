@@ -74,6 +74,20 @@ class Queries:
             target=target,
         )
 
+    def sorted(self, order: IntArray) -> Queries:
+        """All queries in another order."""
+        place = np.empty(self.n, dtype=np.int64)
+        place[order] = np.arange(self.n)
+        user = place[self.counts.user]
+        judged = np.argsort(user, kind="stable")
+        counts = self.counts.only(judged)
+        counts = replace(counts, user=user[judged], n_ranked=counts.n_ranked[order])
+        target = None if self.target is None else self.target[order]
+        found, positive = self.found[judged], self.positive[judged]
+        return replace(
+            self, counts=counts, found=found, positive=positive, row=self.row[order], target=target
+        )
+
     @classmethod
     def concat(cls, parts: Sequence[Queries]) -> Queries:
         """The queries of all parts, one part after the other; rows are numbered on."""

@@ -12,7 +12,7 @@ import polars as pl
 from rankmeter._checks import near
 from rankmeter.errors import ColumnError, FileFormatError
 
-__all__ = ["is_path", "read_rank_file"]
+__all__ = ["is_path", "read_rank_file", "read_table"]
 
 ROLES = {
     "ranks": ("rank", "ranks"),
@@ -44,9 +44,9 @@ def read_rank_file(path: str | PathLike[str]) -> dict[str, Any]:
     try:
         if file.suffix == ".npy":
             return {"ranks": np.load(file, allow_pickle=False)}
-        frame = _table(file)
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+    except (OSError, ValueError) as error:
         raise FileFormatError(f"{file} cannot be read as ranks: {error}") from error
+    frame = read_table(file)
     named = {column.strip().lower(): column for column in frame.columns}
     read: dict[str, Any] = {}
     for role, names in ROLES.items():
@@ -59,6 +59,14 @@ def read_rank_file(path: str | PathLike[str]) -> dict[str, Any]:
     used = {column.name for column in read.values()}
     groups = [c for c in frame.columns if c not in used and frame[c].dtype == pl.String]
     return read | ({"groups": frame.select(groups)} if groups else {})
+
+
+def read_table(path: str | PathLike[str]) -> pl.DataFrame:
+    """A table; a text file without a header has the column ``rank``."""
+    try:
+        return _table(Path(path))
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise FileFormatError(f"{path} cannot be read as a table: {error}") from error
 
 
 def _table(file: Path) -> pl.DataFrame:

@@ -278,7 +278,12 @@ class Summary(Measured, Mapping[str, Estimate]):
             notes.append(f"random: {shown} ({counted(self.plan.n_items or 0, 'candidate')})")
         notes += [*unused_labels(self.counts), *cluster_notes(self.counts, "intervals")]
         notes += self._drawn()
-        named = {"geometric": "geometric mean", "sum": "sum", "micro": "pooled share"}
+        named = {
+            "geometric": "geometric mean",
+            "median": "median",
+            "sum": "sum",
+            "micro": "pooled share",
+        }
         notes.extend(
             f"{entry.label}: {named[entry.averaging.aggregate]} in place of mean"
             for entry in self.plan.metrics

@@ -27,6 +27,7 @@ from rankmeter._statistics.heterogeneity import heterogeneity
 from rankmeter._statistics.intervals import (
     Interval,
     bootstrap_interval,
+    median_interval,
     score_interval,
     t_interval,
     t_interval_of,
@@ -47,6 +48,7 @@ from rankmeter._statistics.several import randomized_tukey_hsd, tukey_hsd
 from rankmeter._statistics.spread import Spread, covariance, effective, spread
 from rankmeter._statistics.stepdown import Hypotheses, StepDown, step_down
 from rankmeter._statistics.student import t_quantile, t_tail
+from rankmeter._statistics.sums import ExactSums
 from rankmeter._statistics.vectors import Moments, moments, paired_moments
 
 __all__ = [
@@ -54,6 +56,7 @@ __all__ = [
     "CAUTIONS",
     "EXACT_LIMIT",
     "Crossed",
+    "ExactSums",
     "Hypotheses",
     "Interval",
     "Margins",
@@ -77,6 +80,7 @@ __all__ = [
     "hedges_g",
     "heterogeneity",
     "margin_tests",
+    "median_interval",
     "minimum_detectable_effect",
     "moments",
     "paired_moments",

@@ -17,6 +17,7 @@ from rankmeter._statistics.vectors import Floats, Moments, moments, vector
 __all__ = [
     "Interval",
     "bootstrap_interval",
+    "median_interval",
     "resampled_means",
     "score_interval",
     "t_interval",
@@ -104,6 +105,26 @@ def score_interval(
     return Interval(
         min(low + ends[0] * (high - low), mean), max(low + ends[1] * (high - low), mean)
     )
+
+
+def median_interval(x: npt.ArrayLike, confidence: float) -> Interval:
+    """Interval of a median between two order statistics; NaN if there are too few values, or NaN.
+
+    The number of values below the median is binomial, whatever their distribution. The interval
+    covers the median with at least this confidence.
+    """
+    values = np.sort(np.asarray(x, dtype=np.float64))
+    n = values.size
+    if not n or np.isnan(values[-1]):
+        return UNKNOWN
+    j = np.arange(1, n + 1)
+    below = np.cumsum(np.exp(np.cumsum(np.log((n - j + 1) / j)) - n * math.log(2.0)))
+    below += 2.0**-n  # P(at most j values are below)
+    place = int(np.searchsorted(below, (1.0 - confidence) / 2.0, "right"))
+    place += 2.0**-n <= (1.0 - confidence) / 2.0
+    if place == 0:
+        return UNKNOWN
+    return Interval(float(values[place - 1]), float(values[n - place]))
 
 
 def bootstrap_interval(

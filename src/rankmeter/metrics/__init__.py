@@ -8,7 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 from rankmeter._hits import FloatArray, Hits, Span, ratio
-from rankmeter.metrics import countwise, curvewise, gainwise, judgedwise, rankwise, setwise
+from rankmeter.metrics import (
+    chancewise,
+    countwise,
+    curvewise,
+    gainwise,
+    judgedwise,
+    rankwise,
+    setwise,
+)
 from rankmeter.metrics._registry import (
     EVIDENCE,
     METRICS,
@@ -32,7 +40,9 @@ from rankmeter.metrics._spelling import (
 from rankmeter.metrics.states import Ratio, State
 
 # In the order in which readers look for them: common metrics first, counts last.
-_FAMILIES = [f.__name__ for f in (setwise, rankwise, gainwise, judgedwise, curvewise, countwise)]
+_FAMILIES = [
+    f.__name__ for f in (setwise, rankwise, gainwise, judgedwise, curvewise, chancewise, countwise)
+]
 for _name in sorted(METRICS, key=lambda n: (_FAMILIES.index(METRICS[n].family), n)):
     METRICS[_name] = METRICS.pop(_name)
 

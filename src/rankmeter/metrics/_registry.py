@@ -129,7 +129,7 @@ class Spec:
         Called with the evidence that it needs, k if it has a cutoff, and options.
     needs : tuple of str
         Its evidence, in the order of its parameters: keys of `EVIDENCE`.
-    low, high, increasing, reached, open_ties, synonyms, at
+    low, high, increasing, reached, open_ties, aggregate, synonyms, at
         As in `register`.
     cutoff : bool
         Whether it takes ``@k``.
@@ -148,6 +148,7 @@ class Spec:
     increasing: bool = True
     reached: bool = True
     open_ties: bool = True
+    aggregate: str = "mean"
     synonyms: tuple[str, ...] = ()
     cutoff: bool = True
     at: str = ""
@@ -213,6 +214,7 @@ def register(
     reached: bool = True,
     open_ties: bool = True,
     needs_relevant: bool = True,
+    aggregate: str = "mean",
     synonyms: tuple[str, ...] = (),
     at: str = "",
 ) -> Callable[[Callable[P, FloatArray | Ratio]], Callable[P, FloatArray]]:
@@ -239,6 +241,9 @@ def register(
         Otherwise unresolved ties are refused.
     needs_relevant : bool
         Whether the metric is undefined (NaN) for a user without relevant items.
+    aggregate : str
+        How the values of the users are combined if neither a choice nor a tool says so: ``mean``,
+        ``geometric``, ``median``, ``micro``.
     synonyms : tuple of str
         Other names of the metric, in lower case, with no separator but ``_``.
     at : str
@@ -254,6 +259,7 @@ def register(
         spec = describe(
             function, title, low=low, high=high, increasing=increasing, reached=reached,
             open_ties=open_ties, needs_relevant=needs_relevant, synonyms=synonyms, at=at,
+            aggregate=aggregate,
         )  # fmt: skip
         _check_names(spec)
         METRICS[spec.name] = spec

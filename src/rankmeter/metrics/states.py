@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
 import numpy as np
 
 from rankmeter._hits import FloatArray, IntArray, ratio
 
-__all__ = ["Ratio", "State"]
+__all__ = ["Ratio", "Standardised", "State"]
 
 
 class State(Protocol):
@@ -45,11 +45,11 @@ class Ratio:
     def __add__(self, other: Ratio) -> Ratio:
         """The users of both, those of `self` first."""
         part = np.concatenate([self.part, other.part])
-        return Ratio(part, np.concatenate([self.whole, other.whole]))
+        return replace(self, part=part, whole=np.concatenate([self.whole, other.whole]))
 
     def take(self, rows: IntArray) -> Ratio:
         """The shares of some users, in the order given."""
-        return Ratio(self.part[rows], self.whole[rows])
+        return replace(self, part=self.part[rows], whole=self.whole[rows])
 
     def per_user(self, nothing: float = 0.0) -> FloatArray:
         """``part / whole`` of each user, and `nothing` where the whole is 0."""
@@ -83,3 +83,34 @@ class Ratio:
             return np.full(values.size, np.nan)
         mean = float(np.sort(weights * values).sum()) / whole  # the same for any order of users
         return mean + weights * (values - mean) * (values.size / whole)
+
+
+class Standardised(Ratio):
+    """Sums of deviations over the root of the sum of their variances: Σ part / √(Σ whole).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Standardised(np.array([3.0, 1.0]), np.array([3.0, 1.0])).value()
+    2.0
+    """
+
+    def per_user(self, nothing: float = 0.0) -> FloatArray:
+        """``part / √whole`` of each user, and `nothing` where the whole is 0."""
+        return ratio(self.part, np.sqrt(self.whole), nothing=nothing)
+
+    def value(self) -> float:
+        """Σ part / √(Σ whole); NaN if Σ whole is 0."""
+        whole = float(np.sort(self.whole).sum())
+        return float(np.sort(self.part).sum()) / whole**0.5 if whole else np.nan
+
+    def influence(self, _: FloatArray | None = None) -> FloatArray:
+        """Values with `value` as their plain mean and, to first order, its spread."""
+        n, value = self.part.size, self.value()
+        whole = float(np.sort(self.whole).sum())
+        if not n or whole == 0:
+            return np.full(n, np.nan)
+        mean = float(np.sort(self.part).sum()) / n
+        step = (self.part - mean) / whole**0.5 - value / 2 * (self.whole - whole / n) / whole
+        result: FloatArray = value + n * step
+        return result

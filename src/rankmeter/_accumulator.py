@@ -1,0 +1,476 @@
+"""Evaluate batch by batch: in a training loop, in several processes, in constant memory."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
+from typing import Any, Literal, cast
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankmeter._align import Facts
+from rankmeter._align.pairs import Refused
+from rankmeter._checks import choice, counted, flag, shown
+from rankmeter._choices import takes_choices
+from rankmeter._counts import RankCounts
+from rankmeter._engine import Scores
+from rankmeter._engine.counted import score_queries
+from rankmeter._estimates.estimates import Estimate, interval_of_moments
+from rankmeter._matrix import (
+    Queries,
+    count_lists,
+    count_samples,
+    count_scores,
+    read_ranks,
+    row_labels,
+)
+from rankmeter._plan import Plan
+from rankmeter._results.summary import Summary
+from rankmeter._scored import asked_of, own_users, plan_of, query_ids, summary_of
+from rankmeter._statistics import ExactSums
+from rankmeter.errors import DataError, DuplicateError, MissingDependencyError, UsageError
+from rankmeter.metrics import Metric
+
+__all__ = ["Accumulator", "accumulator"]
+
+Keep = Literal["values", "moments"]
+SINGLE = ("mean", "sum")
+"""The aggregates that need no more than sums."""
+REPEATED = "repeated rows cannot be recognised without users=: each is counted"
+NO_VALUES = "keep='moments': values by user are unknown, and a repeated user is counted each time"
+
+
+class Accumulator:
+    """An evaluation in parts; `accumulator` makes one.
+
+    Counts of ranks are kept (``keep="values"``), or exact sums of the values
+    (``keep="moments"``); never scores.
+    """
+
+    def __init__(
+        self,
+        metrics: str | Metric | Iterable[str | Metric],
+        *,
+        keep: Keep,
+        each: bool,
+        like: str | None,
+        choices: Mapping[str, Any],
+    ) -> None:
+        self.keep = cast("Keep", choice("keep", keep, Keep))
+        self.each = flag("each", each)
+        self.plan: Plan = plan_of(metrics, like, choices)
+        given = {name: value for name, value in choices.items() if value is not None}
+        names = [entry.label for entry in self.plan.metrics]
+        self._settings = {
+            "metrics": names, "keep": keep, "each": each, "like": like, "choices": given,
+        }  # fmt: skip
+        self._asked = asked_of(self.plan, each=each)
+        self.reset()
+        if self.keep == "moments":
+            _check_moments(self.plan)
+
+    def reset(self) -> None:
+        """Forget everything that was counted."""
+        self._parts: list[Queries] = []
+        self._ids: list[pl.Series] = []
+        self._sums = {entry.label: ExactSums() for entry in self.plan.metrics}
+        self._counts: dict[str, int] = {}
+        self._reduced = False
+
+    def update(
+        self,
+        *,
+        scores: Any = None,
+        items: Any = None,
+        positive: Any = None,
+        negatives: Any = None,
+        ranks: Any = None,
+        target: Any = None,
+        exclude: Any = None,
+        candidates: Any = None,
+        users: Any = None,
+    ) -> None:
+        """Count a batch of queries, in one of four forms.
+
+        Parameters
+        ----------
+        scores : array of shape (n, n_items), optional
+            With `target`, and optionally `exclude` and `candidates`: see
+            `rankmeter.evaluate_scores`.
+        items : array of shape (n, k), optional
+            Ids of items, best first, padded with -1; with `target`.
+        positive, negatives : arrays of shapes (n,) and (n, m) or (m,), optional
+            Scores of positives and of their negatives.
+        ranks : array of shape (n,), optional
+            1-based ranks; optionally with `candidates`, their number.
+        target, exclude, candidates : optional
+            As in `rankmeter.evaluate_scores`.
+        users : array or list, optional
+            An id for each row. A user that comes again, as a distributed sampler repeats rows to
+            fill its last batch, is counted once.
+
+        Raises
+        ------
+        UsageError
+            If not exactly one form is given, or an argument does not belong to it.
+        DataError
+            As `rankmeter.evaluate_scores`.
+        """
+        forms = {"scores": scores, "items": items, "positive": positive, "ranks": ranks}
+        given = [name for name, value in forms.items() if value is not None]
+        if len(given) != 1:
+            found = " and ".join(given) or "none of them"
+            raise UsageError(f"update takes one of scores, items, positive, ranks; got {found}")
+        allowed = {
+            "scores": ("target", "exclude", "candidates"),
+            "items": ("target",),
+            "positive": ("negatives",),
+            "ranks": ("candidates",),
+        }[given[0]]
+        more = {"target": target, "exclude": exclude, "candidates": candidates,
+                "negatives": negatives}  # fmt: skip
+        for name, value in more.items():
+            if value is not None and name not in allowed:
+                raise UsageError(f"`{name}` does not belong to `{given[0]}`", option=name)
+        queries = self._count(given[0], forms[given[0]], more)
+        ids = None
+        if users is not None:
+            ids = row_labels(users, "users", queries.facts["rows"]).gather(queries.row)
+        self._add(queries, ids)
+
+    def _count(self, form: str, data: Any, more: Mapping[str, Any]) -> Queries:
+        if form == "scores":
+            rest = {name: more[name] for name in ("exclude", "candidates")}
+            return count_scores(data, more["target"], self._asked, **rest)
+        if form == "items":
+            if more["target"] is None:
+                raise UsageError("target is missing: pass the true items of each row")
+            return count_lists(data, more["target"], each=self.each)
+        if form == "positive":
+            if more["negatives"] is None:
+                raise UsageError("negatives is missing: pass the scores of the negatives")
+            return count_samples(data, more["negatives"], self._asked)
+        return read_ranks(data, None, more["candidates"])
+
+    def _add(self, queries: Queries, ids: pl.Series | None) -> None:
+        if self.keep == "values":
+            if self._parts and (ids is None) == bool(self._ids):
+                raise UsageError(
+                    "pass users= in every update or in none: repeated users cannot be recognised",
+                    option="users",
+                )
+            self._parts.append(queries)
+            if ids is not None:
+                self._ids.append(ids)
+            return
+        scores = score_queries(self.plan, queries)
+        for entry in self.plan.metrics:
+            averaged = scores.averaged(entry)
+            self._sums[entry.label] += ExactSums.of(averaged.values)
+            self._count_more(f"undefined {entry.label}", averaged.undefined)
+        counts = {**scores.counts, **queries.facts, "targets": int(queries.found.size)}
+        for name, count in counts.items():
+            self._count_more(name, count)
+
+    def _count_more(self, name: str, count: int) -> None:
+        before = self._counts.get(name, 0)
+        self._counts[name] = max(before, count) if name == "columns" else before + count
+
+    def compute(self) -> Summary:
+        """The result of all batches so far; it can be followed by further updates.
+
+        Raises
+        ------
+        DuplicateError
+            If a user came twice with different values.
+        DataError
+            If nothing was counted.
+        """
+        if self.keep == "moments":
+            return self._of_sums()
+        if not self._parts:
+            raise DataError("nothing was counted: call update() with a batch first")
+        queries = Queries.concat(self._parts)
+        if not self._ids:
+            found = summary_of(self.plan, queries)
+            return replace(found, remarks=(*found.remarks, REPEATED)) if self._reduced else found
+        keys = pl.DataFrame([_together(self._ids).alias("user")])
+        if queries.target is not None:
+            keys = keys.with_columns(target=queries.target)
+        order = keys.select(pl.arg_sort_by(keys.columns)).to_series().to_numpy().astype(np.int64)
+        queries, keys = queries.sorted(order), keys[order]
+        first = keys.with_row_index("row").unique(keys.columns, keep="first")["row"].sort()
+        repeated = queries.n - len(first)
+        if repeated:
+            self._refuse_different(queries, keys["user"], first.to_numpy())
+            queries, keys = queries.take(first.to_numpy().astype(np.int64)), keys[first]
+        read = {"repeated_users_merged": repeated} if repeated else {}
+        return summary_of(self.plan, queries, query_ids(queries, keys["user"]), read=read)
+
+    def _refuse_different(self, queries: Queries, ids: pl.Series, first: Any) -> None:
+        matrix = score_queries(self.plan, queries).matrix
+        leader = first[np.searchsorted(first, np.arange(queries.n), "right") - 1]
+        same = (matrix == matrix[leader]) | (np.isnan(matrix) & np.isnan(matrix[leader]))
+        wrong = np.flatnonzero(~same.all(axis=1))
+        if wrong.size:
+            raise DuplicateError(
+                f"user {shown(ids[int(wrong[0])])} came twice with different values; "
+                f"{counted(wrong.size, 'such user')} in all. Give each row its own id, or reset() "
+                "between evaluations"
+            )
+
+    def _of_sums(self) -> Summary:
+        estimates = {}
+        if not next(iter(self._sums.values())).n and not self._counts:
+            raise DataError("nothing was counted: call update() with a batch first")
+        for entry in self.plan.metrics:
+            found = self._sums[entry.label].moments
+            times = found.n if entry.averaging.aggregate == "sum" else 1
+            scale = (entry.spec.low, entry.spec.high)
+            low, high = interval_of_moments(found, self.plan, scale)
+            undefined = self._counts.get(f"undefined {entry.label}", 0)
+            estimates[entry.label] = Estimate(
+                entry.label, times * found.mean, times * low, times * high, found.sd, found.n,
+                undefined, 0,
+            )  # fmt: skip
+        counts = {n: c for n, c in self._counts.items() if not n.startswith("undefined ")}
+        tied, n = counts.get("tied_hits", 0), counts.pop("targets", 0)
+        share = f"tied targets: {tied:,} of {n:,} ({100 * tied / n:.3g} %)" if tied else ""
+        remarks = tuple(filter(None, (share, NO_VALUES)))
+        return Summary(self.plan, _no_values(self.plan, counts), counts, estimates, remarks=remarks)
+
+    # -- parts of one evaluation --------------------------------------------------------------
+
+    def merge(self, other: Accumulator) -> Accumulator:
+        """Add what another accumulator of the same settings has counted; returns itself.
+
+        Raises
+        ------
+        UsageError
+            If its metrics or options are different ones.
+        """
+        if self._settings != other._settings:
+            raise UsageError("only accumulators with the same metrics and options can be merged")
+        if self._parts and other._parts and bool(self._ids) != bool(other._ids):
+            raise UsageError("pass users= in every update or in none", option="users")
+        self._parts += other._parts
+        self._ids += other._ids
+        for label, sums in other._sums.items():
+            self._sums[label] += sums
+        for name, count in other._counts.items():
+            self._count_more(name, count)
+        return self
+
+    def __add__(self, other: Accumulator) -> Accumulator:
+        return self._empty().merge(self).merge(other)
+
+    def _empty(self) -> Accumulator:
+        made = Accumulator.__new__(Accumulator)
+        made.__dict__.update(self.__dict__)
+        made.reset()
+        return made
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Everything counted so far as arrays, for `from_state`: no objects, no scores."""
+        about: dict[str, Any] = {"settings": self._settings, "counts": self._counts}
+        sums = {label: [one.n, str(one.total), str(one.squares)]
+                for label, one in self._sums.items()}  # fmt: skip
+        about |= {"sums": sums, "reduced": self._reduced}
+        arrays: dict[str, npt.NDArray[Any]] = {}
+        if self._parts:
+            queries = Queries.concat(self._parts)
+            about |= {"facts": dict(queries.facts), "half": queries.half}
+            arrays |= _arrays(queries)
+        if self._ids:
+            ids = _together(self._ids)
+            arrays["ids"] = ids.to_numpy() if ids.dtype != pl.String else np.array(ids.to_list())
+        text = json.dumps(about).encode()
+        return {"about": np.frombuffer(text, dtype=np.uint8).copy(), **arrays}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Accumulator:
+        """An accumulator with what `state` gave.
+
+        Parameters
+        ----------
+        state : mapping of str to array
+
+        Raises
+        ------
+        UsageError
+            If this is not such a state.
+        """
+        if "about" not in state:
+            raise UsageError("expected a state of an accumulator, got a mapping without 'about'")
+        about = json.loads(bytes(np.asarray(state["about"], dtype=np.uint8)))
+        settings = about["settings"]
+        made = cls(**settings)
+        made._settings = settings
+        made._counts, made._reduced = about["counts"], about["reduced"]
+        made._sums = {
+            label: ExactSums(n, int(total), int(squares))
+            for label, (n, total, squares) in about["sums"].items()
+        }
+        if "above" in state:
+            made._parts = [_queries(state, about)]
+        if "ids" in state:
+            made._ids = [pl.Series("user", np.asarray(state["ids"]).tolist(), strict=False)]
+        return made
+
+    def to_bytes(self) -> bytes:
+        """The state as the bytes of an ``.npz`` file."""
+        file = io.BytesIO()
+        np.savez(file, **cast("dict[str, Any]", self.state()))
+        return file.getvalue()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Accumulator:
+        """An accumulator from `to_bytes`."""
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            return cls.from_state(dict(file))
+
+    def all_reduce(self, group: Any = None) -> Accumulator:
+        """Add what the other processes of ``torch.distributed`` have counted; returns itself.
+
+        Every process must call it, also one that counted nothing. Outside of a process group it
+        does nothing.
+
+        Parameters
+        ----------
+        group : process group, optional
+
+        Raises
+        ------
+        UsageError
+            If it was called already since the last `reset`.
+        """
+        try:
+            import torch.distributed as dist
+        except ImportError:
+            raise MissingDependencyError("all_reduce() needs PyTorch: pip install torch") from None
+        if not (dist.is_available() and dist.is_initialized()):
+            return self
+        if self._reduced:
+            raise UsageError("all_reduce() was called already: reset() comes before another round")
+        parts: list[Any] = [None] * dist.get_world_size(group)
+        dist.all_gather_object(parts, self.to_bytes(), group=group)
+        self.reset()
+        for part in parts:
+            self.merge(Accumulator.from_bytes(part))
+        self._reduced = True
+        return self
+
+
+@takes_choices
+def accumulator(
+    metrics: str | Metric | Iterable[str | Metric],
+    *,
+    keep: Keep = "values",
+    each: bool = False,
+    like: str | None = None,
+    users: str | None = None,
+    **choices: Any,
+) -> Accumulator:
+    """Start an evaluation that gets its data batch by batch.
+
+    Parameters
+    ----------
+    metrics : str, Metric or iterable of them
+        As in `rankmeter.evaluate`.
+    keep : {"values", "moments"}
+        ``values`` keeps a few integers for each query, so that the result has values by user and
+        everything that `rankmeter.evaluate_scores` gives. ``moments`` keeps exact sums in constant
+        memory: means and their t intervals.
+    each : bool
+        Whether every true item is a query of its own (link prediction), or a row is one query with
+        several relevant items (recommendation).
+    like : str, optional
+        The tool whose conventions to follow.
+    users : str, optional
+        Users to average, an option of `rankmeter.evaluate`; ids of users belong to
+        `Accumulator.update`.
+    {choices}
+
+    Returns
+    -------
+    Accumulator
+        Call its ``update`` for each batch and ``compute`` at the end.
+
+    Raises
+    ------
+    UsageError
+        If a metric, an option or a value of an option does not exist; with ``moments`` also if
+        an aggregate or an interval needs the values.
+
+    Notes
+    -----
+    Ties are ``realistic`` by default. The result does not depend on the order of the batches. With
+    ``moments`` sums are exact, so that means differ from those of the values by rounding alone.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> acc = rm.accumulator(["mrr", "recall@1"])
+    >>> acc.update(scores=[[0.9, 0.1, 0.5]], target=[2], users=["ann"])
+    >>> acc.update(items=[[4, 7]], target=[[4, 6]], users=["bob"])
+    >>> result = acc.compute()
+    >>> result["mrr"].mean, result["recall@1"].mean
+    (0.75, 0.25)
+    """
+    _, chosen = own_users(users, choices)
+    return Accumulator(metrics, keep=keep, each=each, like=like, choices=chosen)
+
+
+accumulator.from_state = Accumulator.from_state  # type: ignore[attr-defined]
+
+
+def _check_moments(plan: Plan) -> None:
+    for entry in plan.metrics:
+        if entry.averaging.aggregate not in SINGLE or entry.averaging.undefined == "nan":
+            raise UsageError(
+                f"{entry.label} needs the values of all users: choose keep='values'", option="keep"
+            )
+    if plan.draws:
+        raise UsageError(
+            f"interval={plan.interval!r} needs the values of all users: choose keep='values'",
+            option="interval",
+        )
+
+
+def _no_values(plan: Plan, counts: Mapping[str, int]) -> Scores:
+    """Scores of no users, with the counts of all."""
+    none, nobody = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
+    ties = {name: counts.get(name, 0) for name in ("tied_hits", "users_with_tied_hits")}
+    facts = Facts(none, none, ties, 0, Refused(), Refused())
+    labels = tuple(entry.label for entry in plan.metrics)
+    every: dict[Any, Facts] = {entry.alignment: facts for entry in plan.metrics}
+    return Scores(None, labels, np.zeros((0, len(labels))), nobody, nobody, nobody, every, {}, {})
+
+
+def _together(ids: list[pl.Series]) -> pl.Series:
+    """Ids of all batches in one type: text if they are of several."""
+    kinds = {one.dtype.is_integer() for one in ids}
+    texts = [one if kinds == {True} else one.cast(pl.String) for one in ids]
+    return pl.concat([one.cast(pl.Int64) if kinds == {True} else one for one in texts])
+
+
+_COUNTS = [field.name for field in fields(RankCounts)]
+_OWN = ("found", "positive", "row", "target")
+
+
+def _arrays(queries: Queries) -> dict[str, npt.NDArray[Any]]:
+    counts = {name: getattr(queries.counts, name) for name in _COUNTS}
+    every = {**counts, **{name: getattr(queries, name) for name in _OWN}}
+    return {name: array for name, array in every.items() if array is not None}
+
+
+def _queries(state: Mapping[str, Any], about: Mapping[str, Any]) -> Queries:
+    arrays = {name: np.asarray(state[name]) if name in state else None
+              for name in (*_COUNTS, *_OWN)}  # fmt: skip
+    counts = RankCounts(**{name: arrays[name] for name in _COUNTS})  # type: ignore[arg-type]
+    rest: dict[str, Any] = {name: arrays[name] for name in _OWN}
+    return Queries(counts, **rest, facts=about["facts"], half=about["half"])

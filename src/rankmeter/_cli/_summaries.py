@@ -1,0 +1,73 @@
+"""What the commands that evaluate scores and ranks share: options of the output, and writing it."""
+
+from __future__ import annotations
+
+import math
+
+import click
+
+from rankmeter._cli._command import Option
+from rankmeter._cli._files import TABLES, check_paths, format_of, write_frames
+from rankmeter._cli._gates import read_gate
+from rankmeter._cli._output import Formats
+from rankmeter._cli._terminal import print_table
+from rankmeter._results.summary import Summary
+
+__all__ = ["FORMATS", "check_output", "output_options", "write"]
+
+FORMATS: Formats[Summary] = Formats(
+    lambda result: print_table(result.table()),
+    table=lambda result: result.table().to_text(),
+    csv=Summary.to_csv,
+    md=Summary.to_markdown,
+    latex=Summary.to_latex,
+    json=Summary.to_json,
+)
+
+
+def output_options() -> list[Option]:
+    """Format, files and gates."""
+    return [
+        *FORMATS.options("Format of the result; default: a table."),
+        Option(
+            "--per-user",
+            "Write the value of every query and metric to a .csv, .tsv, .jsonl or .parquet file.",
+            path="FILE",
+            group="Output",
+        ),
+        Option(
+            "conditions --fail-if",
+            "Exit with code 1 if this holds: 'mrr<0.2'. A NaN mean also fails. May be repeated.",
+            multiple=True,
+            metavar="CONDITION",
+            group="Output",
+        ),
+    ]
+
+
+def check_output(per_user: str | None, output: str | None, inputs: list[str | None]) -> None:
+    """Refuse files that cannot be written, before anything is computed."""
+    if per_user is not None:
+        format_of(per_user, TABLES)
+    check_paths([output, per_user], inputs)
+
+
+def write(
+    result: Summary,
+    per_user: str | None,
+    output: str | None,
+    form: str,
+    conditions: tuple[str, ...],
+    like: str | None,
+) -> None:
+    """Write the result and its values; exit with code 1 if a condition holds."""
+    figures = [(gate, gate.find(result)) for gate in [read_gate(c, like) for c in conditions]]
+    if per_user is not None:
+        write_frames({per_user: result.per_user})
+    FORMATS.emit(result, form, output)
+    tripped = [(gate, value) for gate, value in figures if gate.trips(value)]
+    for gate, value in tripped:
+        found = "does not exist" if math.isnan(value) else f"is {value:.6g}"
+        click.echo(f"gate {gate.text!r} tripped: the {gate.figure} {found}", err=True)
+    if tripped:
+        click.get_current_context().exit(1)

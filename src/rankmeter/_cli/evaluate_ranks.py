@@ -1,0 +1,53 @@
+"""``rankmeter evaluate-ranks``: Measure ranks that another tool has computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankmeter._cli._command import Command
+from rankmeter._cli._files import standard_input
+from rankmeter._cli._options import given, metrics_option, options_of
+from rankmeter._cli._summaries import FORMATS, check_output, output_options, write
+from rankmeter._cli._terminal import working
+from rankmeter._scored import evaluate_ranks
+
+__all__ = ["command"]
+
+
+def _run(
+    ranks: str,
+    per_user: str | None,
+    output: str | None,
+    form: str | None,
+    as_json: bool,
+    conditions: tuple[str, ...],
+    **choices: Any,
+) -> None:
+    form = FORMATS.choose(form, as_json=as_json)
+    check_output(per_user, output, [ranks])
+    chosen = given(choices)
+    if str(chosen.get("candidates", "")).isdigit():
+        chosen["candidates"] = int(chosen["candidates"])
+    with standard_input(ranks) as (path,), working("evaluating"):
+        result = evaluate_ranks(path, **chosen)
+    write(result, per_user, output, form, conditions, choices.get("like"))
+
+
+command = Command(
+    "evaluate-ranks",
+    "Measure RANKS, one for each query.\n\n"
+    "RANKS is a table (Parquet, CSV, TSV, JSON Lines) with a column rank and optionally candidates "
+    "and user; a .npy file; a text file with one rank per line; or - for standard input.",
+    _run,
+    [
+        click.Argument(["ranks"], type=click.Path()),
+        metrics_option(
+            "What to measure: mrr, hits@1,3,10, amri. May be repeated.", group="What to measure"
+        ),
+        *output_options(),
+        *options_of({"evaluate-ranks": evaluate_ranks}, group="Choices"),
+    ],
+    example="rankmeter evaluate-ranks ranks.csv -m mrr -m hits@10 --candidates 14541",
+)

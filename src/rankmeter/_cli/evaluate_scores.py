@@ -1,0 +1,53 @@
+"""``rankmeter evaluate-scores``: Measure a matrix of scores against the true items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankmeter._cli._command import Command
+from rankmeter._cli._options import given, metrics_option, options_of
+from rankmeter._cli._summaries import FORMATS, check_output, output_options, write
+from rankmeter._cli._terminal import working
+from rankmeter._scored import evaluate_scores
+
+__all__ = ["command"]
+
+
+def _run(
+    scores: str,
+    target: str | None,
+    per_user: str | None,
+    output: str | None,
+    form: str | None,
+    as_json: bool,
+    conditions: tuple[str, ...],
+    **choices: Any,
+) -> None:
+    form = FORMATS.choose(form, as_json=as_json)
+    others = [choices.get(name) for name in ("negatives", "exclude", "candidates", "groups")]
+    check_output(per_user, output, [scores, target, *others])
+    with working("evaluating"):
+        result = evaluate_scores(scores, target, **given(choices))
+    write(result, per_user, output, form, conditions, choices.get("like"))
+
+
+command = Command(
+    "evaluate-scores",
+    "Measure SCORES, one row for each query and one column for each item, against the TARGET.\n\n"
+    "SCORES is a .npy file, or an .npz file with one array or a sparse matrix of SciPy. TARGET is "
+    "such a file with ids of columns or a mask, or a .json file with a list of ids for each row. "
+    "It may be left out with --negatives: SCORES then has the scores of the positives.",
+    _run,
+    [
+        click.Argument(["scores"], type=click.Path()),
+        click.Argument(["target"], required=False, type=click.Path()),
+        metrics_option(
+            "What to measure: mrr, hits@1,3,10, amri. May be repeated.", group="What to measure"
+        ),
+        *output_options(),
+        *options_of({"evaluate-scores": evaluate_scores}, group="Choices"),
+    ],
+    example="rankmeter evaluate-scores scores.npy targets.npy --exclude known.npz -m mrr",
+)

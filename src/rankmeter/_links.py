@@ -1,0 +1,205 @@
+"""Link prediction: filtered queries for both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from rankmeter._checks import choice
+from rankmeter._hits import IntArray
+from rankmeter._matrix import host
+from rankmeter.errors import DataError, UsageError
+
+__all__ = ["LinkQueries", "link_queries"]
+
+Side = Literal["head", "tail"]
+SIDES: tuple[Side, ...] = ("head", "tail")
+
+
+@dataclass(frozen=True, eq=False)
+class LinkQueries:
+    """Queries of link prediction, some for each side, to score and evaluate batch by batch.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        A row for each query: side, head, relation, tail, ``target`` (the entity to find), ``key``
+        (the query without its target, such as ``tail:0/1``) and ``degree`` (in how many of the
+        triples and filters the target occurs).
+    known : tuple of int64 arrays
+        The other true entities: rows of queries, and entities.
+
+    Examples
+    --------
+    Entity 0 is linked to 1 and 2: when 1 is to be found, 2 is left out.
+
+    >>> import rankmeter as rm
+    >>> queries = rm.link_queries([(0, 0, 1)], filters=[[(0, 0, 2)]], sides=["tail"])
+    >>> queries.frame["target"].to_list(), [known.tolist() for known in queries.known]
+    ([1], [[0], [2]])
+    """
+
+    frame: pl.DataFrame
+    known: tuple[IntArray, IntArray]
+
+    def __len__(self) -> int:
+        return self.frame.height
+
+    def __getitem__(self, rows: slice) -> LinkQueries:
+        """The queries of a batch: consecutive rows."""
+        start, stop, step = rows.indices(len(self))
+        if step != 1:
+            raise UsageError(f"a batch of queries must be consecutive rows, got step {step}")
+        first, last = np.searchsorted(self.known[0], [start, max(start, stop)])
+        known = self.known[0][first:last] - start, self.known[1][first:last]
+        return LinkQueries(self.frame.slice(start, max(stop - start, 0)), known)
+
+    @property
+    def target(self) -> IntArray:
+        """The entity to find, for each query."""
+        return self.frame["target"].to_numpy()
+
+    @property
+    def exclude(self) -> tuple[IntArray, IntArray]:
+        """What `rankmeter.evaluate_scores` takes as ``exclude``."""
+        return self.known
+
+    @property
+    def clusters(self) -> pl.Series:
+        """What it takes as ``clusters``: the queries without their targets."""
+        return self.frame["key"]
+
+    @property
+    def groups(self) -> pl.DataFrame:
+        """What it takes as ``groups``: side and relation, and the degree of the target in fourths.
+
+        Means by relation weigh all its triples alike; the rows ``macro`` weigh relations alike.
+        """
+        degree = self.frame["degree"]
+        edges = np.unique(np.quantile(degree, [0.25, 0.5, 0.75])) if len(degree) else np.zeros(0)
+        part = np.searchsorted(edges, degree.to_numpy(), "left")
+        bounds = ["1", *(f"{edge:g}" for edge in edges)]
+        names = [f"{place + 1}: up to {edge:g}" for place, edge in enumerate(edges)]
+        names.append(f"{len(edges) + 1}: above {bounds[-1]}")
+        return self.frame.select(
+            "side",
+            pl.col("relation").cast(pl.String),
+            degree=pl.Series([names[i] for i in part.tolist()], dtype=pl.String),
+        )
+
+
+def link_queries(
+    triples: Any, *, filters: Iterable[Any] = (), sides: Iterable[Side] = SIDES
+) -> LinkQueries:
+    """Build filtered queries: which entity completes (head, relation, ?) and (?, relation, tail).
+
+    Parameters
+    ----------
+    triples : array of shape (n, 3), or frame
+        Heads, relations and tails as integers; the entities are columns of the scores. A frame may
+        have the columns head, relation and tail in any order.
+    filters : iterable of arrays or frames
+        Further true triples, usually those of train and validation: their entities leave the
+        candidates. The triples themselves are always among the filters.
+    sides : iterable of {"head", "tail"}
+        Which entity is to be found. All queries of a side follow each other.
+
+    Returns
+    -------
+    LinkQueries
+        Its ``target``, ``exclude``, ``groups`` and ``clusters`` are those of
+        `rankmeter.evaluate_scores`.
+
+    Raises
+    ------
+    DataError
+        If triples are not three integers of 0 or more.
+    UsageError
+        If a side does not exist.
+
+    Notes
+    -----
+    ``clusters`` make intervals honest: the triples of one query are not independent. Repeated
+    triples are repeated queries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rankmeter as rm
+    >>> queries = rm.link_queries([(0, 0, 1), (0, 0, 2)])
+    >>> queries.frame.select("side", "target", "key").rows()  # doctest: +NORMALIZE_WHITESPACE
+    [('head', 0, 'head:0/1'), ('head', 0, 'head:0/2'), ('tail', 1, 'tail:0/0'),
+     ('tail', 2, 'tail:0/0')]
+    >>> scores = np.array([[3, 2, 1], [3, 2, 1], [9, 1, 5], [9, 1, 5]])
+    >>> result = rm.evaluate_scores(scores, queries.target, "mrr",
+    ...     exclude=queries.exclude, groups=queries.groups)
+    >>> result.by_group("side")["segment", "mean"].rows()
+    [('head', 1.0), ('tail', 0.5), ('macro', 0.75)]
+    """
+    own = _triples(triples, "triples")
+    true = np.unique(np.concatenate([own, *(_triples(one, "filters") for one in filters)]), axis=0)
+    frames, rows, entities, first = [], [], [], 0
+    for side in [choice("sides", one, SIDES) for one in sides]:
+        target = 0 if side == "head" else 2
+        other = 2 - target
+        degree = np.bincount(true[:, target], minlength=int(own[:, target].max(initial=-1)) + 1)
+        given = [own[:, 1], own[:, other]] if side == "head" else [own[:, other], own[:, 1]]
+        key = pl.DataFrame(given, schema=["one", "two"])
+        frames.append(
+            pl.DataFrame(own, schema=["head", "relation", "tail"]).select(
+                pl.lit(side).alias("side"),
+                "head",
+                "relation",
+                "tail",
+                target=pl.Series(own[:, target]),
+                key=pl.lit(f"{side}:")
+                + key["one"].cast(pl.String)
+                + "/"
+                + key["two"].cast(pl.String),
+                degree=pl.Series(degree[own[:, target]]),
+            )
+        )
+        row, entity = _others(own, true, target, other)
+        rows.append(row + first)
+        entities.append(entity)
+        first += len(own)
+    if not frames:
+        raise UsageError("sides must name head, tail or both", option="sides")
+    known = np.concatenate(rows), np.concatenate(entities)
+    return LinkQueries(pl.concat(frames), known)
+
+
+def _others(own: IntArray, true: IntArray, target: int, other: int) -> tuple[IntArray, IntArray]:
+    """For each triple, the other entities that complete its query: rows and entities."""
+    queries = pl.DataFrame({"a": own[:, other], "r": own[:, 1], "own": own[:, target]})
+    answers = pl.DataFrame({"a": true[:, other], "r": true[:, 1], "entity": true[:, target]})
+    found = queries.with_row_index("row").join(answers, on=["a", "r"])
+    found = found.filter(pl.col("entity") != pl.col("own")).sort("row", "entity")
+    return found["row"].to_numpy().astype(np.int64), found["entity"].to_numpy().astype(np.int64)
+
+
+def _triples(data: Any, name: str) -> IntArray:
+    if hasattr(data, "columns"):
+        named = {str(column).lower(): column for column in data.columns}
+        lacking = [role for role in ("head", "relation", "tail") if role not in named]
+        if lacking:
+            raise DataError(f"`{name}` has no column {lacking[0]}, only {', '.join(named)}")
+        roles = ("head", "relation", "tail")
+        array = np.column_stack([np.asarray(data[named[role]]) for role in roles])
+    else:
+        array = np.asarray(host(data) if hasattr(data, "shape") else data)
+    if array.size == 0:
+        return np.zeros((0, 3), dtype=np.int64)
+    if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iu":
+        raise DataError(
+            f"`{name}` must be integers of shape (n, 3): head, relation, tail; got an array of "
+            f"shape {array.shape} and type {array.dtype}"
+        )
+    if array.min() < 0:
+        row = int(np.flatnonzero((array < 0).any(axis=1))[0])
+        raise DataError(f"`{name}` has a negative number in row {row}: {array[row].tolist()}")
+    return array.astype(np.int64)

@@ -1,0 +1,375 @@
+"""Ranks of the first hit, averaged in other ways, and compared with a random order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Annotated
+
+import numpy as np
+
+from rankmeter._checks import integer
+from rankmeter._hits import FloatArray, Hits, IntArray
+from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics.discounts import sum_to
+from rankmeter.metrics.rankwise import mean_rank, rr
+from rankmeter.metrics.setwise import hit_rate
+from rankmeter.metrics.states import Ratio, Standardised
+
+Chance = tuple[FloatArray, FloatArray]
+"""Mean and variance of each user under a random order of the same candidates."""
+
+
+@register(
+    "Median rank",
+    low=1.0,
+    high=math.inf,
+    increasing=False,
+    aggregate="median",
+    synonyms=("median_of_ranks",),
+)
+def median_rank(hits: Hits) -> FloatArray:
+    """Rank of the first relevant item; the median over users. Lower is better.
+
+    Notes
+    -----
+    A user without any hit is undefined. The interval of the median is that of the order
+    statistics, without an assumption about the distribution: Conover, Practical Nonparametric
+    Statistics, 3rd ed., ch. 3.2.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> rm.evaluate_ranks([1, 2, 3, 5, 50], "median_rank")["median_rank"].mean
+    3.0
+    """
+    return mean_rank(hits)
+
+
+@register(
+    "Geometric mean rank",
+    low=1.0,
+    high=math.inf,
+    increasing=False,
+    aggregate="geometric",
+    synonyms=("geometric_mean_rank",),
+)
+def gmr(hits: Hits) -> FloatArray:
+    """Rank of the first relevant item; the geometric mean over users. Lower is better.
+
+    Notes
+    -----
+    A user without any hit is undefined.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "gmr")["gmr"].mean, 4)
+    4.3174
+    """
+    return mean_rank(hits)
+
+
+@register(
+    "Harmonic mean rank",
+    low=1.0,
+    high=math.inf,
+    increasing=False,
+    open_ties=False,
+    aggregate="micro",
+    synonyms=("harmonic_mean_rank",),
+)
+def hmr(hits: Hits) -> Ratio:
+    """Rank of the first relevant item; the harmonic mean over users. Lower is better.
+
+    Notes
+    -----
+    One over MRR, as long as every user has a hit; a user without any hit is undefined.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "hmr")["hmr"].mean, 4)
+    2.4351
+    """
+    rank = mean_rank(hits)
+    return _defined(hits, np.ones_like(rank), 1.0 / rank)
+
+
+@register(
+    "Adjusted mean rank",
+    high=math.inf,
+    increasing=False,
+    reached=False,
+    aggregate="micro",
+    synonyms=("aamr", "adjusted_mean_rank", "adjusted_arithmetic_mean_rank"),
+)
+def amr(hits: Hits) -> Ratio:
+    """Mean rank of the first relevant item, over that of a random order. Lower is better.
+
+    Notes
+    -----
+    C is the number of ranked items, m the number of relevant ones among them. A random order has 1.
+    The sums run over all users, so that the value is a ratio of means, not a
+    mean of ratios. Source: Berrendorf, Faerman, Vermue and Tresp, 2020 (arXiv 2002.06914).
+
+    Examples
+    --------
+    The mean rank is 12.2, that of a random order of 100 candidates 50.5.
+
+    >>> import rankmeter as rm
+    >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "amr", candidates=100)["amr"].mean, 4)
+    0.2416
+    """
+    return _defined(hits, mean_rank(hits), chance_of_rank(hits)[0])
+
+
+@register(
+    "Adjusted mean rank index",
+    low=-math.inf,
+    reached=False,
+    aggregate="micro",
+    synonyms=("aamri", "adjusted_mean_rank_index", "adjusted_arithmetic_mean_rank_index"),
+)
+def amri(hits: Hits) -> Ratio:
+    """Mean rank of the first relevant item, from 0 (a random order) to 1 (always first).
+
+    Notes
+    -----
+    A user whose candidates are all relevant has 0. With
+    one relevant item per user the least value is -1. Source: Berrendorf, Faerman, Vermue and
+    Tresp, 2020 (arXiv 2002.06914).
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "amri", candidates=100)["amri"].mean, 4)
+    0.7737
+    """
+    mean, _ = chance_of_rank(hits)
+    return _defined(hits, mean - mean_rank(hits), mean - 1.0)
+
+
+@register(
+    "Adjusted reciprocal rank",
+    low=-math.inf,
+    reached=False,
+    aggregate="micro",
+    synonyms=("adjusted_mrr", "adjusted_inverse_harmonic_mean_rank"),
+)
+def amrr(hits: Hits) -> Ratio:
+    """Reciprocal rank, from 0 (a random order) to 1 (always first).
+
+    Notes
+    -----
+    With one relevant item among C candidates, E[1/r] is (1 + 1/2 + … + 1/C) / C. A user whose
+    candidates are all relevant has 0; one without any hit is undefined. Source: Hoyt et al., 2022
+    (arXiv 2203.07544).
+
+    Examples
+    --------
+    MRR is 0.4107, that of a random order of 100 candidates 0.0519.
+
+    >>> import rankmeter as rm
+    >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "amrr", candidates=100)["amrr"].mean, 4)
+    0.3784
+    """
+    mean, _ = chance_of_reciprocal(hits)
+    return _defined(hits, rr(hits, None) - mean, 1.0 - mean)
+
+
+@register(
+    "Adjusted hit rate",
+    low=-math.inf,
+    reached=False,
+    aggregate="micro",
+    at="top",
+    synonyms=("ah", "adjusted_hits_at_k"),
+)
+def adjusted_hits(hits: Hits, *, top: Annotated[int, Example(3, 1)] = 10) -> Ratio:
+    """Hit rate, from 0 (a random order) to 1 (always a hit).
+
+    Parameters
+    ----------
+    top : int
+        The cutoff, which is also written after ``@``. The value depends on all candidates, so this
+        is not a cutoff of the ranking.
+
+    Notes
+    -----
+    With one relevant item among C candidates, E[h] is min(k/C, 1). A user for whom a random order
+    always has a hit has 0; one without any hit in the whole ranking is undefined. Source: Hoyt et
+    al., 2022 (arXiv 2203.07544).
+
+    Examples
+    --------
+    Hits@3 is 0.6, that of a random order of 100 candidates 0.03.
+
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate_ranks([1, 2, 3, 5, 50], "adjusted_hits@3", candidates=100)
+    >>> round(result["adjusted_hits@3"].mean, 4)
+    0.5876
+    """
+    mean, _ = chance_of_hit(hits, integer("top of adjusted_hits", top, least=1))
+    return _defined(hits, hit_rate(hits, top) - mean, 1.0 - mean)
+
+
+@register(
+    "Standardised mean rank",
+    low=-math.inf,
+    high=math.inf,
+    reached=False,
+    aggregate="micro",
+    synonyms=("z_arithmetic_mean_rank", "z_mean_rank"),
+)
+def zmr(hits: Hits) -> Ratio:
+    """How many standard deviations the mean rank is better than that of a random order.
+
+    Notes
+    -----
+    It grows with the number of users: it is a test statistic, not an effect. Source: Hoyt et al.,
+    2022 (arXiv 2203.07544).
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "zmr", candidates=100)["zmr"].mean, 4)
+    2.9669
+    """
+    mean, variance = chance_of_rank(hits)
+    return _standardised(hits, mean - mean_rank(hits), variance)
+
+
+@register(
+    "Standardised reciprocal rank",
+    low=-math.inf,
+    high=math.inf,
+    reached=False,
+    aggregate="micro",
+    synonyms=("z_inverse_harmonic_mean_rank", "z_mrr"),
+)
+def zmrr(hits: Hits) -> Ratio:
+    """How many standard deviations the reciprocal rank is above that of a random order.
+
+    Notes
+    -----
+    It grows with the number of users: it is a test statistic, not an effect. Source: Hoyt et al.,
+    2022 (arXiv 2203.07544).
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "zmrr", candidates=100)["zmrr"].mean, 4)
+    6.8647
+    """
+    mean, variance = chance_of_reciprocal(hits)
+    return _standardised(hits, rr(hits, None) - mean, variance)
+
+
+@register(
+    "Standardised hit rate",
+    low=-math.inf,
+    high=math.inf,
+    reached=False,
+    aggregate="micro",
+    at="top",
+    synonyms=("z_hits", "z_hits_at_k"),
+)
+def zhits(hits: Hits, *, top: Annotated[int, Example(3, 1)] = 10) -> Ratio:
+    """How many standard deviations the hit rate is above that of a random order.
+
+    Parameters
+    ----------
+    top : int
+        The cutoff, as in `adjusted_hits`.
+
+    Notes
+    -----
+    It grows with the number of users: it is a test statistic, not an effect. Source: Hoyt et al.,
+    2022 (arXiv 2203.07544).
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "zhits@3", candidates=100)["zhits@3"].mean, 4)
+    7.4716
+    """
+    mean, variance = chance_of_hit(hits, integer("top of zhits", top, least=1))
+    return _standardised(hits, hit_rate(hits, top) - mean, variance)
+
+
+# ---------------------------------------------------------------------------------------------
+# A random order of the candidates
+
+
+def _defined(hits: Hits, part: FloatArray, whole: FloatArray) -> Ratio:
+    """The shares of the users with a hit; the others are undefined."""
+    found = hits.offsets[:-1] < hits.offsets[1:]
+    return Ratio(np.where(found, part, np.nan), np.where(found, whole, 1.0))
+
+
+def _standardised(hits: Hits, part: FloatArray, variance: FloatArray) -> Ratio:
+    share = _defined(hits, part, np.maximum(variance, 0.0))
+    return Standardised(share.part, share.whole)
+
+
+def _found(hits: Hits) -> IntArray:
+    """Number of relevant items in each ranking, cut or not."""
+    return np.diff(hits.offsets)
+
+
+def chance_of_rank(hits: Hits) -> Chance:
+    """The rank of the first of m items in a random order of n: Var = m(n+1)(n-m)/((m+1)²(m+2))."""
+    n, m = hits.n_ranked.astype(np.float64), _found(hits).astype(np.float64)
+    mean = (n + 1.0) / (m + 1.0)
+    return mean, m * (n + 1.0) * (n - m) / ((m + 1.0) ** 2 * (m + 2.0))
+
+
+def chance_of_reciprocal(hits: Hits) -> Chance:
+    """The reciprocal rank of the first hit in a random order."""
+    n, m = hits.n_ranked, _found(hits)
+    size = np.maximum(n, 1).astype(np.float64)
+    mean = sum_to("reciprocal", n) / size
+    square = _squares(n) / size
+    several = m > 1
+    mean[several], square[several] = _first_of_several(n[several], m[several], lambda r: 1.0 / r)
+    return mean, square - mean**2
+
+
+def chance_of_hit(hits: Hits, k: int) -> Chance:
+    """Whether a random order has a hit in its top k."""
+    n, m = hits.n_ranked, _found(hits)
+    mean = np.minimum(k / np.maximum(n, 1), 1.0)
+    several = m > 1
+    within = _first_of_several(n[several], m[several], lambda r: (r <= k).astype(np.float64))
+    mean[several] = np.where(n[several] - m[several] < k, 1.0, within[0])
+    return mean, mean * (1.0 - mean)
+
+
+def _squares(n: IntArray) -> FloatArray:
+    """Σ 1/r² for r = 1 … n; beyond a table by the Euler–Maclaurin formula."""
+    limit = 1 << 20
+    near = np.minimum(n, limit)
+    table = np.cumsum(1.0 / np.arange(1.0, near.max(initial=0) + 1.0) ** 2)
+    found: FloatArray = np.concatenate(([0.0], table))[near]
+    far = n > limit
+    x = n[far].astype(np.float64)
+    found[far] = math.pi**2 / 6 - 1 / x + 1 / (2 * x**2) - 1 / (6 * x**3)
+    return found
+
+
+def _first_of_several(
+    n: IntArray, m: IntArray, weight: Callable[[FloatArray], FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Means of the weight of the rank of the first of m items among n, and of its square."""
+    pairs, place = np.unique(np.stack([n, m]), axis=1, return_inverse=True)
+    means = []
+    for size, hits in pairs.T.tolist():
+        rank = np.arange(1.0, size - hits + 2.0)
+        # P(first at r + 1) = P(first at r) (n - m - r + 1) / (n - r)
+        steps = (size - hits - rank[:-1] + 1.0) / (size - rank[:-1])
+        chance = hits / size * np.concatenate(([1.0], np.cumprod(steps)))
+        value = weight(rank)
+        means.append((float(chance @ value), float(chance @ value**2)))
+    found = np.array(means).reshape(-1, 2)[place.reshape(-1)]
+    return found[:, 0], found[:, 1]

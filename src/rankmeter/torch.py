@@ -1,0 +1,107 @@
+"""A metric for torchmetrics, which Lightning and others reset, synchronise and log."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from rankmeter._accumulator import Accumulator, accumulator
+from rankmeter.errors import MissingDependencyError
+from rankmeter.metrics import Metric
+
+__all__ = ["RankMetric"]
+
+
+def RankMetric(  # noqa: N802 - it makes objects, like the class that it stands for
+    metrics: str | Metric | Iterable[str | Metric], **options: Any
+) -> Any:
+    """A ``torchmetrics.Metric`` that computes any metrics of rankmeter.
+
+    Parameters
+    ----------
+    metrics : str, Metric or iterable of them
+        As in `rankmeter.evaluate`.
+    **options
+        Those of `rankmeter.accumulator`, such as ``keep="moments"``.
+
+    Returns
+    -------
+    torchmetrics.Metric
+        Its ``update(scores, target, exclude=None, users=None)`` takes what `Accumulator.update`
+        takes, ``compute()`` gives a dictionary of tensors, and ``summary()`` the whole result.
+
+    Raises
+    ------
+    MissingDependencyError
+        If torchmetrics is not installed.
+
+    Examples
+    --------
+    The true item of the only row is second::
+
+        metric = RankMetric(["mrr", "hits@1"])
+        metric.update(torch.tensor([[0.1, 0.9]]), torch.tensor([0]))
+        metric.compute()  # {'mrr': tensor(0.5000), 'hits@1': tensor(0.)}
+    """
+    return _class()(metrics, **options)
+
+
+@functools.cache
+def _class() -> Any:
+    try:
+        import torch
+        from torchmetrics import Metric as Base
+    except ImportError:
+        raise MissingDependencyError(
+            "RankMetric needs torchmetrics: pip install torchmetrics"
+        ) from None
+
+    class RankMetric(Base):  # type: ignore[misc,unused-ignore]
+        """Counts of ranks as bytes: a state that torchmetrics gathers from all processes."""
+
+        is_differentiable = False
+        full_state_update = False
+        parts: Any
+
+        def __init__(self, metrics: Any, **options: Any) -> None:
+            super().__init__()
+            self.options = (metrics, options)
+            accumulator(metrics, **options)  # mistakes are errors here
+            self.add_state("parts", default=[], dist_reduce_fx="cat")
+
+        def update(self, scores: Any = None, target: Any = None, **more: Any) -> None:
+            """Count a batch."""
+            metrics, options = self.options
+            acc = accumulator(metrics, **options)
+            acc.update(scores=scores, target=target, **more)
+            data = acc.to_bytes()
+            framed = len(data).to_bytes(8, "little") + data
+            self.parts.append(torch.frombuffer(bytearray(framed), dtype=torch.uint8))
+
+        def summary(self) -> Any:
+            """The result with intervals, values by user and notes."""
+            parts = self.parts if isinstance(self.parts, list) else [self.parts]
+            metrics, options = self.options
+            acc = accumulator(metrics, **options)
+            for part in parts:
+                for data in _frames(part.cpu().numpy()):
+                    acc.merge(Accumulator.from_bytes(data))
+            return acc.compute()
+
+        def compute(self) -> dict[str, Any]:
+            """The means as tensors."""
+            return {name: torch.tensor(one.mean) for name, one in self.summary().items()}
+
+    return RankMetric
+
+
+def _frames(data: Any) -> Iterable[bytes]:
+    """The states in bytes that follow each other, each after its length."""
+    data, at = np.asarray(data, dtype=np.uint8).tobytes(), 0
+    while at < len(data):
+        size = int.from_bytes(data[at : at + 8], "little")
+        yield data[at + 8 : at + 8 + size]
+        at += 8 + size

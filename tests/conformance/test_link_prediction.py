@@ -1,0 +1,119 @@
+"""Scores in matrices give the numbers that tools of link prediction recorded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import inputs
+import numpy as np
+import pytest
+from recordings import answers
+
+import rankmeter as rm
+
+NATIONS = json.loads(
+    (Path(__file__).parents[1] / "data" / "pykeen_nations.json").read_text("utf-8")
+)
+NAMES = {
+    "arithmetic_mean_rank": "mr",
+    "geometric_mean_rank": "gmr",
+    "harmonic_mean_rank": "hmr",
+    "inverse_harmonic_mean_rank": "mrr",
+    "median_rank": "median_rank",
+    "hits_at_1": "hits@1",
+    "hits_at_3": "hits@3",
+    "hits_at_5": "hits@5",
+    "hits_at_10": "hits@10",
+    "adjusted_arithmetic_mean_rank": "amr",
+    "adjusted_arithmetic_mean_rank_index": "amri",
+    "adjusted_inverse_harmonic_mean_rank": "amrr",
+    "adjusted_hits_at_k": "adjusted_hits@10",
+    "z_arithmetic_mean_rank": "zmr",
+    "z_inverse_harmonic_mean_rank": "zmrr",
+    "z_hits_at_k": "zhits@10",
+    "count": "n_relevant(aggregate=sum)",
+}
+
+
+@pytest.mark.parametrize("kind", ["realistic", "optimistic", "pessimistic"])
+@pytest.mark.parametrize("side", ["head", "tail", "both"])
+def test_a_model_trained_on_nations_has_the_numbers_of_pykeen(side, kind):
+    sides = ["head", "tail"] if side == "both" else [side]
+    known = [NATIONS["train"], NATIONS["valid"]]
+    queries = rm.link_queries(NATIONS["test"], filters=known, sides=sides)
+    scores = np.concatenate([np.array(NATIONS["tenths"][one]) for one in sides])
+    asked = list(NAMES.values())
+    result = rm.evaluate_scores(scores, queries.target, asked, exclude=queries.exclude, ties=kind)
+    compared = 0
+    for name, ours in NAMES.items():
+        theirs = NATIONS["metrics"].get(f"{side}.{kind}.{name}")
+        if theirs is not None:
+            assert result[ours].mean == pytest.approx(theirs, rel=2e-6, abs=2e-6), name
+            compared += 1
+    assert compared >= 10
+    with_names = rm.evaluate_scores(
+        scores, queries.target, ["inverse_harmonic_mean_rank", "hits_at_3"],
+        exclude=queries.exclude, like="pykeen", ties=kind,
+    )  # fmt: skip
+    assert with_names["hits_at_3"].mean == result["hits@3"].mean
+
+
+@pytest.mark.parametrize("kind", ["torch", "numpy"])
+def test_hits_over_a_pool_are_those_of_ogb(kind):
+    recorded = answers("ogb")["cases"]
+    compared = 0
+    for case in inputs.CASES:
+        for name, answer in recorded[case["name"]].get("metrics", {}).items():
+            if not name.startswith(f"hits[pool, {kind}]"):
+                continue
+            positive, pool = [], []
+            for user, listed in case["rankings"].items():
+                relevant = inputs.relevant_items(case, user)
+                for item, score in listed:
+                    (positive if item in relevant else pool).append(float(score))
+            metric = f"hits@{name.rpartition('@')[2]}"
+            got = rm.evaluate_scores(positive, negatives=pool, metrics=metric, like="ogb")
+            assert got[metric].mean == pytest.approx(answer["mean"], abs=1e-12), (case, name)
+            compared += 1
+    assert compared > 5
+
+
+@pytest.mark.parametrize("setting", ["filtered", "raw"])
+@pytest.mark.parametrize("tool", ["pykeen", "libkge", "torchkge"])
+def test_ranks_in_a_matrix_are_those_of_the_tools(tool, setting):
+    kinds = {
+        "pykeen": {"realistic": "realistic", "optimistic": "optimistic"},
+        "libkge": {"rounded_mean_rank": "rounded", "worst_rank": "pessimistic"},
+        "torchkge": {"": "pessimistic"},
+    }[tool]
+    recorded = answers(tool)["cases"]
+    compared = 0
+    for case in inputs.CASES:
+        if not case["name"].startswith("full_catalogue"):
+            continue
+        columns = {item: at for at, item in enumerate(inputs.item_numbers(case))}
+        users = sorted(case["truth"])
+        scores = np.zeros((len(users), len(columns)))
+        for row, user in enumerate(users):
+            for item, score in case["rankings"][user]:
+                scores[row, columns[item]] = score
+        true = [[columns[i] for i in inputs.relevant_items(case, user)] for user in users]
+        names = {at: item for item, at in columns.items()}
+        for kind, rule in kinds.items():
+            label = f"rank[{setting}, {kind}]" if kind else f"rank[{setting}]"
+            ranks = recorded[case["name"]]["metrics"][label]["per_user"]
+            if setting == "filtered":
+                result = rm.evaluate_scores(scores, true, "mr", users=users, ties=rule)
+                got = {
+                    f"{u.rpartition('/')[0]}/{names[int(u.rpartition('/')[2])]}": value
+                    for u, value in result.per_user.rows()
+                }
+                assert got == {user: float(rank) for user, rank in ranks.items()}
+            else:
+                for row, user in enumerate(users):
+                    for target in true[row]:
+                        alone = rm.evaluate_scores(scores[row : row + 1], [target], "mr", ties=rule)
+                        assert alone["mr"].mean == float(ranks[f"{user}/{names[target]}"])
+            compared += len(ranks)
+    assert compared > 50

@@ -1,0 +1,242 @@
+"""Evaluation batch by batch equals the evaluation of all data."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankmeter as rm
+from rankmeter._statistics import ExactSums
+from rankmeter.errors import DataError, DuplicateError, UsageError
+
+METRICS = ["ndcg@3", "recall@2", "mrr", "hits@3"]
+
+
+def data_of(seed, n=23):
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, 5, (n, 8)) / 4
+    targets = [rng.permutation(8)[: rng.integers(0, 4)].tolist() for _ in range(n)]
+    seen = [[i for i in rng.permutation(8)[:2].tolist() if i not in t] for t in targets]
+    return scores, targets, seen
+
+
+def filled(data, batches, **options):
+    scores, targets, seen = data
+    acc = rm.accumulator(METRICS, **options)
+    for rows in map(list, batches):
+        acc.update(
+            scores=scores[rows],
+            target=[targets[i] for i in rows],
+            exclude=[seen[i] for i in rows],
+            users=rows,
+        )
+    return acc
+
+
+@given(st.integers(0, 99), st.permutations(range(5)), st.booleans())
+def test_batches_in_any_order_give_the_values_of_all(seed, order, each):
+    data = data_of(seed)
+    batches = np.array_split(np.arange(23), 5)
+    whole = filled(data, [range(23)], each=each).compute()
+    parts = filled(data, [batches[i] for i in order], each=each).compute()
+    assert parts.per_user.equals(whole.per_user)
+    assert {k: v.interval for k, v in parts.items()} == {k: v.interval for k, v in whole.items()}
+    plain = rm.evaluate_scores(data[0], data[1], METRICS, exclude=data[2], each=each)
+    assert [e.mean for e in plain.values()] == [e.mean for e in whole.values()]
+    one, two = (filled(data, some, each=each) for some in (batches[:2], batches[2:]))
+    for merged in (one + two, two + one, rm.accumulator.from_state((one + two).state())):
+        assert merged.compute().per_user.equals(whole.per_user)
+    again = rm.Accumulator.from_bytes(one.to_bytes()).merge(two)
+    assert again.compute().counts == whole.counts
+
+
+@given(st.integers(0, 99), st.permutations(range(5)))
+def test_moments_are_those_of_the_values(seed, order):
+    data = data_of(seed)
+    batches = np.array_split(np.arange(23), 5)
+    values = filled(data, [range(23)]).compute()
+    found = filled(data, [batches[i] for i in order], keep="moments")
+    same = filled(data, batches[:3], keep="moments") + filled(data, batches[3:], keep="moments")
+    back = rm.accumulator.from_state(found.state())
+    for acc in (same, back):
+        assert dict(acc.compute()) == dict(found.compute())
+    for label, estimate in found.compute().items():
+        other = values[label]
+        assert (estimate.n, estimate.undefined) == (other.n, other.undefined)
+        assert estimate.mean == pytest.approx(other.mean, rel=1e-14)
+        assert estimate.interval == pytest.approx(other.interval, rel=1e-12)
+    assert found.compute().counts["tied_hits"] == values.counts["tied_hits"]
+    assert "no" not in found.compute().per_user.columns
+
+
+@given(st.lists(st.floats(-1e30, 1e30) | st.sampled_from([5e-324, -1e-310, 0.1])))
+def test_sums_are_exact(values):
+    from fractions import Fraction
+
+    half = len(values) // 2
+    sums = ExactSums.of(values[half:]) + ExactSums.of(values[:half])
+    exact = [Fraction(value) for value in values]
+    assert Fraction(sums.total, 2**1074) == sum(exact)
+    assert Fraction(sums.squares, 2**2148) == sum(one**2 for one in exact)
+    if len(values) > 1 and len(set(values)) == 1:
+        assert sums.moments.sd == 0.0
+        assert sums.moments.mean == values[0]
+
+
+def test_the_state_of_moments_does_not_grow():
+    acc = rm.accumulator(["ndcg@3", "mrr"], keep="moments")
+    rng = np.random.default_rng(0)
+    sizes = []
+    for _ in range(200):
+        acc.update(scores=rng.random((4, 6)), target=rng.integers(0, 6, 4))
+        sizes.append(len(acc.to_bytes()))
+    assert sizes[-1] <= sizes[5] + 100
+    assert acc.compute()["mrr"].n == 800
+
+
+def test_lists_of_items_equal_rankings():
+    items = np.array([[3, 1, 7], [2, -1, 5], [-1, -1, -1]])
+    targets = [[1, 7, 9], [5], [2]]
+    acc = rm.accumulator(["ndcg@2", "map", "recall@3", "n_ranked"])
+    acc.update(items=items, target=targets)
+    lists = [[i for i in row if i >= 0] for row in items.tolist()]
+    same = rm.evaluate(lists, targets, ["ndcg@2", "map", "recall@3", "n_ranked"], relevant="any")
+    np.testing.assert_array_equal(acc.compute().scores.matrix, same.scores.matrix)
+    each = rm.accumulator(["mrr", "n_ranked"], each=True)
+    each.update(items=items, target=targets)
+    assert each.compute().per_user["mrr"].to_list() == [1 / 2, 1 / 2, 0, 1 / 2, 0]
+    assert each.compute().per_user["n_ranked"].to_list() == [2, 2, 1, 2, 0]
+
+
+def test_samples_and_ranks_in_batches():
+    acc = rm.accumulator("mrr")
+    acc.update(positive=[0.5, 0.1], negatives=[[0.6, 0.1], [0.0, 0.0]])
+    acc.update(positive=[0.5], negatives=[0.6, 0.7])
+    acc.update(ranks=[4, 5], candidates=9)
+    assert acc.compute().per_user["mrr"].to_list() == [1 / 2, 1, 1 / 3, 1 / 4, 1 / 5]
+    acc.reset()
+    with pytest.raises(DataError, match="nothing was counted"):
+        acc.compute()
+
+
+@pytest.mark.parametrize("ids", [[3, 1, 2], ["c", "a", "b"]])
+def test_a_repeated_user_is_counted_once_and_reported(ids):
+    acc = rm.accumulator("mrr")
+    acc.update(ranks=[1, 2, 4], users=ids)
+    acc.update(ranks=[1, 2], users=ids[:2])
+    result = acc.compute()
+    assert result["mrr"].mean == rm.evaluate_ranks([1, 2, 4], "mrr")["mrr"].mean
+    assert result.counts["repeated_users_merged"] == 2
+    assert "repeated users merged: 2" in repr(result)
+    assert result.per_user["user"].to_list() == sorted(ids)
+    acc.update(ranks=[9], users=ids[:1])
+    with pytest.raises(DuplicateError, match="came twice with different values"):
+        acc.compute()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "one of scores, items, positive, ranks; got none of them"),
+        ({"ranks": [1], "scores": [[1]]}, "got scores and ranks"),
+        ({"ranks": [1], "target": [1]}, "`target` does not belong to `ranks`"),
+        ({"items": [[1]], "target": [1], "exclude": [[2]]}, "`exclude` does not belong to `items`"),
+        ({"items": [[1]]}, "target is missing"),
+        ({"scores": [[1]]}, "target is missing"),
+        ({"positive": [1]}, "negatives is missing"),
+    ],
+)
+def test_wrong_updates(given, message):
+    with pytest.raises(UsageError, match=message):
+        rm.accumulator("mrr").update(**given)
+
+
+def test_items_that_come_twice_are_an_error():
+    with pytest.raises(DuplicateError, match="item 3 is twice in row 1 of `items`"):
+        rm.accumulator("mrr").update(items=[[1, 2], [3, 3]], target=[1, 3])
+    with pytest.raises(DataError, match="`items` must be ids of shape"):
+        rm.accumulator("mrr").update(items=[[0.5]], target=[1])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metrics": "amri"}, "amri needs the values of all users"),
+        ({"interval": "bca"}, "interval='bca' needs the values of all users"),
+        ({"keep": "moment"}, "one of 'values', 'moments'"),
+    ],
+)
+def test_what_moments_cannot_give(options, message):
+    with pytest.raises(UsageError, match=message):
+        rm.accumulator(**{"metrics": "mrr", "keep": "moments", **options})
+
+
+def test_what_cannot_be_merged():
+    with pytest.raises(UsageError, match="same metrics and options"):
+        rm.accumulator("mrr").merge(rm.accumulator("mrr", ties="optimistic"))
+    acc = rm.accumulator("mrr")
+    acc.update(ranks=[1])
+    with pytest.raises(UsageError, match="users= in every update or in none"):
+        acc.update(ranks=[1], users=["a"])
+    with pytest.raises(UsageError, match="expected a state of an accumulator"):
+        rm.accumulator.from_state({})
+
+
+WORKER = """
+import json
+import sys
+
+import torch.distributed as dist
+
+import rankmeter as rm
+
+rank, store = int(sys.argv[1]), sys.argv[2]
+dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=2)
+said = {}
+for name, keep, batches in (
+    ("values", "values", [([1, 2, 4], "abc"), ([5, 1], "da")]),
+    ("moments", "moments", [([1, 2, 4], "abc"), ([5, 1], "da")]),
+    ("nothing", "values", [([1, 2], "ab"), None]),
+):
+    acc = rm.accumulator(["mrr", "hits@3"], keep=keep)
+    if batches[rank]:
+        acc.update(ranks=batches[rank][0], users=list(batches[rank][1]))
+    result = acc.all_reduce().compute()
+    mrr = result["mrr"]
+    said[name] = [mrr.mean, mrr.n, result.counts.get("repeated_users_merged", 0)]
+print(json.dumps(said))
+dist.barrier()  # whoever leaves first closes the connection of the others
+dist.destroy_process_group()
+"""
+
+
+def test_two_processes_count_what_one_counts(tmp_path):
+    pytest.importorskip("torch", reason="the group test has PyTorch for Python 3.11 only")
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", WORKER, str(rank), str(tmp_path / "store")],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for rank in range(2)
+    ]
+    said = [one.communicate(timeout=300) for one in running]
+    assert not [one.returncode for one in running if one.returncode], said
+    one, other = (json.loads(out.splitlines()[-1]) for out, _ in said)
+    assert one == other
+    assert one["values"] == [pytest.approx((1 + 1 / 2 + 1 / 4 + 1 / 5) / 4), 4, 1]
+    assert one["moments"] == [pytest.approx((2 + 1 / 2 + 1 / 4 + 1 / 5) / 5), 5, 0]
+    assert one["nothing"] == [0.75, 2, 0]
+
+
+def test_all_reduce_without_processes_changes_nothing():
+    pytest.importorskip("torch", reason="the group test has PyTorch for Python 3.11 only")
+    acc = rm.accumulator("mrr")
+    acc.update(ranks=[1, 2])
+    assert acc.all_reduce().compute()["mrr"].mean == 0.75

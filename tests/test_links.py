@@ -1,0 +1,182 @@
+"""Link prediction: queries, metrics adjusted for chance, published numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankmeter as rm
+from rankmeter.errors import DataError, UsageError
+
+RANKS = [1, 2, 3, 5, 50]
+NAMES = ["amr", "amri", "amrr", "adjusted_hits@3", "zmr", "zmrr", "zhits@3"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("median_rank", 3),
+        ("gmr", 4.317359883766553),
+        ("hmr", 2.4350649350649354),
+        ("amr", 0.24158415841584158),
+        ("amri", 0.7737373737373737),
+        ("zmr", 2.9668535895831125),
+        ("amrr", 0.378423127740215),
+        ("zmrr", 6.864677948988942),
+        ("adjusted_hits@3", 0.5876288659793814),
+        ("zhits@3", 7.471595697576337),
+    ],
+)
+def test_values_of_the_literature(name, value):
+    result = rm.evaluate_ranks(RANKS, name, candidates=100)
+    assert result[name].mean == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("c", "rank", "reciprocal"),
+    [
+        (2, (1.5, 0.25), (0.75, 0.0625)),
+        (10, (5.5, 8.25), (0.2928968253968254, 0.06918822278911567)),
+        (100, (50.5, 833.25), (0.05187377517639621, 0.013658950450797633)),
+        (14541, (7271, 17620056.6667), (0.000698849981057112, 0.00011263074068607982)),
+    ],
+)
+def test_mean_and_variance_of_a_random_order(c, rank, reciprocal):
+    """Means of a rank and a reciprocal rank that are one above the mean show both."""
+    found = rm.adjust({"mr": rank[0] + 1}, candidates=c, n=1)
+    assert found["amr"] == pytest.approx(1 + 1 / rank[0], rel=1e-9)
+    assert found["zmr"] == pytest.approx(-(rank[1] ** -0.5), rel=1e-9)
+    found = rm.adjust({"mrr": 0.5}, candidates=c, n=4)
+    mean, variance = reciprocal
+    assert found["amrr"] == pytest.approx((0.5 - mean) / (1 - mean), rel=1e-9)
+    assert found["zmrr"] == pytest.approx((0.5 - mean) / (variance / 4) ** 0.5, rel=1e-9)
+
+
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=20))
+def test_means_can_be_adjusted_without_the_ranks(ranks):
+    given = ["mr", "mrr", "hits@3"]
+    result = rm.evaluate_ranks(ranks, [*given, *NAMES], candidates=30)
+    found = rm.adjust({name: result[name].mean for name in given}, candidates=30, n=len(ranks))
+    for name, other in zip(NAMES, [*NAMES[:4], "zmr", "zmrr", "zhits@3"], strict=True):
+        assert found[other] == pytest.approx(result[name].mean, rel=1e-9, abs=1e-12)
+
+
+def test_a_constant_scorer_is_as_good_as_chance():
+    result = rm.evaluate_scores(np.zeros((7, 9)), np.arange(7), ["amri", "amr", "zmr"])
+    assert [e.mean for e in result.values()] == [0.0, 1.0, 0.0]
+    pool = rm.evaluate_scores(np.zeros(5), negatives=np.zeros(50), metrics="hits@50", like="ogb")
+    assert pool["hits@50"].mean == 0.0
+
+
+def test_many_candidates_cost_nothing():
+    result = rm.evaluate_ranks([10**9, 1], ["amrr", "amri", "adjusted_hits@10"], candidates=10**12)
+    assert result["amrr"].mean == pytest.approx(0.5)
+    assert result["amri"].mean == pytest.approx(0.999, abs=1e-6)
+
+
+def test_the_interval_of_a_median_has_order_statistics():
+    result = rm.evaluate_ranks(np.arange(1, 101), "median_rank")
+    assert (result["median_rank"].mean, result["median_rank"].interval) == (50.5, (40, 61))
+    few = rm.evaluate_ranks(RANKS, "median_rank")["median_rank"]
+    assert np.isnan(few.low)
+    even = rm.evaluate_ranks(np.arange(1, 8), "median_rank")["median_rank"]
+    assert even.interval == (1, 7)  # 2 · 2^-7 = 0.0156 is outside
+
+
+@pytest.mark.parametrize(
+    ("results", "options", "message"),
+    [
+        ({"ndcg@10": 0.5}, {}, "means of mr, mrr and hits@k"),
+        ({"hits@10": 53.6}, {}, "must be a number ≥ 0 and ≤ 1|between 0 and 1"),
+        ({"mr": 0.5}, {}, "must be a number ≥ 1"),
+        ({"mr": 5}, {"candidates": 0}, "`candidates` must be an integer ≥ 1"),
+    ],
+)
+def test_what_cannot_be_adjusted(results, options, message):
+    with pytest.raises(UsageError, match=message):
+        rm.adjust(results, **{"candidates": 10, **options})
+
+
+# -- queries ---------------------------------------------------------------------------------
+
+
+def slow_known(triples, true, side):
+    found = []
+    for h, r, t in triples:
+        if side == "head":
+            found.append({a for a, b, c in true if (b, c) == (r, t) and a != h})
+        else:
+            found.append({c for a, b, c in true if (a, b) == (h, r) and c != t})
+    return found
+
+
+TRIPLES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1), st.integers(0, 3)), max_size=12)
+
+
+@given(TRIPLES, TRIPLES, st.integers(0, 12), st.integers(0, 12))
+def test_known_answers_of_every_query(triples, other, start, stop):
+    queries = rm.link_queries(triples, filters=[other])
+    assert queries.frame["side"].to_list() == ["head"] * len(triples) + ["tail"] * len(triples)
+    true = set(triples) | set(other)
+    wanted = slow_known(triples, true, "head") + slow_known(triples, true, "tail")
+    for part, begin in ((queries, 0), (queries[start:stop], start)):
+        got = [set() for _ in range(len(part))]
+        for row, entity in zip(*part.exclude, strict=True):
+            got[row].add(entity)
+        assert got == wanted[begin : begin + len(part)]
+    degree = queries.frame["degree"].to_list()
+    heads = [sum(h == a for a, _, _ in true) for h, _, _ in triples]
+    assert degree[: len(triples)] == heads
+
+
+def test_batches_of_queries_give_the_same_ranks():
+    rng = np.random.default_rng(1)
+    triples = rng.integers(0, 5, (20, 3))
+    queries = rm.link_queries(triples, filters=[rng.integers(0, 5, (30, 3))])
+    scores = rng.integers(0, 4, (40, 5)).astype(float)
+    whole = rm.evaluate_scores(
+        scores, queries.target, "mrr", exclude=queries.exclude, groups=queries.groups,
+        clusters=queries.clusters,
+    )  # fmt: skip
+    parts = [queries[start : start + 7] for start in range(0, 40, 7)]
+    values = np.concatenate(
+        [
+            rm.evaluate_scores(
+                scores[7 * i : 7 * i + 7], part.target, "mrr", exclude=part.exclude
+            ).scores.values["mrr"]
+            for i, part in enumerate(parts)
+        ]
+    )
+    np.testing.assert_array_equal(values, whole.scores.values["mrr"])
+    assert whole.counts["clusters"] == queries.frame["key"].n_unique()
+    for group in ("side", "relation", "degree"):
+        frame = whole.by_group(group)
+        assert frame.filter(pl.col("segment") != "macro")["n_users"].sum() == 40
+
+
+def test_frames_of_triples():
+    frame = pl.DataFrame({"tail": [2, 3], "head": [0, 1], "relation": [5, 6]})
+    for data in (frame, frame.to_pandas()):
+        assert rm.link_queries(data, sides=["tail"]).frame["key"].to_list() == [
+            "tail:0/5",
+            "tail:1/6",
+        ]
+
+
+@pytest.mark.parametrize(
+    ("triples", "options", "error", "message"),
+    [
+        ([(0, 1)], {}, DataError, r"integers of shape \(n, 3\)"),
+        ([(0, 1, 2.5)], {}, DataError, r"integers of shape \(n, 3\)"),
+        ([(0, 1, -2)], {}, DataError, "a negative number in row 0"),
+        (pl.DataFrame({"head": [1]}), {}, DataError, "no column relation"),
+        ([(0, 1, 2)], {"sides": ["left"]}, UsageError, "one of 'head', 'tail'"),
+        ([(0, 1, 2)], {"sides": []}, UsageError, "sides must name head, tail or both"),
+    ],
+)
+def test_what_is_not_a_triple(triples, options, error, message):
+    with pytest.raises(error, match=message):
+        rm.link_queries(triples, **options)

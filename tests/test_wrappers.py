@@ -1,0 +1,71 @@
+"""Wrappers for other libraries give the values of `evaluate_scores`."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import rankmeter as rm
+from rankmeter.errors import DataError
+
+METRICS = ["mrr", "hits@1", "ndcg@3"]
+
+
+def batches():
+    rng = np.random.default_rng(3)
+    return [(rng.random((4, 6)), rng.integers(0, 6, 4)) for _ in range(3)]
+
+
+@pytest.mark.parametrize("keep", ["values", "moments"])
+def test_a_metric_of_torchmetrics(keep):
+    torch = pytest.importorskip("torch", reason="the group test has PyTorch for Python 3.11 only")
+    torchmetrics = pytest.importorskip("torchmetrics")
+    metric = rm.torch.RankMetric(METRICS, keep=keep)
+    assert isinstance(metric, torchmetrics.Metric)
+    acc = rm.accumulator(METRICS, keep=keep)
+    for scores, target in batches():
+        metric.update(torch.tensor(scores), torch.tensor(target))
+        acc.update(scores=scores, target=target)
+    wanted = acc.compute()
+    assert metric.summary()["mrr"] == wanted["mrr"]
+    assert {n: v.item() for n, v in metric.compute().items()} == pytest.approx(
+        {n: e.mean for n, e in wanted.items()}
+    )
+    # What synchronisation does: the states of all processes, one after the other.
+    joined = torch.cat([*metric.parts, *metric.parts])
+    metric.reset()
+    metric.parts.append(joined)
+    assert metric.summary()["mrr"].n == 2 * wanted["mrr"].n
+    metric.reset()
+    first = metric(torch.tensor(batches()[0][0]), torch.tensor(batches()[0][1]))
+    assert first["mrr"].item() == pytest.approx(
+        rm.evaluate_scores(*batches()[0], "mrr", each=False)["mrr"].mean
+    )
+
+
+def test_metrics_of_a_trainer():
+    scores, target = batches()[0]
+    wanted = rm.evaluate_scores(scores, target, METRICS)
+    function = rm.compute_metrics(METRICS)
+    for given in ((scores, target), SimpleNamespace(predictions=(scores, 0), label_ids=target)):
+        found = function(given)
+        assert list(found) == ["mrr", "hits_at_1", "ndcg_at_3"]
+        assert list(found.values()) == [estimate.mean for estimate in wanted.values()]
+
+
+class Model:
+    classes_ = np.array([30, 10, 20])
+
+    def decision_function(self, X):
+        return np.asarray(X)
+
+
+def test_a_scorer_for_model_selection():
+    X = [[0.5, 0.1, 0.9], [0.2, 0.7, 0.1]]
+    assert rm.scorer("mrr")(Model(), X, [30, 10]) == 0.75
+    assert rm.scorer("mr")(Model(), X, [30, 10]) == -1.5
+    assert rm.scorer("ndcg@1", each=False)(Model(), X, np.array([[1, 0, 1], [0, 1, 0]])) == 1.0
+    with pytest.raises(DataError, match="the class 40 of row 1 is not one of the 3 classes"):
+        rm.scorer("mrr")(Model(), X, [30, 40])
