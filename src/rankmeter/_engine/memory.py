@@ -16,6 +16,10 @@ from rankmeter._plan import Plan
 __all__ = ["Data", "Engine", "Memory"]
 
 
+_PER_KEPT_ROW = 200
+"""Bytes for each row of a table while it is measured, where memory is limited."""
+
+
 class Data(Protocol):
     """Ground truth and rankings that an engine has been opened on."""
 
@@ -49,14 +53,19 @@ class Memory:
         """See `Engine.open`."""
         rows = truth.height + max((t.height for t in systems.values()), default=0)
         check_memory(rows * PER_MEASURED_ROW, f"Measuring {rows:,} rows of rankings and truth")
-        return _Tables(truth, dict(systems), tuple(self._cut(truth, systems, keep=keep)))
+        room = min((t.rest.room for t in systems.values() if t.rest is not None), default=None)
+        blocks = self.blocks if room is None else max(self.blocks, rows * _PER_KEPT_ROW // room)
+        cut = self._cut(truth, systems, blocks, keep=keep)
+        return _Tables(truth, dict(systems), tuple(cut))
 
-    def _cut(self, truth: Table, systems: Mapping[str, Table], *, keep: bool) -> Iterator[Block]:
-        if self.blocks == 1:
+    def _cut(
+        self, truth: Table, systems: Mapping[str, Table], blocks: int, *, keep: bool
+    ) -> Iterator[Block]:
+        if blocks <= 1:
             yield Block(truth, systems, keep=keep)
             return
         users = universe(truth, *systems.values())
-        size = max(1, -(-len(users) // self.blocks))
+        size = max(1, -(-len(users) // blocks))
         for start in range(0, max(len(users), 1), size):
             mine = users.slice(start, size)
             some = {name: table.of_users(mine) for name, table in systems.items()}
