@@ -25,7 +25,8 @@ extensions = [
     "rankmeter_docs.pages",
     "rankmeter_docs.korean",
 ]
-exclude_patterns = ["_build", "_ext", "_templates", "speed/*"]  # speed.md includes its tables
+# Pages include the tables of speed and size.
+exclude_patterns = ["_build", "_ext", "_templates", "speed/*", "size/*"]
 templates_path = ["_templates"]
 default_role = "name"
 nitpicky = True

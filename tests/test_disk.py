@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 import shutil
+import signal
+import subprocess
+import sys
 import warnings
 from dataclasses import replace
 
@@ -494,3 +498,51 @@ def test_progress_has_speed_and_time_left():
         assert [*followed(iter("abc"), "counting", 3, 900)] == ["a", "b", "c"]
     assert said[-1].startswith("counting: 100%, ")
     assert said[0].endswith(" left")
+
+
+def test_all_metrics_share_the_two_passes():
+    rankings, truth = some()
+    judged, tables = meet_all(read_truth(truth), {"": read_rankings(rankings)})
+    pieces = Changing(tables[""].frame, 900)
+    pieces.__dict__.update(passes=0, change=lambda rows: rows)
+    table = replace(tables[""], pieces=pieces)
+    sifted = {"": sift(table, judged, limit=2**20, repeats=True)}
+    assert pieces.passes == 1
+    rules = ("item", "expected", "text-descending", "realistic")
+    metrics = [f"{one}(ties={rule})@5,10" for one in ("ndcg", "rr", "map") for rule in rules]
+    opened = Memory(3).open(judged, sifted)
+    opened.run(resolve([*metrics, "rr(pool=judged)", "rr(score_type=float32)"]))
+    assert pieces.passes == 2
+    opened.run(resolve(["recall@7", "ndcg(ties=text-descending)"]))
+    assert pieces.passes == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="files without a name")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_nothing_is_left_behind_after_a_signal(number, tmp_path):
+    rankings, truth = some()
+    rankings.write_csv(tmp_path / "r.csv")
+    truth.write_csv(tmp_path / "t.csv")
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    code = (
+        "import os, sys\n"
+        "from rankmeter._align import sift\n"
+        "from rankmeter.__main__ import main\n"
+        "original = sift.__globals__['_keys']\n"
+        "def keys(rows):\n"
+        f"    os.kill(os.getpid(), {int(number)})\n"
+        "    return original(rows)\n"
+        "sift.__globals__['_keys'] = keys\n"
+        "sys.argv = ['rankmeter', 'evaluate', 'r.csv', 't.csv', '--engine', 'disk']\n"
+        "sys.exit(main())\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(temporary)},
+        capture_output=True,
+        check=False,
+    )
+    assert ended.returncode in (128 + number, -number), ended.stderr
+    assert [*temporary.iterdir()] == []

@@ -43,7 +43,7 @@ class Repeats:
         self._held: list[Keys] = []
         self.files: list[IO[bytes]] = []
         size, part = n * _WIDTH, max(limit // (2 * THREADS), 2**20)
-        self._bits = max(-(-size // part) - 1, 0).bit_length() if size > limit // 2 else 0
+        self._bits = max(-(-size // part) - 1, 0).bit_length() if 2 * size > limit else 0
         if not self._bits:
             return
         folder = tempfile.gettempdir()

@@ -63,14 +63,23 @@ def sift(table: Table, truth: Table, *, limit: int, repeats: bool) -> Table:
         again = np.setdiff1d(seen.found(), judged.keys, assume_unique=True)
         if again.size:
             rows = pl.concat([rows, _rows_of(pieces, types, _Hashes(again))]).sort("number")
-    if rows.join(truth.frame, on=["user", "item"], how="semi").is_empty():
+    if not _any_judged(rows, truth.frame):
         rows = pl.concat([rows, _examples(pieces, types, truth)]).unique("number").sort("number")
     pieces.check()
     users, n_rows = sizes.counted()
-    rest = Counted(pieces, table.order, rows, users, n_rows)
-    named = pl.concat([users, *empty]).unique().sort().alias("user")
+    rest = Counted(pieces, table.order, rows, users, n_rows, room=limit)
+    others = pl.concat(empty)
+    named = users if others.is_empty() else pl.concat([users, others]).unique().sort()
     origin = replace(table.origin, counts={"rows": counts["rows"], **+counts})
-    return replace(table, rows=rows, empty_users=named, origin=origin, pieces=None, rest=rest)
+    return replace(
+        table, rows=rows, empty_users=named.alias("user"), origin=origin, pieces=None, rest=rest
+    )
+
+
+def _any_judged(rows: pl.DataFrame, truth: pl.DataFrame) -> bool:
+    """Whether any row holds a judged item; nearly always one of the first does."""
+    parts = (rows.head(1000), rows[1000:])
+    return any(truth.join(some, on=["user", "item"], how="semi").height for some in parts)
 
 
 class _Sifted(NamedTuple):

@@ -41,8 +41,10 @@ class Counted:
         kept: pl.DataFrame,
         users: pl.Series,
         n_rows: IntArray,
+        *,
+        room: int,
     ) -> None:
-        self.pieces, self.order, self.kept = pieces, order, kept
+        self.pieces, self.order, self.kept, self.room = pieces, order, kept, room
         self.users, self._n_all = users, int(n_rows.sum())
         self.n_rows: IntArray = n_rows.copy()
         mine = kept["user"].value_counts(name="n")

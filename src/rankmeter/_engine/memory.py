@@ -16,6 +16,10 @@ from rankmeter._plan import Plan
 __all__ = ["Data", "Engine", "Memory"]
 
 
+_PER_KEPT_ROW = 200
+"""Bytes for each row of a table while it is measured, where memory is limited."""
+
+
 class Data(Protocol):
     """Ground truth and rankings that an engine has been opened on."""
 
@@ -49,10 +53,12 @@ class Memory:
         """See `Engine.open`."""
         rows = truth.height + max((t.height for t in systems.values()), default=0)
         check_memory(rows * PER_MEASURED_ROW, f"Measuring {rows:,} rows of rankings and truth")
-        if keep:  # in one block, since several would hold the rows twice
-            kept = [*_cut(truth, systems, self.blocks or 1, keep=True)]
+        room = min((t.rest.room for t in systems.values() if t.rest is not None), default=None)
+        least = 1 if room is None else rows * _PER_KEPT_ROW // room
+        if keep:  # in few blocks, since several hold the rows twice
+            kept = [*_cut(truth, systems, max(self.blocks or 1, least), keep=True)]
             return _Tables(truth, dict(systems), lambda: kept)
-        blocks = self.blocks or _blocks(rows, truth.height)
+        blocks = max(self.blocks or _blocks(rows, truth.height), least)
         return _Tables(truth, dict(systems), lambda: _cut(truth, systems, blocks))
 
 

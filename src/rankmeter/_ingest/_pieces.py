@@ -49,6 +49,7 @@ class Rest(Protocol):
     users: pl.Series  # ascending
     n_rows: Any  # how many candidates each of these users has
     end: int  # above the number of every row
+    room: int  # bytes of memory for measuring what is in the table
 
     def prepare(self, alignments: Iterable[Alignment]) -> None:
         """Have the counts of several alignments ready, so that they take one pass together."""
