@@ -233,7 +233,7 @@ def _resolve_metric(
 ) -> MetricPlan:
     spec = wanted.spec
     usual = convention.choices(wanted.name, wanted.k, bugs=setting.bugs)
-    switches = {"aggregate": spec.aggregate, **usual, **chosen, **dict(wanted.choices)}
+    switches = {**spec.usual, **usual, **chosen, **dict(wanted.choices)}
     given = dict(wanted.options)
     options: dict[str, Any] = {}
     for name, option in spec.options.items():

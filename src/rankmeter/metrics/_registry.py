@@ -156,6 +156,11 @@ class Spec:
     options: Mapping[str, Option] = field(default_factory=dict)
 
     @property
+    def usual(self) -> dict[str, str]:
+        """The choices that the metric makes if nothing else does."""
+        return {"aggregate": self.aggregate}
+
+    @property
     def pools(self) -> bool:
         """Whether the metric can be pooled over users."""
         return self.state is not None
