@@ -1,4 +1,4 @@
-"""Scores that contradict the ranks beside them, in rankings that are read in pieces."""
+"""Scores that contradict the ranks of the same rows, in rankings that are read in pieces."""
 
 from __future__ import annotations
 

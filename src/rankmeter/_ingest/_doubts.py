@@ -172,10 +172,10 @@ def _length_of_lists(truth: Table) -> int:
 
 def _same_length(rankings: Table, truth: Table) -> int:
     """How many judgments each user has, if all have as many and their rankings are shorter."""
-    ranked = rankings.lengths if rankings.order == "list" else None
-    if ranked is None or truth.height <= max(ranked.sum(), _LONG_LIST):
+    n_rows = rankings.height + (0 if rankings.rest is None else int(rankings.rest.n_rows.sum()))
+    if rankings.order != "list" or truth.height <= max(n_rows, _LONG_LIST):
         return 0
-    judged = truth.frame["user"].value_counts()["count"]
+    ranked, judged = rankings.lengths, truth.frame["user"].value_counts()["count"]
     n = int(judged[0])
     alike = n >= _LONG_LIST and len(judged) > 1 and judged.n_unique() == 1
     return n if alike and ranked.n_unique() > 1 and (ranked < n).all() else 0

@@ -188,7 +188,7 @@ def _unread(
 
 
 def _of_unused_scores(frames: _Frames, found: Columns, roles: Mapping[str, str]) -> Counter[str]:
-    """The counts of scores beside ranks."""
+    """The counts of scores that are not used because there are ranks."""
     if "score" not in roles:
         return Counter()
     names = {roles[role]: role for role in ("user", "rank", "score")}
