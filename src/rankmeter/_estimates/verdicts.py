@@ -213,11 +213,9 @@ def _gain(d: Difference) -> str:
 
 
 def _certainty(d: Difference, correction: str, *, sure: bool) -> str:
-    corrected = (
-        ""
-        if correction == "none"
-        else f" after correction ({correction}, {counted(d.family, 'comparison')})"
-    )
+    family = counted(d.family, "comparison")
+    alone = correction == "none" or d.family == 1
+    corrected = "" if alone else f" after correction ({correction}, {family})"
     p = "below 0.0001" if d.p_adjusted < 0.0001 else f"{d.p_adjusted:.4f}"
     said = f"By {d.method}, p is {p}{corrected}"
     if d.verdict == "equivalent":
