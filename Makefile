@@ -8,6 +8,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 FLOOR := .venv-floor
 N ?= 20000
+# PyTorch is large: its tests run in CI, and wherever it is installed.
+GROUPS := --group test $(if $(CI),--group frameworks)
 
 .PHONY: help demo test fuzz test-floor lint types docs bench bench-quick build conformance clean
 .DEFAULT_GOAL := help
@@ -72,7 +74,7 @@ $(VENV)/.demo: $(VENV)/.python pyproject.toml
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.demo
-	$(PIP) install --group test
+	$(PIP) install $(GROUPS)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.test
@@ -81,5 +83,5 @@ $(VENV)/.dev: $(VENV)/.test
 
 $(FLOOR)/.test: pyproject.toml
 	@sh .ci/venv "$(PYTHON)" "$(FLOOR)"
-	$(FLOOR)/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[report]' --group test --constraint .ci/floor.txt
+	$(FLOOR)/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[report]' $(GROUPS) --constraint .ci/floor.txt
 	@touch $@
