@@ -224,7 +224,7 @@ class TestAWrongMetric:
 
     @pytest.fixture
     def name(self, registered):
-        def median_rank(hits, k=None, *, of: Literal["first", "all"] = "first"):
+        def halfway_rank(hits, k=None, *, of: Literal["first", "all"] = "first"):
             """Twice the rank of the first hit, less one.
 
             Parameters
@@ -234,24 +234,24 @@ class TestAWrongMetric:
             """
             return np.where(np.isinf(hits.first), np.nan, 2 * hits.first - 1)
 
-        return registered(median_rank, low=1, high=np.inf, increasing=False, open_ties=False)
+        return registered(halfway_rank, low=1, high=np.inf, increasing=False, open_ties=False)
 
     def test_has_no_slow_definition(self, name):
-        with pytest.raises(AssertionError, match="median_rank has no slow definition"):
+        with pytest.raises(AssertionError, match="halfway_rank has no slow definition"):
             equals_its_definition(name)
 
     def test_does_not_agree_with_one(self, name, monkeypatch):
-        def median_rank(ranking, truth, k, of="first"):
+        def halfway_rank(ranking, truth, k, of="first"):
             ranks = [r for r in range(1, len(ranking) + 1) if reference.hit_at(ranking, truth, r)]
             return ranks[0] if ranks else np.nan
 
-        median_rank.__module__ = "reference"
-        monkeypatch.setattr(reference, name, median_rank, raising=False)
-        with pytest.raises(AssertionError, match="median_rank"):
+        halfway_rank.__module__ = "reference"
+        monkeypatch.setattr(reference, name, halfway_rank, raising=False)
+        with pytest.raises(AssertionError, match="halfway_rank"):
             equals_its_definition(name)
 
     def test_ignores_its_option(self, name):
-        with pytest.raises(AssertionError, match="the values of the option of of median_rank"):
+        with pytest.raises(AssertionError, match="the values of the option of of halfway_rank"):
             obeys_the_laws(name)
 
     def test_cannot_have_an_option_that_is_named_like_a_choice_of_the_plan(
@@ -259,12 +259,12 @@ class TestAWrongMetric:
     ):
         monkeypatch.setattr("rankmeter.metrics._registry.RESERVED", frozenset())
 
-        def median_rank(hits, k=None, *, depth: int = 1):
+        def halfway_rank(hits, k=None, *, depth: int = 1):
             """Twice the rank of the first hit, less one."""
             return 2 * hits.first - 1
 
         with pytest.raises(AssertionError, match="depth"):
-            has_options_that_no_choice_of_the_plan_is_called(registered(median_rank))
+            has_options_that_no_choice_of_the_plan_is_called(registered(halfway_rank))
 
     def test_lacks_a_formula_and_so_a_complete_page(self, name):
         with pytest.raises(AssertionError, match="has no formula"):

@@ -266,12 +266,17 @@ def test_a_process_of_little_memory_ends_with_the_sizes(tmp_path):
     (tmp_path / "t.csv").write_text("user,item\n1,2\n")
     limit = 'ulimit -v 8000000; exec "$@"'
     command = [sys.executable, "-m", "rankmeter", "evaluate", path, tmp_path / "t.csv"]
-    done = subprocess.run(
-        ["bash", "-c", limit, "bash", *command], capture_output=True, text=True, check=False,
-        env={**os.environ, "POLARS_MAX_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-    )  # fmt: skip
-    assert done.returncode == 3, done.stderr
-    assert f"{path} (10 GB) needs at least 40 GB of memory, and " in done.stderr
+    for engine, words in (
+        ("memory", f"{path} (10 GB) needs at least 40 GB of memory, and "),
+        ("auto", f"of {path} does not end within "),
+    ):
+        done = subprocess.run(
+            ["bash", "-c", limit, "bash", *command, "--engine", engine],
+            capture_output=True, text=True, check=False,
+            env={**os.environ, "POLARS_MAX_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        )  # fmt: skip
+        assert done.returncode == 3, done.stderr
+        assert words in done.stderr
 
 
 def test_a_memory_error_is_no_internal_error(monkeypatch, capsys):

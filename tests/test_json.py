@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 import rankmeter as rm
@@ -28,6 +29,8 @@ FILES = {
     "truth.csv": TRUTH,
     "ratings.csv": RATINGS,
     "one.csv": "user,item,score\nann,x,1\n",
+    "ranks.csv": "rank\n1\n4\n",
+    "rank.csv": "rank\n1\n",
     "nothing.csv": "user,item,gain\nann,x,0\n",
     "values.csv": "system,user,value\na,1,0.5\na,2,1\na,3,0\nb,1,0\nb,2,1\nb,3,2\n",
     "alone.csv": "system,user,value\na,1,0.5\nb,1,0\n",
@@ -39,6 +42,8 @@ COMMANDS = {
         "evaluate one.csv nothing.csv -m mean_rank -m rr -m yaap --json --no-overlap allow",
         "evaluate recs.csv truth.csv -m ndcg@3 --undefined nan --json",
     ],
+    "evaluate-ranks": ["evaluate-ranks ranks.csv --json", "evaluate-ranks rank.csv --json"],
+    "evaluate-scores": ["evaluate-scores scores.npy targets.npy --json"],
     "compare": [
         f"compare truth.csv a=recs.csv b=recs.csv {HARD} --json",
         "compare nothing.csv a=one.csv b=one.csv -m rr -m yaap --json --no-overlap allow",
@@ -82,6 +87,8 @@ def test_what_a_command_writes_is_json(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, "utf-8")
+    np.save("scores.npy", [[0.9, 0.5, 0.1], [0.2, 0.8, 0.8]])
+    np.save("targets.npy", [1, 2])
     for call in COMMANDS[command]:
         done = rankmeter(*call.split())
         assert done.code in (0, 1), done

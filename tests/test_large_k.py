@@ -112,7 +112,7 @@ OPEN = [name for name, spec in METRICS.items() if spec.open_ties]
 def test_tied_ranks_of_any_size_need_little_memory(name):
     metric = rm.metrics.Metric(name)(**METRICS[name].example)
     top = 2**53 - 3
-    ranks = {"user": ["u"] * 4, "item": [*"abcd"], "rank": [1, top, top, top]}
+    ranks = {"user": ["u"] * 14, "item": [*"abcdefghijklmn"], "rank": [1] + [top] * 13}
     tracemalloc.start()
     found = rm.evaluate(pl.DataFrame(ranks), {"u": ["a", "b"]}, metric, ties="expected")
     peak = tracemalloc.get_traced_memory()[1]

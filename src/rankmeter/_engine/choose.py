@@ -30,6 +30,7 @@ _UNITS = {"": 1, "b": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4,
 _USUAL = 2**31
 """Bytes that the engine ``disk`` uses at most, unless it may use more."""
 _LEAST = 2**26
+_MOST = 2.0**60
 _SHARE = 0.8  # of the free memory
 _LARGEST_PIECE = 2**21  # rows
 _PER_ROW = 250  # bytes for a row of each piece that is worked on
@@ -102,10 +103,17 @@ def _bytes(memory: Any) -> int | None:
     """``"2GiB"`` as a number of bytes."""
     if memory is None:
         return None
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", str(memory).lower())
-    if isinstance(memory, bool) or found is None or found[2] not in _UNITS:
+    n: float | None = None
+    if isinstance(memory, int) and not isinstance(memory, bool):
+        n = memory
+    elif isinstance(memory, str):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", memory.lower())
+        if found and found[2] in _UNITS:
+            n = float(found[1]) * _UNITS[found[2]]
+    if n is None:
         raise refused("memory", "a number of bytes such as '2GiB' or '500MB'", memory)
-    n = int(float(found[1]) * _UNITS[found[2]])
+    if n >= _MOST:
+        raise refused("memory", f"at most {size(_MOST)}", memory)
     if n < _LEAST:
         raise refused("memory", f"at least {size(_LEAST)}", memory)
-    return n
+    return int(n)

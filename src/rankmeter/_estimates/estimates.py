@@ -184,7 +184,7 @@ def mean_interval(
 def interval_of_moments(
     found: Moments, setting: Setting, scale: tuple[float, float]
 ) -> tuple[float, float]:
-    """Interval of a mean of independent values, of which nothing but the moments is known."""
+    """Interval of a mean of independent values, of which only the moments are known."""
     if found.n < 2 or not _bounded(setting, found.mean, scale):
         return t_interval_of(found, setting.confidence)
     n, se = found.n, found.sd / math.sqrt(found.n)

@@ -22,11 +22,12 @@ from rankmeter._ingest._spool import Spool, check_space
 from rankmeter._ingest._table import whole_numbers
 from rankmeter._ingest._text import Text, read_delimited
 from rankmeter._ingest._unused import refuse_unused_numbers
-from rankmeter.errors import DataError, FileFormatError
+from rankmeter.errors import DataError, FileFormatError, NotEnoughMemoryError
 
 __all__ = ["Chunks", "read_chunks"]
 
 _ZIPPED = 8  # usually text is at most so many times larger than its gzip file
+_LONGEST = 4  # chunks that one line may fill
 _SHOWN = 4  # ids that an error shows, and one more
 
 _Reader = Callable[[Text, Side], Columns]
@@ -69,6 +70,8 @@ def _read(
     if b"\n" in start:
         file.seek(0)
         start = start[: start.rindex(b"\n") + 1]
+    elif file.read(1):
+        raise _endless(path, 1, n_bytes)
     read = reader_of(as_text(start, path), path, "rankings")
     if read is read_json:
         return None
@@ -76,7 +79,7 @@ def _read(
     header = _first_line(start) if table else b""
     spool, ids, counts = Spool(), _Ids(), Counter[str]()
     known: Columns | None = None
-    for line, content in _chunks(file, n_bytes, quoted=table):
+    for line, content in _chunks(path, file, n_bytes, quoted=table):
         name = path if line == 1 else Path(f"{path} (from line {line:,})")
         found = read(as_text(content if line == 1 else header + content, name), "rankings")
         if known is None:
@@ -96,18 +99,29 @@ def _read(
     return Chunks(spool, known, ids.examples(known), counts)
 
 
-def _chunks(file: IO[bytes], n_bytes: int, *, quoted: bool) -> Iterator[tuple[int, bytes]]:
+def _chunks(
+    path: Path, file: IO[bytes], n_bytes: int, *, quoted: bool
+) -> Iterator[tuple[int, bytes]]:
     """Whole lines, and the number of the first; fields between quotation marks may have several."""
     rest, line = b"", 1
     while block := file.read(n_bytes):
         content = rest + block
         cut = _last_end(content) if quoted and b'"' in content else content.rfind(b"\n") + 1
+        if not cut and len(content) > _LONGEST * n_bytes:
+            raise _endless(path, line, len(content))
         rest = content[cut:]
         if content[:cut].strip():
             yield line, content[:cut]
         line += content.count(b"\n", 0, cut)
     if rest.strip():
         yield line, rest
+
+
+def _endless(path: Path, line: int, n: int) -> NotEnoughMemoryError:
+    return NotEnoughMemoryError(
+        f"Line {line:,} of {path} does not end within {size(n)}, and no more of it can be held in "
+        f"memory. Is it a text file with a row on each line, and is a quotation mark left open?"
+    )
 
 
 def _first_line(content: bytes) -> bytes:
