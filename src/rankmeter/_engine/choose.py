@@ -110,7 +110,7 @@ def _bytes(memory: Any) -> int | None:
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", memory.lower())
         if found and found[2] in _UNITS:
             n = float(found[1]) * _UNITS[found[2]]
-    if n is None:
+    if n is None or n <= 0:
         raise refused("memory", "a number of bytes such as '2GiB' or '500MB'", memory)
     if n >= _MOST:
         raise refused("memory", f"at most {size(_MOST)}", memory)
