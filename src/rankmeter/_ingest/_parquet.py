@@ -51,6 +51,7 @@ class ParquetFiles:
     path: Path  # of the file, the folder or the pattern, for messages
     files: Sequence[Path]
     names: Sequence[str]  # of all columns
+    stored: frozenset[str]  # those that are in the files, not in the names of their folders
     footers: Mapping[Path, _Footer]
     keys: Mapping[str, list[str | None]]  # of folders: the value for each file
     scan: pl.LazyFrame
@@ -69,7 +70,7 @@ class ParquetFiles:
         except POLARS_ERRORS as error:
             raise _unlike(files, path) or _bad(path, error) from error
         of_folders = [key for key in keys if key not in names]
-        return cls(path, files, [*names, *of_folders], footers, keys, scan)
+        return cls(path, files, [*names, *of_folders], frozenset(names), footers, keys, scan)
 
     @property
     def n_rows(self) -> int:
@@ -102,9 +103,8 @@ class ParquetFiles:
         self, chosen: Sequence[str], part: tuple[Path, int, int] | None = None
     ) -> pl.DataFrame:
         """Some columns of all rows, or of the rows of one file from one on."""
-        stored = self.scan.collect_schema()
         wanted = [
-            pl.col(name) if name in stored else _of_folder(name, self.keys[name], self.files)
+            pl.col(name) if name in self.stored else _of_folder(name, self.keys[name], self.files)
             for name in chosen
         ]
         scan = self.scan
