@@ -384,6 +384,8 @@ def test_auto_reads_in_pieces_what_does_not_fit(tmp_path, monkeypatch):
 def test_a_wrong_limit_is_refused(memory, said):
     with pytest.raises(UsageError, match=said):
         rm.evaluate({"u": ["a"]}, {"u": ["a"]}, memory=memory)
+    with pytest.raises(UsageError, match="`memory` has no effect with engine='memory'"):
+        rm.evaluate({"u": ["a"]}, {"u": ["a"]}, engine="memory", memory="1GiB")
     with pytest.raises(UsageError, match="engine"):
         rm.compare({"a": {"u": ["a"]}, "b": {"u": ["a"]}}, {"u": ["a"]}, engine="disc")
 

@@ -94,7 +94,7 @@ if TYPE_CHECKING:
 
 def _class_name(metric: str) -> str:
     """``ndcg`` → NDCG, ``hit_rate`` → HitRate: a part without a vowel is an acronym."""
-    acronyms = {"ap", "err", "map", "nerr"}
+    acronyms = {"amr", "amri", "amrr", "ap", "err", "map", "nerr"}
     return "".join(
         part.upper() if part in acronyms or not set(part) & set("aeiou") else part.capitalize()
         for part in metric.split("_")

@@ -86,8 +86,9 @@ def evaluate(
         keeps only the rows with judged items; the results are the same. ``auto`` chooses ``disk``
         for files and queries that do not fit into memory.
     memory : str or int, optional
-        What may be used: ``"2GiB"``, ``"500MB"``, or a number of bytes. Default: what is free, of
-        which ``disk`` uses at most 2 GiB.
+        What ``disk`` may use besides the ground truth and the rows with judged items: ``"2GiB"``,
+        ``"500MB"``, or a number of bytes; ``auto`` chooses ``disk`` for what does not fit into it.
+        Default: what is free, of which ``disk`` uses at most 2 GiB.
     {choices}
 
     Returns
@@ -205,7 +206,10 @@ def compare(
 
     Raises
     ------
-    UsageError, DataError
+    UsageError
+        If a metric, an option or a value of an option does not exist, or options contradict.
+    DataError
+        If the data cannot be read with certainty, or lack what an option asks for.
 
     Notes
     -----
@@ -283,7 +287,10 @@ def curve(
 
     Raises
     ------
-    UsageError, DataError
+    UsageError
+        If a metric, an option or a value of an option does not exist, or options contradict.
+    DataError
+        If the data cannot be read with certainty, or lack what an option asks for.
 
     Examples
     --------
@@ -328,7 +335,10 @@ def read_all(
 
     Raises
     ------
-    UsageError, DataError
+    UsageError
+        If a metric, an option or a value of an option does not exist, or options contradict.
+    DataError
+        If the data cannot be read with certainty, or lack what an option asks for.
     """
     if truth is None:
         truth = next(iter(systems.values()), None)

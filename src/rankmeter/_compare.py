@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from rankmeter._checks import choice
 from rankmeter._engine import Scores, open_data
 from rankmeter._estimates.notes import clustered
 from rankmeter._estimates.paired import PairedTests
@@ -23,8 +22,6 @@ from rankmeter._statistics import CAUTIONS
 from rankmeter.errors import RankmeterWarning, UsageError
 
 __all__ = ["compare_tables"]
-
-MAX_SYSTEMS = 100
 
 
 def compare_tables(
@@ -43,7 +40,8 @@ def compare_tables(
     """
     groups = {name: [name] for name in systems} if runs is None else runs
     names = tuple(groups)
-    _check(names, plan, settings, clusters=clusters, several=runs is not None)
+    settings.check(names, runs=runs is not None, clusters=clusters is not None)
+    _check(plan)
     if settings.test in CAUTIONS:
         warnings.warn(CAUTIONS[settings.test], RankmeterWarning, stacklevel=3)
     # The hits are kept for the curves, which may be asked for after the input has changed.
@@ -85,14 +83,7 @@ def compare_tables(
             for (metric, name), e in tests.estimates(mask).items()
         },
         {
-            "test": settings.test,
-            "correction": tests.correction,
-            "family": "each metric" if settings.family == "metric" else "everything",
-            "alpha": settings.alpha,
-            "common": settings.common,
-            "n_resamples": settings.n_resamples,
-            "seed": plan.seed,
-            "margin": settings.margin_text,
+            **tests.facts(),
             "runs": {name: len(own) for name, own in runs.items()} if runs else None,
             **unused,
             **({"clusters": None} if drawn is None else clustered(drawn)),
@@ -103,19 +94,8 @@ def compare_tables(
     )
 
 
-def _check(
-    names: Sequence[str], plan: Plan, settings: Settings, *, clusters: object, several: bool
-) -> None:
-    """Refuse what cannot be compared."""
-    if several and (clusters is not None or settings.test not in ("auto", "t")):
-        what = "clusters=" if clusters is not None else f"test={settings.test!r}"
-        raise UsageError(
-            f"systems of several training runs are compared by t over users × runs, without {what}"
-        )
-    if not 2 <= len(names) <= MAX_SYSTEMS:
-        raise UsageError(f"compare 2 to {MAX_SYSTEMS} systems, got {len(names)}")
-    if settings.baseline is not None:
-        choice("baseline", settings.baseline, names)
+def _check(plan: Plan) -> None:
+    """Refuse metrics that cannot be compared."""
     for entry in plan.metrics:
         if entry.averaging.undefined == "nan":
             raise UsageError("undefined='nan' leaves nothing to compare: choose 'skip' or 'zero'")

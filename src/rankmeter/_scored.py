@@ -67,8 +67,8 @@ def evaluate_scores(
     Parameters
     ----------
     scores : array, sparse matrix, pair, list or function
-        One row for each query and one column for each item, of NumPy, PyTorch, JAX, CuPy or any
-        library with the array API or DLPack. Or a SciPy matrix, of which the stored entries are
+        One row for each query and one column for each item, of NumPy, PyTorch or any library with
+        the array API or DLPack, such as JAX and CuPy. Or a SciPy matrix, of which the stored entries are
         the candidates; a pair ``(users, items)`` of factors, whose product ``users @ items.T``
         is computed some rows at a time; a list of blocks of columns, or a function without
         arguments that returns such blocks, which is called twice. With `negatives`, the scores of

@@ -8,9 +8,8 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from rankmeter._checks import choice, number, unknown
+from rankmeter._checks import number, unknown
 from rankmeter._choices import Setting, checked
-from rankmeter._compare import MAX_SYSTEMS
 from rankmeter._engine import Averaged
 from rankmeter._estimates.notes import clustered
 from rankmeter._estimates.paired import PairedTests
@@ -78,7 +77,15 @@ def compare_values(
 
     Raises
     ------
-    UsageError, DataError
+    UsageError
+        If an option has no such value, there are fewer than two systems or more than 100, or
+        several training runs are combined with clusters or another test than t.
+    DataError
+        If a value is not a number, or a user has two values of one system and metric.
+
+    Notes
+    -----
+    The tests and their sources are those of `compare`.
 
     Examples
     --------
@@ -91,12 +98,7 @@ def compare_values(
     >>> round(found.difference, 4), found.p
     (1.1667, 0.03125)
     """
-    options = {
-        "confidence": confidence,
-        "interval": interval,
-        "resamples": resamples,
-        "seed": seed,
-    }
+    options = {"confidence": confidence, "interval": interval, "resamples": resamples, "seed": seed}
     setting = Setting(**{name: checked(name, value) for name, value in options.items()})
     settings = Settings(
         baseline=baseline,
@@ -110,10 +112,6 @@ def compare_values(
     )
     read = read_per_user(values, columns=columns)
     names = read.frame["system"].unique(maintain_order=True).to_list()
-    if not 2 <= len(names) <= MAX_SYSTEMS:
-        raise UsageError(f"compare 2 to {MAX_SYSTEMS} systems, got {len(names)}")
-    if baseline is not None:
-        choice("baseline", baseline, names)
     users = read.frame["user"].unique().sort()
     metrics = _metrics(read.frame, lower_is_better, scale)
     table = [
@@ -122,12 +120,7 @@ def compare_values(
     ]
     unused: dict[str, int] = {}
     drawn = _clusters(clusters, read, users, unused)
-    several = any(one.runs for one in table)
-    if several and (drawn is not None or test not in ("auto", "t")):
-        raise UsageError(
-            "systems of several training runs are compared by t over users × runs, without "
-            "clusters or another test"
-        )
+    settings.check(names, runs=any(one.runs for one in table), clusters=drawn is not None)
     tests = PairedTests(setting, settings, names, table, drawn)
     parts = {}
     if segments is not None:
@@ -145,13 +138,7 @@ def compare_values(
         heterogeneity,
         {one.label: one.dropped for one in table},
         {
-            "test": settings.test,
-            "correction": tests.correction,
-            "family": "each metric" if settings.family == "metric" else "everything",
-            "alpha": settings.alpha,
-            "common": settings.common,
-            "n_resamples": settings.n_resamples,
-            "margin": settings.margin_text,
+            **tests.facts(),
             **options,
             **read.counts,
             **unused,

@@ -15,7 +15,7 @@ from rankmeter.metrics import Metric
 __all__ = ["RankMetric"]
 
 
-def RankMetric(  # noqa: N802 - it makes objects, like the class that it stands for
+def RankMetric(  # noqa: N802 - users call it like a class
     metrics: str | Metric | Iterable[str | Metric], **options: Any
 ) -> Any:
     """A ``torchmetrics.Metric`` that computes any metrics of rankmeter.
@@ -75,21 +75,28 @@ def _class() -> Any:
         def update(self, scores: Any = None, target: Any = None, **more: Any) -> None:
             """Count a batch."""
             metrics, options = self.options
-            acc = accumulator(metrics, **options)
+            sums = options.get("keep") == "moments"  # which stay as small as those of one batch
+            acc = self._joined() if sums else accumulator(metrics, **options)
             acc.update(scores=scores, target=target, **more)
             data = acc.to_bytes()
             framed = len(data).to_bytes(8, "little") + data
+            if sums:
+                self.parts = []
             self.parts.append(torch.frombuffer(bytearray(framed), dtype=torch.uint8))
 
-        def summary(self) -> Any:
-            """The result with intervals, values by user and notes."""
+        def _joined(self) -> Accumulator:
+            """All batches so far."""
             parts = self.parts if isinstance(self.parts, list) else [self.parts]
             metrics, options = self.options
             acc = accumulator(metrics, **options)
             for part in parts:
                 for data in _frames(part.cpu().numpy()):
                     acc.merge(Accumulator.from_bytes(data))
-            return acc.compute()
+            return acc
+
+        def summary(self) -> Any:
+            """The result with intervals, values by user and notes."""
+            return self._joined().compute()
 
         def compute(self) -> dict[str, Any]:
             """The means as tensors."""

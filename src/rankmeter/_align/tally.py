@@ -244,7 +244,7 @@ class _Tally:
         number = tied["number"].to_numpy()
         item = tied["item"] if "item" in tied.columns else tied["number"].alias("item")
         mine = marks.item if "item" in tied.columns else pl.Series("item", marks.number)
-        # A group stands for its user and its value.
+        # All rows of a group have one user and one value.
         candidates = Candidates(group, number, marks.value[group], "score", item, group, group)
         targets = Targets(
             marks.group[asked], marks.value[asked], marks.number[asked], marks.value[asked],

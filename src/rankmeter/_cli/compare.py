@@ -24,25 +24,25 @@ from rankmeter._cli._options import given, metrics_option, options_of
 from rankmeter._cli._output import Formats
 from rankmeter._cli._terminal import print_table, working
 from rankmeter._report.table import one_line
-from rankmeter._results.comparison import Comparison
+from rankmeter._results.compared import Compared
 from rankmeter.errors import UsageError
 
-__all__ = ["command", "exit_on", "fail_if_option", "names_of"]
+__all__ = ["FORMATS", "command", "exit_on", "fail_if_option", "names_of"]
 
 
-def _show(found: Comparison) -> None:
+def _show(found: Compared) -> None:
     print_table(found.table())
     print_table(found.difference_table(), optional=("detectable", "d_z", "win/tie/loss"))
     click.echo("\n".join(map(one_line, found.sentences())))
 
 
-FORMATS: Formats[Comparison] = Formats(
+FORMATS: Formats[Compared] = Formats(
     _show,
     table=repr,
-    csv=Comparison.to_csv,
-    md=Comparison.to_markdown,
-    latex=Comparison.to_latex,
-    json=Comparison.to_json,
+    csv=Compared.to_csv,
+    md=Compared.to_markdown,
+    latex=Compared.to_latex,
+    json=Compared.to_json,
 )
 
 

@@ -10,31 +10,12 @@ from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import check_paths, standard_input
 from rankmeter._cli._gates import margin_of, read_comparison_gate
 from rankmeter._cli._options import given, options_of
-from rankmeter._cli._output import Formats
-from rankmeter._cli._terminal import print_table, working
-from rankmeter._cli.compare import exit_on, fail_if_option, names_of
-from rankmeter._report.table import one_line
-from rankmeter._results.values import ValueComparison
+from rankmeter._cli._terminal import working
+from rankmeter._cli.compare import FORMATS, exit_on, fail_if_option, names_of
 from rankmeter._values import compare_values
 from rankmeter.errors import UsageError
 
 __all__ = ["command"]
-
-
-def _show(found: ValueComparison) -> None:
-    print_table(found.table())
-    print_table(found.difference_table(), optional=("detectable", "d_z", "win/tie/loss"))
-    click.echo("\n".join(map(one_line, found.sentences())))
-
-
-FORMATS: Formats[ValueComparison] = Formats(
-    _show,
-    table=repr,
-    csv=ValueComparison.to_csv,
-    md=ValueComparison.to_markdown,
-    latex=ValueComparison.to_latex,
-    json=ValueComparison.to_json,
-)
 
 
 def _run(

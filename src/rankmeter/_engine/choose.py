@@ -96,7 +96,12 @@ class Reading:
 def reading(engine: Any, memory: Any) -> Reading:
     """How rankings are read, from the options of the public functions."""
     known: EngineName = choice("engine", engine, get_args(EngineName))  # type: ignore[assignment]
-    return Reading(known, _bytes(memory))
+    limit = _bytes(memory)
+    if known == "memory" and limit is not None:
+        raise UsageError(
+            "`memory` has no effect with engine='memory': choose 'auto' or 'disk'", option="memory"
+        )
+    return Reading(known, limit)
 
 
 def _bytes(memory: Any) -> int | None:

@@ -149,6 +149,20 @@ class PairedTests:
         """Whether an adjusted p is that of a family."""
         return self.correction != "none" or "tukey" in self.settings.test
 
+    def facts(self) -> dict[str, Any]:
+        """How the systems are compared, for the settings of a result."""
+        settings = self.settings
+        return {
+            "test": settings.test,
+            "correction": self.correction,
+            "family": "each metric" if settings.family == "metric" else "everything",
+            "alpha": settings.alpha,
+            "common": settings.common,
+            "n_resamples": settings.n_resamples,
+            "seed": self.setting.seed,
+            "margin": settings.margin_text,
+        }
+
     def _test(self) -> str:
         """The test by name, which depends on the number of users alone."""
         if any(values.runs for values in self.values):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,6 +18,8 @@ Test = Literal[
 Correction = Literal["maxt", "holm", "bonferroni", "benjamini-hochberg", "none"]
 Family = Literal["metric", "all"]
 Common = Literal["all", "pair"]
+
+MOST_SYSTEMS = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +47,19 @@ class Settings:
         object.__setattr__(self, "margin", None if self.margin is None else _margin(self.margin))
         if "tukey" in self.test and self.baseline is not None:
             raise UsageError("Tukey's test is for all pairs: leave out the baseline")
+
+    def check(self, names: Sequence[str], *, runs: bool, clusters: bool) -> None:
+        """Refuse systems that cannot be compared like this; `runs`: some have several."""
+        if runs and (clusters or self.test not in ("auto", "t")):
+            what = "clusters=" if clusters else f"test={self.test!r}"
+            raise UsageError(
+                "systems of several training runs are compared by t over users × runs, without "
+                f"{what}"
+            )
+        if not 2 <= len(names) <= MOST_SYSTEMS:
+            raise UsageError(f"compare 2 to {MOST_SYSTEMS} systems, got {len(names)}")
+        if self.baseline is not None:
+            choice("baseline", self.baseline, names)
 
     @property
     def margin_text(self) -> str | None:

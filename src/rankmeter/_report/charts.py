@@ -41,7 +41,7 @@ SHAPES = (
     "triangle-down", "triangle-right", "triangle-left", "circle", "square",
 )  # fmt: skip
 BETTER, WORSE, NEITHER = "#4269d0", "#e8702a", "#8b929c"
-VERDICTS = ("better", "worse", "not shown")
+VERDICTS = ("better", "worse", "neither")
 WIDTH, HEIGHT, ROW = 300, 220, 26
 BOUNDS = {"low": "from|.4f", "high": "to|.4f"}
 SIGNED = "datum.value ? format(datum.value, '+~g') : '0'"

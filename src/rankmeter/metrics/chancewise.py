@@ -109,9 +109,9 @@ def amr(hits: Hits) -> Ratio:
 
     Notes
     -----
-    C is the number of ranked items, m the number of relevant ones among them. A random order has 1.
-    The sums run over all users, so that the value is a ratio of means, not a
-    mean of ratios. Source: Berrendorf, Faerman, Vermue and Tresp, 2020 (arXiv 2002.06914).
+    The mean rank of a random order is (C + 1) / (m + 1) for C ranked items, m of them relevant. The
+    sums run over all users, so that the value is a ratio of means, not a mean of ratios: 1 for a
+    random order. Source: Berrendorf, Faerman, Vermue and Tresp, 2020 (arXiv 2002.06914).
 
     Examples
     --------
@@ -136,9 +136,8 @@ def amri(hits: Hits) -> Ratio:
 
     Notes
     -----
-    A user whose candidates are all relevant has 0. With
-    one relevant item per user the least value is -1. Source: Berrendorf, Faerman, Vermue and
-    Tresp, 2020 (arXiv 2002.06914).
+    A user whose candidates are all relevant has 0. With one relevant item for each user the lowest
+    value is -1. Source: Berrendorf, Faerman, Vermue and Tresp, 2020 (arXiv 2002.06914).
 
     Examples
     --------
@@ -197,9 +196,10 @@ def adjusted_hits(hits: Hits, *, top: Annotated[int, Example(3, 1)] = 10) -> Rat
 
     Notes
     -----
-    With one relevant item among C candidates, E[h] is min(k/C, 1). A user for whom a random order
-    always has a hit has 0; one without any hit in the whole ranking is undefined. Source: Hoyt et
-    al., 2022 (arXiv 2203.07544).
+    With one relevant item among C candidates, a random order has a hit with probability
+    min(top / C, 1). Users for whom every order has a hit in the top add nothing; if all users are
+    like that, the value is undefined. A user without any hit in the whole ranking is left out.
+    Source: Hoyt et al., 2022 (arXiv 2203.07544).
 
     Examples
     --------
