@@ -68,12 +68,12 @@ def evaluate_scores(
     ----------
     scores : array, sparse matrix, pair, list or function
         One row for each query and one column for each item, of NumPy, PyTorch or any library with
-        the array API or DLPack, such as JAX and CuPy. Or a SciPy matrix, of which the stored entries are
-        the candidates; a pair ``(users, items)`` of factors, whose product ``users @ items.T``
-        is computed some rows at a time; a list of blocks of columns, or a function without
-        arguments that returns such blocks, which is called twice. With `negatives`, the scores of
-        the positives, of shape (n,). This, the targets, negatives, exclusions and candidates can
-        also be paths of ``.npy``, ``.npz`` and ``.json`` files.
+        the array API or DLPack, such as JAX and CuPy. Or a SciPy matrix, of which the stored
+        entries are the candidates; a pair ``(users, items)`` of factors, whose product
+        ``users @ items.T`` is computed some rows at a time; a list of blocks of columns, or a
+        function without arguments that returns such blocks, which is called twice. With
+        `negatives`, the scores of the positives, of shape (n,). This, the targets, negatives,
+        exclusions and candidates can also be paths of ``.npy``, ``.npz`` and ``.json`` files.
     target : array, list or sparse matrix
         The true items of each row, as columns: an id for each row, ids of shape (n_rows, n) padded
         with -1, a list of ids for each row, a boolean mask, or a matrix of labels of the shape of
