@@ -6,6 +6,7 @@ import numpy as np
 
 from rankmeter.metrics import Metric
 from rankmeter.testing import variants
+from reference_lists import Side
 
 GRADES = (-1.0, 0.0, 0.0, 1.0, 1.0, 2.0, 3.0)
 
@@ -43,3 +44,20 @@ def of(spec):
 def metric(name, k, options):
     """A metric with options and an optional cutoff."""
     return Metric(name)(**options) if k is None else Metric(name)(**options) @ k
+
+
+def with_side(seed, **shape):
+    """As `batch`, with a `Side`: train with cold users and items, categories, a catalogue."""
+    rankings, truth = batch(seed, n_users=40, **shape)
+    rng = np.random.default_rng(seed)
+    items = [f"i{j:02d}" for j in range(16)]
+    users = [*rankings][::2] + ["of train only"]
+    chance = np.linspace(0.9, 0.1, 10)
+    train = {u: [i for i, p in zip(items, chance, strict=False) if rng.random() < p] for u in users}
+    names = ["action", "drama", "war", "noir"]
+    categories = {
+        item: {name for name in names if rng.random() < 0.4} for item in items if item != "i05"
+    }
+    relevant = {u: {i for i, gain in own.items() if gain > 0} for u, own in truth.items()}
+    train = {user: own for user, own in train.items() if own}
+    return rankings, truth, Side(train, categories, {*items[:13], "never shown"}, relevant)

@@ -20,6 +20,7 @@ import pytest
 import cases
 import rankmeter as rm
 import reference
+import reference_lists
 import reference_trec
 from rankmeter._align.placing import ORDERED
 from rankmeter.errors import UsageError
@@ -48,6 +49,12 @@ NO_MEAN_OVER_ORDERS = {
 
 def definition(name):
     """The slow definition of a metric: a module of references, and the function there."""
+    if METRICS[name].of_lists:
+        function = vars(reference_lists).get(name)
+        assert function is not None, f"{name} has no slow definition: write one, from its source"
+        missing = METRICS[name].options.keys() - set(inspect.signature(function).parameters)
+        assert not missing, f"the slow definition of {name} lacks {', '.join(missing)}"
+        return function
     for module in (reference, reference_trec):
         function = vars(module).get(name)
         if function is not None and function.__module__ == module.__name__:
@@ -85,6 +92,37 @@ def agree(name, chosen, rankings, truth, wanted, **choices):
         )
 
 
+def lists_agree(name, function, *, ties=False, rule="item"):
+    """Assert that a metric of what was shown has the values of its slow definition."""
+    rankings, truth, side = cases.with_side(7, ties=ties)
+    given = {
+        "train": side.train,
+        "items": {item: sorted(names) for item, names in side.categories.items()},
+        "catalogue": side.catalogue,
+    }
+    chosen = accepted(name)
+    asked = [cases.metric(name, *case) for case in chosen]
+    scores = rm.evaluate(rankings, truth, asked, ties=rule, **given)
+    ordered = {user: in_order(scored, rule) for user, scored in rankings.items()}
+    for one, (k, options) in zip(asked, chosen, strict=True):
+        message = str(one)
+        if METRICS[name].whole:
+            wanted = function([*ordered.values()], side, k, **options)
+            np.testing.assert_allclose(scores[message].mean, wanted, rtol=1e-10, err_msg=message)
+            continue
+        users = scores.scores.users.to_list()
+        wanted = [function(ordered.get(u, []), side, u, k, **options) for u in users]
+        got = scores.scores.values[message]
+        np.testing.assert_allclose(got, wanted, rtol=1e-10, atol=1e-12, err_msg=message)
+
+
+def in_order(scored, rule):
+    """The ranked items of one user under a tie rule."""
+    items = list(scored) if rule == "input" else sorted(scored)
+    items = items[::-1] if rule.endswith("descending") else items
+    return sorted(items, key=lambda item: -scored[item])
+
+
 def merged(seeds, **shape):
     """The cases of several seeds as one."""
     rankings, truth = {}, {}
@@ -100,6 +138,9 @@ def merged(seeds, **shape):
 
 def equals_its_definition(name):
     module = definition(name)
+    if METRICS[name].of_lists:
+        lists_agree(name, module)
+        return
 
     def value(name, scored, truth, k, **options):
         order = sorted(scored, key=lambda item: -scored[item])
@@ -111,12 +152,12 @@ def equals_its_definition(name):
 def takes_a_tie_rule_for_an_order_of_the_tied_items(name):
     module = definition(name)
     for rule in ORDERED:
+        if METRICS[name].of_lists:
+            lists_agree(name, module, ties=True, rule=rule)
+            continue
 
         def value(name, scored, truth, k, rule=rule, **options):
-            items = list(scored) if rule == "input" else sorted(scored)
-            items = items[::-1] if rule.endswith("descending") else items
-            order = sorted(items, key=lambda item: -scored[item])
-            return module.value(name, order, truth, k, **options)
+            return module.value(name, in_order(scored, rule), truth, k, **options)
 
         agree(name, accepted(name), *merged([11], ties=True), value, ties=rule)
 
@@ -124,6 +165,12 @@ def takes_a_tie_rule_for_an_order_of_the_tied_items(name):
 def means_over_every_order_of_open_ties(name):
     module = definition(name)
     rankings, truth = merged(range(50, 53), n_users=40, max_length=6, n_items=8, ties=True)
+    if METRICS[name].of_lists:
+        _, _, side = cases.with_side(7)
+        given = {"train": side.train, "items": side.categories, "catalogue": side.catalogue}
+        with pytest.raises(UsageError, match="tied items"):
+            rm.evaluate(rankings, truth, cases.metric(name, 3, {}), ties="expected", **given)
+        return
     if not METRICS[name].open_ties:
         for k, options in cases.of(METRICS[name]):
             with pytest.raises(UsageError, match="unresolved ties"):

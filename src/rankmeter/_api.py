@@ -29,6 +29,7 @@ from rankmeter._ingest import (
 from rankmeter._plan import Plan, resolve
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.summary import Summary, summarise
+from rankmeter._side import Given, read_side
 from rankmeter.errors import DataError, RankmeterWarning, UsageError
 from rankmeter.metrics import Metric
 
@@ -49,6 +50,10 @@ def evaluate(
     like: str | None = None,
     columns: Mapping[str, Any] | None = None,
     clusters: object = None,
+    train: object = None,
+    items: object = None,
+    catalogue: object = None,
+    baseline_lists: object = None,
     engine: EngineName = "auto",
     memory: str | int | None = None,
     **choices: Unpack[Choices],
@@ -81,6 +86,18 @@ def evaluate(
         mapping from user to cluster, or a frame or file with the columns user and cluster.
         Intervals and tests then count clusters as independent, not users. Do not
         use it for runs with several training seeds, which all have the same users.
+    train : object, optional
+        The interactions that the systems learned from, for metrics of novelty and popularity: any
+        form with columns user and item, such as a frame, a path, or a dict from user to items.
+    items : object, optional
+        What is known of the items, for metrics of diversity: a mapping from item to its categories
+        or vector, a frame or file with the item and its categories or features, or a pair
+        (ids, matrix).
+    catalogue : object, optional
+        The items that could be shown, or their number, for metrics such as coverage.
+    baseline_lists : object, optional
+        Rankings of the same users by a system with which to compare what is shown, such as the
+        most popular items, for metrics of the unexpected.
     engine : str
         ``memory`` holds all rankings in memory. ``disk`` reads them in pieces, several times, and
         keeps only the rows with judged items; the results are the same. ``auto`` chooses ``disk``
@@ -122,7 +139,8 @@ def evaluate(
     plan = resolve(metrics, like=like, choices=choices)
     judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns, how=how)
     plan = replace(plan, engine=how.said(systems.values()))
-    scores = open_data(judged, systems).run(plan)[ONE]
+    side = read_side(Given(train, items, catalogue, baseline_lists), systems[ONE], plan.n_items)
+    scores = open_data(judged, systems, side=side).run(plan)[ONE]
     unused: dict[str, int] = {}
     drawn = clusters_of(clusters, scores, unused)
     return summarise(plan, scores, judged, systems[ONE], drawn, unused)
@@ -146,6 +164,10 @@ def compare(
     like: str | None = None,
     columns: Mapping[str, Any] | None = None,
     clusters: object = None,
+    train: object = None,
+    items: object = None,
+    catalogue: object = None,
+    baseline_lists: object = None,
     engine: EngineName = "auto",
     memory: str | int | None = None,
     **choices: Unpack[Choices],
@@ -196,7 +218,7 @@ def compare(
         As in `evaluate`.
     clusters : object, optional
         As in `evaluate`; tests then compare clusters, not users.
-    engine, memory
+    train, items, catalogue, baseline_lists, engine, memory
         As in `evaluate`.
     {choices}
 
@@ -249,8 +271,9 @@ def compare(
     how = reading(engine, memory)
     judged, tables = read_all(flat, truth, plan, columns=columns, how=how)
     plan = replace(plan, engine=how.said(tables.values()))
+    side = read_side(Given(train, items, catalogue, baseline_lists), judged, plan.n_items)
     return compare_tables(
-        tables, judged, plan, settings, segments=segments, clusters=clusters, runs=runs
+        tables, judged, plan, settings, segments=segments, clusters=clusters, runs=runs, side=side
     )
 
 
@@ -264,6 +287,10 @@ def curve(
     like: str | None = None,
     columns: Mapping[str, Any] | None = None,
     clusters: object = None,
+    train: object = None,
+    items: object = None,
+    catalogue: object = None,
+    baseline_lists: object = None,
     **choices: Unpack[Choices],
 ) -> Curve:
     """Measure one metric at every cutoff from 1 to `max_k`, to choose how many items to show.
@@ -276,7 +303,7 @@ def curve(
         Its cutoff, if it has one, does not matter.
     max_k : int
         The largest cutoff.
-    like, columns, clusters
+    like, columns, clusters, train, items, catalogue, baseline_lists
         As in `evaluate`.
     {choices}
 
@@ -306,7 +333,11 @@ def curve(
         raise UsageError(f"a curve needs exactly one metric, got {len(plan.metrics)}")
     entry = plan.metrics[0]
     judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns)
-    scored, counts = open_data(judged, systems).run, {ONE: counts_of(systems[ONE], judged)}
+    side = read_side(Given(train, items, catalogue, baseline_lists), judged, plan.n_items)
+    scored, counts = (
+        open_data(judged, systems, side=side).run,
+        {ONE: counts_of(systems[ONE], judged)},
+    )
     return curves_of(plan, [entry], scored, max_k, clusters, counts)[entry.label]
 
 

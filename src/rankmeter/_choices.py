@@ -174,10 +174,12 @@ class Averaging:
         "A user for whom the metric is undefined, usually one with nothing relevant: ``skip``, "
         "``zero``, ``one``, ``nan`` (the mean becomes NaN too), ``raise``.",
     )
-    users: Literal["all", "relevant", "hit"] = choice(
+    users: Literal["all", "relevant", "hit", "ranked"] = choice(
         "all",
-        "Users to average: ``all``; only those with something ``relevant`` in the ground truth, "
-        "also for metrics that are defined without; only those with a ``hit`` (a value above 0).",
+        "Users to average: ``all`` in the ground truth; of these only those with something "
+        "``relevant``, also for metrics that are defined without; only those with a ``hit`` (a "
+        "value above 0); or those with a ranking (``ranked``), which is the default of metrics of "
+        "what was shown.",
         rare=True,
     )
     empty: Literal["score", "skip"] = choice(
@@ -249,7 +251,7 @@ class Choices(TypedDict, total=False):
     missing: Literal["zero", "skip", "raise"] | None
     extra: Literal["ignore", "zero", "raise"] | None
     undefined: Literal["skip", "zero", "one", "nan", "raise"] | None
-    users: Literal["all", "relevant", "hit"] | None
+    users: Literal["all", "relevant", "hit", "ranked"] | None
     empty: Literal["score", "skip"] | None
     empty_truth: Literal["score", "skip"] | None
     aggregate: Literal["mean", "geometric", "median", "sum", "micro"] | None

@@ -18,6 +18,7 @@ from rankmeter._ingest import Table as Ingested
 from rankmeter._plan import Plan
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.summary import summarise
+from rankmeter._side import NO_SIDE, Side
 from rankmeter._statistics import CAUTIONS
 from rankmeter.errors import RankmeterWarning, UsageError
 
@@ -33,6 +34,7 @@ def compare_tables(
     segments: object,
     clusters: object,
     runs: Mapping[str, Sequence[str]] | None = None,
+    side: Side = NO_SIDE,
 ) -> Comparison:
     """Compare systems that have been read; see `rankmeter.compare` for the parameters.
 
@@ -45,7 +47,7 @@ def compare_tables(
     if settings.test in CAUTIONS:
         warnings.warn(CAUTIONS[settings.test], RankmeterWarning, stacklevel=3)
     # The hits are kept for the curves, which may be asked for after the input has changed.
-    run = open_data(truth, systems, keep=True).run
+    run = open_data(truth, systems, side=side, keep=True).run
 
     def scored(plan: Plan) -> dict[str, Scores]:
         found = run(plan)
@@ -99,7 +101,7 @@ def _check(plan: Plan) -> None:
     for entry in plan.metrics:
         if entry.averaging.undefined == "nan":
             raise UsageError("undefined='nan' leaves nothing to compare: choose 'skip' or 'zero'")
-        if entry.averaging.aggregate != "mean":
+        if entry.averaging.aggregate != "mean" and not entry.spec.whole:
             raise UsageError(
                 f"{entry.label} is not averaged over users, so paired tests do not apply"
             )

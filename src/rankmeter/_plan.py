@@ -132,6 +132,16 @@ class Plan(Setting):
             groups.setdefault(entry.alignment, []).append(entry)
         return groups
 
+    def depths(self) -> dict[Alignment, int | None]:
+        """How many ranks of the lists the metrics of each alignment need; None is all of them."""
+        found: dict[Alignment, int | None] = {}
+        for entry in self.metrics:
+            if entry.spec.of_lists:
+                k, deepest = entry.metric.k, found.get(entry.alignment, 0)
+                both = None if k is None or deepest is None else max(k, deepest)
+                found[entry.alignment] = both
+        return found
+
     def settings(self) -> dict[str, Any]:
         """The choices that hold for all metrics and that every result depends on."""
         # The catalogue is an option of the metrics that need it; the name of the convention shows
@@ -259,6 +269,11 @@ def _resolve_metric(
             "depth cuts rankings at one rank, which unresolved ties (ties='expected') lack"
         )
     averaging = _build(Averaging, switches)
+    if spec.whole and averaging.aggregate != "micro":
+        raise UsageError(
+            f"{wanted} is one number for the lists of all users, so it has no "
+            f"{averaging.aggregate} (aggregate=)"
+        )
     if averaging.aggregate == "micro" and not spec.pools:
         shares = ", ".join(name for name, known in METRICS.items() if known.pools)
         raise UsageError(f"{wanted} cannot be pooled (aggregate='micro'): only {shares} can")

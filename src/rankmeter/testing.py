@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter._hits import FloatArray, Hits, IntArray, Span
+from rankmeter._list_laws import check_list_metric
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS, Spec
 from rankmeter.metrics._registry import describe
@@ -120,6 +121,9 @@ def check_metric(
         * fails on negative gains, or on users without any evidence;
         * has an option whose values change nothing.
 
+        A metric of lists must not depend on the codes of the items either, and one number for all
+        lists must be the same for any division of the users.
+
     Examples
     --------
     >>> check_metric("ndcg", k=10)
@@ -130,6 +134,11 @@ def check_metric(
     chosen = {**spec.example, **(options or {})}
     missing = {o.name for o in spec.options.values() if o.required} - chosen.keys()
     assert not missing, f"{spec.name} needs {', '.join(missing)}: pass options=, or mark an Example"
+    if spec.of_lists:
+        check_list_metric(
+            spec, chosen, k if spec.cutoff else None, [] if options else variants(spec)
+        )
+        return
     subject = _Subject(spec, chosen, k if spec.cutoff else None)
     rng = np.random.default_rng(seed)
     lists = _random_lists(rng, 50)

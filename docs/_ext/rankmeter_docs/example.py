@@ -17,6 +17,17 @@ TRUTH = {"a": 3, "c": 2, "e": 1, "h": 2, "m": 3, "n": 1}
 JUDGED_ZERO = ("b", "d", "f")
 """Judged not relevant, for the metrics that use such judgments: ranks 2, 4 and 6."""
 
+SIDE: dict[str, Any] = {
+    "train": {"u": ["e", "p"], "v": ["a", "b", "e"], "w": ["a", "b", "c"], "x": ["a", "f"]},
+    "items": {
+        "a": ["action"], "b": ["action", "drama"], "c": ["drama"], "d": ["action"],
+        "e": ["comedy"], "f": ["drama"], "g": ["drama", "noir"], "h": ["noir"],
+        "i": ["action"], "j": ["comedy"], "p": ["comedy", "noir"],
+    },
+    "catalogue": 20,
+}  # fmt: skip
+"""What is known besides: the history of four users, categories of the items, the catalogue."""
+
 LOST = tuple(gain for item, gain in TRUTH.items() if item not in RANKING)
 CATALOGUE = len(set(RANKING) | set(TRUTH))
 
@@ -42,7 +53,8 @@ def given(spec: Spec) -> dict[str, Any]:
 
 def value(metric: Metric) -> float:
     """A metric of the list."""
-    result = rm.evaluate({"u": list(RANKING)}, {"u": truth_for(metric.spec)}, [metric])
+    side = SIDE if metric.spec.of_lists else {}
+    result = rm.evaluate({"u": list(RANKING)}, {"u": truth_for(metric.spec)}, [metric], **side)
     return next(iter(result.values())).mean
 
 

@@ -12,8 +12,9 @@ from rankmeter._align.align import (
     reached,
     settle,
 )
-from rankmeter._align.codes import Codes, universe
-from rankmeter._align.counts import by_item
+from rankmeter._align.codes import Codes, distinct, universe
+from rankmeter._align.counts import Candidates, by_item
+from rankmeter._align.listing import Listing, listed
 from rankmeter._align.pairs import Refused
 from rankmeter._align.sift import sift
 from rankmeter._align.threads import THREADS
@@ -21,12 +22,16 @@ from rankmeter._align.threads import THREADS
 __all__ = [
     "THREADS",
     "Aligned",
+    "Candidates",
     "Codes",
     "Facts",
     "Judged",
+    "Listing",
     "Refused",
     "align",
     "by_item",
+    "distinct",
+    "listed",
     "perfect",
     "prepare",
     "reached",

@@ -13,6 +13,7 @@ import polars as pl
 
 from rankmeter._align.codes import Codes
 from rankmeter._align.counts import Candidates, Targets, count
+from rankmeter._align.listing import Listing, listed
 from rankmeter._align.lookup import Sought, count_listed
 from rankmeter._align.pairs import Pairs, Refused, best_of, unique_items, unique_judgements
 from rankmeter._align.placing import Placed, ordered, place
@@ -20,6 +21,7 @@ from rankmeter._choices import Alignment
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, Hits, IntArray, Span
 from rankmeter._ingest import Lists, Rest, Table, series
+from rankmeter._lists import Lists as Shown
 
 __all__ = ["Aligned", "Facts", "Judged", "align", "perfect", "prepare", "reached", "settle"]
 
@@ -59,11 +61,7 @@ class Aligned:
     nonrelevant: Hits  # the ranked items judged as not relevant
     in_rankings: BoolArray  # whether the rankings name the user; an empty list names its user
     facts: Facts
-
-    @property
-    def evidence(self) -> dict[str, Hits]:
-        """What a metric may ask for, by name."""
-        return {"hits": self.hits, "nonrelevant": self.nonrelevant}
+    lists: Shown | None = None  # the items themselves, if they were asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,8 +127,8 @@ def perfect(
     )
 
 
-def align(rankings: Table, truth: Judged) -> Aligned:
-    """Find the hits. Both sides have ids of the same types.
+def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Aligned:
+    """Find the hits, and list the items if asked to. Both sides have ids of the same types.
 
     A block decides nothing about the whole: pairs that the choices refuse are counted, and the
     error is raised once all blocks are merged.
@@ -139,15 +137,16 @@ def align(rankings: Table, truth: Judged) -> Aligned:
     in_rankings = codes.mark(rankings.empty_users)
     user = codes.of(rankings.users)
     in_rankings[user] = True
-    lists, repeated, score = rankings.rows, Refused(), None
-    if isinstance(lists, Lists) and choices.pool == "all" and choices.scope != "appended":
+    lists, repeated, score, shown = rankings.rows, Refused(), None, None
+    rows_needed = choices.pool != "all" or choices.scope == "appended" or listing is not None
+    if isinstance(lists, Lists) and not rows_needed:
         found, score = count_listed(
             lists, user, Sought(truth.code, truth.gain, truth.items), codes.n, choices
         )
     else:
         if isinstance(lists, Lists):
             user = codes.of(rankings.frame["user"])
-        found, score, repeated = _count_rows(rankings, user, truth, counts)
+        found, score, repeated, shown = _count_rows(rankings, user, truth, counts, listing)
     positive = None if score is None else score > 0
     hits, nonrelevant, tied = settle(found, (truth.relevant, truth.others), choices, positive)
     facts = Facts(
@@ -158,7 +157,7 @@ def align(rankings: Table, truth: Judged) -> Aligned:
         repeated,
         truth.contradictions,
     )
-    return Aligned(hits, nonrelevant, in_rankings, facts)
+    return Aligned(hits, nonrelevant, in_rankings, facts, shown)
 
 
 def settle(
@@ -193,9 +192,13 @@ def settle(
 
 
 def _count_rows(
-    rankings: Table, user: IntArray, truth: Judged, counts: dict[str, int]
-) -> tuple[RankCounts, FloatArray | None, Refused]:
-    """Counts of the judged items in ranking rows, their scores, and the pairs that are refused."""
+    rankings: Table,
+    user: IntArray,
+    truth: Judged,
+    counts: dict[str, int],
+    listing: Listing | None,
+) -> tuple[RankCounts, FloatArray | None, Refused, Shown | None]:
+    """Counts of the judged items in ranking rows, their scores, refused pairs, and the items."""
     choices, judged, codes = truth.choices, truth.frame, truth.codes
     pairs = Pairs.of(user, rankings.frame["item"], codes.n, judged)
     frame, refused = unique_items(rankings, choices, counts, repeated=pairs.repeated)
@@ -219,7 +222,8 @@ def _count_rows(
     if rankings.rest is not None and choices.pool == "all":
         counted += _count_rest(rankings.rest, frame[row], targets, codes, choices)
     score = frame["score"].to_numpy()[row] if rankings.order == "score" else None
-    return counted, score, refused
+    shown = None if listing is None else listed(candidates, row, gain, choices, listing)
+    return counted, score, refused, shown
 
 
 def _count_rest(

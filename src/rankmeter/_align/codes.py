@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from rankmeter._align.packing import bits
 from rankmeter._hits import IntArray
 from rankmeter._ingest import Table, series
 
-__all__ = ["Codes", "universe"]
+__all__ = ["Codes", "distinct", "universe"]
 
 
 class Codes:
@@ -80,7 +80,13 @@ class Codes:
 
 def universe(truth: Table, *rankings: Table) -> pl.Series:
     """All users named in the truth or in any of the rankings, ascending."""
-    parts = [part for table in (truth, *rankings) for part in (table.users, table.empty_users)]
+    return distinct(
+        [part for table in (truth, *rankings) for part in (table.users, table.empty_users)]
+    )
+
+
+def distinct(parts: Sequence[pl.Series]) -> pl.Series:
+    """All ids of some columns of one type, each once, ascending."""
     named = [part for part in parts if len(part)]
     if not named:
         return parts[0]
@@ -91,7 +97,7 @@ def universe(truth: Table, *rankings: Table) -> pl.Series:
             present = np.zeros(high - low + 1, dtype=bool)
             for part in named:
                 present[_places(part, low)] = True
-            return series(np.flatnonzero(present) + low, "user").cast(dtype)
+            return series(np.flatnonzero(present) + low, named[0].name).cast(dtype)
     firsts = [part if (runs := _runs(part)) is None else runs["value"] for part in named]
     different = [_distinct(some) for part in firsts for some in _parts(part.cast(dtype))]
     return pl.concat(different).unique().sort()

@@ -20,7 +20,17 @@ from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import places, series
 
-__all__ = ["Candidates", "Targets", "before_in", "by_item", "count", "holds", "search", "sort_key"]
+__all__ = [
+    "Candidates",
+    "Targets",
+    "before_in",
+    "by_item",
+    "count",
+    "holds",
+    "search",
+    "sort_key",
+    "sort_within",
+]
 
 _AT_ONCE = 2**15  # targets, so that the steps of a search stay in the cache
 
@@ -145,7 +155,7 @@ def _spans(c: Candidates, t: Targets) -> tuple[IntArray, IntArray]:
     offsets = np.concatenate(([0], np.cumsum(np.where(has, length, 0))))
     if kept.size == 0:
         return np.zeros_like(t.user), np.zeros_like(t.user)
-    value = _sort_within(c.value[kept], offsets)
+    value = sort_within(c.value[kept], offsets)
     begin, end = offsets[t.user], offsets[t.user + 1]
     above = search(value, t.value, begin, end, np.less)
     upto = above + holds(value, t.value, above, end)
@@ -155,7 +165,7 @@ def _spans(c: Candidates, t: Targets) -> tuple[IntArray, IntArray]:
     return above - begin, upto - begin
 
 
-def _sort_within(value: FloatArray, offsets: IntArray) -> FloatArray:
+def sort_within(value: FloatArray, offsets: IntArray) -> FloatArray:
     """Sort each segment, in place if all have one length.
 
     Otherwise segments of like length are the rows of one padded matrix.

@@ -18,6 +18,7 @@ from rankmeter._engine.choose import EngineName, Reading, reading
 from rankmeter._engine.memory import Data, Engine, Memory
 from rankmeter._engine.scores import Averaged, Scores
 from rankmeter._ingest import Table
+from rankmeter._side import NO_SIDE, Side
 
 __all__ = [
     "Averaged",
@@ -36,6 +37,8 @@ ENGINE: Engine = Memory()
 """The engine of all functions."""
 
 
-def open_data(truth: Table, systems: Mapping[str, Table], *, keep: bool = False) -> Data:
+def open_data(
+    truth: Table, systems: Mapping[str, Table], *, side: Side = NO_SIDE, keep: bool = False
+) -> Data:
     """Prepare ground truth and rankings for plans; see `Engine.open`."""
-    return ENGINE.open(truth, systems, keep=keep)
+    return ENGINE.open(truth, systems, side=side, keep=keep)

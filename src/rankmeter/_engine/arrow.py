@@ -15,7 +15,7 @@ from rankmeter._align.pairs import Refused
 from rankmeter._choices import Alignment
 from rankmeter._engine.scores import Scores
 from rankmeter.errors import MissingDependencyError, RankmeterError, UsageError
-from rankmeter.metrics import states
+from rankmeter.metrics import Ratio, states
 
 __all__ = ["from_arrow", "to_arrow"]
 
@@ -50,7 +50,11 @@ def to_arrow(scores: Scores) -> Any:
                 "contradictions": asdict(facts.contradictions),
             }
         )
-    for i, state in enumerate(scores.states.values()):
+    for i, (label, state) in enumerate(scores.states.items()):
+        if not isinstance(state, Ratio):
+            raise UsageError(
+                f"{label} is one number for the lists of all users, and has no columns"
+            )
         columns |= {f"part {i}": state.part, f"whole {i}": state.whole}
     errors = {
         label: [type(error).__name__, str(error), getattr(error, "extent", None)]

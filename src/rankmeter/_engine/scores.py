@@ -19,7 +19,7 @@ from rankmeter._choices import Alignment
 from rankmeter._hits import FloatArray
 from rankmeter._plan import MetricPlan
 from rankmeter.errors import DataError, RankmeterError, UsageError
-from rankmeter.metrics import Ratio
+from rankmeter.metrics import Exposure, State
 
 __all__ = ["Averaged", "Scores"]
 
@@ -34,7 +34,11 @@ class Averaged:
     users: npt.NDArray[np.int64]  # (n,) the users of these values: rows of `Scores.users`
     undefined: int  # users for whom the metric was undefined, whatever they then counted as
     missing: int  # users with ground truth but no ranking, whatever they counted as
-    state: Ratio | None = None  # the shares of a metric that is pooled
+    state: State | None = None  # of a metric that is pooled
+
+    def __post_init__(self) -> None:
+        if isinstance(self.state, Exposure):  # its users have no values of their own
+            object.__setattr__(self, "values", self.state.influence())
 
     def only(self, chosen: BoolArray) -> Averaged:
         """The part of some users, given as a mask over all rows of `Scores.users`."""
@@ -58,7 +62,7 @@ class Scores:
     in_rankings: BoolArray  # whether the rankings do
     has_truth: BoolArray  # whether the ground truth judges any item of the user
     facts: Mapping[Alignment, Facts]  # once for all metrics of an alignment
-    states: Mapping[str, Ratio]  # by label, the shares of metrics that are pooled
+    states: Mapping[str, State]  # by label, of the metrics that are pooled
     errors: Mapping[str, RankmeterError]  # by label, why a metric has no values on these data
     textual: bool = False  # whether the ids were read from text, so that "7" and 7 may be the same
 
@@ -165,7 +169,7 @@ class Scores:
         ):
             if choice == "raise" and mask.any():
                 raise DataError(self._refusal(entry, name, mask, what))
-        chosen = self.in_truth.copy()
+        chosen = self.in_rankings.copy() if choices.users == "ranked" else self.in_truth.copy()
         if choices.missing == "skip":
             chosen &= self.in_rankings
         if choices.empty_truth == "skip":

@@ -203,7 +203,7 @@ class PairedTests:
         for values in self.values:
             for columns, pairs in parts:
                 users = np.flatnonzero(values.members[:, columns].all(axis=1) & mask)
-                table = values.table[users].take(columns, axis=1)
+                table = values.over(users, columns)
                 own, rows, units = None, users, table
                 if self.clusters is not None:
                     own = self.clusters[users]

@@ -46,6 +46,17 @@ class Values:
             found[one.users, column] = True
         return found
 
+    def over(self, users: IntArray, columns: Sequence[int]) -> FloatArray:
+        """Values of some users under some systems.
+
+        A number for the lists of all users is that of these users, and so are its values.
+        """
+        if all(one.state is None for one in self.averaged):
+            return self.table[users].take(columns, axis=1)
+        some = np.zeros(self.n_users, dtype=bool)
+        some[users] = True
+        return np.stack([self.averaged[at].only(some).values for at in columns], axis=1)
+
     @property
     def dropped(self) -> int:
         """Users that are averaged for some systems but not for all."""

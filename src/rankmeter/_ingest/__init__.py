@@ -9,7 +9,8 @@ Three steps, each in one place:
 3. `_read` fetches these columns only, has `_ids` and `_numbers` check every value, and returns a
    `Table`; `meet` brings the ids of two tables to the same types, `meet_all` those of several.
    `_doubts` warns where the sides look swapped or a threshold is missing.
-   `_labels` does the same for data about users: segments, clusters, selected users.
+   `_labels` does the same for data about users: segments, clusters, selected users; `_items` for
+   data about items.
    `_per_user` reads values that were computed elsewhere.
    `_order` has the order of ids, by which ties are decided; `_series` makes series of arrays.
 
@@ -19,7 +20,8 @@ A new input form needs one function and one row of `_forms.FORMS`.
 from __future__ import annotations
 
 from rankmeter._ingest._doubts import all_relevant, look_like_labels, look_misread
-from rankmeter._ingest._labels import Labels, read_labels, read_users
+from rankmeter._ingest._items import Items, read_item_ids, read_items
+from rankmeter._ingest._labels import Labels, fit_ids, read_labels, read_users
 from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._memory import PER_MEASURED_ROW, check_memory, size
 from rankmeter._ingest._memory import available as available_memory
@@ -41,6 +43,7 @@ __all__ = [
     "PER_MEASURED_ROW",
     "Cut",
     "Interactions",
+    "Items",
     "Labels",
     "Lists",
     "Origin",
@@ -52,6 +55,7 @@ __all__ = [
     "all_relevant",
     "available_memory",
     "check_memory",
+    "fit_ids",
     "is_records",
     "look_like_labels",
     "look_misread",
@@ -61,6 +65,8 @@ __all__ = [
     "open_rankings",
     "places",
     "read_interactions",
+    "read_item_ids",
+    "read_items",
     "read_labels",
     "read_per_user",
     "read_rankings",

@@ -28,7 +28,9 @@ __all__ = [
     "resolve",
 ]
 
-Side: TypeAlias = Literal["rankings", "truth", "interactions", "segments", "clusters", "users"]
+Side: TypeAlias = Literal[
+    "rankings", "truth", "interactions", "segments", "clusters", "users", "items"
+]
 """The kind of data that is read."""
 
 OF_USERS = frozenset({"segments", "clusters", "users"})
@@ -102,10 +104,13 @@ ROLES: dict[Side, tuple[str, ...]] = {
     "segments": ("user", "segment"),
     "clusters": ("user", "cluster"),
     "users": ("user",),
+    "items": ("item",),
 }
 """The roles that each side looks for; it must have the first two."""
 
-_WITHOUT_CHOICE = frozenset({"segments", "clusters"})  # no option says which column is which
+_WITHOUT_CHOICE = frozenset(
+    {"segments", "clusters", "items"}
+)  # no option says which column is which
 
 VALUE: dict[Side, str] = {"rankings": "score", "truth": "gain", "interactions": "rating"}
 

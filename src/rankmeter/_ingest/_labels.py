@@ -13,9 +13,10 @@ from rankmeter._ingest._forms import find, is_accepted
 from rankmeter._ingest._ids import ids
 from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._numbers import typed
+from rankmeter._ingest._table import Table
 from rankmeter.errors import DataError, IdTypeError, UsageError
 
-__all__ = ["Labels", "read_labels", "read_users"]
+__all__ = ["Labels", "fit_ids", "read_labels", "read_users"]
 
 
 class Labels(NamedTuple):
@@ -104,6 +105,24 @@ def read_users(
         odd = asked if fitting is None else asked.filter(fitting.is_null())
         raise _apart(source, odd, "train", known)
     return fitting
+
+
+def fit_ids(ids: pl.Series, role: str, table: Table, source: str, *, textual: bool) -> pl.Series:
+    """Ids of items or users in the type that a table has for them.
+
+    Raises
+    ------
+    IdTypeError
+        If some cannot have that type.
+    """
+    if not table.height:
+        return ids
+    known = pl.Series(role, [], table.dtype(role))
+    fitting = _fitted(ids, known, textual=textual or table.textual)
+    if fitting is None or fitting.null_count():
+        odd = ids if fitting is None else ids.filter(fitting.is_null())
+        raise _apart(f"The {role} column of {source}", odd, table.source, table.frame[role])
+    return fitting.alias(role)
 
 
 def _fitted(ids: pl.Series, others: pl.Series, *, textual: bool) -> pl.Series | None:

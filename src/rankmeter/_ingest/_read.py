@@ -116,6 +116,8 @@ class Interactions:
     frame: pl.DataFrame
     roles: Mapping[str, str]
     names: Sequence[str]
+    source: str = "interactions"
+    textual: bool = False
 
     @classmethod
     def read(cls, data: object, *, columns: Mapping[str, str] | None = None) -> Interactions:
@@ -135,8 +137,8 @@ class Interactions:
         users, items, _, _, values = _checked(found, roles, "interactions", others)
         frame = pl.DataFrame([users, items, *values.values()])
         if found.roles is not None:
-            return cls(frame, {}, frame.columns)
-        return cls(frame, roles, found.names)
+            return cls(frame, {}, frame.columns, found.source, found.textual)
+        return cls(frame, roles, found.names, found.source, found.textual)
 
     def as_in_input(self, part: pl.DataFrame) -> pl.DataFrame:
         """Rows of the frame with the columns that they have in the input, in its order."""

@@ -287,8 +287,10 @@ class Summary(Measured, Mapping[str, Estimate]):
         notes.extend(
             f"{entry.label}: {named[entry.averaging.aggregate]} in place of mean"
             for entry in self.plan.metrics
-            if entry.averaging.aggregate in named
+            if entry.averaging.aggregate in named and not entry.spec.whole
         )
+        whole = [entry.label for entry in self.plan.metrics if entry.spec.whole]
+        notes += [f"of the lists of all users together: {', '.join(whole)}"] if whole else []
         return (*self.cautions, *notes, *self.remarks)
 
     def plot(self, kind: Literal["means", "distribution"] = "means") -> Any:

@@ -8,14 +8,17 @@ from __future__ import annotations
 from typing import Any
 
 from rankmeter._hits import FloatArray, Hits, Span, ratio
+from rankmeter._lists import Catalogue, Features, Lists, Popularity, Profiles
 from rankmeter.metrics import (
     chancewise,
     countwise,
     curvewise,
     gainwise,
     judgedwise,
+    listwise,
     rankwise,
     setwise,
+    systemwise,
 )
 from rankmeter.metrics._registry import (
     EVIDENCE,
@@ -37,12 +40,17 @@ from rankmeter.metrics._spelling import (
     read_metric,
     take_cutoffs,
 )
+from rankmeter.metrics.exposures import Exposure
 from rankmeter.metrics.states import Ratio, State
 
 # In the order in which readers look for them: common metrics first, counts last.
 _FAMILIES = [
-    f.__name__ for f in (setwise, rankwise, gainwise, judgedwise, curvewise, chancewise, countwise)
-]
+    f.__name__
+    for f in (
+        setwise, rankwise, gainwise, listwise, systemwise, judgedwise, curvewise, chancewise,
+        countwise,
+    )
+]  # fmt: skip
 for _name in sorted(METRICS, key=lambda n: (_FAMILIES.index(METRICS[n].family), n)):
     METRICS[_name] = METRICS.pop(_name)
 
@@ -51,11 +59,17 @@ __all__ = [
     "METRICS",
     "RESERVED",
     "SYNONYMS",
+    "Catalogue",
     "Example",
+    "Exposure",
+    "Features",
     "FloatArray",
     "Hits",
+    "Lists",
     "Metric",
     "Option",
+    "Popularity",
+    "Profiles",
     "Ratio",
     "Span",
     "Spec",

@@ -21,8 +21,10 @@ from typing import Any, Literal, ParamSpec, TypeVar
 import numpy as np
 
 from rankmeter._choices import CHOICES
-from rankmeter._hits import FloatArray, Hits
+from rankmeter._hits import BoolArray, FloatArray, Hits
+from rankmeter._lists import Lists
 from rankmeter.errors import UsageError
+from rankmeter.metrics.exposures import Exposure
 from rankmeter.metrics.states import Ratio, State
 
 __all__ = [
@@ -48,10 +50,18 @@ T = TypeVar("T")
 
 
 EVIDENCE = {
-    "hits": "Relevant items of n_users users; ``hits.ideal`` holds all of them.",
-    "nonrelevant": "Ranked items judged as not relevant; ``nonrelevant.ideal`` holds all of them.",
+    "hits": "Hits\n    Relevant items of n_users users; ``hits.ideal`` holds all of them.",
+    "nonrelevant": "Hits\n    Ranked items judged as not relevant; ``nonrelevant.ideal`` holds all "
+    "of them.",
+    "lists": "Lists\n    Ranked items of n_users users.",
+    "popularity": "Popularity\n    How often each item occurs in the training data.",
+    "profiles": "Profiles\n    The items of each user in the training data.",
+    "features": "Features\n    A vector for each item.",
+    "categories": "Features\n    Whether each item belongs to each category: 1 or 0.",
+    "catalogue": "Catalogue\n    The items that could be shown.",
+    "baseline": "Lists\n    Ranked items of the same users by another system.",
 }
-"""The permitted names of a metric's positional parameters, and the `Hits` that they receive."""
+"""The permitted names of a metric's positional parameters, with the type and meaning of each."""
 
 RESERVED = frozenset(CHOICES) - {"n_items"}
 """Names that options must not have: those of the choices. `n_items` fills options of that name."""
@@ -158,12 +168,23 @@ class Spec:
     @property
     def usual(self) -> dict[str, str]:
         """The choices that the metric makes if nothing else does."""
-        return {"aggregate": self.aggregate}
+        users = {"users": "ranked"} if self.of_lists else {}
+        return {"aggregate": self.aggregate, **users}
+
+    @property
+    def of_lists(self) -> bool:
+        """Whether the metric measures what was shown, whatever is relevant."""
+        return "lists" in self.needs
 
     @property
     def pools(self) -> bool:
         """Whether the metric can be pooled over users."""
         return self.state is not None
+
+    @property
+    def whole(self) -> bool:
+        """Whether the metric is one number for the lists of all users, who have none alone."""
+        return self.of_lists and self.pools and self.aggregate == "micro"
 
     @property
     def family(self) -> str:
@@ -219,18 +240,20 @@ def register(
     reached: bool = True,
     open_ties: bool = True,
     needs_relevant: bool = True,
+    needs_items: bool = True,
     aggregate: str = "mean",
     synonyms: tuple[str, ...] = (),
     at: str = "",
-) -> Callable[[Callable[P, FloatArray | Ratio]], Callable[P, FloatArray]]:
+) -> Callable[[Callable[P, FloatArray | State]], Callable[P, FloatArray]]:
     """Register a function from evidence to one number per user as a metric.
 
-    The positional parameters of the function name the evidence that it receives: ``hits``,
-    ``nonrelevant``; a parameter ``k`` after them makes ``@k`` legal. Its keyword-only parameters
-    are options: each is annotated with ``float``, ``int``, ``bool`` or ``Literal[...]``, with
-    ``| None`` if ``none`` is permitted. A function that is annotated to return `Ratio` can be
-    pooled over users (``aggregate="micro"``). The parts that all metrics share are added to the
-    docstring: the parameters above, the return value, the errors, and which users have no value.
+    The positional parameters of the function name the evidence that it receives, such as ``hits``,
+    ``lists`` or ``popularity``; a parameter ``k`` after them makes ``@k`` legal. Its keyword-only
+    parameters are options: each is annotated with ``float``, ``int``, ``bool`` or ``Literal[...]``,
+    with ``| None`` if ``none`` is permitted. A function that is annotated to return a state, such
+    as `Ratio`, can be pooled over users (``aggregate="micro"``). The parts that all metrics share
+    are added to the docstring: the parameters above, the return value, the errors, and which users
+    have no value.
 
     Parameters
     ----------
@@ -245,7 +268,9 @@ def register(
         Whether the metric has a value under unresolved ties: its expectation over all orders.
         Otherwise unresolved ties are refused.
     needs_relevant : bool
-        Whether the metric is undefined (NaN) for a user without relevant items.
+        Whether a metric of hits is undefined (NaN) for a user without relevant items.
+    needs_items : bool
+        Whether a metric of lists is undefined for a user without ranked items.
     aggregate : str
         How the values of the users are combined if neither a choice nor a tool says so: ``mean``,
         ``geometric``, ``median``, ``micro``.
@@ -260,11 +285,11 @@ def register(
         If a name is taken, or the function is not as described above. Nothing is registered then.
     """
 
-    def decorate(function: Callable[P, FloatArray | Ratio]) -> Callable[P, FloatArray]:
+    def decorate(function: Callable[P, FloatArray | State]) -> Callable[P, FloatArray]:
         spec = describe(
             function, title, low=low, high=high, increasing=increasing, reached=reached,
-            open_ties=open_ties, needs_relevant=needs_relevant, synonyms=synonyms, at=at,
-            aggregate=aggregate,
+            open_ties=open_ties, needs_relevant=needs_relevant, needs_items=needs_items,
+            synonyms=synonyms, at=at, aggregate=aggregate,
         )  # fmt: skip
         _check_names(spec)
         METRICS[spec.name] = spec
@@ -289,10 +314,11 @@ def unregister(name: str) -> None:
 
 
 def describe(
-    function: Callable[..., FloatArray | Ratio],
+    function: Callable[..., FloatArray | State],
     title: str,
     *,
     needs_relevant: bool = True,
+    needs_items: bool = True,
     open_ties: bool = True,
     at: str = "",
     **facts: Any,
@@ -307,11 +333,24 @@ def describe(
     options = _options(name, parameters, hints)
     if at and at not in options:
         raise ValueError(f"{name} has no option {at!r} that a number after @ could set")
-    masked = needs_relevant and "hits" in needs
-    place = needs.index("hits") if masked else 0
+    masked = [
+        (needs.index(name), name, undefined)
+        for name, undefined, wanted in (
+            ("hits", _nothing_relevant, needs_relevant and "lists" not in needs),
+            ("lists", _nothing_ranked, needs_items),
+        )
+        if wanted and name in needs
+    ]
+    returned = hints.get("return")
+    pools = isinstance(returned, type) and issubclass(returned, Ratio | Exposure)
 
     def checked(*args: Any, **options: Any) -> Any:
         given = [*args, *options.values()]
+        if any(isinstance(one, Lists) and one.tied for one in given):
+            raise UsageError(
+                f"{name} needs lists without tied items: choose a rule that orders them, such as "
+                f"ties='item'"
+            )
         if not open_ties and any(isinstance(one, Hits) and one.tied for one in given):
             raise UsageError(
                 f"{name} has no closed form under unresolved ties (ties='expected'): choose a rule "
@@ -322,20 +361,28 @@ def describe(
     @functools.wraps(function)
     def metric(*args: Any, **options: Any) -> FloatArray:
         found = checked(*args, **options)
-        values: FloatArray = found.per_user() if isinstance(found, Ratio) else found
-        if masked:
-            hits = args[place] if place < len(args) else options["hits"]
-            if np.shape(values) != (hits.n_users,):
+        values: FloatArray = found.per_user() if pools else found
+        for place, need, undefined in masked:
+            evidence = args[place] if place < len(args) else options[need]
+            if np.shape(values) != (evidence.n_users,):
                 raise TypeError(f"{name} must return one value per user, got {values!r}")
-            values = np.where(hits.n_relevant > 0, values, np.nan)
+            values = np.where(undefined(evidence), np.nan, values)
         return values
 
     spec = Spec(
         name, title, metric, needs, cutoff=cutoff, open_ties=open_ties, at=at,
-        state=checked if hints.get("return") is Ratio else None, options=options, **facts,
+        state=checked if pools else None, options=options, **facts,
     )  # fmt: skip
-    metric.__doc__ = _documented(spec, needs_relevant=masked)
+    metric.__doc__ = _documented(spec, [need for _, need, _ in masked])
     return spec
+
+
+def _nothing_relevant(hits: Hits) -> BoolArray:
+    return np.asarray(hits.n_relevant == 0)
+
+
+def _nothing_ranked(lists: Lists) -> BoolArray:
+    return np.asarray(lists.lengths == 0)
 
 
 def _evidence(name: str, parameters: Collection[inspect.Parameter]) -> tuple[tuple[str, ...], bool]:
@@ -410,28 +457,30 @@ def _check_names(spec: Spec) -> None:
             )
 
 
-def _documented(spec: Spec, *, needs_relevant: bool) -> str | None:
+def _documented(spec: Spec, masked: Collection[str]) -> str | None:
     """The docstring, with the sections and parameters that all metrics have in common."""
     text = inspect.getdoc(spec.function)
     if text is None:
         return None
     summary, *rest = re.split(r"^(\w+)\n-{3,}\n", text, flags=re.MULTILINE)
     own = dict(zip(rest[::2], (body.strip() for body in rest[1::2]), strict=True))
-    said = [f"{need} : Hits\n    {EVIDENCE[need]}" for need in spec.needs]
+    said = [f"{need} : {EVIDENCE[need]}" for need in spec.needs]
     if spec.cutoff and not re.search(r"^k\b", own.get("Parameters", ""), re.MULTILINE):
         said.append("k : int, optional\n    Cutoff; without it the whole ranking counts.")
     values = f"{spec.low:g} or more" if spec.low > -math.inf else "Any number"
     if math.isfinite(spec.high):
         values = f"In [{spec.low:g}, {spec.high:g}]"
-    mistakes = [] if spec.open_ties else ["ties are unresolved"]
+    expected = spec.open_ties and not spec.of_lists
+    mistakes = [] if expected else ["ties are unresolved"]
     if any(option.type in (int, float) for option in spec.options.values()):
         mistakes.append("an option is out of its range")
-    undefined = ["A user with nothing relevant is undefined (NaN)."] if needs_relevant else []
+    without = {"hits": "nothing relevant", "lists": "no ranked item"}
+    undefined = [f"A user with {without[need]} is undefined (NaN)." for need in masked]
     sections = {
         "Parameters": "\n".join([*said, *filter(None, [own.pop("Parameters", "")])]),
         "Returns": "float64 array of shape (n_users,)\n    "
         + values
-        + ("; the expectation if ties are unresolved." if spec.open_ties else "."),
+        + ("; the expectation if ties are unresolved." if expected else "."),
         "Raises": f"UsageError\n    If {' or '.join(mistakes)}." if mistakes else "",
         "Notes": "\n\n".join([*undefined, *filter(None, [own.pop("Notes", "")])]),
         **own,

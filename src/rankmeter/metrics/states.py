@@ -17,8 +17,21 @@ class State(Protocol):
 
     def __add__(self, other: Self, /) -> Self: ...
 
+    def take(self, rows: IntArray) -> Self:
+        """The state of some users, in the order given."""
+        ...
+
+    def per_user(self) -> FloatArray:
+        """The number for each user alone."""
+        ...
+
     def value(self) -> float:
         """The number for all users together."""
+        ...
+
+    def influence(self, values: FloatArray | None = None) -> FloatArray:
+        """A value of each user; their plain mean is `value`, and their spread its uncertainty."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)

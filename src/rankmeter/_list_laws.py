@@ -1,0 +1,256 @@
+"""The laws of metrics of what was shown; `rankmeter.testing` checks them."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rankmeter._hits import FloatArray, Hits, IntArray
+from rankmeter._lists import Catalogue, Features, Lists, Popularity, Profiles
+from rankmeter.errors import UsageError
+from rankmeter.metrics import Exposure, Spec
+
+__all__ = ["check_list_metric"]
+
+_N_ITEMS = 24
+_CUTOFFS = (None, 1, 3, 5)
+Evidence = dict[str, Any]
+
+
+def check_list_metric(
+    spec: Spec, options: Mapping[str, Any], k: int | None, tried: Sequence[Mapping[str, Any]]
+) -> None:
+    """Check a metric of lists against its laws; AssertionError where it breaks one.
+
+    `tried` are the options whose values must change something; empty if they are not checked.
+    """
+    rng = np.random.default_rng(0)
+    evidence = _random_evidence(rng, 40)
+
+    def value(some: Evidence, given: Mapping[str, Any] = options, at: int | None = k) -> FloatArray:
+        cutoff = [at] if spec.cutoff else []
+        wanted = [some[name] for name in spec.needs]
+        if spec.whole and spec.state is not None:
+            return np.array([spec.state(*wanted, *cutoff, **given).value()])
+        return spec.function(*wanted, *cutoff, **given)
+
+    _check_values(spec, evidence, value)
+    _check_renamed_items(spec, evidence, value, rng)
+    if k is not None:
+        below = {**evidence, "lists": evidence["lists"].top(k)}
+        assert _same(value(below), value(evidence)), f"{spec.name} depends on items below k"
+    if spec.whole:
+        _check_state(spec, evidence, options, k)
+    else:
+        _check_users(spec, evidence, value)
+    _check_options(spec, evidence, value, tried)
+
+
+def _check_values(spec: Spec, evidence: Evidence, value: Callable[..., FloatArray]) -> None:
+    before = copy.deepcopy(evidence)
+    got: Any = value(evidence)
+    dtype = getattr(got, "dtype", None)
+    assert dtype == np.float64, f"{spec.name} returned {got!r}, not an array of float64"
+    n = 1 if spec.whole else evidence["lists"].n_users
+    assert got.shape == (n,), f"{spec.name} returned shape {got.shape} for {n} users"
+    defined = got[~np.isnan(got)]
+    assert (defined >= spec.low - 1e-12).all(), f"{spec.name} fell below {spec.low}"
+    assert (defined <= spec.high + 1e-12).all(), f"{spec.name} rose above {spec.high}"
+    for one, other in zip(_arrays(evidence), _arrays(before), strict=True):
+        assert np.array_equal(one, other, equal_nan=True), f"{spec.name} changed what it was given"
+
+
+def _check_users(spec: Spec, evidence: Evidence, value: Callable[..., FloatArray]) -> None:
+    got, n = value(evidence), evidence["lists"].n_users
+    for users in (np.arange(1), np.arange(7, n), np.arange(n)[::-1], np.arange(0)):
+        part = value(_of_users(evidence, users))
+        assert _same(got[users], part), f"{spec.name} depends on the other users"
+
+
+def _check_renamed_items(
+    spec: Spec, evidence: Evidence, value: Callable[..., FloatArray], rng: np.random.Generator
+) -> None:
+    assert _same(value(evidence), value(_renamed(evidence, rng.permutation(_N_ITEMS)))), (
+        f"{spec.name} depends on the codes of the items"
+    )
+
+
+def _check_state(spec: Spec, evidence: Evidence, options: Mapping[str, Any], k: int | None) -> None:
+    """Users in any order and any parts have the same number; the values of users average to it."""
+    cutoff = [k] if spec.cutoff else []
+    n = evidence["lists"].n_users
+
+    def state(users: IntArray) -> Exposure:
+        some = _of_users(evidence, users)
+        assert spec.state is not None
+        found = spec.state(*(some[name] for name in spec.needs), *cutoff, **options)
+        assert isinstance(found, Exposure)
+        return found
+
+    whole = state(np.arange(n))
+    parts = state(np.arange(n // 3)) + state(np.arange(n // 3, n))
+    for other in (parts, state(np.arange(n)[::-1]), whole.take(np.arange(n)[::-1])):
+        assert _same(np.array([whole.value()]), np.array([other.value()])), (
+            f"{spec.name} depends on the order of users, or on how they are divided"
+        )
+    influence = whole.influence()
+    assert influence.shape == (n,), f"{spec.name} needs an influence of each user"
+    assert _same(np.array([influence.mean()]), np.array([whole.value()])), (
+        f"the influences of the users on {spec.name} do not average to it"
+    )
+    nothing = whole.take(np.arange(0))
+    assert np.isnan(nothing.value()), f"{spec.name} of nothing is not NaN"
+
+
+def _check_options(
+    spec: Spec,
+    evidence: Evidence,
+    value: Callable[..., FloatArray],
+    tried: Sequence[Mapping[str, Any]],
+) -> None:
+    def outcome(given: Mapping[str, Any], at: int | None) -> FloatArray | None:
+        try:
+            return value(evidence, given, at)
+        except UsageError:
+            return None
+
+    if not tried:
+        return
+    cutoffs = _CUTOFFS if spec.cutoff else (None,)
+    for option in spec.options.values():
+        assert len(option.values) > 1, f"option {option.name} of {spec.name} needs another Example"
+        others = [{n: v for n, v in one.items() if n != option.name} for one in tried]
+        changes = False
+        for rest, at in itertools.product(others, cutoffs):
+            found = [outcome({**rest, option.name: word}, at) for word in option.values]
+            given = [one for one in found if one is not None]
+            changes |= 0 < len(given) < len(found) or any(not _same(given[0], g) for g in given[1:])
+            if changes:
+                break
+        assert changes, f"the values of the option {option.name} of {spec.name} change nothing"
+    if spec.cutoff:
+        both = [(outcome(one, 1), outcome(one, None)) for one in tried]
+        same = all(a is not None and b is not None and _same(a, b) for a, b in both)
+        assert not same, f"the cutoff of {spec.name} changes nothing"
+
+
+# ---------------------------------------------------------------------------------------------
+# Made-up evidence
+
+
+def _random_evidence(rng: np.random.Generator, n_users: int) -> Evidence:
+    """Lists of any length, relevant items, a history, categories, a catalogue with gaps."""
+    listed = [rng.permutation(_N_ITEMS)[: int(n)] for n in rng.integers(0, 9, n_users)]
+    history = [np.sort(rng.permutation(12)[: int(n)]) for n in rng.integers(0, 6, n_users)]
+    n_interactions = np.bincount(np.concatenate(history), minlength=_N_ITEMS)
+    categories = (rng.random((_N_ITEMS, 5)) < 0.3).astype(np.float64)
+    vectors = np.round(rng.random((_N_ITEMS, 3)) * 3)
+    vectors[2] = 0.0
+    known = np.arange(_N_ITEMS) % 7 != 3
+    relevant = rng.random(sum(map(len, listed))) < 0.3
+    lists = _lists(listed, np.where(relevant, rng.integers(1, 4, relevant.size), 0.0))
+    other = [rng.permutation(_N_ITEMS)[: int(n)] for n in rng.integers(0, 9, n_users)]
+    n_relevant = np.bincount(lists.user[relevant], minlength=n_users) + rng.integers(0, 2, n_users)
+    length = np.array([len(own) for own in history], dtype=np.int64)
+    item = np.concatenate(history)
+    return {
+        "lists": lists,
+        "hits": _hits(lists, n_relevant),
+        "popularity": Popularity(
+            n_interactions, n_interactions + (n_interactions > 2), n_users,
+            int((n_interactions + (n_interactions > 2)).sum()),
+        ),
+        "profiles": Profiles(
+            np.concatenate(([0], np.cumsum(length))), item,
+            rng.integers(1, 6, item.size).astype(np.float64), _N_ITEMS,
+        ),
+        "features": Features(np.where(known[:, None], vectors, 0.0), known),
+        "categories": Features(categories * known[:, None], (categories.sum(axis=1) > 0) & known),
+        "catalogue": Catalogue(20, np.arange(_N_ITEMS) < 20),
+        "baseline": _lists(other, np.zeros(sum(map(len, other)))),
+    }  # fmt: skip
+
+
+def _lists(listed: Sequence[IntArray], gain: FloatArray) -> Lists:
+    length = np.array([len(own) for own in listed], dtype=np.int64)
+    rank = np.concatenate([np.arange(1, n + 1) for n in length] + [np.zeros(0, dtype=np.int64)])
+    item = np.concatenate([*listed, np.zeros(0, dtype=np.int64)])
+    offsets = np.concatenate(([0], np.cumsum(length)))
+    return Lists(offsets, item, rank, gain, gain > 0, _N_ITEMS)
+
+
+def _hits(lists: Lists, n_relevant: IntArray) -> Hits:
+    offsets = np.concatenate(([0], np.cumsum(n_relevant)))
+    ideal = Hits.perfect(offsets, np.ones(int(n_relevant.sum())))
+    inside = lists.only(lists.relevant)
+    return Hits(
+        inside.offsets,
+        inside.rank.astype(np.float64),
+        inside.gain,
+        n_relevant,
+        lists.lengths,
+        None,
+        ideal,
+    )
+
+
+def _of_users(evidence: Evidence, users: IntArray) -> Evidence:
+    profiles: Profiles = evidence["profiles"]
+    lengths = profiles.lengths[users]
+    begin = np.cumsum(lengths) - lengths
+    at = np.repeat(profiles.offsets[users] - begin, lengths) + np.arange(int(lengths.sum()))
+    some = Profiles(
+        np.concatenate(([0], np.cumsum(lengths))),
+        profiles.item[at],
+        profiles.weight[at],
+        profiles.n_items,
+    )
+    own = {name: evidence[name].of(users) for name in ("lists", "baseline")}
+    return {**evidence, **own, "hits": evidence["hits"].only(users), "profiles": some}
+
+
+def _renamed(evidence: Evidence, code: IntArray) -> Evidence:
+    """The same with other codes of the items: item i becomes code[i]."""
+    back = np.argsort(code)
+    profiles: Profiles = evidence["profiles"]
+    order = np.lexsort((code[profiles.item], profiles.user))
+    popularity: Popularity = evidence["popularity"]
+    catalogue: Catalogue = evidence["catalogue"]
+    found = {
+        name: Features(evidence[name].matrix[back], evidence[name].known[back])
+        for name in ("features", "categories")
+    }
+    lists = {n: replace(evidence[n], item=code[evidence[n].item]) for n in ("lists", "baseline")}
+    return {
+        **evidence,
+        **found,
+        **lists,
+        "profiles": replace(
+            profiles, item=code[profiles.item][order], weight=profiles.weight[order]
+        ),
+        "popularity": replace(
+            popularity,
+            users=popularity.users[back],
+            interactions=popularity.interactions[back],
+        ),
+        "catalogue": replace(
+            catalogue, item=None if catalogue.item is None else catalogue.item[back]
+        ),
+    }
+
+
+def _arrays(evidence: Evidence) -> Iterator[Any]:
+    for name in ("lists", "baseline"):
+        one = evidence[name]
+        yield from (one.offsets, one.item, one.rank, one.gain, one.relevant)
+    yield from (evidence["features"].matrix, evidence["categories"].matrix)
+    yield from (evidence["popularity"].users, evidence["profiles"].item)
+
+
+def _same(a: FloatArray, b: FloatArray) -> bool:
+    return bool(np.allclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=True))

@@ -1,0 +1,252 @@
+"""What was shown: ranked lists of items, and what is known of the items and the users.
+
+Items are codes: their places among all items of the data. Every table of items has one row for each
+code, so that a metric looks up the items of all lists at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankmeter._hits import BoolArray, FloatArray, IntArray, ratio
+
+__all__ = ["Catalogue", "Features", "Lists", "Popularity", "Profiles"]
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """The ranked items of n_users users, best first.
+
+    Parameters
+    ----------
+    offsets : int64 array of shape (n_users + 1,)
+        Where the items of each user begin.
+    item : int64 array of shape (n,)
+        Codes.
+    rank : int64 array of shape (n,)
+        1-based, ascending within a user; with gaps if the ranks were given with gaps.
+    gain : float64 array of shape (n,)
+        0 for items that are not relevant.
+    relevant : bool array of shape (n,)
+    n_items : int
+        The number of codes.
+    tied : bool
+        Whether the order of some items is not decided.
+    """
+
+    offsets: IntArray
+    item: IntArray
+    rank: IntArray
+    gain: FloatArray
+    relevant: BoolArray
+    n_items: int
+    tied: bool = False
+
+    @property
+    def n_users(self) -> int:
+        """Number of users, with and without items."""
+        return self.offsets.size - 1
+
+    @cached_property
+    def lengths(self) -> IntArray:
+        """The number of items of each user."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def user(self) -> IntArray:
+        """The user of each item."""
+        return np.repeat(np.arange(self.n_users), self.lengths)
+
+    def top(self, k: int | None) -> Lists:
+        """The items at rank k or better; all of them without k."""
+        if k is None or not self.item.size or int(self.rank.max()) <= k:
+            return self
+        return self.only(self.rank <= k)
+
+    def only(self, chosen: BoolArray) -> Lists:
+        """Some of the items; they keep their ranks."""
+        n = np.bincount(self.user[chosen], minlength=self.n_users)
+        return self._at(np.concatenate(([0], np.cumsum(n))), np.flatnonzero(chosen))
+
+    def of(self, users: IntArray) -> Lists:
+        """The lists of some users, in the order given."""
+        offsets = np.concatenate(([0], np.cumsum(self.lengths[users])))
+        return self._at(offsets, self.places(users))
+
+    def places(self, users: IntArray) -> IntArray:
+        """Where the items of some users are in `item`."""
+        lengths = self.lengths[users]
+        begin = np.cumsum(lengths) - lengths
+        at: IntArray = np.repeat(self.offsets[users] - begin, lengths)
+        return at + np.arange(at.size)
+
+    def __add__(self, other: Lists) -> Lists:
+        """The users of both, those of `self` first."""
+        return replace(
+            self,
+            offsets=np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]]),
+            item=np.concatenate([self.item, other.item]),
+            rank=np.concatenate([self.rank, other.rank]),
+            gain=np.concatenate([self.gain, other.gain]),
+            relevant=np.concatenate([self.relevant, other.relevant]),
+        )
+
+    def _at(self, offsets: IntArray, at: IntArray) -> Lists:
+        return replace(
+            self,
+            offsets=offsets,
+            item=self.item[at],
+            rank=self.rank[at],
+            gain=self.gain[at],
+            relevant=self.relevant[at],
+        )
+
+    def sum(self, values: npt.NDArray[Any]) -> FloatArray:
+        """The sum over each user's items, given a value of each item in a list."""
+        sums: FloatArray = np.bincount(self.user, values, minlength=self.n_users).astype(np.float64)
+        return sums
+
+    def mean(self, values: npt.NDArray[Any], weights: FloatArray | None = None) -> FloatArray:
+        """The (weighted) mean over each user's items; NaN without any, or with zero weights."""
+        if weights is None:
+            whole, part = self.lengths.astype(np.float64), self.sum(values)
+        else:
+            whole, part = self.sum(weights), self.sum(values * weights)
+        return ratio(part, whole, nothing=np.nan)
+
+    def blocks(self, cells: int) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+        """Users with equally long lists, some at a time.
+
+        Yields
+        ------
+        users : int64 array of shape (n,)
+        item, at : int64 arrays of shape (n, length)
+            Their items, and the places of these in `item` of the lists. At most about `cells`
+            of them.
+        """
+        lengths = self.lengths
+        for length in np.flatnonzero(np.bincount(lengths[lengths > 0])).tolist():
+            users = np.flatnonzero(lengths == length)
+            size = max(1, cells // length)
+            for start in range(0, users.size, size):
+                some = users[start : start + size]
+                at = self.offsets[some][:, None] + np.arange(length)
+                yield some, self.item[at], at
+
+
+@dataclass(frozen=True, eq=False)
+class Popularity:
+    """How often each item occurs in the training data.
+
+    Parameters
+    ----------
+    users, interactions : int64 arrays of shape (n_items,)
+        Users with the item, and rows with it; 0 for items that are not in the training data.
+    n_users, n_interactions : int
+        Of the training data.
+    """
+
+    users: IntArray
+    interactions: IntArray
+    n_users: int
+    n_interactions: int
+
+    @property
+    def known(self) -> BoolArray:
+        """Which items are in the training data."""
+        return self.interactions > 0
+
+
+@dataclass(frozen=True, eq=False)
+class Profiles:
+    """The items of each user in the training data.
+
+    Parameters
+    ----------
+    offsets : int64 array of shape (n_users + 1,)
+    item : int64 array of shape (n,)
+        Codes, ascending within a user, each once.
+    weight : float64 array of shape (n,)
+        Rating, or 1.
+    n_items : int
+    """
+
+    offsets: IntArray
+    item: IntArray
+    weight: FloatArray
+    n_items: int
+
+    @cached_property
+    def lengths(self) -> IntArray:
+        """The number of items of each user."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def user(self) -> IntArray:
+        """The user of each item."""
+        return np.repeat(np.arange(self.lengths.size), self.lengths)
+
+    def holds(self, user: IntArray, item: IntArray) -> BoolArray:
+        """Whether each item is in the profile of its user."""
+        keys = self.user * self.n_items + self.item
+        wanted = user * self.n_items + item
+        at = np.searchsorted(keys, wanted)
+        return np.asarray(keys.take(at, mode="clip") == wanted) if keys.size else wanted < 0
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """A vector for each item.
+
+    Parameters
+    ----------
+    matrix : array or SciPy sparse matrix of shape (n_items, n_features)
+    known : bool array of shape (n_items,)
+        Which items have features.
+    """
+
+    matrix: Any
+    known: BoolArray
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return int(self.matrix.shape[1])
+
+    def rows(self, item: IntArray) -> FloatArray:
+        """The vectors of some items, of shape (n, n_features)."""
+        rows = self.matrix[item]
+        dense: FloatArray = rows.toarray() if hasattr(rows, "toarray") else rows
+        return dense
+
+    @cached_property
+    def unit(self) -> Features:
+        """The same vectors with length 1; zeros stay."""
+        if hasattr(self.matrix, "toarray"):
+            size = np.sqrt(np.asarray(self.matrix.multiply(self.matrix).sum(axis=1)).ravel())
+            scale = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+            return replace(self, matrix=self.matrix.multiply(scale[:, None]).tocsr())
+        size = np.sqrt(np.einsum("ij,ij->i", self.matrix, self.matrix))
+        scale = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+        return replace(self, matrix=self.matrix * scale[:, None])
+
+
+@dataclass(frozen=True, eq=False)
+class Catalogue:
+    """The items that could be shown.
+
+    Parameters
+    ----------
+    size : int
+    item : bool array of shape (n_items,), optional
+        Which codes belong to it; None if only the size is known, and then all shown items do.
+    """
+
+    size: int
+    item: BoolArray | None = None

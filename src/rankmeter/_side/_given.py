@@ -1,0 +1,120 @@
+"""Read what was given beside rankings and ground truth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import polars as pl
+
+from rankmeter._checks import integer
+from rankmeter._ingest import (
+    Interactions,
+    Items,
+    Table,
+    fit_ids,
+    read_item_ids,
+    read_items,
+    read_rankings,
+)
+from rankmeter.errors import DataError
+
+__all__ = ["NO_SIDE", "Given", "Side", "read_side"]
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """The arguments as they were given; None if not."""
+
+    train: object = None
+    items: object = None
+    catalogue: object = None
+    baseline_lists: object = None
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Data beside rankings and ground truth, with ids of the same types as theirs.
+
+    Attributes
+    ----------
+    train : polars.DataFrame or None
+        Columns user, item and, if there are ratings, rating.
+    items : Items or None
+    catalogue : polars.Series or None
+        Each item once.
+    size : int or None
+        The size of the catalogue, if only that is known.
+    baseline : Table or None
+        Rankings of the same users by another system.
+    notes : tuple of str
+        How the data were read, where a reader should know.
+    """
+
+    train: pl.DataFrame | None = None
+    items: Items | None = None
+    catalogue: pl.Series | None = None
+    size: int | None = None
+    baseline: Table | None = None
+    notes: tuple[str, ...] = field(default=())
+
+
+NO_SIDE = Side()
+"""Nothing beside rankings and ground truth."""
+
+
+def read_side(given: Given, known: Table, size: int | None = None) -> Side:
+    """Read all that was given; ids get the types of a `known` table.
+
+    Raises
+    ------
+    DataError
+        If data cannot be read with certainty, or their ids cannot match the known ones.
+    """
+    train, items, catalogue, baseline = None, None, None, None
+    if given.train is not None:
+        train = _train(Interactions.read(given.train), known)
+    if given.items is not None:
+        items = _items(read_items(given.items), known)
+    if isinstance(given.catalogue, int) or _is_number(given.catalogue):
+        size = integer("catalogue", given.catalogue, least=1)
+    elif given.catalogue is not None:
+        ids, source, textual = read_item_ids(given.catalogue, "catalogue")
+        if not len(ids):
+            raise DataError("catalogue= has no items")
+        catalogue = fit_ids(ids, "item", known, source, textual=textual)
+    if given.baseline_lists is not None:
+        baseline = _baseline(read_rankings(given.baseline_lists), known)
+    notes = () if items is None else items.cautions
+    return Side(train, items, catalogue, size, baseline, notes)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, str) and value.strip().isdigit()
+
+
+def _train(read: Interactions, known: Table) -> pl.DataFrame:
+    return read.frame.with_columns(
+        fit_ids(read.frame[role], role, known, read.source, textual=read.textual)
+        for role in ("user", "item")
+    )
+
+
+def _baseline(table: Table, known: Table) -> Table:
+    rows = table.frame.with_columns(
+        fit_ids(table.frame[role], role, known, table.source, textual=table.textual)
+        for role in ("user", "item")
+    )
+    return replace(table, rows=rows, empty_users=rows["user"].clear())
+
+
+def _items(items: Items, known: Table) -> Items:
+    def fit(ids: pl.Series) -> pl.Series:
+        return fit_ids(ids, "item", known, items.source, textual=items.textual)
+
+    categories: Any = items.categories
+    if categories is not None:
+        categories = categories.with_columns(fit(categories["item"]))
+    return Items(
+        fit(items.ids), categories, items.features, items.source, items.textual, items.cautions
+    )

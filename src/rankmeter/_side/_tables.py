@@ -1,0 +1,158 @@
+"""Everything beside rankings as arrays over the codes of all items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankmeter._align import Candidates, Codes, Listing, distinct, listed
+from rankmeter._choices import Alignment
+from rankmeter._hits import BoolArray, IntArray
+from rankmeter._ingest import Table, series
+from rankmeter._lists import Catalogue, Features, Lists, Popularity, Profiles
+from rankmeter._side._given import Side
+from rankmeter.errors import UsageError
+
+__all__ = ["Tables"]
+
+_NEEDS = {
+    "popularity": ("train", "the training interactions"),
+    "profiles": ("train", "the training interactions"),
+    "features": ("items", "features of the items"),
+    "categories": ("items", "categories of the items"),
+    "catalogue": ("catalogue", "the items that could be shown, or their number"),
+    "baseline": ("baseline_lists", "the lists of another system"),
+}
+"""The argument that gives each kind of evidence, and what it is."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Evidence about items, for the items of some rankings and of everything beside them."""
+
+    side: Side
+    systems: Mapping[str, Table]
+
+    @cached_property
+    def items(self) -> Codes:
+        """All items as their place in sorted order."""
+        side = self.side
+        parts = [table.frame["item"] for table in self.systems.values()]
+        parts += [] if side.train is None else [side.train["item"]]
+        parts += [] if side.items is None else [side.items.ids]
+        parts += [] if side.catalogue is None else [side.catalogue]
+        parts += [] if side.baseline is None else [side.baseline.frame["item"]]
+        return Codes(distinct(parts))
+
+    def listing(self, depth: int | None) -> Listing:
+        """How to list the items of rankings, down to a rank."""
+        return Listing(self.items, depth)
+
+    def evidence(self, name: str, users: Codes, choices: Alignment) -> Any:
+        """What a metric asks for, for the users of a block, in their order.
+
+        Raises
+        ------
+        UsageError
+            If it was not given.
+        """
+        if name == "baseline":
+            found: Any = self.baseline(users, choices)
+        else:
+            found = self.profiles(users) if name == "profiles" else getattr(self, name)
+        if found is None:
+            argument, what = _NEEDS[name]
+            raise UsageError(f"needs {what}: pass {argument}=", option=argument)
+        return found
+
+    @cached_property
+    def popularity(self) -> Popularity | None:
+        """How often each item occurs in the training data."""
+        train = self.side.train
+        if train is None:
+            return None
+        code, n = self.items.of(train["item"]), self.items.n
+        pairs = train.select("user", "item").unique()
+        users = np.bincount(self.items.of(pairs["item"]), minlength=n)
+        interactions = np.bincount(code, minlength=n)
+        return Popularity(users, interactions, train["user"].n_unique(), train.height)
+
+    def profiles(self, users: Codes) -> Profiles | None:
+        """The training items of some users."""
+        train = self.side.train
+        if train is None:
+            return None
+        user = users.find(train["user"])
+        weights = [pl.col("rating").mean()] if "rating" in train.columns else [pl.lit(1.0).first()]
+        known = train.with_columns(
+            user=series(user), item=series(self.items.of(train["item"]))
+        ).filter(pl.col("user") >= 0)
+        own = known.group_by("user", "item").agg(weights[0].alias("weight")).sort("user", "item")
+        n = np.bincount(own["user"].to_numpy(), minlength=users.n)
+        return Profiles(
+            np.concatenate(([0], np.cumsum(n))),
+            own["item"].to_numpy(),
+            own["weight"].to_numpy().astype(np.float64),
+            self.items.n,
+        )
+
+    @cached_property
+    def features(self) -> Features | None:
+        """A vector for each item; its categories, if there is nothing else."""
+        items = self.side.items
+        if items is None or items.features is None:
+            return self.categories
+        at = self._places(items.ids)
+        known = at >= 0
+        if hasattr(items.features, "toarray"):
+            rows = items.features[np.maximum(at, 0)]
+            return Features(rows.multiply(known[:, None]).tocsr(), known)
+        matrix = items.features[np.maximum(at, 0)]
+        matrix[~known] = 0.0
+        return Features(matrix, known)
+
+    @cached_property
+    def categories(self) -> Features | None:
+        """Which categories each item belongs to."""
+        items = self.side.items
+        if items is None or items.categories is None:
+            return None
+        names = items.categories["category"].unique().sort()
+        item = self.items.of(items.categories["item"])
+        column = Codes(names).of(items.categories["category"])
+        matrix = np.zeros((self.items.n, len(names)))
+        matrix[item, column] = 1.0
+        known: BoolArray = matrix.max(axis=1, initial=0.0) > 0
+        return Features(matrix, known)
+
+    @cached_property
+    def catalogue(self) -> Catalogue | None:
+        """The items that could be shown."""
+        side = self.side
+        if side.catalogue is not None:
+            inside = np.zeros(self.items.n, dtype=bool)
+            inside[self.items.of(side.catalogue)] = True
+            return Catalogue(len(side.catalogue), inside)
+        return None if side.size is None else Catalogue(side.size)
+
+    def baseline(self, users: Codes, choices: Alignment) -> Lists | None:
+        """The whole lists of another system."""
+        table = self.side.baseline
+        if table is None:
+            return None
+        user = users.find(table.users)
+        frame, user = table.frame.filter(series(user >= 0)), user[user >= 0]
+        candidates = Candidates.of(frame, user, users.n, table.order, choices.score_type)
+        nothing = np.zeros(0, dtype=np.int64)
+        return listed(candidates, nothing, np.zeros(0), choices, self.listing(choices.depth))
+
+    def _places(self, ids: pl.Series) -> IntArray:
+        """The row of each code among some ids, -1 without one."""
+        place = np.full(self.items.n, -1)
+        place[self.items.of(ids)] = np.arange(len(ids))
+        return place

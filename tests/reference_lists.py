@@ -1,0 +1,167 @@
+"""Slow definitions of metrics of what was shown, which share no code with the fast ones.
+
+A metric of one list takes the ranked items of a user, the `Side`, and the user; a metric of all
+lists takes the ranked items of every user.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+
+NAN = math.nan
+
+
+@dataclass
+class Side:
+    """What is known beside the lists."""
+
+    train: dict = field(default_factory=dict)  # user to items
+    categories: dict = field(default_factory=dict)  # item to set of names
+    catalogue: set = field(default_factory=set)
+    truth: dict = field(default_factory=dict)  # user to relevant items
+
+    def users_with(self, item):
+        return sum(item in items for items in self.train.values())
+
+    @property
+    def interactions(self):
+        return Counter(item for items in self.train.values() for item in items)
+
+
+def cut(ranking, k):
+    return list(ranking) if k is None else list(ranking)[:k]
+
+
+def mean(values):
+    values = list(values)
+    return sum(values) / len(values) if values else NAN
+
+
+def over(values, k, denominator):
+    values = list(values)
+    return mean(values) if denominator == "ranked" or k is None else sum(values) / k
+
+
+def vector(side, item):
+    names = sorted({name for one in side.categories.values() for name in one})
+    return [float(name in side.categories.get(item, ())) for name in names]
+
+
+def distance_of(a, b, kind):
+    if kind == "cosine":
+        size = math.sqrt(sum(x * x for x in a) * sum(y * y for y in b))
+        return 1 - (sum(x * y for x, y in zip(a, b, strict=True)) / size if size else 0)
+    if kind == "jaccard":
+        both = sum(x > 0 and y > 0 for x, y in zip(a, b, strict=True))
+        either = sum(x > 0 or y > 0 for x, y in zip(a, b, strict=True))
+        return 1 - (both / either if either else 0)
+    if kind == "euclidean":
+        return math.dist(a, b)
+    differ = sum(x != y for x, y in zip(a, b, strict=True))
+    return differ / len(a) if kind == "hamming_share" else differ
+
+
+def ild(
+    ranking, side, user, k, distance="cosine", over="pairs", unknown="skip", single="undefined"
+):
+    if not ranking:
+        return NAN
+    items = cut(ranking, k)
+    if unknown == "skip":
+        items = [item for item in items if side.categories.get(item)]
+    if len(items) < 2:
+        return NAN if single == "undefined" else 0.0
+    pairs = itertools.combinations([vector(side, item) for item in items], 2)
+    found = [distance_of(a, b, distance) for a, b in pairs]
+    return sum(found) / (len(found) if over == "pairs" else len(items))
+
+
+def novelty(ranking, side, user, k, of="users", base="2", cold="one", denominator="ranked"):
+    whole = len(side.train) if of == "users" else sum(side.interactions.values())
+    log = {"2": math.log(2), "e": 1.0, "users": math.log(len(side.train))}[base]
+    found = []
+    for item in cut(ranking, k):
+        n = side.users_with(item) if of == "users" else side.interactions[item]
+        if n == 0 and cold == "skip":
+            continue
+        found.append(0.0 if n == 0 and cold == "zero" else -math.log(max(n, 1) / whole) / log)
+    return over(found, k, denominator) if ranking else NAN
+
+
+def popularity(
+    ranking, side, user, k, of="interactions", scale="count", cold="zero", denominator="ranked"
+):
+    def n(item):
+        return side.users_with(item) if of == "users" else side.interactions[item]
+
+    known = [n(item) for item in side.interactions]
+    whole = len(side.train) if of == "users" else sum(side.interactions.values())
+    found = []
+    for item in cut(ranking, k):
+        count = n(item)
+        if count == 0 and cold == "skip":
+            continue
+        if count == 0 and cold == "one":
+            count = 1
+        if scale == "rank":
+            below, same = sum(c < count for c in known), sum(c == count for c in known)
+            inside = item in side.interactions
+            found.append((below + (same + 1) / 2) / len(known) if inside else 0.0)
+        else:
+            found.append(count / {"count": 1, "share": whole, "most": max(known)}[scale])
+    return over(found, k, denominator) if ranking else NAN
+
+
+def unseen(ranking, side, user, k, denominator="ranked"):
+    found = [float(item not in side.train.get(user, ())) for item in cut(ranking, k)]
+    return over(found, k, denominator) if ranking else NAN
+
+
+def user_coverage(ranking, side, user, k, least=1):
+    return float(len(cut(ranking, k)) >= least)
+
+
+def shown(rankings, k):
+    return Counter(item for ranking in rankings for item in cut(ranking, k))
+
+
+def coverage(rankings, side, k, scale="share", outside="ignore"):
+    items = set(shown(rankings, k))
+    if outside == "ignore":
+        items &= side.catalogue
+    return len(items) / (len(side.catalogue) if scale == "share" else 1)
+
+
+def gini(rankings, side, k, denominator="n", items="catalogue", inverse=False):
+    counts = shown(rankings, k)
+    inside = side.catalogue if items == "catalogue" else set(counts)
+    c = sorted(counts[item] for item in inside)
+    n = len(c)
+    differences = sum(abs(a - b) for a in c for b in c) / 2
+    found = differences / ((n if denominator == "n" else n - 1) * sum(c))
+    return 1 - found if inverse else found
+
+
+def entropy(rankings, side, k, base="e"):
+    counts = shown(rankings, k).values()
+    return -sum(
+        c / sum(counts) * math.log(c / sum(counts), {"e": math.e, "2": 2}[base]) for c in counts
+    )
+
+
+def effective_items(rankings, side, k):
+    return math.exp(entropy(rankings, side, k))
+
+
+def personalization(rankings, side, k, similarity="cosine"):
+    lists = [set(cut(ranking, k)) for ranking in rankings]
+    lists = [one for one in lists if one]
+    longest = max(map(len, lists)) if k is None else k
+    found = []
+    for a, b in itertools.combinations(lists, 2):
+        size = math.sqrt(len(a) * len(b)) if similarity == "cosine" else longest
+        found.append(1 - len(a & b) / size)
+    return mean(found)
