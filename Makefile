@@ -1,4 +1,4 @@
-# make demo   set up, evaluate baselines on real ratings, print the table, write the results
+# make demo   set up, evaluate simple recommenders on real ratings, print the tables, write the results
 # make test   set up, run all tests
 # make help   everything else
 

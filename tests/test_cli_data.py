@@ -413,7 +413,7 @@ def test_demo_writes_its_data_rankings_and_results(demo):
     names = {f"{name}.csv" for name in ("train", "test", *BASELINES)}
     names |= {"results.json", "report.html"}
     assert {path.name for path in folder.iterdir()} == names
-    split = rm.splits.leave_one_out(rm.datasets.movielens())
+    split = rm.splits.holdout(rm.datasets.movielens(), ratio=0.2)
     assert_frame_equal(pl.read_csv(folder / "test.csv"), split.test)
 
 
@@ -422,7 +422,8 @@ def test_demo_tells_what_evaluate_tells(demo):
     results = json.loads((folder / "results.json").read_text())["baselines"]
     assert results.keys() == BASELINES.keys()
     files = [str(folder / "popularity.csv"), str(folder / "test.csv")]
-    again = rankmeter("evaluate", *files, "-m", "ndcg@1,5,10,20,50,100", "--json").json["metrics"]
+    asked = ["-m", "ndcg@1,5,10,20,50,100", "--relevant", "4", "--json"]
+    again = rankmeter("evaluate", *files, *asked).json["metrics"]
     for metric, found in again.items():
         assert results["popularity"]["metrics"][metric]["mean"] == pytest.approx(found["mean"])
     best = again["ndcg@10"]
@@ -436,16 +437,32 @@ def test_demo_tells_what_evaluate_tells(demo):
 
 def test_demo_shows_every_baseline_once_in_every_table(demo):
     _, done = demo
-    lines = done.out[done.out.index("Means with their 95 % intervals") :].splitlines()
+    lines = done.out[done.out.index("Who wins: means with their 95 % intervals") :].splitlines()
     for name in BASELINES:
-        assert sum(bool(re.match(rf"{name} +\d", line)) for line in lines) == 4
+        tables = 3 if name in ("popularity", "random", "item-knn", "svd") else 2
+        assert sum(bool(re.match(rf"{name} +\d", line)) for line in lines) == tables
     # Everything except file names fits into a terminal of the usual width.
-    assert max(map(len, lines[:-2])) <= 80
+    assert max(map(len, lines[:-2])) <= 100
+
+
+def test_demo_shows_for_whom_at_what_price_and_under_which_convention(demo):
+    _, done = demo
+    for title in ("For whom: ndcg@10", "At what price:", "four conventions", "One user:"):
+        assert title in done.out
+    assert re.search(r"^svd +0\.2\d+ +0\.06\d+ ", done.out, re.MULTILINE)
+    assert re.search(r"^1 +Memento \(2000\) +hit$", done.out, re.MULTILINE)
+
+
+def test_demo_makes_ratings_up_where_none_are_installed(workspace, monkeypatch):
+    monkeypatch.setattr("rankmeter.datasets._CHECKOUT", workspace)
+    done = rankmeter("demo")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("The MovieLens ratings are not installed: these ratings are made up")
 
 
 def test_demo_ends_with_a_comparison_and_its_report(demo):
     folder, done = demo
-    assert "No system beats popularity on ndcg@10." in done.out
+    assert "svd beats popularity on ndcg@10 by 61.5%." in done.out
     assert done.out.endswith(f"the report is {folder / 'report.html'}: open it in a browser\n")
     told = rankmeter("report", "--read", folder / "report.html", "--json").json
     assert told["systems"] == list(BASELINES)

@@ -24,6 +24,7 @@ from rankmeter._ingest import (
     look_like_labels,
     look_misread,
     meet_all,
+    no_judgments,
     read_truth,
 )
 from rankmeter._plan import Plan, resolve
@@ -70,7 +71,8 @@ def evaluate(
     truth : object
         Judged items per user, in any form: a frame with columns user, item and optionally gain; a
         dict from user to set, list or {item: gain}; a list of these; a path. May be left out if
-        `rankings` are records of the form ``{"predict_list": …, "ground_truth": …}``.
+        `rankings` are records of the form ``{"predict_list": …, "ground_truth": …}``, or if all
+        metrics measure what was shown, whatever is relevant.
     metrics : str, Metric or iterable of them
         ``"ndcg@10"``, ``"map@5,10"``, ``rm.NDCG(gain="exp2") @ 10``. A choice inside the
         parentheses holds for this metric alone: ``"ndcg(ties=expected)@10"``,
@@ -371,7 +373,8 @@ def read_all(
     DataError
         If the data cannot be read with certainty, or lack what an option asks for.
     """
-    if truth is None:
+    alone = truth is None and plan.needs_no_truth
+    if truth is None and not alone:
         truth = next(iter(systems.values()), None)
         if len(systems) != 1 or not is_records(truth):
             raise UsageError(
@@ -389,7 +392,10 @@ def read_all(
             if len(systems) == 1 or "nothing to evaluate" not in str(error):
                 raise
             raise type(error)(f"System {str(name)!r}: {error}") from None
-    judged = read_truth(truth, columns=by_side["truth"])
+    if alone:
+        judged = no_judgments(next(iter(tables.values())))
+    else:
+        judged = read_truth(truth, columns=by_side["truth"])
     judged, tables = meet_all(judged.doubted(look_like_labels(judged)), tables)
     if plan.assumes_relevance:
         judged = judged.doubted(all_relevant(judged))

@@ -115,6 +115,11 @@ class Plan(Setting):
         return self.convention == "rankmeter" and any(asked)
 
     @property
+    def needs_no_truth(self) -> bool:
+        """Whether no metric depends on what is relevant."""
+        return all(entry.spec.of_lists and not entry.spec.of_hits for entry in self.metrics)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Warnings about reading the numbers as those of the tool."""
         tool = load_convention(self.convention.removesuffix(_BUGGY))

@@ -1,11 +1,13 @@
-"""Recommendations from simple statistics: baselines that a real recommender has to beat.
+"""Recommendations from simple statistics and models: baselines that a real recommender has to beat.
 
 A baseline is an order of the items; each user gets the first `k` unseen ones. Most baselines order
-the items by a score, the same for everyone; `random` gives each user a different order.
+the items by a score, the same for everyone; `random` gives each user a different order. `item_knn`
+and `svd` learn from who has what, as simple recommenders do.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -15,9 +17,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankmeter import _checks
-from rankmeter._checks import counted
+from rankmeter._checks import counted, integer
 from rankmeter._ingest import read_interactions
 from rankmeter._interactions.clock import Clock, Unit
+from rankmeter._interactions.learned import factorised, ranked
+from rankmeter._interactions.learned import neighbours as nearest
 from rankmeter._interactions.recommend import recommend
 from rankmeter.errors import ColumnError, DataError, InvalidValueError, UsageError
 
@@ -25,10 +29,12 @@ __all__ = [
     "BASELINES",
     "damped_mean_rating",
     "decayed_popularity",
+    "item_knn",
     "mean_rating",
     "popularity",
     "random",
     "recent_popularity",
+    "svd",
 ]
 
 _DAY = 86_400
@@ -350,6 +356,107 @@ def random(
     return recommend(frame, places, k=k, users=users, exclude_seen=exclude_seen, seed=seed)
 
 
+def svd(
+    train: Any,
+    *,
+    factors: int = 50,
+    k: int = 100,
+    users: Any = None,
+    exclude_seen: bool = True,
+    columns: dict[str, str] | None = None,
+) -> pl.DataFrame:
+    """Recommend by a truncated singular value decomposition: a simple model that learns.
+
+    Parameters
+    ----------
+    train : table or path
+        As for `popularity`.
+    factors : int
+        The number of singular values that are kept.
+    k, users, exclude_seen, columns
+        As in `popularity`.
+
+    Returns
+    -------
+    polars.DataFrame
+        As from `popularity`; the score is that of the user's row in the approximation of the
+        matrix of users × items, rounded to ten decimals.
+
+    Raises
+    ------
+    UsageError
+        `factors` is not an integer ≥ 1.
+
+    Notes
+    -----
+    The matrix is 1 where a user has an item and 0 elsewhere; ratings are not used. Users without
+    training data get no items. Source: Cremonesi, Koren and Turrin, Performance of recommender
+    algorithms on top-N recommendation tasks, RecSys 2010 (PureSVD).
+
+    Examples
+    --------
+    Users 1 and 2 agree, and 1 does not have item 30 yet.
+
+    >>> train = pl.DataFrame({"user": [1, 1, 2, 2, 2, 3], "item": [10, 20, 10, 20, 30, 40]})
+    >>> svd(train, factors=1, k=1, users=[1]).rows()[0][:2]
+    (1, 30)
+    """
+    integer("factors", factors, least=1)
+    frame = _read(train, columns)
+    learn = functools.partial(factorised, factors=factors)
+    return ranked(frame, learn, k=k, users=users, exclude_seen=exclude_seen)
+
+
+def item_knn(
+    train: Any,
+    *,
+    neighbours: int = 100,
+    k: int = 100,
+    users: Any = None,
+    exclude_seen: bool = True,
+    columns: dict[str, str] | None = None,
+) -> pl.DataFrame:
+    """Recommend items whose users are those of the items that a user has.
+
+    Parameters
+    ----------
+    train : table or path
+        As for `popularity`.
+    neighbours : int
+        How many similar items speak for each item; more if several are equally similar.
+    k, users, exclude_seen, columns
+        As in `popularity`.
+
+    Returns
+    -------
+    polars.DataFrame
+        As from `popularity`; the score is the sum of the cosine similarities of the item to those
+        that the user has, rounded to ten decimals.
+
+    Raises
+    ------
+    UsageError
+        `neighbours` is not an integer ≥ 1.
+
+    Notes
+    -----
+    Ratings are not used. Users without training data get no items. Source: Deshpande and Karypis,
+    Item-based top-N recommendation algorithms, TOIS 2004.
+
+    Examples
+    --------
+    Items 10 and 30 have one user in common, of two and of one: 1 / √2.
+
+    >>> train = pl.DataFrame({"user": [1, 2, 2], "item": [10, 10, 30]})
+    >>> item_knn(train, k=1, users=[1]).rows()
+    [(1, 30, 0.7071067812, 1)]
+    """
+    integer("neighbours", neighbours, least=1)
+    frame = _read(train, columns)
+    learn = functools.partial(nearest, n_neighbours=neighbours)
+    return ranked(frame, learn, k=k, users=users, exclude_seen=exclude_seen)
+
+
 BASELINES: dict[str, Callable[..., pl.DataFrame]] = {
     "popularity": popularity,
     "recent-popularity": recent_popularity,
@@ -357,6 +464,8 @@ BASELINES: dict[str, Callable[..., pl.DataFrame]] = {
     "mean-rating": mean_rating,
     "damped-mean-rating": damped_mean_rating,
     "random": random,
+    "item-knn": item_knn,
+    "svd": svd,
 }
 """The baselines by the names that the command line uses."""
 

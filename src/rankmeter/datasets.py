@@ -13,7 +13,7 @@ from rankmeter._ingest import read_interactions
 from rankmeter._interactions.chance import draws, mix
 from rankmeter.errors import DataError, UsageError
 
-__all__ = ["movielens", "synthetic"]
+__all__ = ["movielens", "movielens_items", "synthetic"]
 
 _FOLDER = Path("examples") / "ml-latest-small"
 _CHECKOUT = Path(__file__).resolve().parents[2]
@@ -50,16 +50,54 @@ def movielens(path: str | Path | None = None) -> pl.DataFrame:
     >>> movielens().head(2).rows()
     [(1, 1, 4.0, 964982703), (1, 3, 4.0, 964981247)]
     """
+    return read_interactions(_found(path, "ratings.csv"))
+
+
+def _found(path: str | Path | None, name: str) -> Path:
+    """The file of that name in the folder of the data set."""
     places = [Path(path)] if path is not None else [_CHECKOUT / _FOLDER, Path.cwd() / _FOLDER]
-    files = [place / "ratings.csv" if place.is_dir() else place for place in places]
+    files = [place / name if place.is_dir() else place for place in places]
     for file in files:
         if file.is_file():
-            return read_interactions(file)
+            return file
     raise DataError(
         f"found no MovieLens ratings at {' or '.join(map(str, files))}. The package does not "
         f"include them: download the data set ml-latest-small from GroupLens, "
         "https://grouplens.org/datasets/movielens/, and keep its README.txt, which is its licence, "
         "with it; or run `rankmeter demo --ratings FILE` on any other ratings"
+    )
+
+
+def movielens_items(path: str | Path | None = None) -> pl.DataFrame:
+    """Read the titles and genres of the MovieLens movies that the source checkout holds.
+
+    Parameters
+    ----------
+    path : str or Path, optional
+        ``movies.csv`` of a MovieLens data set, or the folder that holds it. Without it, as for
+        `movielens`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``item``, ``title`` and ``category``, the list of its genres, which may be empty.
+
+    Raises
+    ------
+    DataError
+        The movies are not there: the package does not include them.
+
+    Examples
+    --------
+    >>> movielens_items().row(0)[:2]
+    (1, 'Toy Story (1995)')
+    """
+    movies = pl.read_csv(_found(path, "movies.csv"))
+    genres = pl.col("genres").str.split("|")
+    return movies.select(
+        item="movieId",
+        title="title",
+        category=genres.list.eval(pl.element().filter(pl.element() != "(no genres listed)")),
     )
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import click
 import polars as pl
@@ -14,7 +17,7 @@ from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import check_paths, write_frames
 from rankmeter._cli._output import dumps
 from rankmeter._cli._terminal import note, print_table, with_interval, working
-from rankmeter._estimates.estimates import Estimate
+from rankmeter._estimates.segments import by_activity
 from rankmeter._estimates.wording import number
 from rankmeter._files import replacing
 from rankmeter._interactions.describe import describe
@@ -22,16 +25,66 @@ from rankmeter._report.table import Table, one_line
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.summary import Summary
 from rankmeter.baselines import BASELINES
-from rankmeter.datasets import movielens
-from rankmeter.errors import ColumnError, MissingDependencyError
-from rankmeter.splits import leave_one_out
+from rankmeter.conventions import load_convention
+from rankmeter.datasets import movielens, movielens_items, synthetic
+from rankmeter.errors import ColumnError, DataError, MissingDependencyError
+from rankmeter.splits import Split, holdout
 
 __all__ = ["command"]
 
-METRICS = ("ndcg", "recall")
 CUTOFFS = (1, 5, 10, 20, 50, 100)
-MAIN = 10
-"""The cutoff of the table with intervals."""
+MAIN = "ndcg@10"
+BESIDE = ("popularity", "random", "item-knn", "svd")
+"""The systems of which the lists themselves are measured."""
+SHOWN = ("coverage@10", "gini@10", "novelty@10")
+OF_ITEMS = ("ild@10",)
+"""What is measured of the lists, and what else if categories of the items are known."""
+TOOLS = ("recbole", "rectools", "lenskit", "sklearn")
+LIKED = 4
+"""From this rating on an item is relevant, if ratings go up to 5."""
+
+
+@dataclass(frozen=True)
+class _Job:
+    """The data of the demo, and how relevance is decided."""
+
+    data: pl.DataFrame
+    items: pl.DataFrame | None
+    made_up: bool
+
+    @classmethod
+    def read(cls, ratings: str | None) -> _Job:
+        """Other ratings, those of MovieLens, or made-up ones where these are not installed."""
+        if ratings is not None:
+            return cls(movielens(ratings), None, made_up=False)
+        try:
+            return cls(movielens(), movielens_items(), made_up=False)
+        except DataError:
+            return cls(synthetic(), None, made_up=True)
+
+    @cached_property
+    def split(self) -> Split:
+        """A fifth of each user's ratings is held out."""
+        return holdout(self.data, ratio=0.2)
+
+    @cached_property
+    def choices(self) -> Choices:
+        """A system may find nothing: that is a result here, not a mistake."""
+        graded = "rating" in self.data.columns and self.data["rating"].max() == 5
+        return {"relevant": f">={LIKED}" if graded else ">0", "no_overlap": "allow"}
+
+    @cached_property
+    def beside(self) -> dict[str, Any]:
+        """What is known besides the rankings."""
+        given: dict[str, Any] = {"train": self.split.train, "catalogue": self.data["item"].unique()}
+        if self.items is not None:
+            given["items"] = self.items.select("item", "category")
+        return given
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The metrics of what is shown."""
+        return (*SHOWN, *(OF_ITEMS if self.items is not None else ()))
 
 
 def _run(ratings: str | None, output: str) -> None:
@@ -42,24 +95,32 @@ def _run(ratings: str | None, output: str) -> None:
     inputs = [ratings] if ratings and Path(ratings).is_file() else []
     check_paths([*paths.values(), numbers, page], inputs)
     with working("reading and splitting the ratings"):
-        data = movielens(ratings)
-        description = describe(data)
-        split = leave_one_out(data)
+        job = _Job.read(ratings)
+        description, split = describe(job.data), job.split
     with working("recommending"):
         rankings = _recommend(split.train)
-    # Every film that a user rated next is one to find. A baseline may find none of them: that is a
-    # result here, not a mistake.
-    options: Choices = {"relevant": ">0", "no_overlap": "allow"}
-    metrics = [f"{name}@{k}" for name in METRICS for k in CUTOFFS]
+    metrics = [*(f"ndcg@{k}" for k in CUTOFFS), "recall@10", "mrr@10"]
     with working("evaluating"):
         results = {
-            name: evaluate(ranked, split.test, metrics, **options)
+            name: evaluate(ranked, split.test, metrics, **job.choices)
             for name, ranked in rankings.items()
         }
-    metrics = [f"{name}@{MAIN}" for name in METRICS]
+        lists = {
+            name: evaluate(ranked, split.test, [MAIN, *job.shown], **job.choices, **job.beside)
+            for name, ranked in rankings.items()
+            if name in BESIDE
+        }
     with working("comparing"):
         first = next(iter(rankings))
-        comparison = compare(rankings, split.test, metrics, baseline=first, **options)
+        segments = by_activity(split.train, bins=3, users=split.test)
+        comparison = compare(
+            rankings, split.test, [MAIN, "recall@10", *job.shown], baseline=first,
+            **job.choices, **job.beside,
+        )  # fmt: skip
+        by_users = compare(
+            {name: rankings[name] for name in lists}, split.test, MAIN, baseline=first,
+            segments=segments, **job.choices,
+        )  # fmt: skip
     frames = {"train": split.train, "test": split.test, **rankings}
     write_frames({paths[name]: frame for name, frame in frames.items()}, folders=True)
     measured = {"baselines": {name: result.to_dict() for name, result in results.items()}}
@@ -71,12 +132,16 @@ def _run(ratings: str | None, output: str) -> None:
             where = f"the report is {page}: open it in a browser"
         except MissingDependencyError as error:
             where = f"there is no report: {error}"
+    if job.made_up:
+        click.echo("The MovieLens ratings are not installed: these ratings are made up.\n")
     for part in (description, split):
         click.echo(f"{part!r}\n")
-    for title, table in _tables(results).items():
-        print_table(table, title)
-        click.echo()
-    _show(comparison)
+    best = max(results, key=lambda name: results[name][MAIN].mean)
+    _show(_accuracy(results))
+    _answer(comparison)
+    _show(_by_segment(by_users, list(lists)), _of_lists(lists))
+    _show(_conventions(best, rankings[best], job))
+    _show(_one_user(best, rankings[best], job))
     click.echo(f"train, test, rankings and results.json are in {one_line(str(folder))}")
     click.echo(where)
 
@@ -93,52 +158,101 @@ def _recommend(train: pl.DataFrame) -> dict[str, pl.DataFrame]:
     return rankings
 
 
-def _show(comparison: Comparison) -> None:
-    """Write the means with their significance markers, and the answer in words."""
-    marked = comparison.table()
-    title = f"Against {comparison.baseline}: ▲ significantly better, ▼ worse"
-    print_table(Table(marked.columns, marked.rows), title)
-    found = comparison.headline(marked.columns[1])
-    click.echo()
+def _show(*parts: Mapping[str, Table]) -> None:
+    for part in parts:
+        for title, table in part.items():
+            print_table(table, title)
+            click.echo()
+
+
+def _answer(comparison: Comparison) -> None:
+    """Write who is better, by how much and how certainly."""
+    found = comparison.headline(MAIN)
     for sentence in (f"{found.title}.", *found.sentences):
         click.echo(click.wrap_text(sentence, 80))
     click.echo()
 
 
-def _cell(found: Estimate) -> str:
-    return with_interval(found.mean, found.low, found.high)
-
-
-def _tables(results: Mapping[str, Summary]) -> dict[str, Table]:
-    """The metrics with their intervals, then each metric against the cutoff, by title."""
+def _accuracy(results: Mapping[str, Summary]) -> dict[str, Table]:
+    """The metrics with their intervals, then the main one against the cutoff."""
     confidence = next(iter(results.values())).confidence
-    columns = ("baseline", *(f"{name}@{MAIN}" for name in METRICS))
+    columns = ("system", MAIN, "recall@10", "mrr@10")
     rows = [
-        (baseline, *(_cell(found[metric]) for metric in columns[1:]))
-        for baseline, found in results.items()
+        (name, *(with_interval(e.mean, e.low, e.high) for e in (r[m] for m in columns[1:])))
+        for name, r in results.items()
     ]
-    tables = {f"Means with their {100 * confidence:g} % intervals": Table(columns, rows)}
-    for metric in METRICS:
-        rows = [
-            (baseline, *(number(found[f"{metric}@{k}"].mean) for k in CUTOFFS))
-            for baseline, found in results.items()
-        ]
-        tables[f"{metric} against k"] = Table(("baseline", *(f"@{k}" for k in CUTOFFS)), rows)
-    return tables
+    deep = [(name, *(number(r[f"ndcg@{k}"].mean) for k in CUTOFFS)) for name, r in results.items()]
+    return {
+        f"Who wins: means with their {100 * confidence:g} % intervals": Table(columns, rows),
+        "How long should the list be: ndcg against k": Table(
+            ("system", *(f"@{k}" for k in CUTOFFS)), deep
+        ),
+    }
+
+
+def _by_segment(comparison: Comparison, names: list[str]) -> dict[str, Table]:
+    """The main metric by how many ratings users have."""
+    found = comparison.segment_estimates
+    segments = list(dict.fromkeys(segment for segment, _, _ in found))
+    rows = [
+        (segment, f"{found[segment, MAIN, names[0]].n:,}",
+         *(number(found[segment, MAIN, name].mean) for name in names))
+        for segment in segments
+    ]  # fmt: skip
+    return {f"For whom: {MAIN} by activity": Table(("users", "n", *names), rows)}
+
+
+def _of_lists(lists: Mapping[str, Summary]) -> dict[str, Table]:
+    """Accuracy beside what is shown."""
+    metrics = list(next(iter(lists.values())))
+    rows = [(name, *(number(r[m].mean) for m in metrics)) for name, r in lists.items()]
+    return {"At what price: accuracy beside what is shown": Table(("system", *metrics), rows)}
+
+
+def _conventions(name: str, ranked: pl.DataFrame, job: _Job) -> dict[str, Table]:
+    """The same lists as four tools measure them."""
+    rows = []
+    for tool in TOOLS:
+        found = evaluate(ranked, job.split.test, MAIN, like=tool, **job.choices)[MAIN]
+        rows.append((load_convention(tool).title, number(found.mean), f"{found.n:,}"))
+    title = f"The same lists of {name}, four conventions (rankmeter explain says why)"
+    return {title: Table(("as computed by", MAIN, "users"), rows)}
+
+
+def _one_user(name: str, ranked: pl.DataFrame, job: _Job) -> dict[str, Table]:
+    """The list of the user for whom it finds most, with titles if there are any."""
+    liked = job.split.test
+    if "rating" in liked.columns and job.choices["relevant"] != ">0":
+        liked = liked.filter(pl.col("rating") >= LIKED)
+    top = ranked.filter(pl.col("rank") <= 10)
+    hits = top.join(liked, on=["user", "item"], how="semi")
+    if hits.is_empty():
+        return {}
+    user = hits.group_by("user").len().sort(["len", "user"], descending=[True, False])["user"][0]
+    mine = top.filter(pl.col("user") == user).sort("rank")
+    found = set(hits.filter(pl.col("user") == user)["item"])
+    titles = {} if job.items is None else dict(job.items.select("item", "title").iter_rows())
+    rows = [
+        (str(rank), one_line(str(titles.get(item, item))), "hit" if item in found else "")
+        for item, rank in mine.select("item", "rank").iter_rows()
+    ]
+    n = liked.filter(pl.col("user") == user).height
+    title = f"One user: the first ten of {name} for user {user}, who likes {n:,} held-out items"
+    return {title: Table(("rank", "item", "relevant"), rows)}
 
 
 command = Command(
     "demo",
     "Run the whole job on the MovieLens ratings.\n\n"
-    "Describes the ratings, holds out the last one of every user, recommends the top 100 of "
-    "every baseline, measures them at several cutoffs, compares them, and writes a report. "
-    "Takes a few seconds.",
+    "Describes the ratings, holds out a fifth of every user's, recommends the top 100 of every "
+    "baseline and of two simple models that learn, measures accuracy and what is shown, compares "
+    "them, and writes a report. Takes about half a minute.",
     _run,
     [
         Option(
             "--ratings",
             "Ratings to use instead of the MovieLens ratings in the folder examples: a file with "
-            "columns for user, item, time and optionally rating.",
+            "columns for user, item and optionally rating and time.",
             path="FILE",
         ),
         Option(

@@ -87,7 +87,15 @@ class Block:
             return self.aligned(name, choices, depths.get(choices, 0))
 
         found = scores_of(plan, aligned, self._in_truth, self._has_truth, self._known)
-        return replace(found, ids=self.users, textual=textual)
+        facts = {one: self._with_lists(aligned(one), known) for one, known in found.facts.items()}
+        return replace(found, ids=self.users, textual=textual, facts=facts)
+
+    def _with_lists(self, aligned: Aligned, facts: Facts) -> Facts:
+        """Facts that include what is known of the items in the lists."""
+        if aligned.lists is None or self.beside is None:
+            return facts
+        counts = self.beside.counts(aligned.lists, self._codes)
+        return replace(facts, counts={**facts.counts, **counts})
 
     @functools.cached_property
     def _known(self) -> Evidence:

@@ -26,7 +26,8 @@ def check(plan: Plan, scores: Scores, truth: Table, rankings: Table) -> Scores:
     for entry in plan.metrics:
         facts = scores.facts[entry.alignment]
         error = _refusal(facts, truth, rankings)
-        if error is None and plan.no_overlap == "error":
+        overlaps = entry.averaging.users != "ranked" or bool(scores.has_truth.any())
+        if error is None and plan.no_overlap == "error" and overlaps:
             error = _no_overlap(scores, facts, entry.alignment, truth, rankings)
         error = error or scores.errors.get(entry.label)
         if error is not None:

@@ -24,6 +24,7 @@ from rankmeter._statistics import (
     t_interval_of,
     wilson_interval,
 )
+from rankmeter.metrics import Exposure
 
 __all__ = [
     "Estimate",
@@ -113,7 +114,12 @@ def estimate_of(
     found = moments(values)
     if averaged.state is None and not _on(scale, values):
         scale = UNBOUNDED
-    mean, low, high = _aggregate(values, found, how, setting, own, scale)
+    if isinstance(averaged.state, Exposure):  # no user has a value on its scale
+        mean, low, high = _aggregate(values, found, how, setting, own, UNBOUNDED)
+        if scale[0] <= mean <= scale[1]:
+            low, high = max(low, scale[0]), min(high, scale[1])
+    else:
+        mean, low, high = _aggregate(values, found, how, setting, own, scale)
     return Estimate(label, mean, low, high, found.sd, found.n, averaged.undefined, averaged.missing)
 
 

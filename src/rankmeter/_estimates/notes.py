@@ -201,6 +201,10 @@ def _ruled(count: str, rule: str) -> str:
 def _special(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
     """How many users or hits of one metric are special cases, and by which rule they count."""
     averaging, found = entry.averaging, scores.facts[entry.alignment]
+    if averaging.users == "ranked":
+        lost = scores.in_rankings & np.isnan(scores.values[entry.label])
+        n = int(np.count_nonzero(lost))
+        return {"users without a value": (n, averaging.undefined), **_merged(found.counts.items())}
     judged, ranked = scores.in_truth, scores.in_rankings
     nothing = judged & (found.n_relevant == 0)
     averaged = judged & ranked if averaging.missing == "skip" else judged

@@ -37,7 +37,7 @@ from rankmeter._ingest._read import (
     read_truth,
 )
 from rankmeter._ingest._series import series
-from rankmeter._ingest._table import Origin, Table, meet, meet_all
+from rankmeter._ingest._table import Origin, Table, meet, meet_all, no_judgments
 
 __all__ = [
     "PER_MEASURED_ROW",
@@ -62,6 +62,7 @@ __all__ = [
     "meet",
     "meet_all",
     "needed_memory",
+    "no_judgments",
     "open_rankings",
     "places",
     "read_interactions",

@@ -15,7 +15,7 @@ from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._pieces import Pieces, Rest
 from rankmeter.errors import DataError, IdTypeError, InvalidValueError
 
-__all__ = ["Origin", "Shape", "Table", "meet", "meet_all", "whole_numbers"]
+__all__ = ["Origin", "Shape", "Table", "meet", "meet_all", "no_judgments", "whole_numbers"]
 
 Shape: TypeAlias = Literal["flat", "pairs", "rows", ""]
 """The form of users without names.
@@ -153,6 +153,14 @@ class Table:
     def counts(self) -> dict[str, int]:
         """Counts of rows read, dropped or converted."""
         return self.origin.counts
+
+
+def no_judgments(rankings: Table) -> Table:
+    """An empty ground truth for rankings of which only the items are measured."""
+    types = rankings.dtype("user"), rankings.dtype("item"), pl.Float64()
+    schema = dict(zip(("user", "item", "gain"), types, strict=True))
+    users = pl.Series("user", [], rankings.dtype("user"))
+    return Table(pl.DataFrame(schema=schema), "list", users, Origin("no ground truth"))
 
 
 def whole_numbers(text: pl.Series, dtype: _Type = pl.Int64) -> pl.Series | None:

@@ -18,7 +18,7 @@ from rankmeter._ingest._forms import is_accepted
 from rankmeter._interactions.chance import Numbers, Shuffle, draws
 from rankmeter.errors import UsageError
 
-__all__ = ["recommend"]
+__all__ = ["audience_of", "recommend"]
 
 
 def recommend(
@@ -35,7 +35,7 @@ def recommend(
     flag("exclude_seen", exclude_seen)
     best = scores.sort("score", places(scores["item"]), descending=[True, False])
     items, score = best["item"], best["score"].cast(pl.Float64)
-    audience = _audience(frame["user"], users)
+    audience = audience_of(frame["user"], users)
     shuffle = None if seed is None else Shuffle(len(items), draws(seed, audience))
     user, place = _seen(frame if exclude_seen else frame.clear(), audience, items)
     if shuffle:
@@ -59,7 +59,7 @@ def recommend(
 _BLOCK = 4_000_000  # list cells processed at a time: a few hundred megabytes
 
 
-def _audience(known: pl.Series, users: Any) -> pl.Series:
+def audience_of(known: pl.Series, users: Any) -> pl.Series:
     """The users to recommend to: each once, ascending, of the type in train."""
     if users is None:
         return known.unique().sort()

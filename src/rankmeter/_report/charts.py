@@ -28,6 +28,7 @@ __all__ = [
     "require_altair",
     "segments",
     "side_by_side",
+    "tradeoff",
 ]
 
 # Observable 10: light enough for a dark page, dark enough for a light one, and distinct for
@@ -292,6 +293,45 @@ def segments(
             title=metric,
             height=len(labels) * max(44, 13 * len(shown) + 14),
             description=f"Means of {metric} by segment: {words}",
+        )
+    ]
+
+
+def tradeoff(
+    accuracy: str, metric: str, estimates: Mapping[str, tuple[Estimate, Estimate]]
+) -> list[Any]:
+    """Two metrics of each system as a point with both intervals; no chart if any mean is NaN."""
+    alt = require_altair()
+    rows = [
+        {"system": name, "x": x.mean, "x_low": x.low, "x_high": x.high,
+         "y": y.mean, "low": y.low, "high": y.high}
+        for name, (x, y) in estimates.items()
+        if not (math.isnan(x.mean) or math.isnan(y.mean))
+    ]  # fmt: skip
+    if not rows:
+        return []
+    look = _by_system([str(row["system"]) for row in rows])
+    scale = alt.Scale(zero=False, padding=14)
+    axis = alt.Axis(tickCount=5, grid=True)
+    x = alt.X("x:Q", title=accuracy, scale=scale, axis=axis)
+    y = alt.Y("y:Q", title=None, scale=scale, axis=axis)
+    base = alt.Chart(_data(rows)).encode(
+        color=look["color"],
+        tooltip=_tooltip(system="system", x=f"{accuracy}|.4f", y=f"{metric}|.4f"),
+    )
+    across = base.mark_rule(strokeWidth=1.5).encode(
+        x=alt.X("x_low:Q", title=accuracy, scale=scale, axis=axis), x2="x_high:Q", y=y
+    )
+    down = base.mark_rule(strokeWidth=1.5).encode(
+        x=x, y=alt.Y("low:Q", title=None, scale=scale, axis=axis), y2="high:Q"
+    )
+    point = base.mark_point(filled=True, size=75, opacity=1).encode(x=x, y=y, shape=look["shape"])
+    words = "; ".join(f"{row['system']} {row['x']:.4f} and {row['y']:.4f}" for row in rows)
+    return [
+        alt.layer(across, down, point).properties(
+            title=f"{metric} against {accuracy}",
+            height=HEIGHT,
+            description=f"{accuracy} and {metric} of each system: {words}",
         )
     ]
 

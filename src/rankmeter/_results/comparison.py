@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "Comparison"]
 
-KINDS = ("forest", "curve", "differences", "segments")
+KINDS = ("forest", "curve", "differences", "segments", "tradeoff")
 """The kinds of charts."""
 
 
@@ -205,7 +205,7 @@ class Comparison(Compared):
 
     def plot(
         self,
-        kind: Literal["forest", "curve", "differences", "segments"] = "forest",
+        kind: Literal["forest", "curve", "differences", "segments", "tradeoff"] = "forest",
         *,
         metric: str | None = None,
     ) -> Any:
@@ -213,9 +213,9 @@ class Comparison(Compared):
 
         Parameters
         ----------
-        kind : {"forest", "curve", "differences", "segments"}
+        kind : {"forest", "curve", "differences", "segments", "tradeoff"}
             Differences with intervals, metric against k, the distribution of per-user differences,
-            or means by segment.
+            means by segment, or metrics of what was shown against the first metric of accuracy.
         metric : str, optional
             Only this metric; default: all of them, side by side.
 
@@ -247,11 +247,24 @@ class Comparison(Compared):
         if kind == "segments":
             means = {(s, n): e for (s, m, n), e in self.segment_estimates.items() if m == metric}
             return charts.segments(metric, means, self._shown())
+        if kind == "tradeoff":
+            return self._tradeoff(metric)
+        if kind == "differences" and self.plan[metric].spec.whole:
+            return []  # no user has a value
         best, found = self._verdict(metric).best, self[metric]
         if kind == "forest":
             return charts.forest(metric, pairs_shown(found, best), self.baseline)
         shown_pairs = pairs_shown(found, best, limit=9)
         return charts.bins(metric, [(d, histogram(*self._paired(d)[1:])) for d in shown_pairs])
+
+    def _tradeoff(self, metric: str) -> list[Any]:
+        """The chart of a metric of what was shown against the first metric of accuracy."""
+        accuracy = [e.label for e in self.plan.metrics if not e.spec.of_lists]
+        if not accuracy or not self.plan[metric].spec.of_lists:
+            return []
+        first, second = self._means(accuracy[0]), self._means(metric)
+        both = {name: (first[name], second[name]) for name in self._shown()}
+        return charts.tradeoff(accuracy[0], metric, both)
 
     def _shown(self) -> list[str]:
         """The systems that charts show: the baseline, and the best ones on the first metric."""
@@ -346,7 +359,7 @@ class Comparison(Compared):
     def _extremes(self, found: Verdict) -> dict[str, list[tuple[str, float, float]]]:
         """For each system of a verdict, the users that gain most from it."""
         d = found.difference
-        if d is None:
+        if d is None or self.plan[d.metric].spec.whole:
             return {}
         sides = extremes(*self._paired(d), increasing=d.increasing)
         return dict(zip((d.a, d.b), sides, strict=True)) if any(sides) else {}

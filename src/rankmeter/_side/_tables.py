@@ -70,6 +70,19 @@ class Tables:
             raise UsageError(f"needs {what}: pass {argument}=", option=argument)
         return found
 
+    def counts(self, lists: Lists, users: Codes) -> dict[str, int]:
+        """How many places of the lists have items that metrics may treat in a special way."""
+        found, item = {}, lists.item
+        profiles = self.profiles(users)
+        if profiles is not None and self.popularity is not None:
+            found["items_listed_though_seen"] = profiles.holds(lists.user, item)
+            found["items_listed_without_training_data"] = ~self.popularity.known[item]
+        if self.features is not None:
+            found["items_listed_without_features"] = ~self.features.known[item]
+        if self.catalogue is not None and self.catalogue.item is not None:
+            found["items_listed_outside_the_catalogue"] = ~self.catalogue.item[item]
+        return {name: int(np.count_nonzero(places)) for name, places in found.items()}
+
     @cached_property
     def popularity(self) -> Popularity | None:
         """How often each item occurs in the training data."""

@@ -182,6 +182,11 @@ class Spec:
         return self.state is not None
 
     @property
+    def of_hits(self) -> bool:
+        """Whether the metric depends on what is relevant."""
+        return not {"hits", "nonrelevant", "relevant"}.isdisjoint(self.needs)
+
+    @property
     def whole(self) -> bool:
         """Whether the metric is one number for the lists of all users, who have none alone."""
         return self.of_lists and self.pools and self.aggregate == "micro"

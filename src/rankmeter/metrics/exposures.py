@@ -21,13 +21,12 @@ class Statistic:
     ----------
     value : callable
         From an exposure to the number.
-    influence : callable
-        From an exposure and its number to a value per user: their mean is the number, and their
-        variance over the number of users that of the number, to first order.
+    without : callable
+        From an exposure to the number without each of its users.
     """
 
     value: Callable[[Exposure], float]
-    influence: Callable[[Exposure, float], FloatArray]
+    without: Callable[[Exposure], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,32 +74,34 @@ class Exposure:
         return self.statistic.value(self) if self.lists.item.size else np.nan
 
     def influence(self, _: FloatArray | None = None) -> FloatArray:
-        """Values with `value` as their plain mean and, to first order, its spread."""
-        value = self.value()
-        if np.isnan(value):
-            return np.full(self.n_users, np.nan)
-        return self.statistic.influence(self, value)
+        """Values with `value` as their plain mean, whose spread is that of the jackknife.
+
+        Efron and Stein, The jackknife estimate of variance, Annals of Statistics 1981: on average
+        it is not too small.
+        """
+        value, n = self.value(), self.n_users
+        if np.isnan(value) or n < 2:
+            return np.full(n, value)
+        without = self.statistic.without(self)
+        values: FloatArray = value + (n - 1) * (without.mean() - without)
+        return values
 
 
 def of_counts(
-    value: Callable[[FloatArray], float], slope: Callable[[FloatArray], FloatArray]
+    value: Callable[[FloatArray], float], loss: Callable[[FloatArray], FloatArray]
 ) -> Statistic:
-    """A number made of how much each item is shown.
+    """A number that loses a part with each item that one list less shows.
 
     Parameters
     ----------
     value : callable
-        From the counts of all items to the number.
-    slope : callable
-        Its derivative by each count. The influence of a user is the sum over the items of the user
-        (the infinitesimal jackknife: Efron, The Jackknife, the Bootstrap and Other Resampling
-        Plans, 1982, ch. 6).
+        From how often each item is shown to the number.
+    loss : callable
+        What the number loses if an item is in one list less, by item; the losses add up.
     """
 
-    def influence(exposure: Exposure, number: float) -> FloatArray:
-        slopes = slope(exposure.counts())
-        own = exposure.lists.sum(exposure.weight * slopes[exposure.lists.item])
-        values: FloatArray = number + own.size * (own - own.mean())
-        return values
+    def without(exposure: Exposure) -> FloatArray:
+        counts = exposure.counts()
+        return value(counts) - exposure.lists.sum(loss(counts)[exposure.lists.item])
 
-    return Statistic(lambda exposure: value(exposure.counts()), influence)
+    return Statistic(lambda exposure: value(exposure.counts()), without)

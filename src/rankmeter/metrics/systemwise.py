@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankmeter._hits import BoolArray, FloatArray, ratio
+from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Catalogue, Lists
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.exposures import Exposure, Statistic, of_counts
@@ -38,7 +38,8 @@ def coverage(
     Notes
     -----
     The interval is that of the jackknife over users: leaving a user out loses the items that only
-    this user was shown. More users show more items, so only systems over the same users compare.
+    this user was shown. It is rather too wide than too narrow, and as wide as for one such item if
+    there is none. More users show more items, so only systems over the same users compare.
     Source: Ge, Delgado-Battenfeld and Jannach, Beyond accuracy, RecSys 2010.
 
     Examples
@@ -59,11 +60,15 @@ def coverage(
     def value(counts: FloatArray) -> float:
         return int(np.count_nonzero(counts)) / size
 
-    def slope(counts: FloatArray) -> FloatArray:
-        only: FloatArray = (counts == 1) / size
-        return only
+    def loss(counts: FloatArray) -> FloatArray:
+        fewest = float(counts[counts > 0].min(initial=np.inf))
+        rare = np.asarray(counts == fewest, dtype=np.float64)
+        # Where every item has several lists: as uncertain as if one item had a single list.
+        least = 1.0 if fewest == 1 else 1 / math.sqrt(fewest * rare.sum())
+        losses: FloatArray = rare * (least / size)
+        return losses
 
-    return Exposure(top, np.ones(top.item.size), of_counts(value, slope))
+    return Exposure(top, np.ones(top.item.size), of_counts(value, loss))
 
 
 @register("User coverage", needs_items=False)
@@ -114,7 +119,7 @@ def gini(
 
     Notes
     -----
-    The interval is that of the infinitesimal jackknife over users. Source: Fleder and Hosanagar,
+    The interval is that of the jackknife over users. Source: Fleder and Hosanagar,
     Blockbuster culture's next rise or fall, Management Science 2009.
 
     Examples
@@ -133,37 +138,56 @@ def gini(
 
 
 def _gini(catalogue: Catalogue, denominator: str, items: str, *, inverse: bool) -> Statistic:
-    def parts(counts: FloatArray) -> tuple[FloatArray, BoolArray, int]:
-        """The ascending rank of each shown item, which these are, and the number of items."""
+    def index(parts: FloatArray, shown: FloatArray, n: FloatArray) -> FloatArray:
+        """From Σ (2j − n − 1) c and Σ c to the index of so many items."""
+        below = (n if denominator == "n" else np.maximum(n - 1, 1)) * shown
+        found = ratio(np.asarray(parts), below, nothing=np.nan)
+        return 1.0 - found if inverse else found
+
+    def parts(exposure: Exposure) -> tuple[FloatArray, FloatArray, FloatArray, int]:
+        """The counts that matter, by item and ascending, their ranks, and the number of items."""
+        counts = exposure.counts()
         inside = counts > 0
         if catalogue.item is not None and items == "catalogue":
             inside &= catalogue.item
-        own = counts[inside]
+        own = np.sort(counts[inside])
         n = max(catalogue.size, own.size) if items == "catalogue" else own.size
-        _, at, size = np.unique(own, return_inverse=True, return_counts=True)
-        rank = (np.cumsum(size) - (size - 1) / 2)[at] + (n - own.size)
-        return rank, inside, n
+        rank: FloatArray = np.arange(1.0, own.size + 1) + (n - own.size)
+        return np.where(inside, counts, 0.0), own, rank, n
 
-    def value(counts: FloatArray) -> float:
-        rank, inside, n = parts(counts)
-        own = counts[inside]
-        if not own.size:
-            return math.nan
-        below = n if denominator == "n" else n - 1
-        found = float(((2 * rank - n - 1) * own).sum() / (below * own.sum())) if below else 0.0
-        return 1.0 - found if inverse else found
+    def value(exposure: Exposure) -> float:
+        _, own, rank, n = parts(exposure)
+        part = np.array([((2 * rank - n - 1) * own).sum()])
+        return float(index(part, np.array([own.sum()]), np.array([float(n)]))[0])
 
-    def slope(counts: FloatArray) -> FloatArray:
-        rank, inside, n = parts(counts)
-        whole = counts[inside].sum()
-        below = n if denominator == "n" else n - 1
-        result = np.zeros(counts.size)
-        if below and whole:
-            index = ((2 * rank - n - 1) * counts[inside]).sum() / (below * whole)
-            result[inside] = (2 * rank - n - 1) / (below * whole) - index / whole
-        return -result if inverse else result
+    def without(exposure: Exposure) -> FloatArray:
+        """An item that is shown once less falls behind all others with its count."""
+        counts, own, rank, n = parts(exposure)
+        lists = exposure.lists
+        count = counts[lists.item]
+        inside = np.flatnonzero(count > 0)
+        inside = inside[np.lexsort((count[inside], lists.user[inside]))]
+        user, count = lists.user[inside], count[inside]
+        new = np.ones(inside.size, dtype=bool)
+        new[1:] = (user[1:] != user[:-1]) | (count[1:] != count[:-1])
+        nth = np.arange(inside.size) - np.maximum.accumulate(np.where(new, np.arange(new.size), 0))
+        place = rank[np.searchsorted(own, count)] + nth
+        users = lists.n_users
+        fewer = np.bincount(user, minlength=users)
+        size = np.full(users, float(n))
+        if items == "shown":  # items that nobody else was shown are gone
+            gone = np.bincount(user[count == 1], minlength=users)
+            # Without the g last items, which have 0 now, every other one is g ranks higher.
+            size = size - gone
+        part = ((2 * rank - n - 1) * own).sum() - np.bincount(
+            user, 2 * place - n - 1, minlength=users
+        )
+        shown = own.sum() - fewer
+        if items == "shown":
+            part = part - gone * shown
+        return index(part, shown, size)
 
-    return of_counts(value, slope)
+    return Statistic(value, without)
 
 
 @register("Entropy of items", high=math.inf, aggregate="micro", synonyms=("shannon_entropy",))
@@ -212,22 +236,28 @@ def effective_items(lists: Lists, k: int | None = None) -> Exposure:
 
 
 def _entropy(unit: float, *, exponential: bool) -> Statistic:
-    def nats(counts: FloatArray) -> tuple[FloatArray, float]:
-        share = counts / counts.sum()
-        log = np.log(share, out=np.zeros_like(share), where=share > 0)
-        return log, -float((share * log).sum())
+    def number(logs: FloatArray, shown: FloatArray) -> FloatArray:
+        """From Σ c ln c and Σ c."""
+        nats = np.log(np.maximum(shown, 1.0)) - ratio(logs, shown)
+        found = np.exp(nats) if exponential else nats / unit
+        return np.where(shown > 0, found, np.nan)
 
-    def value(counts: FloatArray) -> float:
-        found = nats(counts)[1]
-        return math.exp(found) if exponential else found / unit
+    def value(exposure: Exposure) -> float:
+        counts = exposure.counts()
+        return float(number(np.array([_logs(counts).sum()]), np.array([counts.sum()]))[0])
 
-    def slope(counts: FloatArray) -> FloatArray:
-        log, found = nats(counts)
-        scale = math.exp(found) if exponential else 1 / unit
-        slopes: FloatArray = -(log + found) / counts.sum() * scale
-        return slopes
+    def without(exposure: Exposure) -> FloatArray:
+        counts, lists = exposure.counts(), exposure.lists
+        lost = _logs(counts) - _logs(np.maximum(counts - 1, 0))
+        logs = _logs(counts).sum() - lists.sum(lost[lists.item])
+        return number(logs, counts.sum() - lists.lengths)
 
-    return of_counts(value, slope)
+    return Statistic(value, without)
+
+
+def _logs(counts: FloatArray) -> FloatArray:
+    """``c ln c``, and 0 for 0."""
+    return counts * np.log(np.maximum(counts, 1.0))
 
 
 @register("Personalization", aggregate="micro", synonyms=("personalisation",))
@@ -261,27 +291,26 @@ def personalization(
     if similarity == "overlap":
         length = np.full(length.size, float(k or length.max(initial=1)))
     weight = 1.0 / np.sqrt(np.maximum(length, 1.0))[top.user]
-    return Exposure(top, weight, Statistic(_difference, _difference_by_user))
+    return Exposure(top, weight, Statistic(_difference, _differences_without))
 
 
-def _similarity(exposure: Exposure) -> FloatArray:
-    """The mean similarity of each user's list to those of the others."""
+def _similarity(exposure: Exposure) -> tuple[FloatArray, int]:
+    """The sum of the similarities of each user's list to the others, and the number of lists."""
     lists, weight = exposure.lists, exposure.weight
-    both = lists.sum(weight * exposure.counts()[lists.item]) - lists.sum(weight * weight)
-    n = int(np.count_nonzero(lists.lengths))
-    return ratio(both, n - 1.0, nothing=np.nan)
+    own = lists.sum(weight * weight)
+    return lists.sum(weight * exposure.counts()[lists.item]) - own, int((lists.lengths > 0).sum())
 
 
 def _difference(exposure: Exposure) -> float:
-    some = exposure.lists.lengths > 0
-    return 1.0 - float(_similarity(exposure)[some].mean())
+    similar, n = _similarity(exposure)
+    return 1.0 - float(similar.sum()) / (n * (n - 1)) if n > 1 else math.nan
 
 
-def _difference_by_user(exposure: Exposure, value: float) -> FloatArray:
-    """To first order a user counts twice: among the first and among the second of all pairs."""
-    own = 1.0 - _similarity(exposure)
-    values: FloatArray = value + 2.0 * (own - own.mean())
-    return values
+def _differences_without(exposure: Exposure) -> FloatArray:
+    """Each user is in two sums: as the first and as the second of all pairs."""
+    similar, n = _similarity(exposure)
+    left = n - (exposure.lists.lengths > 0)
+    return 1.0 - ratio(similar.sum() - 2 * similar, left * (left - 1.0), nothing=np.nan)
 
 
 def _once(lists: Lists) -> Lists:
