@@ -16,7 +16,7 @@ NAN = math.nan
 
 @dataclass
 class Side:
-    """What is known beside the lists."""
+    """What is known besides the lists."""
 
     train: dict = field(default_factory=dict)  # user to items
     categories: dict = field(default_factory=dict)  # item to set of names

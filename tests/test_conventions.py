@@ -432,8 +432,7 @@ class TestUnknown:
     @pytest.mark.parametrize(
         "name",
         [
-            "auc", "AUC", "gauc", "ROC_AUC", "rmse", "mae", "mse", "coverage@10", "diversity@10",
-            "novelty", "serendipity@5", "gini", "personalization", "catalog_coverage", "logloss",
+            "auc", "AUC", "gauc", "ROC_AUC", "rmse", "mae", "mse", "diversity@10", "logloss",
         ],
     )  # fmt: skip
     def test_measures_of_the_field_that_are_not_here_get_no_suggestion(self, name, like):

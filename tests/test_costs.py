@@ -21,6 +21,7 @@ from rankmeter._engine.whole import check
 from rankmeter._ingest import Table
 from rankmeter._ingest._forms import FORMS, Form
 from rankmeter._ingest._frames import from_polars
+from rankmeter._side import NO_SIDE, Side, Tables
 
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "rankmeter"
@@ -100,16 +101,26 @@ opened = []
 class OneUserAtATime:
     """An engine: it divides users into blocks, runs them, merges, and checks the whole."""
 
-    def open(self, truth: Table, systems: Mapping[str, Table], *, keep: bool = False) -> Data:  # noqa: ARG002
+    def open(
+        self,
+        truth: Table,
+        systems: Mapping[str, Table],
+        *,
+        side: Side = NO_SIDE,
+        keep: bool = False,  # noqa: ARG002
+    ) -> Data:
         opened.append(tuple(systems))
+        known = Tables(side, systems)
         users = Block(truth, systems).users
 
         class Blocks:
             def run(self, plan):
                 parts = [
-                    Block(only(truth, user), {n: only(t, user) for n, t in systems.items()}).score(
-                        plan
-                    )
+                    Block(
+                        only(truth, user),
+                        {n: only(t, user) for n, t in systems.items()},
+                        beside=known,
+                    ).score(plan)
                     for user in users
                 ]
                 return {
@@ -146,4 +157,6 @@ def test_an_engine_is_one_class_and_serves_every_function(monkeypatch):
     assert answers() == whole
     one = ("rankings",)
     assert opened == [("x", "y"), one, one, one, one], "a function passed the engine by"
-    assert set(inspect.signature(Engine.open).parameters) == {"self", "truth", "systems", "keep"}
+    assert set(inspect.signature(Engine.open).parameters) == {
+        "self", "truth", "systems", "side", "keep",
+    }  # fmt: skip

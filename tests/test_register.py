@@ -47,7 +47,7 @@ def of_texts(hits, *, names: list[str] = ()):
     """Has an option of a type that cannot be written."""
 
 
-def asks_for_more(hits, catalogue, k=None):
+def asks_for_more(hits, prices, k=None):
     """Asks for evidence that does not exist."""
 
 
@@ -79,7 +79,7 @@ def n_d_c_g(hits):
         (unannotated, {}, r'has no annotation.*`option: Literal\["a", "b"\] = "a"`'),
         (of_texts, {}, "option names of of_texts must be int, float, bool, Literal or None"),
         (depth_of_its_own, {}, "has the name of an option of the plan"),
-        (asks_for_more, {}, r"parameter 'catalogue'.*\(hits, nonrelevant\)"),
+        (asks_for_more, {}, r"parameter 'prices'.*\(hits, nonrelevant, lists, "),
         (asks_for_anything, {}, "must name the evidence that it needs: hits, nonrelevant"),
     ],
     ids=lambda value: getattr(value, "__name__", None),

@@ -29,6 +29,7 @@ __all__ = [
     "metrics_option",
     "options_of",
     "own_options",
+    "side_files",
     "summaries",
 ]
 
@@ -100,6 +101,11 @@ def complete_conventions(ctx: click.Context, param: click.Parameter, incomplete:
 def given(choices: Mapping[str, Any]) -> dict[str, Any]:
     """What was given on the command line."""
     return {name: value for name, value in choices.items() if value not in (None, ())}
+
+
+def side_files(choices: Mapping[str, Any]) -> list[str | None]:
+    """The files with side data."""
+    return [choices.get(name) for name in ("train", "items", "catalogue", "baseline_lists")]
 
 
 def own_options(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import click
 
 from rankmeter._api import compare, evaluate
-from rankmeter._choices import CHOICES
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import (
     TABLES,
@@ -20,7 +20,7 @@ from rankmeter._cli._files import (
     write_frames,
 )
 from rankmeter._cli._gates import ComparisonGate, margin_of, read_comparison_gate
-from rankmeter._cli._options import given, metrics_option, options_of
+from rankmeter._cli._options import given, metrics_option, options_of, side_files
 from rankmeter._cli._output import Formats
 from rankmeter._cli._terminal import print_table, working
 from rankmeter._report.table import one_line
@@ -66,7 +66,8 @@ def _run(
         raise UsageError(f"--report {report}: the report is a page: name an .html file")
     if per_user is not None:
         format_of(per_user, TABLES)
-    check_paths([output, report, per_user], [truth, *named.values(), segments])
+    inputs = [truth, *named.values(), segments, *side_files(choices)]
+    check_paths([output, report, per_user], inputs)
     with standard_input(truth) as (judged,), working("comparing"):
         found = compare(named, judged, segments=segments, **given(choices))
         if report is not None:
@@ -165,7 +166,7 @@ command = Command(
         *options_of(
             {"compare": compare},
             group="Comparison",
-            without=("segments", "like", "columns", "clusters", "engine", "memory", *CHOICES),
+            without=("segments", *signature(evaluate).parameters),
         ),
         *options_of({"evaluate": evaluate}, group="Choices"),
     ],

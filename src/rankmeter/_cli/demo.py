@@ -34,7 +34,7 @@ __all__ = ["command"]
 
 CUTOFFS = (1, 5, 10, 20, 50, 100)
 MAIN = "ndcg@10"
-BESIDE = ("popularity", "random", "item-knn", "svd")
+OF_LISTS = ("popularity", "random", "item-knn", "svd")
 """The systems of which the lists themselves are measured."""
 SHOWN = ("coverage@10", "gini@10", "novelty@10")
 OF_ITEMS = ("ild@10",)
@@ -74,7 +74,7 @@ class _Job:
         return {"relevant": f">={LIKED}" if graded else ">0", "no_overlap": "allow"}
 
     @cached_property
-    def beside(self) -> dict[str, Any]:
+    def known(self) -> dict[str, Any]:
         """What is known besides the rankings."""
         given: dict[str, Any] = {"train": self.split.train, "catalogue": self.data["item"].unique()}
         if self.items is not None:
@@ -106,16 +106,16 @@ def _run(ratings: str | None, output: str) -> None:
             for name, ranked in rankings.items()
         }
         lists = {
-            name: evaluate(ranked, split.test, [MAIN, *job.shown], **job.choices, **job.beside)
+            name: evaluate(ranked, split.test, [MAIN, *job.shown], **job.choices, **job.known)
             for name, ranked in rankings.items()
-            if name in BESIDE
+            if name in OF_LISTS
         }
     with working("comparing"):
         first = next(iter(rankings))
         segments = by_activity(split.train, bins=3, users=split.test)
         comparison = compare(
             rankings, split.test, [MAIN, "recall@10", *job.shown], baseline=first,
-            **job.choices, **job.beside,
+            **job.choices, **job.known,
         )  # fmt: skip
         by_users = compare(
             {name: rankings[name] for name in lists}, split.test, MAIN, baseline=first,
@@ -203,10 +203,10 @@ def _by_segment(comparison: Comparison, names: list[str]) -> dict[str, Table]:
 
 
 def _of_lists(lists: Mapping[str, Summary]) -> dict[str, Table]:
-    """Accuracy beside what is shown."""
+    """Accuracy, and what is shown."""
     metrics = list(next(iter(lists.values())))
     rows = [(name, *(number(r[m].mean) for m in metrics)) for name, r in lists.items()]
-    return {"At what price: accuracy beside what is shown": Table(("system", *metrics), rows)}
+    return {"At what price: accuracy, and what is shown": Table(("system", *metrics), rows)}
 
 
 def _conventions(name: str, ranked: pl.DataFrame, job: _Job) -> dict[str, Table]:

@@ -19,7 +19,7 @@ from rankmeter._cli._files import (
     write_frames,
 )
 from rankmeter._cli._gates import read_gate
-from rankmeter._cli._options import given, metrics_option, options_of
+from rankmeter._cli._options import given, metrics_option, options_of, side_files
 from rankmeter._cli._output import Formats
 from rankmeter._cli._terminal import print_table, working
 from rankmeter._results.summary import Summary
@@ -54,7 +54,7 @@ def _run(
         raise UsageError("--per-user - needs --format trec: choose it, or name a file")
     if per_user is not None:
         format_of(per_user, TABLES)
-    check_paths([output, per_user], [rankings, truth])
+    check_paths([output, per_user], [rankings, truth, *side_files(choices)])
     with standard_input(rankings, truth) as (ranked, judged), working("evaluating"):
         result = evaluate(ranked, judged, **given(choices))
     figures = [(gate, gate.find(result)) for gate in gates]

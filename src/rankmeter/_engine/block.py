@@ -27,7 +27,7 @@ Evidence = Callable[[str, Alignment], Any]
 
 
 def no_lists(name: str, choices: Alignment) -> NoReturn:
-    """Evidence beside scores and ranks."""
+    """Scores and ranks have no lists."""
     raise UsageError("needs lists of items, which scores and ranks are not")
 
 
@@ -95,11 +95,11 @@ class Block:
         if aligned.lists is None or self.beside is None:
             return facts
         counts = self.beside.counts(aligned.lists, self._codes)
-        return replace(facts, counts={**facts.counts, **counts})
+        return replace(facts, counts=dict(sorted({**facts.counts, **counts}.items())))
 
     @functools.cached_property
     def _known(self) -> Evidence:
-        """Evidence beside the rankings, by name; each is made once."""
+        """Evidence of the side data, by name; each is made once."""
         beside = self.beside
 
         @functools.cache

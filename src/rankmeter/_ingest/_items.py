@@ -76,6 +76,8 @@ def read_item_ids(data: object, what: str) -> tuple[pl.Series, str, bool]:
     """Ids of items, each once, with their source and whether they were read from text."""
     if isinstance(data, Mapping):
         data = list(data)
+    if isinstance(data, np.ndarray) and data.ndim != 1:
+        raise DataError(f"{what}= must have ids in one dimension, got {data.ndim} dimensions")
     if isinstance(data, set | frozenset | list | tuple | range | np.ndarray):
         data = list(data)
         column = ids(data, "item", f"{what}=", Counter())

@@ -1,4 +1,4 @@
-"""Read what was given beside rankings and ground truth."""
+"""Read the side data that were given."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Given:
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """Data beside rankings and ground truth, with ids of the same types as theirs.
+    """Side data, with ids of the same types as those of rankings and ground truth.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Side:
 
 
 NO_SIDE = Side()
-"""Nothing beside rankings and ground truth."""
+"""No side data."""
 
 
 def read_side(given: Given, known: Table, size: int | None = None) -> Side:

@@ -1,4 +1,4 @@
-"""Everything beside rankings as arrays over the codes of all items."""
+"""Side data as arrays over the codes of all items."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NEEDS = {
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Evidence about items, for the items of some rankings and of everything beside them."""
+    """Evidence about the items of some rankings and of their side data."""
 
     side: Side
     systems: Mapping[str, Table]

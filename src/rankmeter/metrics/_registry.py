@@ -271,7 +271,7 @@ def register(
         Whether the ideal ranking, without a cutoff, reaches the best value of the range.
     open_ties : bool
         Whether the metric has a value under unresolved ties: its expectation over all orders.
-        Otherwise unresolved ties are refused.
+        Otherwise unresolved ties are refused, as metrics of lists always do.
     needs_relevant : bool
         Whether a metric of hits is undefined (NaN) for a user without relevant items.
     needs_items : bool
@@ -332,6 +332,7 @@ def describe(
     name = function.__name__
     parameters = inspect.signature(function).parameters.values()
     needs, cutoff = _evidence(name, parameters)
+    open_ties = open_ties and "lists" not in needs
     if not inspect.getdoc(function) and sys.flags.optimize < 2:
         raise ValueError(f"{name} has no docstring, which help and documentation need")
     hints = typing.get_type_hints(function, include_extras=True)
@@ -475,8 +476,7 @@ def _documented(spec: Spec, masked: Collection[str]) -> str | None:
     values = f"{spec.low:g} or more" if spec.low > -math.inf else "Any number"
     if math.isfinite(spec.high):
         values = f"In [{spec.low:g}, {spec.high:g}]"
-    expected = spec.open_ties and not spec.of_lists
-    mistakes = [] if expected else ["ties are unresolved"]
+    mistakes = [] if spec.open_ties else ["ties are unresolved"]
     if any(option.type in (int, float) for option in spec.options.values()):
         mistakes.append("an option is out of its range")
     without = {"hits": "nothing relevant", "lists": "no ranked item"}
@@ -485,7 +485,7 @@ def _documented(spec: Spec, masked: Collection[str]) -> str | None:
         "Parameters": "\n".join([*said, *filter(None, [own.pop("Parameters", "")])]),
         "Returns": "float64 array of shape (n_users,)\n    "
         + values
-        + ("; the expectation if ties are unresolved." if expected else "."),
+        + ("; the expectation if ties are unresolved." if spec.open_ties else "."),
         "Raises": f"UsageError\n    If {' or '.join(mistakes)}." if mistakes else "",
         "Notes": "\n\n".join([*undefined, *filter(None, [own.pop("Notes", "")])]),
         **own,
