@@ -291,3 +291,40 @@ def test_scores_and_ranks_have_no_lists():
         rm.evaluate_scores(np.eye(3), [0, 1, 2], "coverage@3", candidates=[0, 1, 2])
     with pytest.raises(DataError):
         rm.evaluate(LISTS, None, "novelty@3", train={})
+
+
+# -- disk --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", ["score", "rank", "list"])
+@pytest.mark.parametrize("ties", ["item", "input", "item-descending"])
+def test_rankings_in_pieces_have_the_lists_of_those_in_memory(order, ties, tmp_path, monkeypatch):
+    monkeypatch.setattr("rankmeter._engine.choose._LARGEST_PIECE", 200)
+    rng = np.random.default_rng(1)
+    rows = pl.DataFrame({"user": rng.integers(0, 60, 3000), "item": rng.integers(0, 90, 3000)})
+    rows = rows.unique(maintain_order=True)
+    if order == "score":
+        rows = rows.with_columns(score=pl.Series(rng.integers(0, 9, rows.height)) + 2.0**25)
+    elif order == "rank":
+        rows = rows.with_columns(rank=pl.int_range(1, pl.len() + 1).over("user"))
+    rows.write_parquet(tmp_path / "r.parquet", row_group_size=100)
+    side = {
+        "train": {user: rng.integers(0, 70, 5).tolist() for user in range(40)},
+        "items": {item: ["x", "y", "z"][: item % 4] for item in range(80)},
+        "catalogue": range(85),
+    }
+    metrics = ["rr", *(one if "@" in one else f"{one}@3" for one in EVERY)]
+    truth = {user: [user, user + 1] for user in range(0, 70, 2)}
+    whole = rm.evaluate(rows, truth, metrics, ties=ties, **side)
+    parts = rm.evaluate(tmp_path / "r.parquet", truth, metrics, ties=ties, engine="disk", **side)
+    assert parts.plan.engine
+    assert parts.per_user.equals(whole.per_user)
+    assert {k: e.mean for k, e in parts.items()} == {k: e.mean for k, e in whole.items()}
+    with pytest.raises(UsageError, match="give metrics of lists a cutoff"):
+        rm.evaluate(tmp_path / "r.parquet", truth, "coverage", engine="disk", **side)
+    again = pl.concat([rows.head(50), rows])
+    again.write_parquet(tmp_path / "r.parquet", row_group_size=100)
+    with pytest.raises(UsageError, match="duplicates='best'"):
+        rm.evaluate(
+            tmp_path / "r.parquet", truth, metrics, engine="disk", duplicates="best", **side
+        )

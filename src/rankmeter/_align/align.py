@@ -22,6 +22,7 @@ from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, Hits, IntArray, Span
 from rankmeter._ingest import Lists, Rest, Table, series
 from rankmeter._lists import Lists as Shown
+from rankmeter.errors import UsageError
 
 __all__ = ["Aligned", "Facts", "Judged", "align", "perfect", "prepare", "reached", "settle"]
 
@@ -218,11 +219,15 @@ def _count_rows(
         frame, user, codes.n, rankings.order, choices.score_type, grouped=pairs.grouped
     )
     targets = candidates.targets(row, gain)
+    shown = None
+    if listing is not None and (rankings.rest is None or choices.pool == "judged"):
+        shown = listed(candidates, row, gain, choices, listing)  # its sorted scores serve both
+    elif listing is not None:
+        shown = _listed_apart(rankings, frame[row], gain, codes, choices, listing)
     counted = count(candidates, targets, choices.ties)
     if rankings.rest is not None and choices.pool == "all":
         counted += _count_rest(rankings.rest, frame[row], targets, codes, choices)
     score = frame["score"].to_numpy()[row] if rankings.order == "score" else None
-    shown = None if listing is None else listed(candidates, row, gain, choices, listing)
     return counted, score, refused, shown
 
 
@@ -236,6 +241,32 @@ def _count_rest(
     code = codes.find(rest.users)
     n_ranked[code[code >= 0]] = rest.n_rows[code >= 0]
     return RankCounts(targets.user, targets.gain, *found, n_ranked)
+
+
+def _listed_apart(
+    rankings: Table,
+    judged: pl.DataFrame,
+    gain: FloatArray,
+    codes: Codes,
+    choices: Alignment,
+    listing: Listing,
+) -> Shown:
+    """The first items of rankings of which these rows are kept apart."""
+    rest = rankings.rest
+    if rest is None or listing.depth is None or listing.depth > rest.depth:
+        raise UsageError("rankings on disk were listed down to a smaller rank", option="engine")
+    user = codes.find(rest.tops["user"])
+    frame, user = rest.tops.filter(series(user >= 0)), user[user >= 0]
+    if choices.duplicates == "best" and frame.select("user", "item").is_duplicated().any():
+        raise UsageError(
+            "duplicates='best' moves items up that were not kept: choose engine='memory'",
+            option="duplicates",
+        )
+    candidates = Candidates.of(frame, user, codes.n, rankings.order, choices.score_type)
+    number, wanted = frame["number"].to_numpy(), judged["number"].to_numpy()
+    at = np.searchsorted(number, wanted)
+    found = number.take(at, mode="clip") == wanted if number.size else wanted < 0
+    return listed(candidates, at[found], gain[found], choices, listing)
 
 
 def _append(frame: pl.DataFrame, judged: pl.DataFrame, rankings: Table, pool: str) -> pl.DataFrame:

@@ -7,6 +7,7 @@ looked up among them. Items are compared only inside tied groups.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,11 @@ class Candidates:
             grouped = order_of(user, n_users)
         return cls(user, number, value, order, frame["item"], grouped, _offsets(user, n_users))
 
+    @cached_property
+    def ascending(self) -> FloatArray:
+        """The sort keys of each user's rows, ascending."""
+        return sort_within(self.value[self.grouped], self.offsets)
+
     @property
     def rows(self) -> IntArray:
         """The numbers of the rows."""
@@ -151,11 +157,13 @@ def _spans(c: Candidates, t: Targets) -> tuple[IntArray, IntArray]:
     length = np.diff(c.offsets)
     has = np.zeros(length.size, dtype=bool)
     has[t.user] = True
-    kept = c.grouped if has.all() else c.grouped[np.repeat(has, length)]
-    offsets = np.concatenate(([0], np.cumsum(np.where(has, length, 0))))
-    if kept.size == 0:
+    if not has.any():
         return np.zeros_like(t.user), np.zeros_like(t.user)
-    value = sort_within(c.value[kept], offsets)
+    if has.all() or "ascending" in vars(c):
+        offsets, value = c.offsets, c.ascending
+    else:
+        offsets = np.concatenate(([0], np.cumsum(np.where(has, length, 0))))
+        value = sort_within(c.value[c.grouped[np.repeat(has, length)]], offsets)
     begin, end = offsets[t.user], offsets[t.user + 1]
     above = search(value, t.value, begin, end, np.less)
     upto = above + holds(value, t.value, above, end)

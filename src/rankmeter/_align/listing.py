@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._align.codes import Codes
-from rankmeter._align.counts import Candidates, by_item, sort_within
+from rankmeter._align.counts import Candidates, by_item
 from rankmeter._align.placing import ORDERED
 from rankmeter._choices import Alignment
 from rankmeter._hits import FloatArray, IntArray
@@ -38,9 +38,9 @@ def listed(
     c, n_users = candidates, candidates.offsets.size - 1
     depths = [depth for depth in (listing.depth, choices.depth) if depth is not None]
     depth = min(depths, default=None)
-    at = _first(c, depth)
+    at = np.sort(_first(c, depth))
     user, value = c.user[at], c.value[at]
-    order = np.lexsort((at, value, user))
+    order = np.lexsort((value, user))  # stable, so tied items are in the order of the rows
     at, user, value = at[order], user[order], value[order]
     same = (user[1:] == user[:-1]) & (value[1:] == value[:-1])
     tied = bool(same.any())
@@ -57,9 +57,7 @@ def listed(
         kept = rank <= depth
         at, user, rank = at[kept], user[kept], rank[kept]
         begin = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=n_users))))
-    gains = np.full(c.user.size, np.nan)
-    gains[judged] = gain
-    own = gains[at]
+    own = _looked_up(at, judged, gain)
     relevant = choices.is_relevant(own)
     return Lists(
         begin,
@@ -72,17 +70,27 @@ def listed(
     )
 
 
+def _looked_up(at: IntArray, judged: IntArray, gain: FloatArray) -> FloatArray:
+    """The gain at each position, NaN where none is judged."""
+    found = np.full(at.size, np.nan)
+    if judged.size and at.size:
+        order = np.argsort(judged)
+        place = np.minimum(np.searchsorted(judged, at, sorter=order), judged.size - 1)
+        known = judged[order[place]] == at
+        found[known] = gain[order[place[known]]]
+    return found
+
+
 def _first(c: Candidates, depth: int | None) -> IntArray:
     """The positions of the candidates that may have a rank up to `depth`."""
     length = np.diff(c.offsets)
     if depth is None or not (length > depth).any():
         return c.grouped
-    value = c.value[c.grouped]
     last = np.minimum(length, depth) - 1
     some = length > 0
     bound = np.full(length.size, np.inf)
-    bound[some] = sort_within(value.copy(), c.offsets)[(c.offsets[:-1] + last)[some]]
-    first: IntArray = c.grouped[value <= np.repeat(bound, length)]
+    bound[some] = c.ascending[(c.offsets[:-1] + last)[some]]
+    first: IntArray = np.flatnonzero(c.value <= bound[c.user])
     return first
 
 

@@ -21,6 +21,7 @@ from rankmeter._align.repeats import Repeats
 from rankmeter._align.sizes import Sizes
 from rankmeter._align.tally import Counted
 from rankmeter._align.threads import over
+from rankmeter._align.tops import Tops
 from rankmeter._hits import IntArray
 from rankmeter._ingest import Pieces, Table
 
@@ -30,10 +31,11 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 _SMALLEST = 3  # ids that the error of two sides without a common one shows
 
 
-def sift(table: Table, truth: Table, *, limit: int, repeats: bool) -> Table:
+def sift(table: Table, truth: Table, *, limit: int, repeats: bool, depth: int = 0) -> Table:
     """The same rankings, of which only the rows with judged items are in memory.
 
-    With `repeats` those of repeated items are, too: these are found in about `limit` bytes.
+    With `repeats` those of repeated items are, too: these are found in about `limit` bytes. The
+    rows of each user down to rank `depth` are in memory for themselves.
     """
     pieces = table.pieces
     if pieces is None:
@@ -41,6 +43,7 @@ def sift(table: Table, truth: Table, *, limit: int, repeats: bool) -> Table:
     types = {role: table.dtype(role) for role in ("user", "item")}
     judged, sizes = _Hashes(_keys(truth.frame)), Sizes(types["user"])
     seen = Repeats(pieces.n_rows, limit) if repeats else None
+    tops = Tops(table.order, depth)
 
     def look(n: int) -> _Sifted:
         piece = pieces.read(n)
@@ -50,12 +53,14 @@ def sift(table: Table, truth: Table, *, limit: int, repeats: bool) -> Table:
         sizes.add(rows["user"])
         if seen is not None:
             seen.add(keys)
-        return _Sifted(found, piece.empty_users.cast(types["user"]), piece.counts)
+        top = tops.of(rows) if depth else rows.clear()
+        return _Sifted(found, top, piece.empty_users.cast(types["user"]), piece.counts)
 
     counts = Counter(table.counts)
     kept, empty = [], [table.empty_users]
     for part in over(pieces, look, "finding judged items"):
         kept.append(part.rows)
+        tops.add(part.top)
         empty.append(part.empty_users)
         counts.update(part.counts)
     rows = pl.concat(kept)
@@ -67,7 +72,7 @@ def sift(table: Table, truth: Table, *, limit: int, repeats: bool) -> Table:
         rows = pl.concat([rows, _examples(pieces, types, truth)]).unique("number").sort("number")
     pieces.check()
     users, n_rows = sizes.counted()
-    rest = Counted(pieces, table.order, rows, users, n_rows, room=limit)
+    rest = Counted(pieces, table.order, rows, users, n_rows, room=limit, tops=tops)
     others = pl.concat(empty)
     named = users if others.is_empty() else pl.concat([users, others]).unique().sort()
     origin = replace(table.origin, counts={"rows": counts["rows"], **+counts})
@@ -86,6 +91,7 @@ class _Sifted(NamedTuple):
     """What remains of a piece."""
 
     rows: pl.DataFrame
+    top: pl.DataFrame
     empty_users: pl.Series
     counts: Mapping[str, int]
 

@@ -18,6 +18,7 @@ from rankmeter._align.codes import Codes
 from rankmeter._align.counts import Candidates, Targets, before_in, search, sort_key
 from rankmeter._align.placing import ordered
 from rankmeter._align.threads import over
+from rankmeter._align.tops import Tops
 from rankmeter._choices import Alignment, TieRule
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import Pieces
@@ -43,7 +44,9 @@ class Counted:
         n_rows: IntArray,
         *,
         room: int,
+        tops: Tops,
     ) -> None:
+        self.depth, self.tops = tops.depth, tops.found()
         self.pieces, self.order, self.kept, self.room = pieces, order, kept, room
         self.users, self._n_all = users, int(n_rows.sum())
         self.n_rows: IntArray = n_rows.copy()

@@ -86,7 +86,15 @@ class Reading:
         if table.pieces is None:
             return table
         repeats = any(one.duplicates != "unchecked" for one in plan.alignments())
-        return sift(table, truth, limit=self.limit // 2, repeats=repeats)
+        depths = plan.depths().values()
+        if None in depths:
+            raise UsageError(
+                "rankings on disk are listed down to a rank: give metrics of lists a cutoff, such "
+                "as @10, or choose engine='memory'",
+                option="engine",
+            )
+        depth = max((depth for depth in depths if depth is not None), default=0)
+        return sift(table, truth, limit=self.limit // 2, repeats=repeats, depth=depth)
 
     def _too_large(self, data: object) -> bool:
         room = self.memory or _SHARE * (available_memory() or float("inf"))

@@ -50,6 +50,8 @@ class Rest(Protocol):
     n_rows: Any  # how many candidates each of these users has
     end: int  # above the number of every row
     room: int  # bytes of memory for measuring what is in the table
+    tops: pl.DataFrame  # the rows of each user down to rank `depth`, and those tied with these
+    depth: int
 
     def prepare(self, alignments: Iterable[Alignment]) -> None:
         """Have the counts of several alignments ready, so that they take one pass together."""

@@ -43,6 +43,8 @@ class Tables:
         """All items as their place in sorted order."""
         side = self.side
         parts = [table.frame["item"] for table in self.systems.values()]
+        rests = [table.rest for table in self.systems.values() if table.rest is not None]
+        parts += [rest.tops["item"] for rest in rests]
         parts += [] if side.train is None else [side.train["item"]]
         parts += [] if side.items is None else [side.items.ids]
         parts += [] if side.catalogue is None else [side.catalogue]
