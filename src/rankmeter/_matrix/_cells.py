@@ -49,7 +49,9 @@ class Cells:
         return self.row.size
 
     def only(self, chosen: Any) -> Cells:
-        """Some of the cells, in the same order."""
+        """Some of the cells, in the same order, by mask, place or slice."""
+        if isinstance(chosen, np.ndarray) and chosen.dtype == bool and chosen.all():
+            return self
         return Cells(self.row[chosen], self.column[chosen], self.gain[chosen])
 
     def plus(self, other: Cells) -> Cells:
@@ -61,6 +63,10 @@ class Cells:
             np.concatenate([self.column, other.column]),
             np.concatenate([self.gain, other.gain]),
         )
+
+    def together(self) -> bool:
+        """Whether any row has several of the cells."""
+        return bool(np.any(self.row[1:] == self.row[:-1]))
 
     def repeated(self) -> Any:
         """Which cells are the same as the one before."""
@@ -74,6 +80,8 @@ class Cells:
 
     def holds(self, other: Cells, n_columns: int) -> Any:
         """Which of the other cells are among these."""
+        if not self.n:
+            return np.zeros(other.n, dtype=bool)
         mine, asked = self.keys(n_columns), other.keys(n_columns)
         place = np.searchsorted(mine, asked)
         found = place < mine.size
@@ -86,6 +94,8 @@ class Cells:
 
     def in_columns(self, start: int, stop: int) -> tuple[Any, Cells]:
         """Where the cells of some columns are among these, and these cells within the block."""
+        if start == 0 and self.column.max(initial=0) < stop:
+            return slice(None), self
         chosen = np.flatnonzero((self.column >= start) & (self.column < stop))
         part = self.only(chosen)
         return chosen, Cells(part.row, part.column - start, part.gain)
@@ -170,7 +180,7 @@ def _of_lists(data: list[Any], name: str, n_rows: int) -> Cells:
     sizes = [part.size for part in parts]
     column = np.concatenate([part.astype(np.int64, copy=False) for part in parts])
     row = np.repeat(np.arange(n_rows), sizes)
-    return Cells.of(row[column != -1], column[column != -1])
+    return _unpadded(row, column)
 
 
 def _ids(one: Any, name: str) -> npt.NDArray[Any]:
@@ -194,7 +204,13 @@ def _of_ids(array: Any, name: str, n_rows: int) -> Cells:
     table = array.reshape(n_rows, -1).astype(np.int64)
     row = np.repeat(np.arange(n_rows), table.shape[1])
     column = table.ravel()
-    return Cells.of(row[column != -1], column[column != -1])
+    return _unpadded(row, column)
+
+
+def _unpadded(row: IntArray, column: IntArray) -> Cells:
+    """Cells without the padding, which is -1."""
+    inside = column != -1
+    return Cells.of(row, column) if inside.all() else Cells.of(row[inside], column[inside])
 
 
 def _is_mask(array: Any) -> bool:
