@@ -140,6 +140,12 @@ FORMS = {
     "fortran": lambda scores, _: np.asfortranarray(scores),
     "array api": lambda scores, _: array_api_strict.asarray(scores),
     "blocks": blocks_of,
+    "array api blocks": lambda scores, cut: [
+        *map(array_api_strict.asarray, blocks_of(scores, cut))
+    ],
+    "blocks of two types": lambda scores, cut: [
+        part.astype(kind) for part, kind in zip(blocks_of(scores, cut), ("f4", "f8"), strict=False)
+    ],
     "function": lambda scores, cut: lambda: iter(blocks_of(scores, cut)),
     "factors": lambda scores, _: (scores, np.eye(scores.shape[1])),
 }

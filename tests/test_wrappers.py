@@ -63,6 +63,24 @@ class Model:
         return np.asarray(X)
 
 
+@pytest.mark.parametrize(
+    ("way", "given", "y", "mrr"),
+    [
+        ("decision_function", [0.5, -2.0, 1.0], [20, 20, 10], (1 + 1 / 2 + 1 / 2) / 3),
+        ("predict_proba", [[[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.6, 0.4]]], [[0, 1]] * 2, 0.75),
+    ],
+)
+def test_a_scorer_takes_what_estimators_give_for_two_classes_and_for_labels(way, given, y, mrr):
+    def scores(X):
+        return [np.array(one) for one in given] if way == "predict_proba" else np.array(given)
+
+    model = SimpleNamespace(classes_=np.array([10, 20]), **{way: scores})
+    assert rm.scorer("mrr")(model, None, np.array(y)) == pytest.approx(mrr)
+    regression = SimpleNamespace(predict=np.array)
+    with pytest.raises(DataError, match="a row for each query and a column for each item"):
+        rm.scorer("mrr")(regression, [0.5, 1.0], [0, 1])
+
+
 def test_a_scorer_for_model_selection():
     X = [[0.5, 0.1, 0.9], [0.2, 0.7, 0.1]]
     assert rm.scorer("mrr")(Model(), X, [30, 10]) == 0.75

@@ -92,10 +92,10 @@ class Cells:
         """Number of cells in each row."""
         return np.bincount(self.row, minlength=n_rows)
 
-    def in_columns(self, start: int, stop: int) -> tuple[Any, Cells]:
+    def in_columns(self, start: int, stop: int) -> tuple[IntArray, Cells]:
         """Where the cells of some columns are among these, and these cells within the block."""
         if start == 0 and self.column.max(initial=0) < stop:
-            return slice(None), self
+            return np.arange(self.n), self
         chosen = np.flatnonzero((self.column >= start) & (self.column < stop))
         part = self.only(chosen)
         return chosen, Cells(part.row, part.column - start, part.gain)

@@ -18,6 +18,7 @@ from rankmeter._matrix._arrays import (
     host,
     is_number,
     is_sparse,
+    joined,
     namespace,
     nonzero,
     on_device_of,
@@ -229,15 +230,11 @@ def _numbered(blocks: Blocks, problem: _Problem) -> Iterator[tuple[int, Any]]:
 def _count(blocks: Blocks, problem: _Problem, asked: Asked) -> Queries:
     """Two passes over the columns: for the scores of the targets, then for the counts."""
     pairs, single = problem.target, asked.single
-    value: Any = None
-    own: Any = None
-    for start, block in _numbered(blocks, problem):
-        value = _gathered(value, pairs, start, block, single=single)
-        if problem.own is not None:
-            own = _gathered(own, problem.own, start, block, single=single)
     if problem.own is not None:
+        value, own = _gathered(blocks, problem, [pairs, problem.own], single=single)
         found = np.ones(pairs.n, dtype=bool)
         return _count_listed(problem, problem.own, own, found, value, asked)
+    (value,) = _gathered(blocks, problem, [pairs], single=single)
     counts, odd = Counts.zero(pairs.n), Cells.of([], [])
     for start, block in _numbered(blocks, problem):
         bad = _odd(block, start, problem, asked)
@@ -257,17 +254,23 @@ def _count(blocks: Blocks, problem: _Problem, asked: Asked) -> Queries:
     return _finish(problem, counts, found, value, n_candidates, odd, asked)
 
 
-def _gathered(value: Any, cells: Cells, start: int, block: Any, *, single: bool) -> Any:
-    """The values of cells as far as they are known, with those in one block of columns."""
-    mine, inside = cells.in_columns(start, start + block.shape[1])
-    some = exact(take(block, inside.row, inside.column), single=single)
-    if inside.n == cells.n:
-        return some
-    if value is None:
-        value = namespace(some).zeros(cells.n, dtype=some.dtype)
-        value = value if isinstance(value, np.ndarray) else value.to(some.device)
-    value[on_device_of(value, mine)] = some
-    return value
+def _gathered(blocks: Blocks, problem: _Problem, wanted: list[Cells], *, single: bool) -> list[Any]:
+    """The values of some cells, once for each of `wanted`."""
+    found: list[list[tuple[IntArray, Any]]] = [[] for _ in wanted]
+    for start, block in _numbered(blocks, problem):
+        for cells, parts in zip(wanted, found, strict=True):
+            place, inside = cells.in_columns(start, start + block.shape[1])
+            values = exact(take(block, inside.row, inside.column), single=single)
+            parts.append((place, values))
+    return [_in_order(parts) for parts in found]
+
+
+def _in_order(parts: list[tuple[IntArray, Any]]) -> Any:
+    """The values of all parts in the order of their places."""
+    if len(parts) == 1:
+        return parts[0][1]
+    whole = joined([values for _, values in parts])
+    return whole[on_device_of(whole, np.argsort(np.concatenate([place for place, _ in parts])))]
 
 
 def _compared(block: Any, start: int, value: Any, pairs: Cells, asked: Asked) -> Counts:
