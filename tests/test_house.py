@@ -49,13 +49,24 @@ LAYERS = [
     ["_api", "_values", "_planning", "baselines", "datasets", "testing"],
     ["_scored", "_links", "_adjust"],
     ["_accumulator", "_callbacks"],
-    ["torch"],
+    ["keras", "torch"],
     ["_explain"],
     ["_trec_eval"],
     ["_cli"],
     ["__main__", ""],
 ]
-HEAVY = {"pandas", "pyarrow", "duckdb", "scipy", "rich", "altair", "jinja2", "torch", "jax"}
+HEAVY = {
+    "pandas",
+    "pyarrow",
+    "duckdb",
+    "scipy",
+    "rich",
+    "altair",
+    "jinja2",
+    "torch",
+    "keras",
+    "jax",
+}
 
 
 def modules():

@@ -140,6 +140,12 @@ FORMS = {
     "fortran": lambda scores, _: np.asfortranarray(scores),
     "array api": lambda scores, _: array_api_strict.asarray(scores),
     "blocks": blocks_of,
+    "array api blocks": lambda scores, cut: [
+        *map(array_api_strict.asarray, blocks_of(scores, cut))
+    ],
+    "blocks of two types": lambda scores, cut: [
+        part.astype(kind) for part, kind in zip(blocks_of(scores, cut), ("f4", "f8"), strict=False)
+    ],
     "function": lambda scores, cut: lambda: iter(blocks_of(scores, cut)),
     "factors": lambda scores, _: (scores, np.eye(scores.shape[1])),
 }
@@ -163,7 +169,8 @@ def test_wide_rows_and_rows_with_many_targets_count_the_same(wide, problem, rule
     scores, targets, known = problem
     whole = rm.evaluate_scores(scores, targets, "mr", exclude=known, ties=rule)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_counting, "WIDE", 1 if wide else 10**9)
+        for limit in ("WIDE", "WIDE_TOGETHER"):
+            patch.setattr(_counting, limit, 1 if wide else 10**9)
         patch.setattr(_counting, "MANY", 2)
         patch.setattr(_counting, "AT_ONCE", 8)
         patch.setattr(_scores, "AT_ONCE", 8)
@@ -312,6 +319,14 @@ def test_users_groups_and_clusters_are_labels_of_rows():
     assert each.counts["rows_without_target"] == 4
     hit = rm.evaluate_scores(SCORES, TARGET, "hits@1", users="hit")  # the option of this name
     assert hit["hits@1"].n == 0
+
+
+@pytest.mark.parametrize("width", [255, 256, 1000, 5000])
+def test_rows_of_every_width_are_counted_as_a_whole(width):
+    scores = np.zeros((3, width))
+    scores[1, 1:] = 1
+    result = rm.evaluate_scores(scores, [0, 0, 1], "mr", ties="pessimistic")
+    assert result.per_user["mr"].to_list() == [width] * 3
 
 
 def test_notes_say_how_much_ties_matter():

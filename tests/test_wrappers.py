@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import rankmeter as rm
-from rankmeter.errors import DataError
+from rankmeter.errors import DataError, UsageError
 
+ROOT = Path(__file__).parents[1]
 METRICS = ["mrr", "hits@1", "ndcg@3"]
 
 
@@ -46,6 +49,58 @@ def test_a_metric_of_torchmetrics(keep):
     )
 
 
+def test_a_metric_of_keras(monkeypatch, tmp_path):
+    pytest.importorskip("torch")
+    monkeypatch.setenv("KERAS_BACKEND", "torch")
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    keras = pytest.importorskip("keras")
+    (scores, target), *rest = batches()
+    metric = rm.keras.RankMetric(["mrr", "hits@3"])
+    model = keras.Sequential([keras.layers.Identity()])  # its output are the scores
+    model.compile(loss="mse", metrics=[metric])
+    labels = np.eye(6)[target]
+    found = model.evaluate(scores, labels, batch_size=3, return_dict=True, verbose=0)
+    wanted = rm.evaluate_scores(scores.astype(np.float32), target, ["mrr", "hits@3"], each=False)
+    assert {name: found[name] for name in wanted} == {n: e.mean for n, e in wanted.items()}
+    assert metric.summary()["mrr"] == wanted["mrr"]
+    again = model.evaluate(*rest[0][:1], np.eye(6)[rest[0][1]], return_dict=True, verbose=0)
+    assert again["mrr"] != found["mrr"]  # Keras has reset it
+    assert metric.summary()["mrr"].n == 4
+    with pytest.raises(UsageError, match="has no sample weights"):
+        metric.update_state(labels, scores, sample_weight=np.ones(4))
+    tracer = type("JVPTracer", (), {})()
+    with pytest.raises(UsageError, match="cannot count in a compiled function"):
+        metric.update_state(labels, tracer)
+
+
+def test_the_module_of_lightning_on_the_page(monkeypatch):
+    """Its code as Lightning calls it; Lightning itself is too large to install for this."""
+    pytest.importorskip("torch")
+    page = (ROOT / "docs" / "guide" / "training-loops.md").read_text("utf-8")
+    (code,) = re.findall(r"```python\n(class Model.*?)```", page, re.DOTALL)
+    logged = {}
+
+    class Module:
+        log_dict = staticmethod(logged.update)
+
+        def __call__(self, batch):
+            return batch["scores"]
+
+    names = {"lightning": SimpleNamespace(LightningModule=Module), "rm": rm}
+    exec(code, names)
+    model = names["Model"]()
+    model.on_validation_epoch_start()
+    acc = rm.accumulator(["ndcg@10", "recall@20"])
+    for number, (scores, target) in enumerate(batches()):
+        seen = (target[:, None] + 1) % 6
+        user = np.arange(4) + 4 * number
+        batch = {"scores": scores, "target": target, "seen": seen, "user": user}
+        model.validation_step(batch, number)
+        acc.update(scores=scores, target=target, exclude=seen, users=user)
+    model.on_validation_epoch_end()
+    assert logged == {name: estimate.mean for name, estimate in acc.compute().items()}
+
+
 def test_metrics_of_a_trainer():
     scores, target = batches()[0]
     wanted = rm.evaluate_scores(scores, target, METRICS)
@@ -61,6 +116,24 @@ class Model:
 
     def decision_function(self, X):
         return np.asarray(X)
+
+
+@pytest.mark.parametrize(
+    ("way", "given", "y", "mrr"),
+    [
+        ("decision_function", [0.5, -2.0, 1.0], [20, 20, 10], (1 + 1 / 2 + 1 / 2) / 3),
+        ("predict_proba", [[[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.6, 0.4]]], [[0, 1]] * 2, 0.75),
+    ],
+)
+def test_a_scorer_takes_what_estimators_give_for_two_classes_and_for_labels(way, given, y, mrr):
+    def scores(X):
+        return [np.array(one) for one in given] if way == "predict_proba" else np.array(given)
+
+    model = SimpleNamespace(classes_=np.array([10, 20]), **{way: scores})
+    assert rm.scorer("mrr")(model, None, np.array(y)) == pytest.approx(mrr)
+    regression = SimpleNamespace(predict=np.array)
+    with pytest.raises(DataError, match="a row for each query and a column for each item"):
+        rm.scorer("mrr")(regression, [0.5, 1.0], [0, 1])
 
 
 def test_a_scorer_for_model_selection():

@@ -48,13 +48,14 @@ _HOMES = {
     "metric": "metrics",
     "sample_size": "_planning",
 }
-_MODULES = ("baselines", "datasets", "errors", "metrics", "splits", "testing", "torch")
+_MODULES = ("baselines", "datasets", "errors", "keras", "metrics", "splits", "testing", "torch")
 if TYPE_CHECKING:
     from typing import Any
 
     from rankmeter import baselines as baselines
     from rankmeter import datasets as datasets
     from rankmeter import errors as errors
+    from rankmeter import keras as keras
     from rankmeter import metrics as metrics
     from rankmeter import splits as splits
     from rankmeter import testing as testing

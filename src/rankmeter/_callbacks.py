@@ -91,14 +91,23 @@ def scorer(metric: str | Metric, **options: Any) -> Callable[[Any, Any, Any], fl
 
     def score(estimator: Any, X: Any, y: Any) -> float:  # noqa: N803 - as scikit-learn calls it
         ways = ("predict_proba", "decision_function", "predict")
-        scores = next(getattr(estimator, way)(X) for way in ways if hasattr(estimator, way))
-        target = np.asarray(y)
+        way = next(way for way in ways if hasattr(estimator, way))
+        scores, target = _matrix(getattr(estimator, way)(X), way), np.asarray(y)
         if target.ndim == 1 and hasattr(estimator, "classes_"):
             target = _columns(target, np.asarray(estimator.classes_))
-        (found,) = evaluate_scores(scores, target, [wanted], **options).values()
-        return sign * float(found.mean)
+        (mean,) = evaluate_scores(scores, target, [wanted], **options).values()
+        return sign * float(mean.mean)
 
     return score
+
+
+def _matrix(scores: Any, way: str) -> Any:
+    """Scores with a column for each class or label, in all forms in which estimators give them."""
+    if way == "predict_proba" and isinstance(scores, list):  # each label is false or true
+        return np.column_stack([np.asarray(one)[:, -1] for one in scores])
+    if way == "decision_function" and np.ndim(scores) == 1:  # the score of the second of two
+        return np.column_stack([-scores, scores])
+    return scores
 
 
 def _columns(target: Any, classes: Any) -> Any:

@@ -47,6 +47,8 @@ class RankCounts:
 
     def only(self, chosen: npt.NDArray[np.bool_] | IntArray) -> RankCounts:
         """Counts of some of the judged items, by mask or place; all candidates still count."""
+        if chosen.dtype == bool and chosen.all():
+            return self
         return replace(
             self,
             user=self.user[chosen],

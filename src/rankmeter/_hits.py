@@ -127,6 +127,8 @@ class Hits:
             Gains in any order within a user.
         """
         counts = np.diff(offsets)
+        if counts.max(initial=0) <= 1:
+            return cls(offsets, np.ones(gain.size), gain, counts, counts)
         user = np.repeat(np.arange(counts.size), counts)
         if np.any((user[1:] == user[:-1]) & (gain[1:] > gain[:-1])):
             gain = gain[np.lexsort((-gain, user))]

@@ -93,7 +93,7 @@ class LinkQueries:
 
 
 def link_queries(
-    triples: Any, *, filters: Iterable[Any] = (), sides: Iterable[Side] = SIDES
+    triples: Any, *, filters: Any = (), sides: Side | Iterable[Side] = SIDES
 ) -> LinkQueries:
     """Build filtered queries: which entity completes (head, relation, ?) and (?, relation, tail).
 
@@ -102,10 +102,10 @@ def link_queries(
     triples : array of shape (n, 3), or frame
         Heads, relations and tails as integers; the entities are columns of the scores. A frame may
         have the columns head, relation and tail in any order.
-    filters : iterable of arrays or frames
+    filters : array, frame or iterable of them
         Further true triples, usually those of train and validation: their entities leave the
         candidates. The triples themselves are always among the filters.
-    sides : iterable of {"head", "tail"}
+    sides : {"head", "tail"} or iterable of them
         Which entity is to be found. All queries of a side follow each other.
 
     Returns
@@ -141,9 +141,11 @@ def link_queries(
     [('head', 1.0), ('tail', 0.5), ('macro', 0.75)]
     """
     own = _triples(triples, "triples")
-    true = np.unique(np.concatenate([own, *(_triples(one, "filters") for one in filters)]), axis=0)
+    others = [_triples(one, "filters") for one in _several(filters)]
+    true = np.unique(np.concatenate([own, *others]), axis=0)
     frames, rows, entities, first = [], [], [], 0
-    for side in [choice("sides", one, SIDES) for one in sides]:
+    wanted = [sides] if isinstance(sides, str) else sides
+    for side in [choice("sides", one, SIDES) for one in wanted]:
         target = 0 if side == "head" else 2
         other = 2 - target
         degree = np.bincount(true[:, target], minlength=int(own[:, target].max(initial=-1)) + 1)
@@ -180,6 +182,15 @@ def _others(own: IntArray, true: IntArray, target: int, other: int) -> tuple[Int
     found = queries.with_row_index("row").join(answers, on=["a", "r"])
     found = found.filter(pl.col("entity") != pl.col("own")).sort("row", "entity")
     return found["row"].to_numpy().astype(np.int64), found["entity"].to_numpy().astype(np.int64)
+
+
+def _several(filters: Any) -> list[Any]:
+    """Sets of triples, of which there can be one alone."""
+    if hasattr(filters, "columns") or getattr(filters, "ndim", 3) == 2:
+        return [filters]
+    found = list(filters)
+    triples = bool(found) and all(len(one) == 3 and np.ndim(one[0]) == 0 for one in found)
+    return [found] if triples else found
 
 
 def _triples(data: Any, name: str) -> IntArray:

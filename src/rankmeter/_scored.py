@@ -41,6 +41,8 @@ RANK_METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
 """The default metrics of scores and ranks."""
 MANY_TIES = 0.01
 """The share of tied targets from which half precision gets a warning."""
+PAIRED = 30
+"""The number of targets from which it is odd that each is tied with one other candidate."""
 
 
 @takes_choices
@@ -310,6 +312,13 @@ def summary_of(
         cautions.append(
             f"{100 * tied / n:.3g} % of the targets are tied in {queries.half}, which has few "
             "digits: compute the scores in float32"
+        )
+    if n_rows and not queries.found.size:
+        remarks.append("no row has a target: nothing was evaluated")
+    if n >= PAIRED and tied == n and queries.counts.equal.max() == 1:
+        cautions.append(
+            "every target is tied with exactly one other candidate: if that is the target itself, "
+            "take it out of its negatives"
         )
     for caution in cautions:
         warnings.warn(caution, RankmeterWarning, stacklevel=3)

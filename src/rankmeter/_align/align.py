@@ -309,14 +309,15 @@ def _select(
     placed: Placed, keep: BoolArray, ideal: Hits, n_ranked: IntArray, *, together: bool
 ) -> Hits:
     """Some of the placed items as hits, with the facts about their users."""
-    counts = np.bincount(placed.user[keep], minlength=n_ranked.size)
+    kept = placed.only(keep)
+    counts = np.bincount(kept.user, minlength=n_ranked.size)
     return Hits(
         np.concatenate(([0], np.cumsum(counts))),
-        placed.rank[keep],
-        placed.gain[keep],
+        kept.rank,
+        kept.gain,
         ideal.n_relevant,
         n_ranked,
-        Span(placed.low[keep], placed.high[keep]),
+        Span(kept.low, kept.high),
         ideal,
         together,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from rankmeter._align.packing import BITS, bits, sort
 from rankmeter._choices import TieRule
@@ -32,6 +33,18 @@ class Placed:
     rank: FloatArray  # 1-based
     low: IntArray  # first and last possible rank in an unresolved tie;
     high: IntArray  # equal where the rank is certain
+
+    def only(self, chosen: npt.NDArray[np.bool_] | IntArray) -> Placed:
+        """Some of the items, by mask or place."""
+        if chosen.dtype == bool and chosen.all():
+            return self
+        return Placed(
+            self.user[chosen],
+            self.gain[chosen],
+            self.rank[chosen],
+            self.low[chosen],
+            self.high[chosen],
+        )
 
 
 def place(counts: RankCounts, ties: TieRule, depth: int | None = None) -> Placed:
@@ -68,16 +81,14 @@ def place(counts: RankCounts, ties: TieRule, depth: int | None = None) -> Placed
             rank = (low + high) / 2.0
             if ties == "realistic":
                 low = high = low + (high - low) // 2
-    order = _order(counts.user, rank, counts.gain)
-    if depth is not None:
-        order = order[rank[order] <= depth]
-    return Placed(counts.user[order], counts.gain[order], rank[order], low[order], high[order])
+    placed = Placed(counts.user, counts.gain, rank, low, high)
+    if np.any(placed.user[1:] <= placed.user[:-1]):
+        placed = placed.only(_order(placed.user, rank, placed.gain))
+    return placed if depth is None else placed.only(placed.rank <= depth)
 
 
 def _order(user: IntArray, rank: FloatArray, gain: FloatArray) -> IntArray:
     """Positions by user and rank, large gains first within one rank."""
-    if not rank.size:
-        return np.arange(0)
     twice = (2 * rank).astype(np.uint64)  # a rank can end in .5
     users, ranks = bits(int(user.max()) + 1), bits(int(twice.max()) + 1)
     if users + ranks <= BITS:

@@ -21,6 +21,7 @@ __all__ = [
     "is_number",
     "is_sparse",
     "is_torch",
+    "joined",
     "length",
     "namespace",
     "nonzero",
@@ -96,6 +97,13 @@ def on_device_of(array: Any, numbers: Any) -> Any:
 def take(array: Any, row: Any, column: Any) -> Any:
     """The values of some cells of a matrix, on its device."""
     return array[on_device_of(array, row), on_device_of(array, column)]
+
+
+def joined(parts: list[Any]) -> Any:
+    """Vectors of one library, one after the other."""
+    library = namespace(parts[0])
+    join = library.concat if hasattr(library, "concat") else library.concatenate
+    return join(parts)
 
 
 def nonzero(array: Any) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from rankmeter._checks import counted
 from rankmeter._hits import FloatArray, IntArray
-from rankmeter._matrix._arrays import asarray, host, is_sparse, nonzero, take
+from rankmeter._matrix._arrays import asarray, host, is_sparse, nonzero, take, type_name
 from rankmeter.errors import DataError, DuplicateError
 
 __all__ = ["Cells", "is_ragged", "read_cells"]
@@ -49,7 +49,9 @@ class Cells:
         return self.row.size
 
     def only(self, chosen: Any) -> Cells:
-        """Some of the cells, in the same order."""
+        """Some of the cells, in the same order, by mask, place or slice."""
+        if isinstance(chosen, np.ndarray) and chosen.dtype == bool and chosen.all():
+            return self
         return Cells(self.row[chosen], self.column[chosen], self.gain[chosen])
 
     def plus(self, other: Cells) -> Cells:
@@ -61,6 +63,10 @@ class Cells:
             np.concatenate([self.column, other.column]),
             np.concatenate([self.gain, other.gain]),
         )
+
+    def together(self) -> bool:
+        """Whether any row has several of the cells."""
+        return bool(np.any(self.row[1:] == self.row[:-1]))
 
     def repeated(self) -> Any:
         """Which cells are the same as the one before."""
@@ -74,6 +80,8 @@ class Cells:
 
     def holds(self, other: Cells, n_columns: int) -> Any:
         """Which of the other cells are among these."""
+        if not self.n:
+            return np.zeros(other.n, dtype=bool)
         mine, asked = self.keys(n_columns), other.keys(n_columns)
         place = np.searchsorted(mine, asked)
         found = place < mine.size
@@ -84,8 +92,10 @@ class Cells:
         """Number of cells in each row."""
         return np.bincount(self.row, minlength=n_rows)
 
-    def in_columns(self, start: int, stop: int) -> tuple[Any, Cells]:
+    def in_columns(self, start: int, stop: int) -> tuple[IntArray, Cells]:
         """Where the cells of some columns are among these, and these cells within the block."""
+        if start == 0 and self.column.max(initial=0) < stop:
+            return np.arange(self.n), self
         chosen = np.flatnonzero((self.column >= start) & (self.column < stop))
         part = self.only(chosen)
         return chosen, Cells(part.row, part.column - start, part.gain)
@@ -121,7 +131,7 @@ def read_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
         first = np.flatnonzero(same)[0]
         raise DuplicateError(
             f"target {found.column[first]} of row {found.row[first]} is there twice; "
-            f"{counted(int(same.sum()), 'such id')} in all. Remove the repetitions"
+            f"{counted(int(same.sum()), 'such id')} in all. Remove the repetitions; padding is -1"
         )
     return found.only(~same)
 
@@ -134,6 +144,11 @@ def _cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
         row, column = whole.coords if hasattr(whole, "coords") else (whole.row, whole.col)
         return Cells.of(row[stored], column[stored], whole.data[stored].astype(np.float64))
     if isinstance(data, tuple) and len(data) == 2 and not np.isscalar(data[0]):
+        if n_rows == 2 and all(isinstance(one, list) for one in data):
+            raise DataError(
+                f"`{name}` as a tuple of two lists for two rows can mean two things: pass "
+                "a list with the ids of each row, or arrays of the rows and columns of the cells"
+            )
         row, column = (host(asarray(one, name)).astype(np.int64) for one in data)
         if row.shape != column.shape or row.ndim != 1:
             raise DataError(
@@ -144,10 +159,10 @@ def _cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
     if is_ragged(data):
         return _of_lists(data, name, n_rows)
     array = asarray(data, name)
-    if array.ndim == 2 and tuple(array.shape) == (n_rows, n_columns) and _is_mask(array):
+    if array.ndim == 2 and tuple(array.shape) == (n_rows, n_columns) and _is_mask(array, name):
         row, column = nonzero(array)
         labels = None if "bool" in str(array.dtype) else host(take(array, row, column))
-        return Cells.of(row, column, labels)
+        return _of_labels(row, column, labels, name)
     return _of_ids(host(array), name, n_rows)
 
 
@@ -170,7 +185,7 @@ def _of_lists(data: list[Any], name: str, n_rows: int) -> Cells:
     sizes = [part.size for part in parts]
     column = np.concatenate([part.astype(np.int64, copy=False) for part in parts])
     row = np.repeat(np.arange(n_rows), sizes)
-    return Cells.of(row[column != -1], column[column != -1])
+    return _unpadded(row, column)
 
 
 def _ids(one: Any, name: str) -> npt.NDArray[Any]:
@@ -191,19 +206,55 @@ def _of_ids(array: Any, name: str, n_rows: int) -> Cells:
         )
     if array.size and array.dtype.kind not in "iu":
         raise _not_ids(name, array)
-    table = array.reshape(n_rows, -1).astype(np.int64)
+    table = (array[:, None] if array.ndim == 1 else array).astype(np.int64)
     row = np.repeat(np.arange(n_rows), table.shape[1])
     column = table.ravel()
-    return Cells.of(row[column != -1], column[column != -1])
+    return _unpadded(row, column)
 
 
-def _is_mask(array: Any) -> bool:
-    """Whether a matrix of the shape of the scores has labels, not ids."""
-    kind = str(array.dtype).rpartition(".")[2]
-    if kind.startswith(("bool", "float", "bfloat")):
+def _unpadded(row: IntArray, column: IntArray) -> Cells:
+    """Cells without the padding, which is -1."""
+    inside = column != -1
+    return Cells.of(row, column) if inside.all() else Cells.of(row[inside], column[inside])
+
+
+def _of_labels(row: IntArray, column: IntArray, labels: Any, name: str) -> Cells:
+    """Cells with labels other than 0, which are gains of targets, and otherwise 1."""
+    if labels is None:
+        return Cells.of(row, column)
+    labels = labels.astype(np.float64)
+    wrong = np.flatnonzero(~np.isfinite(labels) if name == "target" else labels != 1)
+    if wrong.size:
+        first = wrong[0]
+        remedy = "a finite number" if name == "target" else f"0 or 1; pass `{name} != 0` as a mask"
+        raise DataError(
+            f"`{name}` has the label {labels[first]:g} in row {row[first]} and column "
+            f"{column[first]}: it must be {remedy}"
+        )
+    return Cells.of(row, column, labels)
+
+
+def _is_mask(array: Any, name: str) -> bool:
+    """Whether a matrix of the shape of the scores has labels, not ids.
+
+    Ids are different ones in each row, and padding follows them.
+    """
+    if type_name(array).startswith(("bool", "float", "bfloat")):
         return True
     values = host(array)
-    return bool(((values == 0) | (values == 1)).all())
+    if ((values == 0) | (values == 1)).all():
+        return True
+    ids = values != -1
+    ordered = np.sort(values, axis=1)
+    repeated = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != -1)
+    if repeated.any():
+        return name == "target"
+    if (ids[:, 1:] > ids[:, :-1]).any() or not (ids & (values != 1)).any():
+        raise DataError(
+            f"`{name}` has the shape of the scores, and may have ids or labels: pass `{name} > 0` "
+            "for labels; padding with -1 follows the ids"
+        )
+    return False
 
 
 def _not_ids(name: str, array: Any, row: int | None = None) -> DataError:

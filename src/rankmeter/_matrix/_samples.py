@@ -41,6 +41,8 @@ def count_samples(positive: Any, negatives: Any, asked: Asked) -> Queries:
             "`negatives` must have a row for each positive, (n, m), or be shared by all, (m,); got "
             f"{tuple(others.shape)} for positives of shape {tuple(own.shape)}"
         )
+    if n and not others.shape[-1]:
+        raise DataError("`negatives` has no scores: every positive would be first")
     for name, array in (("positive", own), ("negatives", others)):
         _refuse_odd(name, array, asked)
     above, equal = _shared(own, others) if others.ndim == 1 else _own(own, others)

@@ -18,6 +18,7 @@ from rankmeter._matrix._arrays import (
     host,
     is_number,
     is_sparse,
+    joined,
     namespace,
     nonzero,
     on_device_of,
@@ -229,23 +230,21 @@ def _numbered(blocks: Blocks, problem: _Problem) -> Iterator[tuple[int, Any]]:
 def _count(blocks: Blocks, problem: _Problem, asked: Asked) -> Queries:
     """Two passes over the columns: for the scores of the targets, then for the counts."""
     pairs, single = problem.target, asked.single
-    value: Any = None
-    own: Any = None
-    for start, block in _numbered(blocks, problem):
-        value = _gathered(value, pairs, start, block, single=single)
-        if problem.own is not None:
-            own = _gathered(own, problem.own, start, block, single=single)
     if problem.own is not None:
+        value, own = _gathered(blocks, problem, [pairs, problem.own], single=single)
         found = np.ones(pairs.n, dtype=bool)
         return _count_listed(problem, problem.own, own, found, value, asked)
+    (value,) = _gathered(blocks, problem, [pairs], single=single)
     counts, odd = Counts.zero(pairs.n), Cells.of([], [])
     for start, block in _numbered(blocks, problem):
         bad = _odd(block, start, problem, asked)
-        _, out = problem.excluded.in_columns(start, start + block.shape[1])
         counts = counts.plus(_compared(block, start, value, pairs, asked))
-        shifted = replace(out, column=out.column + start)
-        outside = exact(take(block, out.row, out.column), single=single)
-        counts = counts.plus(compare_cells(shifted, outside, pairs.row, value, pairs.column), -1)
+        _, out = problem.excluded.in_columns(start, start + block.shape[1])
+        if out.n:
+            shifted = replace(out, column=out.column + start)
+            outside = exact(take(block, out.row, out.column), single=single)
+            known = compare_cells(shifted, outside, pairs.row, value, pairs.column)
+            counts = counts.plus(known, -1)
         if asked.bad_scores == "drop" and bad.n:
             dropped = take(block, bad.row, bad.column - start)
             counts = counts.plus(compare_cells(bad, dropped, pairs.row, value, pairs.column), -1)
@@ -255,17 +254,23 @@ def _count(blocks: Blocks, problem: _Problem, asked: Asked) -> Queries:
     return _finish(problem, counts, found, value, n_candidates, odd, asked)
 
 
-def _gathered(value: Any, cells: Cells, start: int, block: Any, *, single: bool) -> Any:
-    """The values of cells as far as they are known, with those in one block of columns."""
-    mine, inside = cells.in_columns(start, start + block.shape[1])
-    some = exact(take(block, inside.row, inside.column), single=single)
-    if mine.size == cells.n:
-        return some
-    if value is None:
-        value = namespace(some).zeros(cells.n, dtype=some.dtype)
-        value = value if isinstance(value, np.ndarray) else value.to(some.device)
-    value[on_device_of(value, mine)] = some
-    return value
+def _gathered(blocks: Blocks, problem: _Problem, wanted: list[Cells], *, single: bool) -> list[Any]:
+    """The values of some cells, once for each of `wanted`."""
+    found: list[list[tuple[IntArray, Any]]] = [[] for _ in wanted]
+    for start, block in _numbered(blocks, problem):
+        for cells, parts in zip(wanted, found, strict=True):
+            place, inside = cells.in_columns(start, start + block.shape[1])
+            values = exact(take(block, inside.row, inside.column), single=single)
+            parts.append((place, values))
+    return [_in_order(parts) for parts in found]
+
+
+def _in_order(parts: list[tuple[IntArray, Any]]) -> Any:
+    """The values of all parts in the order of their places."""
+    if len(parts) == 1:
+        return parts[0][1]
+    whole = joined([values for _, values in parts])
+    return whole[on_device_of(whole, np.argsort(np.concatenate([place for place, _ in parts])))]
 
 
 def _compared(block: Any, start: int, value: Any, pairs: Cells, asked: Asked) -> Counts:
@@ -380,25 +385,29 @@ def _finish(
     if asked.bad_scores == "drop":
         n_candidates = n_candidates - odd.per_row(n_rows)
         found = found & ~bad
-    else:  # NaN is equal to NaN, and below all else
+    elif odd.n:  # NaN is equal to NaN, and below all else
         zeros = np.zeros(odd.n)
         last = np.flatnonzero(bad)
         lowest = compare_cells(odd, zeros, pairs.row[last], np.zeros(last.size), pairs.column[last])
         counts.above[last] = n_candidates[pairs.row[last]] - lowest.equal
         counts.equal[last], counts.before[last] = lowest.equal, lowest.before
-    in_row = np.bincount(pairs.row[found], minlength=n_rows)
     if asked.each:
+        user, row, n_users = np.arange(pairs.n), pairs.row, pairs.n
+        n_ranked = n_candidates[row]
+    else:
+        user, row, n_users = pairs.row, np.arange(n_rows), n_rows
+        n_ranked = n_candidates
+    if asked.each and pairs.together():
         level = _levels(value, bad)
         some = level[on_device_of(level, np.flatnonzero(found))]
         own = compare_cells(pairs.only(found), some, pairs.row, level, pairs.column)
         counts = counts.plus(own, -1)
-        user, row, n_users = np.arange(pairs.n), pairs.row, pairs.n
-        n_ranked = n_candidates[row] - in_row[row] + found
+        in_row = np.bincount(pairs.row[found], minlength=n_rows)
+        n_ranked = n_ranked - in_row[row] + found
     else:
         counts = counts._replace(equal=counts.equal - found)
-        user, row, n_users = pairs.row, np.arange(n_rows), n_rows
-        n_ranked = n_candidates
-    counts = Counts(*(np.where(found, one, 0) for one in counts))
+    if not found.all():
+        counts = Counts(*(np.where(found, one, 0) for one in counts))
     target = None
     if asked.each:
         target = pairs.column if problem.names is None else problem.names[pairs.column]
