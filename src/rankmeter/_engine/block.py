@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +12,14 @@ import polars as pl
 
 from rankmeter._align import Aligned, Codes, Facts, Judged, align, prepare, universe
 from rankmeter._choices import Alignment
+from rankmeter._engine.called import adjusted, call
 from rankmeter._engine.scores import Scores
 from rankmeter._ingest import Table
-from rankmeter._plan import MetricPlan, Plan
+from rankmeter._plan import Plan
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import Ratio
 
-__all__ = ["Block", "call", "scores_of"]
+__all__ = ["Block", "scores_of"]
 
 
 class Block:
@@ -80,10 +80,17 @@ def scores_of(
     facts: dict[Alignment, Facts] = {}
     states: dict[str, Ratio] = {}
     errors: dict[str, RankmeterError] = {}
+    lowest: dict[str, float] = {}
     for column, entry in enumerate(plan.metrics):
         aligned = aligned_by(entry.alignment)
         facts[entry.alignment] = aligned.facts
         try:
+            if entry.candidates is not None:
+                state, lowest[entry.label] = adjusted(entry, aligned)
+                values[:, column] = state.per_user(nothing=np.nan)
+                if entry.averaging.aggregate == "micro":
+                    states[entry.label] = state
+                continue
             values[:, column] = call(entry, aligned, entry.spec.function)
             if entry.averaging.aggregate == "micro" and entry.spec.state is not None:
                 states[entry.label] = call(entry, aligned, entry.spec.state)
@@ -99,17 +106,5 @@ def scores_of(
         facts,
         states,
         errors,
+        lowest=lowest,
     )
-
-
-def call(entry: MetricPlan, aligned: Aligned, function: Callable[..., Any]) -> Any:
-    """What a metric function makes of the hits."""
-    metric, spec = entry.metric, entry.spec
-    evidence = [aligned.evidence[name] for name in spec.needs]
-    try:
-        return function(*evidence, *([metric.k] if spec.cutoff else []), **dict(metric.options))
-    except UsageError as error:
-        text = str(error).removeprefix(f"{metric.name} ")
-        raise UsageError(
-            f"{entry.label}: {text}", option=error.option, got=error.got, extent=error.extent
-        ) from None

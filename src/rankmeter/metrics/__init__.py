@@ -18,6 +18,7 @@ from rankmeter.metrics import (
     setwise,
 )
 from rankmeter.metrics._registry import (
+    ADJUSTED,
     EVIDENCE,
     METRICS,
     RESERVED,
@@ -47,6 +48,7 @@ for _name in sorted(METRICS, key=lambda n: (_FAMILIES.index(METRICS[n].family), 
     METRICS[_name] = METRICS.pop(_name)
 
 __all__ = [
+    "ADJUSTED",
     "EVIDENCE",
     "METRICS",
     "RESERVED",
