@@ -4,9 +4,11 @@ Three promises: where two systems do not differ, a test at the level 0.05 reject
 comparisons; an interval of confidence 0.95 covers the true mean in 95 % of the samples; over many
 systems that do not differ, a corrected family of tests makes any claim in at most 5 % of the
 experiments. Prints the shares as Markdown, with the standard error that the repetitions leave: all
-of them for the default and for t, a tenth for the other tests, a fifth for the intervals and
-clusters, a hundredth for the bootstrap of intervals, a twentieth for families
-and a fortieth for large ones.
+of them for the default and for t, a tenth for the other tests, two fifths for the intervals and
+clusters, a twenty-fifth for the bootstrap of intervals, a quarter for families.
+
+The tests of families flip signs that 25 experiments share, in a formulation of their own. It is
+compared with rankmeter's in one of 200 experiments.
 
     python benchmarks/calibration.py --repetitions 25000
 """
@@ -14,6 +16,7 @@ and a fortieth for large ones.
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import math
 import platform
@@ -75,7 +78,7 @@ INTERVALS = {
     "t": lambda x, _: st.t_interval(x),
     "bootstrap, BCa": lambda x, drawn: st.bootstrap_interval(x, **drawn),
 }
-SELDOM = {"bootstrap, BCa"}
+DEFAULT, SELDOM = "**Wilson, effective n (default)**", {"bootstrap, BCa"}
 
 
 def sparse(zeros, relevant=1):
@@ -131,23 +134,22 @@ def rejections(simulate, n, repetitions, rng):
 
 
 def coverage(simulate, n, repetitions, rng, truth):
-    """Share of the intervals that cover the true mean; how many are points, or leave the scale."""
-    covered, done, odd = Counter(), Counter(), Counter()
+    """Share of the intervals that cover the true mean, and the mean widths of the first two."""
+    covered, done, width, odd = Counter(), Counter(), Counter(), 0
     for repetition in range(repetitions):
         x = simulate(rng, n, 1)[:, 0]
         for name, interval in INTERVALS.items():
-            if name in SELDOM and repetition % 20:
+            if name in SELDOM and repetition % 10:
                 continue
             low, high = interval(x, {"n_resamples": RESAMPLES, "seed": repetition})
             covered[name] += low <= truth <= high
-            odd[name] += low == high or low < 0 or high > 1
+            width[name] += high - low
+            odd += name == DEFAULT and (low == high or low < 0 or high > 1)
             done[name] += 1
     shares = {name: (covered[name] / done[name], done[name]) for name in INTERVALS}
-    default = next(iter(INTERVALS))
-    shares["the default is a point or leaves the scale"] = (
-        odd[default] / done[default],
-        done[default],
-    )
+    shares["a default that is a point or leaves the scale"] = (odd / repetitions, repetitions)
+    for name in (DEFAULT, "t"):
+        shares[f"mean width, {name.strip('*')}"] = (width[name] / repetitions, 0)
     return shares
 
 
@@ -198,58 +200,174 @@ def better_half(simulate, n, systems, rng):
     return scores
 
 
-def family(make, simulate, n, systems, repetitions, rng, *, power=False):
-    """Share of the experiments with any claim; or the share of true differences that are found."""
+class MaxT:
+    """The step-down maxT test on given signs, written apart from that of rankmeter.
+
+    Many experiments can share their signs, which makes them cheap.
+    """
+
+    def __init__(self, tables, signs):
+        observed, flipped = [], []
+        for (scores, pairs), own in zip(tables, signs, strict=True):
+            first, second = np.array(pairs).T
+            d = scores[:, first] - scores[:, second]
+            norm = np.sqrt(np.square(d).sum(axis=0))
+            norm[norm == 0] = np.inf
+            observed.append(np.abs(d.sum(axis=0)) / norm)
+            sums = own @ scores
+            flipped.append(np.abs(sums[:, first] - sums[:, second]) / norm)
+        self.observed = np.concatenate(observed) * (1 - 1e-10)
+        self.flipped = np.concatenate(flipped, axis=1)
+        self.largest = self.flipped.max(axis=1)
+        self.p = self._share(self.flipped, self.observed)
+
+    def _share(self, flipped, observed):
+        return (1 + (flipped >= observed).sum(axis=0)) / (1 + len(flipped))
+
+    @functools.cached_property
+    def single(self):
+        """p adjusted in a single step; the smallest is that of the step-down test, too."""
+        top = np.sort(self.largest)
+        return (1 + top.size - np.searchsorted(top, self.observed)) / (1 + top.size)
+
+    @functools.cached_property
+    def adjusted(self):
+        """p adjusted step by step."""
+        order, adjusted = np.argsort(-self.observed), np.empty(self.observed.size)
+        left = np.maximum.accumulate(self.flipped[:, order[::-1]], axis=1)[:, ::-1]
+        adjusted[order] = np.maximum.accumulate(self._share(left, self.observed[order]))
+        return adjusted
+
+    @property
+    def left(self):
+        """The share of the level that a single step leaves to another family."""
+        open_ = self.single > LEVEL
+        if open_.all() or not open_.any():
+            return float(not open_.any())
+        total = 1 + self.largest.size
+        critical = np.sort(self.largest)[-math.floor(LEVEL * total + 1e-9)]
+        error = (1 + (self.flipped[:, open_].max(axis=1) > critical).sum()) / total
+        return max(0.0, 1 - error / LEVEL)
+
+
+def shared_signs(rng, n, repetitions):
+    """Signs of n users for every repetition: 25 in a row have the same."""
+    for repetition in range(repetitions):
+        if repetition % 25 == 0:
+            signs = 1.0 - 2.0 * rng.integers(0, 2, (RESAMPLES, n))
+        yield repetition, signs
+
+
+def check(quick, tables, seed):
+    """Whether rankmeter finds the same, but for the luck of its flips."""
+    flips = {"n_resamples": RESAMPLES, "seed": seed}
+    tables = [st.Hypotheses(*one) for one in tables]
+    ours, single = (st.step_down(tables, single=one, **flips) for one in (False, True))
+    for theirs, own in ((ours.adjusted, quick.adjusted), (single.adjusted, quick.single)):
+        error = np.sqrt(2 * own * (1 - own) / RESAMPLES)
+        assert np.all(np.abs(theirs - own) <= 6 * error + 0.01), (theirs, own)
+
+
+def family(make, simulate, n, systems, repetitions, rng):
+    """Share of the experiments with any claim."""
+    pairs = list(itertools.combinations(range(systems), 2))
+    claimed, tukey = Counter(), tukey_quantile(n, systems)
+    for repetition, signs in shared_signs(rng, n, repetitions):
+        scores = make(simulate, n, systems, rng)
+        tables = [(scores, pairs)]
+        stepped = MaxT(tables, [signs])
+        if repetition % 200 == 0:
+            check(stepped, tables, repetition)
+        means, mse, _ = several._residual(scores)
+        for name, found in (
+            ("**step-down maxT (default)**", stepped.single.min() <= LEVEL),
+            ("Holm over t tests", paired_t(scores, pairs).min() * len(pairs) <= LEVEL),
+            (
+                "blocked Tukey HSD, without its check",
+                np.ptp(means) > tukey * math.sqrt(mse / n),
+            ),
+            ("no correction", stepped.p.min() <= LEVEL),
+        ):
+            claimed[name] += found
+    return {name: (count / repetitions, repetitions) for name, count in claimed.items()}
+
+
+def power(simulate, n, systems, repetitions, rng):
+    """Share of the true differences that are found."""
     pairs = list(itertools.combinations(range(systems), 2))
     true = np.array([(i < systems // 2) != (j < systems // 2) for i, j in pairs])
-    claimed = Counter()
-    for repetition in range(repetitions):
-        scores = make(simulate, n, systems, rng)
-        flips = {"n_resamples": 1_999, "seed": repetition}
-        stepped = st.step_down([st.Hypotheses(scores, pairs)], **flips)
-        t = [st.paired_t_test(scores[:, i], scores[:, j]).p for i, j in pairs]
-        found = {
-            "**step-down maxT (default)**": stepped.adjusted,
-            "Holm over randomization tests": st.adjust(stepped.p, "holm"),
-            "Holm over t tests": st.adjust(np.nan_to_num(t, nan=1.0), "holm"),
-        }
-        if not power:
-            found["blocked Tukey HSD, without its check"] = [blocked_tukey_smallest_p(scores)]
-            found["no correction"] = stepped.p
-        for name, p in found.items():
-            shown = np.asarray(p) <= LEVEL
-            claimed[name] += shown[true].mean() if power else shown.any()
-    return {name: (count / repetitions, repetitions) for name, count in claimed.items()}
+    found = Counter()
+    for _, signs in shared_signs(rng, n, repetitions):
+        scores = better_half(simulate, n, systems, rng)
+        stepped = MaxT([(scores, pairs)], [signs])
+        for name, p in (
+            ("**step-down maxT (default)**", stepped.adjusted),
+            ("maxT in a single step (default with segments)", stepped.single),
+            ("Holm over t tests", st.adjust(paired_t(scores, pairs), "holm")),
+        ):
+            found[name] += (p <= LEVEL)[true].mean()
+    return {name: (count / repetitions, repetitions) for name, count in found.items()}
 
 
-def segment_claims(simulate, n, repetitions, rng):
-    """Any claim about three equal systems in ten segments, overall or within a segment."""
-    pairs = [(0, 1), (0, 2), (1, 2)]
-    claimed = Counter()
-    parts = np.arange(n) % 10
-    for repetition in range(repetitions):
-        scores = simulate(rng, n, 3)
-        flips = {"n_resamples": 1_999, "seed": repetition}
-        overall = st.step_down([st.Hypotheses(scores, pairs)], **flips)
-        tables = [st.Hypotheses(scores[parts == one], pairs) for one in range(10)]
-        within = st.step_down(tables, **flips)
-        gated = np.maximum(within.adjusted, np.tile(overall.adjusted, 10))
-        claimed["**overall first, then segments (default)**"] += (
-            min(overall.adjusted.min(), gated.min()) <= LEVEL
-        )
-        claimed["no correction"] += min(overall.p.min(), within.p.min()) <= LEVEL
-    return {name: (count / repetitions, repetitions) for name, count in claimed.items()}
+def segment_claims(simulate, n, systems, segments, better, repetitions, rng):
+    """Wrong claims about systems in segments, and the true ones that are found.
+
+    The second half of the systems finds a share `better` more in half of the segments.
+    """
+    pairs = list(itertools.combinations(range(systems), 2))
+    part, half = np.arange(n) % segments, systems // 2
+    apart = np.array([(i < half) != (j < half) for i, j in pairs]) & (better > 0)
+    true = np.concatenate([apart & (one < segments // 2) for one in range(segments)])
+    wrong, found = Counter(), Counter()
+    for repetition, signs in shared_signs(rng, n, repetitions):
+        scores = simulate(rng, n, systems)
+        more = (rng.random((n, systems)) < better) & (part < segments // 2)[:, None]
+        scores[:, half:] = np.maximum(scores, more)[:, half:]
+        places = [part == one for one in range(segments)]
+        tables = [(scores[own], pairs) for own in places]
+        overall = MaxT([(scores, pairs)], [signs])
+        within = MaxT(tables, [signs[:, own] for own in places])
+        if repetition % 200 == 0:
+            check(within, tables, repetition)
+            single = st.step_down([st.Hypotheses(scores, pairs)], single=True, seed=repetition)
+            same = np.all((single.adjusted <= LEVEL) == (overall.single <= LEVEL))
+            assert not same or abs(single.left - overall.left) < 0.3
+        left = within.adjusted / overall.left if overall.left else np.ones(within.p.size)
+        for name, first, second in (
+            (
+                "**overall first, segments at what is left (default)**",
+                overall.single,
+                np.maximum(left, np.tile(overall.single, segments)),
+            ),
+            (
+                "overall first, segments at the whole level",
+                overall.adjusted,
+                np.maximum(within.adjusted, np.tile(overall.adjusted, segments)),
+            ),
+            ("no correction", overall.p, within.p),
+        ):
+            wrong[name] += np.any(first[~apart] <= LEVEL) or np.any(second[~true] <= LEVEL)
+            found[name] += (second[true] <= LEVEL).mean() if better else 0.0
+    shares = {f"{name}: wrong": (wrong[name] / repetitions, repetitions) for name in wrong}
+    return shares | {f"{name}: found": (found[name] / repetitions, 0) for name in wrong}
 
 
-def blocked_tukey_smallest_p(scores):
-    """The smallest p of `tukey_hsd` is that of the best and the worst system: find only that."""
-    n, m = scores.shape
-    means, mse, df = several._residual(scores)
-    return scipy.stats.studentized_range.sf(np.ptp(means) / math.sqrt(mse / n), m, df)
+def paired_t(scores, pairs):
+    """p of the paired t tests of all pairs, 1 where two systems are the same."""
+    first, second = np.array(pairs).T
+    d = scores[:, first] - scores[:, second]
+    se = d.std(axis=0, ddof=1) / math.sqrt(len(d))
+    t = np.divide(np.abs(d.mean(axis=0)), se, out=np.zeros(len(pairs)), where=se > 0)
+    return 2 * scipy.stats.t.sf(t, len(d) - 1)
+
+
+def tukey_quantile(n, systems):
+    """What the studentized range of blocked Tukey exceeds in one of twenty experiments."""
+    return several._range_quantile(1 - LEVEL, systems, (n - 1) * (systems - 1))
 
 
 def print_table(title, columns, digits=4):
-    """A row per method, a column per setting, a share and its standard error per cell."""
+    """A row per method, a column per setting; a share has its standard error, a width none."""
     rows = list(next(iter(columns.values())))
     print(f"| {title} | {' | '.join(columns)} |")
     print(f"|---|{'---:|' * len(columns)}")
@@ -257,8 +375,8 @@ def print_table(title, columns, digits=4):
         cells = []
         for column in columns.values():
             share, n = column[row]
-            error = math.sqrt(max(share * (1 - share), 0.5 / n) / n)
-            cells.append(f"{share:.{digits}f} ± {error:.{digits}f}")
+            error = n and math.sqrt(max(share * (1 - share), 0.5 / n) / n)
+            cells.append(f"{share:.{digits}f}" + (f" ± {error:.{digits}f}" if n else ""))
         print(f"| {row} | {' | '.join(cells)} |")
     print()
 
@@ -277,6 +395,7 @@ def print_tests(repetitions, rng):
 
 def print_intervals(repetitions, rng):
     """Intervals of means, of users and of clusters."""
+    often = 2 * repetitions // 5
     print("## Intervals of means\n")
     truths = {
         name: np.mean([simulate(rng, 100_000, 1).mean() for _ in range(40)])
@@ -284,7 +403,7 @@ def print_intervals(repetitions, rng):
     }
     for n in (10, 30, 100, 610):
         columns = {
-            name: coverage(simulate, n, repetitions // 5, rng, truths[name])
+            name: coverage(simulate, n, often, rng, truths[name])
             for name, simulate in POPULATIONS.items()
         }
         print_table(f"{n} users: share that covers the mean", columns, digits=3)
@@ -292,7 +411,7 @@ def print_intervals(repetitions, rng):
     print("## Clusters\n")
     for words, unequal in (("of ten rows", False), ("of unequal sizes", True)):
         columns = {
-            f"{groups} clusters": cluster_coverage(groups, repetitions // 5, rng, unequal=unequal)
+            f"{groups} clusters": cluster_coverage(groups, often, rng, unequal=unequal)
             for groups in (5, 10, 20, 50)
         }
         print_table(f"clusters {words}: share that covers", columns)
@@ -301,7 +420,7 @@ def print_intervals(repetitions, rng):
 def print_families(repetitions, rng):
     """Families of comparisons."""
     print("## Families of comparisons\n")
-    few = repetitions // 20
+    few = repetitions // 4
     chosen = chosen_populations()
     for make, words in ((equal_systems, "equal systems"), (near_copies, "near-copies and others")):
         columns = {}
@@ -318,7 +437,7 @@ def chosen_populations():
 
 def print_many(repetitions, rng):
     """Families of 780 comparisons."""
-    few, chosen = repetitions // 40, chosen_populations()
+    few, chosen = repetitions // 4, chosen_populations()
     columns = {
         name: family(equal_systems, chosen[name], 200, 40, few, rng)
         for name in ("RR, 60 %", "hit rate 20 %")
@@ -327,15 +446,24 @@ def print_many(repetitions, rng):
 
 
 def print_power(repetitions, rng):
-    """True differences that are found, and segments."""
-    few, chosen = repetitions // 20, chosen_populations()
+    """True differences that are found."""
+    few, chosen = repetitions // 4, chosen_populations()
+    columns = {name: power(simulate, 200, 10, few, rng) for name, simulate in chosen.items()}
+    print_table("200 users, 10 systems: share of 25 true differences found", columns, digits=3)
+
+
+def print_segments(repetitions, rng):
+    """Segments of systems that do not differ, or of which some do."""
+    few, chosen = repetitions // 4, chosen_populations()
     columns = {
-        name: family(better_half, simulate, 200, 10, few, rng, power=True)
+        f"3 equal systems, 10 segments: {name}": segment_claims(simulate, 500, 3, 10, 0, few, rng)
         for name, simulate in chosen.items()
     }
-    print_table("200 users, 10 systems: share of 25 true differences found", columns, digits=3)
-    columns = {name: segment_claims(simulate, 500, few, rng) for name, simulate in chosen.items()}
-    print_table("500 users, 3 equal systems, 10 segments: any claim", columns, digits=3)
+    for systems, segments, better in ((3, 2, 0.4), (4, 4, 0.3), (4, 10, 0.4)):
+        columns[f"{systems} systems, {segments} segments: RR, 60 %"] = segment_claims(
+            POPULATIONS["RR, 60 %"], 500, systems, segments, better, few, rng
+        )
+    print_table("500 users: any wrong claim; share of true ones found", columns, digits=3)
 
 
 PARTS = {
@@ -344,6 +472,7 @@ PARTS = {
     "families": print_families,
     "many": print_many,
     "power": print_power,
+    "segments": print_segments,
 }
 
 

@@ -14,6 +14,7 @@ from statsmodels.stats.oneway import anova_oneway
 import rankmeter as rm
 from rankmeter._statistics import (
     Hypotheses,
+    adjust,
     heterogeneity,
     randomization_tests,
     spread,
@@ -54,6 +55,26 @@ def test_all_signs_of_a_few_users_are_counted():
     assert found.n_resamples == 0
     assert found.adjusted == pytest.approx([expected[at] for at in range(3)])
     assert found.p == pytest.approx([r.p for r in randomization_tests(scores, pairs)])
+
+
+def test_a_single_step_leaves_what_the_others_cannot_claim():
+    """Over every choice of signs: the error of the differences that are not significant."""
+    scores, pairs = SCORES[:9, :3] + [0, 0, 0.6], list(itertools.combinations(range(3), 2))
+    d = np.column_stack([scores[:, i] - scores[:, j] for i, j in pairs])
+    signs = np.array(list(itertools.product([-1, 1], repeat=9)))
+    statistic = np.abs(signs @ d) / np.sqrt((d**2).sum(axis=0))
+    observed = np.abs(d.sum(axis=0)) / np.sqrt((d**2).sum(axis=0))
+    largest = statistic.max(axis=1)
+    found = step_down([Hypotheses(scores, pairs)], single=True)
+    expected = [np.mean(largest >= one - 1e-9) for one in observed]
+    assert found.adjusted == pytest.approx(expected)
+    unknown = found.adjusted > 0.05
+    assert unknown.tolist() == [True, False, False]
+    critical = np.sort(largest)[::-1][math.floor(0.05 * 512)]
+    error = np.mean(statistic[:, unknown].max(axis=1) > critical + 1e-9)
+    assert found.left == pytest.approx(1 - error / 0.05)
+    assert step_down([Hypotheses(scores, pairs[1:])], single=True).left == 1.0
+    assert step_down([Hypotheses(scores, pairs[:1])], single=True).left == 0.0
 
 
 def test_the_flips_are_those_of_the_randomization_test():
@@ -158,6 +179,40 @@ class TestSegments:
         alone = compared(self.values)
         found = compared(self.values, segments=self.labels)
         assert found.differences[0] == alone.differences[0]
+
+    @pytest.mark.parametrize(
+        ("options", "left"),
+        [({}, None), ({"test": "t"}, 2 / 3), ({"test": "tukey"}, 0.0), ({"correction": "none"}, 1)],
+    )
+    def test_segments_have_what_undecided_comparisons_leave_of_alpha(self, options, left):
+        """Two of three comparisons are significant; the third could still be claimed wrongly."""
+        values = np.random.default_rng(1).random((200, 3)) + [0, 0, 0.3]
+        found = compared(values, segments=self.labels, **options)
+        overall, within = found.differences[:3], found.differences[3:]
+        assert [d.significant for d in overall] == [False, True, True]
+        if left is None:
+            tables = [Hypotheses(values, list(itertools.combinations(range(3), 2)))]
+            left = step_down(tables, single=True).left
+            assert 0.3 < left < 0.9
+        alone = [values[u % 10 :: 10] for u in range(10)]
+        pairs = list(itertools.combinations(range(3), 2))
+        if options.get("test") == "t":
+            p = [stats.ttest_rel(own[:, i], own[:, j]).pvalue for own in alone for i, j in pairs]
+            expected = np.minimum(adjust(p, "holm") / left, 1.0)
+        elif options.get("test") == "tukey":
+            expected = np.ones(30)
+        elif options:
+            expected = [d.p for d in within]
+        else:
+            family = [Hypotheses(own, pairs) for own in alone]
+            expected = np.minimum(step_down(family).adjusted / left, 1.0)
+        gates = np.tile([d.p_adjusted for d in overall], 10)
+        found = np.array([d.p_adjusted for d in within])
+        open_ = gates <= 0.05
+        assert found[open_] == pytest.approx(np.maximum(expected, gates)[open_])
+        assert np.all(found[~open_] >= gates[~open_])
+        if not options:
+            assert all((d.low > 0 or d.high < 0) <= d.significant for d in within)
 
     def test_a_segment_is_significant_only_if_everyone_is(self):
         rng = np.random.default_rng(5)

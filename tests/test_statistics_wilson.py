@@ -24,7 +24,7 @@ def test_many_hits_and_misses_have_the_interval_of_a_share():
 def test_the_bounds_solve_the_score_equation(confidence):
     """|mean - m| = t · √(m (1 - m) / n_eff), with n_eff as if the values were hits."""
     n, mean = SPARSE.size, SPARSE.mean()
-    users = mean * (1 - mean) / (SPARSE.var(ddof=1) / n)
+    users = n * (n * mean * (1 - mean) + 0.5) / (n * SPARSE.var(ddof=1) + 0.5)
     t = stats.t.ppf(0.5 + confidence / 2, n - 1)
 
     def score(m):
@@ -50,13 +50,24 @@ def test_another_scale_moves_and_stretches_it():
 
 
 def test_it_is_as_wide_as_t_with_many_users():
-    x = np.tile(SPARSE, 50)
+    x = np.tile(SPARSE, 200)
     assert np.diff(wilson_interval(x)) == pytest.approx(np.diff(t_interval(x)), rel=0.01)
 
 
-@pytest.mark.parametrize("zeros", [0.6, 0.88])
-def test_it_covers_the_mean_of_sparse_metrics_where_t_does_not(zeros):
-    rng, covered, n = np.random.default_rng(1), np.zeros(2), 30
+def test_hits_count_as_such_and_few_equal_values_are_not_taken_for_certain():
+    """Hits vary as much as a share can; 3 of 100 users with 0.2 each could as well differ."""
+    hits, alike = np.repeat([0.0, 1.0], [80, 20]), np.repeat([0.0, 0.2], [97, 3])
+    few = 100 * (100 * 0.006 * 0.994 + 0.5) / (100 * alike.var(ddof=1) + 0.5)
+    for x, users in ((hits, 99), (alike, few)):
+        m, c2 = x.mean(), stats.t.ppf(0.975, 99) ** 2 / users
+        half = np.sqrt(c2 * m * (1 - m) + c2 * c2 / 4)
+        expected = (m + c2 / 2 + np.array([-half, half])) / (1 + c2)
+        assert wilson_interval(x) == pytest.approx(tuple(expected), rel=1e-9)
+
+
+@pytest.mark.parametrize(("zeros", "n"), [(0.6, 30), (0.88, 30), (0.96, 100)])
+def test_it_covers_the_mean_of_sparse_metrics_where_t_does_not(zeros, n):
+    rng, covered = np.random.default_rng(1), np.zeros(2)
     values = 1 / np.arange(1, 11)
     mean = (1 - zeros) * values.mean()
     for _ in range(800):
@@ -64,7 +75,7 @@ def test_it_covers_the_mean_of_sparse_metrics_where_t_does_not(zeros):
         for at, (low, high) in enumerate((wilson_interval(x), t_interval(x))):
             covered[at] += low <= mean <= high
     wilson, t = covered / 800
-    assert wilson >= 0.88
+    assert wilson >= 0.92
     assert t < wilson
 
 

@@ -208,7 +208,7 @@ def compare(
     segments : mapping or frame, optional
         A label per user: ``{"ann": "new", …}``, or a frame with the columns user and segment, as
         `by_activity` and `by_popularity` make. Every comparison is repeated within each, and
-        significant there only if it is over all users.
+        significant there only if it is over all users, at what those comparisons leave of alpha.
     n_resamples : int
         Number of sign flips, or bootstrap samples, that a test draws: more where a correction or a
         p-value close to alpha needs them.

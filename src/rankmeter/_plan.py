@@ -7,8 +7,9 @@ them differently per metric, so a plan is a list of metrics, each with all its c
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rankmeter._checks import unknown
@@ -24,7 +25,7 @@ from rankmeter._choices import (
 )
 from rankmeter.conventions import Convention, has_metric, load_convention, translate_all
 from rankmeter.errors import UsageError
-from rankmeter.metrics import METRICS, Metric, Spec
+from rankmeter.metrics import ADJUSTED, METRICS, Metric, Spec
 
 __all__ = ["MetricPlan", "Plan", "resolve"]
 
@@ -47,6 +48,8 @@ class MetricPlan:
         The metric as it was given, with the options and choices that were named.
     made : frozenset of str
         The choices that the caller or the convention makes; the others have their defaults.
+    candidates : int, optional
+        Their number, if values are adjusted for chance.
     """
 
     label: str
@@ -55,16 +58,21 @@ class MetricPlan:
     averaging: Averaging
     asked: Metric | None = None
     made: frozenset[str] = dataclasses.field(default=frozenset(), compare=False)
+    candidates: int | None = None
 
     @property
     def spec(self) -> Spec:
-        """The registry entry of the metric."""
-        return self.metric.spec
+        """The registry entry of the metric; adjusted for chance, 1 is the best value."""
+        if self.candidates is None:
+            return self.metric.spec
+        return replace(self.metric.spec, low=-math.inf, high=1.0, increasing=True, reached=False)
 
     def switches(self) -> dict[str, Any]:
         """Every choice by name, metric options first."""
+        adjusted = {} if self.candidates is None else {ADJUSTED: True, "n_items": self.candidates}
         return {
             **dict(self.metric.options),
+            **adjusted,
             **dataclasses.asdict(self.alignment),
             **dataclasses.asdict(self.averaging),
         }
@@ -279,12 +287,25 @@ def _resolve_metric(
             f"{wanted} is one number for the lists of all users, so it has no "
             f"{averaging.aggregate} (aggregate=)"
         )
-    if averaging.aggregate == "micro" and not spec.pools:
+    candidates = _candidates(wanted, setting) if ADJUSTED in switches else None
+    if averaging.aggregate == "micro" and not spec.pools and candidates is None:
         shares = ", ".join(name for name, known in METRICS.items() if known.pools)
         raise UsageError(f"{wanted} cannot be pooled (aggregate='micro'): only {shares} can")
     resolved = Metric(wanted.name, wanted.k)(**options)
     label, made = wanted.label or str(wanted), frozenset(switches)
-    return MetricPlan(label, resolved, alignment, averaging, wanted, made)
+    return MetricPlan(label, resolved, alignment, averaging, wanted, made, candidates)
+
+
+def _candidates(wanted: Metric, setting: Setting) -> int:
+    """The number of candidates, for a metric that is adjusted for chance."""
+    if wanted.spec.needs != ("hits",) or not wanted.spec.open_ties:
+        raise UsageError(
+            f"{wanted}: {wanted.name} has no closed form for a random order, so it cannot be "
+            "adjusted for chance"
+        )
+    if setting.n_items is None:
+        raise UsageError(f"{wanted} needs the number of candidates: pass n_items=")
+    return setting.n_items
 
 
 def _build(kind: type[Any], switches: Mapping[str, Any]) -> Any:

@@ -20,6 +20,7 @@ from rankmeter._hits import IntArray
 from rankmeter._ingest import PerUser, read_labels, read_per_user
 from rankmeter._results.values import ValueComparison
 from rankmeter.errors import RankmeterError, UsageError
+from rankmeter.metrics import ADJUSTED
 from rankmeter.metrics import metric as metric_of
 
 __all__ = ["compare_values"]
@@ -167,8 +168,9 @@ def _metrics(
     for label in labels:
         up, own = True, (-np.inf, np.inf)
         try:
-            spec = metric_of(label).spec
-            up, own = spec.increasing, (spec.low, spec.high)
+            known = metric_of(label)
+            if ADJUSTED not in dict(known.choices):
+                up, own = known.spec.increasing, (known.spec.low, known.spec.high)
         except RankmeterError:
             pass  # a metric of another tool
         if lower is True or label in named:

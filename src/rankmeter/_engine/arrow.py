@@ -66,6 +66,7 @@ def to_arrow(scores: Scores) -> Any:
         "states": {label: type(state).__name__ for label, state in scores.states.items()},
         "errors": errors,
         "textual": scores.textual,
+        "lowest": dict(scores.lowest),
     }
     batch = pa.RecordBatch.from_arrays([pa.array(c) for c in columns.values()], list(columns))
     return batch.replace_schema_metadata({_KEY: json.dumps(known).encode()})
@@ -118,6 +119,7 @@ def from_arrow(batch: Any) -> Scores:
         },
         {label: _error(*parts) for label, parts in known["errors"].items()},
         known["textual"],
+        known.get("lowest", {}),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,22 +13,15 @@ import polars as pl
 
 from rankmeter._align import Aligned, Codes, Facts, Judged, align, prepare, universe
 from rankmeter._choices import Alignment
+from rankmeter._engine.called import Evidence, adjusted, call, no_lists
 from rankmeter._engine.scores import Scores
 from rankmeter._ingest import Table
-from rankmeter._plan import MetricPlan, Plan
+from rankmeter._plan import Plan
 from rankmeter._side import Tables as Beside
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import State
 
-__all__ = ["Block", "call", "scores_of"]
-
-Evidence = Callable[[str, Alignment], Any]
-"""Makes the evidence of a name that a metric of an alignment asks for."""
-
-
-def no_lists(name: str, choices: Alignment) -> NoReturn:
-    """Scores and ranks have no lists."""
-    raise UsageError("needs lists of items, which scores and ranks are not")
+__all__ = ["Block", "scores_of"]
 
 
 class Block:
@@ -123,10 +116,17 @@ def scores_of(
     facts: dict[Alignment, Facts] = {}
     states: dict[str, State] = {}
     errors: dict[str, RankmeterError] = {}
+    lowest: dict[str, float] = {}
     for column, entry in enumerate(plan.metrics):
         aligned = aligned_by(entry.alignment)
         facts[entry.alignment] = aligned.facts
         try:
+            if entry.candidates is not None:
+                state, lowest[entry.label] = adjusted(entry, aligned)
+                values[:, column] = state.per_user(nothing=np.nan)
+                if entry.averaging.aggregate == "micro":
+                    states[entry.label] = state
+                continue
             values[:, column] = call(entry, aligned, entry.spec.function, beside)
             if entry.averaging.aggregate == "micro" and entry.spec.state is not None:
                 states[entry.label] = call(entry, aligned, entry.spec.state, beside)
@@ -142,26 +142,5 @@ def scores_of(
         facts,
         states,
         errors,
+        lowest=lowest,
     )
-
-
-def call(
-    entry: MetricPlan,
-    aligned: Aligned,
-    function: Callable[..., Any],
-    beside: Evidence = no_lists,
-) -> Any:
-    """What a metric function makes of the evidence that it names."""
-    metric, spec = entry.metric, entry.spec
-    own = {"hits": aligned.hits, "nonrelevant": aligned.nonrelevant, "lists": aligned.lists}
-    try:
-        evidence = [
-            own[name] if own.get(name) is not None else beside(name, entry.alignment)
-            for name in spec.needs
-        ]
-        return function(*evidence, *([metric.k] if spec.cutoff else []), **dict(metric.options))
-    except UsageError as error:
-        text = str(error).removeprefix(f"{metric.name} ")
-        raise UsageError(
-            f"{entry.label}: {text}", option=error.option, got=error.got, extent=error.extent
-        ) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -35,10 +35,15 @@ class Averaged:
     undefined: int  # users for whom the metric was undefined, whatever they then counted as
     missing: int  # users with ground truth but no ranking, whatever they counted as
     state: State | None = None  # of a metric that is pooled
+    lowest: float | None = None  # the lowest possible value, where it depends on the data
 
     def __post_init__(self) -> None:
         if isinstance(self.state, Exposure):  # its users have no values of their own
             object.__setattr__(self, "values", self.state.influence())
+
+    def scale(self, entry: MetricPlan) -> tuple[float, float]:
+        """The lowest and the highest possible value of the metric."""
+        return entry.spec.low if self.lowest is None else self.lowest, entry.spec.high
 
     def only(self, chosen: BoolArray) -> Averaged:
         """The part of some users, given as a mask over all rows of `Scores.users`."""
@@ -65,6 +70,7 @@ class Scores:
     states: Mapping[str, State]  # by label, of the metrics that are pooled
     errors: Mapping[str, RankmeterError]  # by label, why a metric has no values on these data
     textual: bool = False  # whether the ids were read from text, so that "7" and 7 may be the same
+    lowest: Mapping[str, float] = field(default_factory=dict)  # by label, of adjusted metrics
 
     @property
     def n_users(self) -> int:
@@ -144,6 +150,7 @@ class Scores:
             },
             _worst(parts),
             all(part.textual for part in parts),
+            {label: min(part.lowest[label] for part in parts) for label in first.lowest},
         )
 
     def averaged(self, entry: MetricPlan) -> Averaged:
@@ -195,7 +202,8 @@ class Scores:
             values[undefined] = {"zero": 0.0, "one": 1.0, "nan": np.nan}[choices.undefined]
         rows = np.flatnonzero(chosen)
         state = self.states[entry.label].take(rows) if entry.label in self.states else None
-        return Averaged(values[rows], rows, int(undefined.sum()), int(missing.sum()), state)
+        counts, lowest = (int(undefined.sum()), int(missing.sum())), self.lowest.get(entry.label)
+        return Averaged(values[rows], rows, *counts, state, lowest)
 
     def _refusal(self, entry: MetricPlan, name: str, mask: BoolArray, what: str) -> str:
         examples = ", ".join(shown(user) for user in self.users.filter(mask).head(3))

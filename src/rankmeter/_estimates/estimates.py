@@ -94,7 +94,7 @@ def estimate(
 
     `clusters` has the cluster of each user of the result, averaged or not.
     """
-    scale, how = (entry.spec.low, entry.spec.high), entry.averaging.aggregate
+    scale, how = averaged.scale(entry), entry.averaging.aggregate
     return estimate_of(plan, entry.label, scale, averaged, clusters, how)
 
 

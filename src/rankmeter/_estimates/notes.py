@@ -13,6 +13,7 @@ import numpy as np
 from rankmeter._checks import counted
 from rankmeter._engine import Scores
 from rankmeter._estimates.estimates import Estimate
+from rankmeter._estimates.wording import number
 from rankmeter._hits import IntArray
 from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan
@@ -22,6 +23,7 @@ __all__ = [
     "UNUSED_LABELS",
     "Facts",
     "alike",
+    "chance_notes",
     "cluster_notes",
     "clustered",
     "compared",
@@ -160,6 +162,14 @@ def clustered(clusters: IntArray) -> dict[str, int]:
     """The number of clusters, and how many of equal size are worth these, rounded."""
     sizes = np.unique(clusters, return_counts=True)[1]
     return {"clusters": sizes.size, "effective_clusters": round(effective(sizes))}
+
+
+def chance_notes(random: Mapping[str, float], plan: Plan) -> list[str]:
+    """What random rankings of all candidates would reach, if their number is known."""
+    if not random:
+        return []
+    shown = ", ".join(f"{label} {number(value)}" for label, value in random.items())
+    return [f"random: {shown} ({counted(plan.n_items or 0, 'candidate')})"]
 
 
 def cluster_notes(counts: Mapping[str, Any], what: str) -> list[str]:

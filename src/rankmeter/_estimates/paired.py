@@ -31,6 +31,10 @@ _UNEVEN_NOTE = (
     "Tukey's test assumes that all differences vary alike: those that vary far more have the p and "
     "interval of a t test with Bonferroni's correction"
 )
+SEGMENTS_NOTE = (
+    "a difference within a segment is significant only if it is over all users, at what undecided "
+    "comparisons over all users leave of alpha"
+)
 POWER = 0.8
 MAX_NOTES = 10
 """Notes about segments; the result has all of them."""
@@ -82,7 +86,7 @@ def segment_notes(found: Sequence[Heterogeneity]) -> list[str]:
     """How segments were tested, and whether their differences are the same."""
     if not found:
         return []
-    said = ["a difference within a segment is significant only if it is over all users"]
+    said = [SEGMENTS_NOTE]
     for one in found[:MAX_NOTES]:
         what = f"{one.metric}, {one.a} − {one.b}: the same in all {one.n} segments?"
         shown = "a segment has no variation" if math.isnan(one.p) else p_text(one.p)
@@ -177,23 +181,38 @@ class PairedTests:
     ) -> tuple[tuple[Difference, ...], tuple[Heterogeneity, ...]]:
         """All comparisons over all users, then within the parts, and how the parts differ.
 
-        The comparisons over all users are a family of their own, so that segments take nothing
-        from them. A difference within a segment counts only if it also counts over all users.
+        The comparisons over all users come first. A difference within a segment counts only if it
+        also counts over all users, and segments have what is left of alpha: all of it if every
+        comparison over all users is significant.
         """
         everyone = np.ones(self.values[0].n_users, dtype=bool)
-        overall = self._compared(self._groups("", everyone))
+        overall, left = self._compared(self._groups("", everyone), single=bool(parts))
         groups = [one for name, mask in parts.items() for one in self._groups(name, mask)]
         gates = {(d.metric, d.a, d.b): d.p_adjusted for d in overall}
+        found, _ = self._compared(groups, parts=max(len(parts), 1))
         within = [
-            self._gated(d, gates[d.metric, d.a, d.b])
-            for d in self._compared(groups, parts=max(len(parts), 1))
+            self._gated(d, gates[d.metric, d.a, d.b], left[self._family_of(d.metric)])
+            for d in found
         ]
         return (*overall, *within), tuple(self._heterogeneity(overall, groups))
 
-    def _gated(self, d: Difference, gate: float) -> Difference:
-        """A difference within a segment, which is as significant as over all users at most."""
-        p = d.p_adjusted if math.isnan(gate) else max(d.p_adjusted, gate)
-        return replace(d, p_adjusted=p, significant=bool(p <= self.settings.alpha))
+    def _gated(self, d: Difference, gate: float, left: float) -> Difference:
+        """A difference within a segment, as significant as over all users and `left` allow."""
+        if math.isnan(d.p_adjusted):
+            return d
+        p, passed = d.p_adjusted, not gate > self.settings.alpha  # also where there was no test
+        if passed:
+            p = min(p / left, 1.0) if left else 1.0
+        p = p if math.isnan(gate) else max(p, gate)
+        significant = bool(p <= self.settings.alpha)
+        low, high = d.low, d.high
+        if d.significant and not significant and self._corrects:
+            low, high = min(low, 0.0), max(high, 0.0)
+        return replace(d, p_adjusted=p, significant=significant, low=low, high=high)
+
+    def _family_of(self, metric: str) -> str:
+        """The name of the family of a metric."""
+        return metric if self.settings.family == "metric" else ""
 
     def _groups(self, segment: str, mask: BoolArray) -> list[_Group]:
         together = self.settings.common == "all" or "tukey" in self.settings.test
@@ -213,16 +232,22 @@ class PairedTests:
                 found.append(_Group(values, segment, names, pairs, table, own, rows, units, runs))
         return found
 
-    def _compared(self, groups: Sequence[_Group], parts: int = 1) -> list[Difference]:
-        """The comparisons of groups, corrected within their families; they keep their order."""
+    def _compared(
+        self, groups: Sequence[_Group], *, parts: int = 1, single: bool = False
+    ) -> tuple[list[Difference], dict[str, float]]:
+        """The comparisons of groups, corrected within their families; they keep their order.
+
+        In a `single` step some of alpha can be left: its share by family.
+        """
         families: dict[str, list[int]] = {}
         for at, group in enumerate(groups):
-            label = group.values.label if self.settings.family == "metric" else ""
-            families.setdefault(label, []).append(at)
+            families.setdefault(self._family_of(group.values.label), []).append(at)
         found: dict[int, list[Difference]] = {}
-        for places in families.values():
+        left: dict[str, float] = {}
+        for name, places in families.items():
             family = [groups[at] for at in places]
-            corrected = iter(self._family(family, parts))
+            results, left[name] = self._family(family, parts, single=single)
+            corrected = iter(results)
             size = sum(len(group.pairs) for group in family if len(group.rows) > 1)
             for at in places:
                 found[at] = [
@@ -231,21 +256,31 @@ class PairedTests:
                 ]
             if self.settings.margin is not None and self.settings.correction != "none":
                 _correct_margins(found, places)
-        return [d for at in range(len(groups)) for d in found[at]]
+        return [d for at in range(len(groups)) for d in found[at]], left
 
-    def _family(self, family: Sequence[_Group], parts: int) -> list[_Corrected]:
-        """The tests of one family in order, with their adjusted p."""
+    def _family(
+        self, family: Sequence[_Group], parts: int, *, single: bool
+    ) -> tuple[list[_Corrected], float]:
+        """The tests of one family in order, with their adjusted p, and what is left of alpha."""
         test, how = self._test(), self.correction
         size = sum(len(group.pairs) for group in family if len(group.rows) > 1)
         if test == "randomization" and how == "maxt":
-            return self._step_down(family, size)
+            return self._step_down(family, size, single=single)
         results = [result for group in family for result in self._tested(group, test, parts, size)]
         p = np.array([result.p for result in results])
         if "tukey" in test:  # corrected over the pairs already, but not over segments
             p = np.minimum(p * parts, 1.0)
         elif how in ("holm", "bonferroni", "benjamini-hochberg"):
+            how = "bonferroni" if single and how == "holm" else how
             p = st.adjust(p, how)  # type: ignore[arg-type]
-        return [_Corrected(r, float(q), math.nan) for r, q in zip(results, p, strict=True)]
+        found = [_Corrected(r, float(q), math.nan) for r, q in zip(results, p, strict=True)]
+        return found, self._left(p[~np.isnan(p)], how)
+
+    def _left(self, p: FloatArray, how: str) -> float:
+        """The share of alpha that a single step leaves to the segments."""
+        if how == "bonferroni":
+            return float(np.mean(p <= self.settings.alpha)) if p.size else 1.0
+        return float(np.all(p <= self.settings.alpha)) if "tukey" in self.settings.test else 1.0
 
     def _tested(self, group: _Group, test: str, parts: int, size: int) -> list[st.TestResult]:
         """The tests of one group, not yet corrected."""
@@ -281,11 +316,14 @@ class PairedTests:
             results[at] = replace(result, interval=results[at].interval)
         return results
 
-    def _step_down(self, family: Sequence[_Group], size: int) -> list[_Corrected]:
+    def _step_down(
+        self, family: Sequence[_Group], size: int, *, single: bool
+    ) -> tuple[list[_Corrected], float]:
         """Randomization tests, corrected by the largest statistic of each flip."""
         known = [group for group in family if len(group.rows) > 1]
         drawn = {"n_resamples": self.settings.n_resamples, "seed": self.setting.seed}
-        found = st.step_down(self._stacked(known), level=self.settings.alpha, **drawn)
+        alpha = self.settings.alpha
+        found = st.step_down(self._stacked(known), level=alpha, single=single, **drawn)
         numbers = itertools.count()
         corrected = []
         for group in family:
@@ -303,7 +341,8 @@ class PairedTests:
                 p = result.p if size == 1 else max(float(found.adjusted[at]), result.p)
                 times = self._times(found.critical, n, size)
                 corrected.append(_Corrected(result, p, times))
-        return corrected
+        decided = all(one.p <= alpha for one in corrected if not math.isnan(one.p))
+        return corrected, 1.0 if decided else found.left
 
     def _stacked(self, groups: Sequence[_Group]) -> list[st.Hypotheses]:
         """The groups as tables with disjoint rows: a table for each segment, or one of clusters."""

@@ -99,7 +99,7 @@ def values_of(plan: Plan, scores: Mapping[str, Scores]) -> list[Values]:
     for entry in plan.metrics:
         averaged = [one.averaged(entry) for one in scores.values()]
         n_users = next(iter(scores.values())).n_users
-        scale = entry.spec.low, entry.spec.high
+        scale = averaged[0].scale(entry)
         found.append(Values(entry.label, entry.spec.increasing, scale, averaged, n_users))
     return found
 

@@ -18,6 +18,7 @@ from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.notes import (
     Facts,
     alike,
+    chance_notes,
     cluster_notes,
     missing_users,
     notes_of,
@@ -100,6 +101,16 @@ class Comparison(Compared):
     heterogeneity: tuple[Heterogeneity, ...] = ()
 
     @property
+    def random(self) -> dict[str, float]:
+        """By metric, the expected mean of random rankings of all candidates.
+
+        Empty unless their number is known (``n_items``); without metrics for which the systems are
+        averaged over different users.
+        """
+        first, *others = (one.random for one in self.summaries.values())
+        return {m: x for m, x in first.items() if all(x == one.get(m) for one in others)}
+
+    @property
     def per_user(self) -> pl.DataFrame:
         """Columns ``system``, ``user`` and one per metric."""
         return pl.concat(
@@ -158,6 +169,7 @@ class Comparison(Compared):
             "segments": segments,
             "differences": [vars(d) | {"sentence": d.sentence()} for d in self.differences],
             "heterogeneity": [vars(one) for one in self.heterogeneity],
+            **({"random": self.random} if self.random else {}),
             "dropped_users": self.dropped,
             "users": {name: summary.counts for name, summary in self.summaries.items()},
             "cautions": list(self.cautions),
@@ -188,7 +200,7 @@ class Comparison(Compared):
             for m, n in self.dropped.items()
             if n
         ]
-        notes += unused_labels(s)
+        notes += [*chance_notes(self.random, self.plan), *unused_labels(s)]
         notes += [*cluster_notes(s, "tests and intervals"), *self._drawn()]
         if s["runs"]:
             several = ", ".join(f"{n} training runs of {name}" for name, n in s["runs"].items())

@@ -11,13 +11,14 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from rankmeter._checks import choice, counted
+from rankmeter._checks import choice
 from rankmeter._engine import Scores, chance
 from rankmeter._estimates.estimates import Estimate, estimate
 from rankmeter._estimates.notes import (
     UNUSED_LABELS,
     Facts,
     alike,
+    chance_notes,
     cluster_notes,
     clustered,
     counts_of,
@@ -190,7 +191,8 @@ class Summary(Measured, Mapping[str, Estimate]):
         """A mean adjusted for chance: 0 is the mean of random rankings, and 1 that of perfect ones.
 
         ``(mean - random) / (best - random)``, and its interval likewise; it can be negative. As in
-        the adjusted mean reciprocal rank of link prediction, for any metric of hits.
+        the adjusted mean reciprocal rank of link prediction, for any metric of hits. The metric
+        ``ndcg(adjusted)@10`` adjusts the value of each user instead, which can then be compared.
 
         Parameters
         ----------
@@ -273,9 +275,7 @@ class Summary(Measured, Mapping[str, Estimate]):
     def _notes(self) -> tuple[str, ...]:
         """The facts, how intervals were made, and which values are not means."""
         notes = notes_of(self.plan, {"": {**self.facts(), **alike(self.values())}})
-        if self.random:
-            shown = ", ".join(f"{label} {number(x)}" for label, x in self.random.items())
-            notes.append(f"random: {shown} ({counted(self.plan.n_items or 0, 'candidate')})")
+        notes += chance_notes(self.random, self.plan)
         notes += [*unused_labels(self.counts), *cluster_notes(self.counts, "intervals")]
         notes += self._drawn()
         named = {

@@ -26,6 +26,10 @@ __all__ = [
 ]
 
 
+PRIOR_HITS = 0.5
+"""Hits that support the largest possible variance: a half, as in Jeffreys' prior of a share."""
+
+
 class Interval(NamedTuple):
     """Lower and upper end of a confidence interval."""
 
@@ -75,29 +79,39 @@ def wilson_interval(
 
     Wilson (JASA 22, 1927) gives the interval of a share. A mean m of values between 0 and 1 has a
     variance of at most ``m (1 - m) / n``; the effective number of users is the n for which the
-    variance that was found is that of a share. The interval is never a point, never leaves the
-    scale, and is that of Student's t for many users. Where all values are equal, every user counts.
+    variance that was found is that of a share. Few values other than 0 can be alike by luck, so
+    half a hit is added to both: the squares ``n s² + 1/2`` are compared with ``n m (1 - m) + 1/2``
+    where that leaves fewer users. The interval is never a point, never leaves the scale, and is
+    that of Student's t for many users. Where all values are equal, every user counts.
 
     With ``clusters`` the variance is that of `t_interval`, and the degrees of freedom are one less
-    than the effective number of clusters.
+    than the effective number of clusters, which count where all values are equal.
     """
     fraction("confidence", confidence)
-    found = spread(vector(x), clusters)
+    values = vector(x)
+    found = spread(values, clusters)
     if found.units < 2:
         return UNKNOWN
     df = found.df if clusters is None else max(found.effective - 1.0, 1.0)
-    return score_interval(found.mean, found.se, df, found.effective, scale, confidence)
+    return score_interval(found.mean, found.se, df, values.size, scale, confidence, found.effective)
 
 
 def score_interval(
-    mean: float, se: float, df: float, n: float, scale: tuple[float, float], confidence: float
+    mean: float,
+    se: float,
+    df: float,
+    n: int,
+    scale: tuple[float, float],
+    confidence: float,
+    units: float | None = None,
 ) -> Interval:
-    """Wilson's interval of a mean with a standard error; `n` users count if there is no error."""
+    """Wilson's interval of the mean of n values, of which `units` count if there is no error."""
+    units = n if units is None else units
     low, high = scale
     m = min(max((mean - low) / (high - low), 0.0), 1.0)
     variance = (se / (high - low)) ** 2
-    tiny = (8 * np.finfo(np.float64).eps) ** 2 / n  # all values are equal but for rounding
-    users = m * (1.0 - m) / variance if variance > tiny and 0.0 < m < 1.0 else n
+    tiny = (8 * np.finfo(np.float64).eps) ** 2 / units  # all values are equal but for rounding
+    users = _effective_users(m * (1.0 - m), variance, n) if variance > tiny and 0 < m < 1 else units
     c = t_quantile(0.5 + 0.5 * confidence, df)
     c2 = c * c / users
     centre, half = m + 0.5 * c2, c * math.sqrt(m * (1.0 - m) / users + 0.25 * c2 / users)
@@ -105,6 +119,12 @@ def score_interval(
     return Interval(
         min(low + ends[0] * (high - low), mean), max(low + ends[1] * (high - low), mean)
     )
+
+
+def _effective_users(most: float, variance: float, n: int) -> float:
+    """How many users with hits and misses, of the variance `most`, give this one to a mean."""
+    steadied = n * (n * most + PRIOR_HITS) / (n * n * variance + PRIOR_HITS)
+    return min(most / variance, steadied)
 
 
 def median_interval(x: npt.ArrayLike, confidence: float) -> Interval:

@@ -50,12 +50,24 @@ class StepDown(NamedTuple):
     """A statistic above it is significant at the level in the whole family, in a single step."""
     n_resamples: int
     """Flips that were drawn; 0 if all choices of signs were counted."""
+    left: float = 0.0
+    """The share of the level that a single step leaves to another family."""
 
 
 def step_down(
-    tables: Sequence[Hypotheses], *, level: float = 0.05, n_resamples: int = 9_999, seed: int = 0
+    tables: Sequence[Hypotheses],
+    *,
+    level: float = 0.05,
+    n_resamples: int = 9_999,
+    seed: int = 0,
+    single: bool = False,
 ) -> StepDown:
     """Test all hypotheses of all tables as one family.
+
+    In a `single` step every difference is compared with the largest of all. The error of those that
+    are not significant is then smaller than the level, and what is left of it can be spent on
+    another family: with both, any claim is wrong with at most the probability of the level
+    (Dmitrienko, Tamhane and Wiens, Biometrical Journal 50, 2008).
 
     With up to 13 users whose values differ, all choices of signs are counted. Otherwise flips are
     drawn; if an adjusted p is so close to the level that another seed could decide otherwise, ten
@@ -68,14 +80,28 @@ def step_down(
         return StepDown(np.empty(0), np.empty(0), math.inf, 0)
     reach = np.concatenate([part.reach for part in parts])
     if sum(part.active.size for part in parts) <= _EXACT_ROWS:
-        return _counted(reach, _all_signs(parts), level, exact=True)
-    found = _counted(reach, _drawn(parts, n_resamples, seed), level)
+        found = _counted(reach, _all_signs(parts), level, exact=True, single=single)
+        return found._replace(left=_left(found, _all_signs(parts), level)) if single else found
+    found = _counted(reach, _drawn(parts, n_resamples, seed), level, single=single)
     error = 3.0 * math.sqrt(level * (1.0 - level) / n_resamples)
     cells = sum(part.scores.size for part in parts)
     if cells <= _BORDERLINE_CELLS and np.any(np.abs(found.adjusted - level) < error):
-        more = 10 * (n_resamples + 1) - 1
-        return _counted(reach, _drawn(parts, more, seed), level)
+        n_resamples = 10 * (n_resamples + 1) - 1
+        found = _counted(reach, _drawn(parts, n_resamples, seed), level, single=single)
+    if single:
+        found = found._replace(left=_left(found, _drawn(parts, n_resamples, seed), level))
     return found
+
+
+def _left(found: StepDown, blocks: Iterator[Floats], level: float) -> float:
+    """The share of the level that is not the error of the differences that are not significant."""
+    unknown = found.adjusted > level
+    if unknown.all() or not unknown.any():
+        return float(not unknown.any())
+    tops = np.concatenate([block[unknown].max(axis=0) for block in blocks])
+    own = int(found.n_resamples > 0)
+    error = (np.count_nonzero(tops > found.critical) + own) / (tops.size + own)
+    return max(0.0, 1.0 - error / level)
 
 
 class _Part:
@@ -109,7 +135,12 @@ class _Part:
 
 
 def _counted(
-    reach: Floats, blocks: Iterator[Floats], level: float, *, exact: bool = False
+    reach: Floats,
+    blocks: Iterator[Floats],
+    level: float,
+    *,
+    exact: bool = False,
+    single: bool = False,
 ) -> StepDown:
     """Count the flips that reach each statistic: alone, and the largest of those not larger."""
     order = np.argsort(-reach, kind="stable")
@@ -118,6 +149,7 @@ def _counted(
     for block in blocks:
         alone += np.count_nonzero(block >= reach[:, None], axis=1)
         left = np.maximum.accumulate(block[order[::-1]], axis=0)[::-1]
+        left = left[:1] if single else left
         joint += np.count_nonzero(left >= reach[order][:, None], axis=1)
         largest.append(left[0])
     top = -np.sort(-np.concatenate(largest))

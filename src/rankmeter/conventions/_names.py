@@ -15,6 +15,7 @@ from rankmeter._checks import near, shown
 from rankmeter.conventions._profiles import Convention, convention_names, load_convention
 from rankmeter.errors import UnknownMetricError, UsageError
 from rankmeter.metrics import (
+    ADJUSTED,
     Metric,
     is_elsewhere,
     parse_metrics,
@@ -165,7 +166,7 @@ def _metric(ours: str, options: frozenset[str], k: float | None, profile: Conven
         found = found @ k
     given: set[str] = set()
     for option in sorted(options):
-        name, _, value = option.partition("=")
+        name, _, value = (option + "=true" if option == ADJUSTED else option).partition("=")
         means = profile.options.get(option, {name.strip(): value.strip()})
         if twice := given & means.keys():
             raise UsageError(f"{ours} has the option {min(twice)!r} twice: name it once")

@@ -21,6 +21,7 @@ from rankmeter.metrics import (
     systemwise,
 )
 from rankmeter.metrics._registry import (
+    ADJUSTED,
     EVIDENCE,
     METRICS,
     RESERVED,
@@ -55,6 +56,7 @@ for _name in sorted(METRICS, key=lambda n: (_FAMILIES.index(METRICS[n].family), 
     METRICS[_name] = METRICS.pop(_name)
 
 __all__ = [
+    "ADJUSTED",
     "EVIDENCE",
     "METRICS",
     "RESERVED",

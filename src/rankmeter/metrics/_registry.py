@@ -63,7 +63,10 @@ EVIDENCE = {
 }
 """The permitted names of a metric's positional parameters, with the type and meaning of each."""
 
-RESERVED = frozenset(CHOICES) - {"n_items"}
+ADJUSTED = "adjusted"
+"""What any metric of hits can be: ``ndcg(adjusted)@10`` is 0 for a random order of candidates."""
+
+RESERVED = frozenset(CHOICES) - {"n_items"} | {ADJUSTED}
 """Names that options must not have: those of the choices. `n_items` fills options of that name."""
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from rankmeter._checks import LARGEST, integer, near, refused, shown
 from rankmeter._choices import CHOICES, SETTINGS, checked
 from rankmeter.errors import UnknownMetricError, UsageError
-from rankmeter.metrics._registry import METRICS, SYNONYMS, Option, Spec
+from rankmeter.metrics._registry import ADJUSTED, METRICS, SYNONYMS, Option, Spec
 
 __all__ = ["Metric", "is_elsewhere", "metric", "parse_metrics", "read_metric", "take_cutoffs"]
 
@@ -33,6 +33,8 @@ ELSEWHERE = frozenset(
 )
 """Names of other measures in the field, without separators: not misspellings of metrics."""
 
+_SWITCH = Option(ADJUSTED, default=False, choices=(), type=bool, optional=False)
+
 _NUMBER = re.compile(r"-?(?:\d{1,19}(?:\.\d{1,40})?|\.\d{1,40})(?:e-?\d{1,3})?")
 """A cutoff, or a point such as a level of recall."""
 
@@ -51,7 +53,7 @@ class Metric:
         The options that were chosen, sorted by name; the others follow the convention.
     choices : tuple of (str, value)
         The choices of alignment and averaging that hold for this metric alone, sorted by name:
-        ``ndcg(ties=expected)@10``.
+        ``ndcg(ties=expected)@10``; and whether it is adjusted for chance: ``ndcg(adjusted)@10``.
     label : str
         The name that was given, if it is a synonym; it does not affect equality.
 
@@ -88,6 +90,9 @@ class Metric:
                 )
             elif name in CHOICES:
                 choices[name] = checked(name, value)
+            elif name == ADJUSTED:
+                choices.pop(name, None)
+                choices |= {name: True} if _checked(self.name, _SWITCH, value) else {}
             else:
                 known = ", ".join(self.spec.options) or "none"
                 meant = [one for one in (*self.spec.options, *CHOICES) if one.startswith(name)]
@@ -114,7 +119,8 @@ class Metric:
         k = options.pop(self.spec.at, self.k)
         if options.get("relevant", "").startswith(">="):
             options["relevant"] = options["relevant"].removeprefix(">=")
-        chosen = ",".join(f"{name}={_spell(value)}" for name, value in options.items())
+        words = [ADJUSTED] if options.pop(ADJUSTED, False) else []
+        chosen = ",".join(words + [f"{name}={_spell(value)}" for name, value in options.items()])
         cutoff = "" if k is None else f"@{_spell(k)}"
         return self.name + (f"({chosen})" if chosen else "") + cutoff
 
@@ -235,7 +241,9 @@ def read_metric(text: str) -> list[Metric]:
     options = {}
     for pair in filter(None, map(str.strip, (written[2] or "").split(","))):
         key, equals, value = (part.strip() for part in pair.partition("="))
-        if not equals:
+        if not equals and key == ADJUSTED:
+            value = "true"
+        elif not equals:
             raise UsageError(
                 f"cannot read the option {shown(pair)} of {shown(text)}: write name=value"
             )

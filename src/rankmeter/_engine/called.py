@@ -1,0 +1,94 @@
+"""What a metric function makes of hits, also as a share of the way from chance to perfection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NoReturn
+
+import numpy as np
+
+from rankmeter._align import Aligned
+from rankmeter._choices import Alignment
+from rankmeter._hits import FloatArray, Hits, IntArray, Span
+from rankmeter._plan import MetricPlan
+from rankmeter.errors import UsageError
+from rankmeter.metrics import Ratio
+
+__all__ = ["Evidence", "adjusted", "by_chance", "call", "no_lists"]
+
+ROUNDING = 1e-12
+"""A smaller share of a value than this is nothing to gain."""
+
+
+Evidence = Callable[[str, Alignment], Any]
+"""Makes the evidence of a name that a metric of an alignment asks for."""
+
+
+def no_lists(name: str, choices: Alignment) -> NoReturn:
+    """Scores and ranks have no lists."""
+    raise UsageError("needs lists of items, which scores and ranks are not")
+
+
+def call(
+    entry: MetricPlan,
+    aligned: Aligned,
+    function: Callable[..., Any],
+    beside: Evidence = no_lists,
+) -> Any:
+    """What a metric function makes of the evidence that it names."""
+    metric, spec = entry.metric, entry.spec
+    own = {"hits": aligned.hits, "nonrelevant": aligned.nonrelevant, "lists": aligned.lists}
+    try:
+        evidence = [
+            own[name] if own.get(name) is not None else beside(name, entry.alignment)
+            for name in spec.needs
+        ]
+        return function(*evidence, *([metric.k] if spec.cutoff else []), **dict(metric.options))
+    except UsageError as error:
+        text = str(error).removeprefix(f"{metric.name} ")
+        raise UsageError(
+            f"{entry.label}: {text}", option=error.option, got=error.got, extent=error.extent
+        ) from None
+
+
+def by_chance(
+    entry: MetricPlan, perfect: Hits, others: IntArray, n_items: int
+) -> tuple[FloatArray, FloatArray]:
+    """The values of a random and of a perfect ranking of `n_items` candidates.
+
+    `others` are the judged items of each user that are not relevant. In a random ranking every
+    relevant item is equally likely at each rank: it is one tie of all candidates, whose exact
+    expectation the metrics know.
+    """
+    n_ranked = np.maximum(perfect.n_relevant + others, n_items)
+    ideal = replace(perfect, n_ranked=n_ranked, ideal=perfect)
+    high = n_ranked[perfect.user]
+    rank = 0.5 * (1.0 + high.astype(np.float64))
+    random = replace(ideal, rank=rank, span=Span(np.ones_like(high), high))
+    metric = entry.metric
+    k = [metric.k] if entry.spec.cutoff else []
+    values, best = (
+        entry.spec.function(hits, *k, **dict(metric.options)) for hits in (random, ideal)
+    )
+    return values, best
+
+
+def adjusted(entry: MetricPlan, aligned: Aligned) -> tuple[Ratio, float]:
+    """How far each user is on the way from chance to perfection, and the lowest possible value.
+
+    A user for whom all rankings are alike has a way of length 0.
+    """
+    values = call(entry, aligned, entry.spec.function)
+    perfect, others = aligned.hits.best, aligned.nonrelevant.n_relevant
+    try:
+        random, best = by_chance(entry, perfect, others, entry.candidates or 0)
+    except UsageError as error:
+        raise UsageError(f"{entry.label} has no value by chance: {error}") from None
+    plain = entry.metric.spec
+    worst = plain.low if plain.increasing else plain.high
+    sign, way = (1.0, best - random) if plain.increasing else (-1.0, random - best)
+    known = way > ROUNDING * np.abs(best)  # not for NaN
+    part = np.where(known, sign * (values - random), 0.0)
+    lowest = sign * (worst - random[known]) / way[known]
+    return Ratio(part, np.where(known, way, 0.0)), float(lowest.min(initial=0.0))
