@@ -52,7 +52,8 @@ LAYERS = [
     ["_cli"],
     ["__main__", ""],
 ]
-HEAVY = {"pandas", "pyarrow", "duckdb", "scipy", "rich", "altair", "jinja2", "torch", "jax"}
+HEAVY = {"pandas", "pyarrow", "duckdb", "pyspark"}
+HEAVY |= {"scipy", "rich", "altair", "jinja2", "torch", "jax"}
 
 
 def modules():

@@ -12,6 +12,7 @@ from rankmeter._align.align import (
     reached,
     settle,
 )
+from rankmeter._align.cluster import gather
 from rankmeter._align.codes import Codes, universe
 from rankmeter._align.counts import by_item
 from rankmeter._align.pairs import Refused
@@ -27,6 +28,7 @@ __all__ = [
     "Refused",
     "align",
     "by_item",
+    "gather",
     "perfect",
     "prepare",
     "reached",
