@@ -9,7 +9,10 @@ import importlib.util
 import itertools
 import random
 import shutil
-from dataclasses import replace
+import subprocess
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -17,11 +20,13 @@ import pytest
 
 import rankmeter as rm
 from rankmeter._align import gather
+from rankmeter._align.cluster import beyond, judged_or_counted, preceding, repeated
 from rankmeter._align.placing import ORDERED
 from rankmeter._choices import CHOICES
 from rankmeter._engine import Memory
 from rankmeter._ingest import meet_all, open_spark, read_rankings, read_truth
 from rankmeter._plan import resolve
+from rankmeter.errors import ColumnError, DataError, UsageError
 from test_disk import SCORES, assert_same, named, some
 from test_disk import outcome as outcome_with_sockets
 
@@ -41,20 +46,22 @@ pytestmark = [
 ]
 
 
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.driver.memory": "1g",
+    "spark.log.level": "ERROR",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
+
 @pytest.fixture(scope="session")
 def spark():
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master("local[2]")
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.driver.memory": "1g",
-        "spark.log.level": "ERROR",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    }
-    for name, value in settings.items():
+    for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     yield session
@@ -225,3 +232,159 @@ def test_missing_scores_are_treated_as_in_memory(bad_scores, spark):
             assert found[1].split(":")[0].replace("pyspark", "polars") == wanted[1].split(":")[0]
         else:
             assert found == wanted
+
+
+def test_ground_truth_and_segments_can_be_in_spark(spark):
+    rankings, truth = some(300)
+    there = in_spark(spark, rankings), in_spark(spark, truth)
+    wanted = rm.evaluate(rankings, truth)
+    assert rm.evaluate(*there).to_dict()["metrics"] == wanted.to_dict()["metrics"]
+    found = rm.evaluate(there[0], truth, engine="memory")
+    assert found.plan.engine == ""
+    assert found.per_user.equals(wanted.per_user)
+
+
+def test_scores_next_to_ranks_are_counted(spark):
+    rankings, truth = some(300)
+    rank = (-pl.col("score")).rank("ordinal").over("user").cast(pl.Int64)
+    later = pl.when(pl.col("item") % 7 == 0).then(0.5).otherwise("score").alias("score")
+    same(spark, rankings.with_columns(rank=rank).with_columns(later), truth)
+
+
+def test_the_order_of_the_rows_is_not_known(spark):
+    rankings, truth = some(300)
+    with pytest.raises(ColumnError, match="no score and no rank, and the rows of Spark have no"):
+        rm.evaluate(in_spark(spark, rankings.drop("score")), truth)
+    with pytest.raises(UsageError, match="ties='input' needs the order of tied items"):
+        rm.evaluate(in_spark(spark, rankings), truth, ties="input")
+    distinct = rankings.with_columns(score=pl.int_range(pl.len()).shuffle(1).cast(pl.Float64))
+    same(spark, distinct, truth, ties="input")
+    with pytest.raises(UsageError, match="`engine` must be for `rankings` that are a Spark"):
+        rm.evaluate(rankings, truth, engine="spark")
+
+
+def test_rankings_that_change_between_the_passes_are_refused(spark):
+    rankings, truth = some(300)
+    frame = in_spark(spark, rankings.with_columns(pl.col("score").cast(pl.Float64)))
+    for change in ("rand() AS score", "score + int(rand() > 0.5) AS score"):
+        with pytest.raises(DataError, match="changed while they were read"):
+            rm.evaluate(frame.selectExpr("user", "item", change), truth, duplicates="unchecked")
+    with pytest.raises(DataError, match="changed while they were read"):
+        rm.evaluate(frame.where("rand() > 0.5"), truth, duplicates="unchecked")
+
+
+def test_a_query_that_fails_is_an_error_of_the_query(spark):
+    rankings, truth = some(300)
+    frame = in_spark(spark, rankings).selectExpr("user", "item", "assert_true(user < 0) AS score")
+    with pytest.raises(DataError, match="pyspark DataFrame cannot be computed: "):
+        rm.evaluate(frame.selectExpr("user", "item", "coalesce(double(score), 1) AS score"), truth)
+
+
+# ---------------------------------------------------------------------------------------------
+# What is moved
+
+
+def plan_of(query, capsys):
+    capsys.readouterr()
+    query.explain()
+    return capsys.readouterr().out.splitlines()
+
+
+def test_rankings_are_not_moved(spark, tmp_path, capsys):
+    rankings, truth = some(3000)
+    for name, frame in (("numbers", rankings), ("words", named(rankings))):
+        frame.write_parquet(tmp_path / f"{name}.parquet")
+        rows = open_spark(spark.read.parquet(str(tmp_path / f"{name}.parquet"))).query
+        judged = truth if name == "numbers" else named(truth)
+        place = pl.int_range(pl.len())
+        marks = judged.select(
+            "item", mark_user="user", mark=pl.lit(0.5), last=pl.lit(0.1), place=place
+        )
+        queries = [
+            judged_or_counted(rows, judged.select("user", "item")),
+            beyond(rows, "-score", rows.send(marks.drop("item"))),
+            preceding(rows, "-score", "item", rows.send(marks.drop("last"))),
+            repeated(rows),
+        ]
+        for query in queries:
+            lines = plan_of(query, capsys)
+            text = "\n".join(lines)
+            moved = [at for at, line in enumerate(lines) if " Exchange " in line]
+            assert len(moved) == 1, text
+            assert "partial_count" in lines[moved[0] + 1], text  # sums, not rows
+            for costly in ("SortMergeJoin", "ShuffledHashJoin", "Window", "Python", "Generate"):
+                assert costly not in text
+        assert "BroadcastHashJoin" not in text  # the search for repeated items moves a hash
+        assert "hashpartitioning(hash" in text
+
+
+def test_metrics_and_cutoffs_share_the_passes(spark):
+    rankings, truth = some(3000)
+    judged, tables = meet_all(read_truth(truth), {"": open_spark(in_spark(spark, rankings))})
+    asked = []
+    query = tables[""].query
+    collect = type(query).collect
+
+    class Watched(type(query)):
+        def collect(self, one):
+            asked.append(one)
+            return collect(self, one)
+
+    watched = Watched(*(getattr(query, field.name) for field in fields(query)))
+    table = gather(replace(tables[""], query=watched), judged, room=2**30, repeats=True)
+    assert len(asked) == 2
+    rules = ("expected", "optimistic", "together", "realistic")
+    more = [f"{one}(ties={rule})@5,10" for one in ("ndcg", "rr", "map") for rule in rules]
+    opened = Memory(3).open(judged, {"": table})
+    opened.run(resolve([*more, "rr(pool=judged)", "recall@1,2,3,4"]))
+    assert len(asked) == 4
+    opened.run(resolve(["recall@7", "ndcg@4"]))
+    assert len(asked) == 4
+
+
+def test_a_user_with_most_rows_is_one_of_many(spark):
+    rng = np.random.default_rng(1)
+    n = 20_000
+    user = np.where(rng.random(n) < 0.95, 7, rng.integers(0, 50, n))
+    score = rng.integers(0, 99, n) / 8
+    rankings = pl.DataFrame({"user": user, "item": np.arange(n), "score": score})
+    truth = rankings.sample(300, seed=1).select("user", "item")
+    for adaptive in ("true", "false"):
+        spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+        same(spark, rankings, truth)
+    spark.conf.set("spark.sql.adaptive.enabled", "true")
+
+
+# ---------------------------------------------------------------------------------------------
+# Spark Connect
+
+CONNECT = """
+import sys, warnings
+warnings.simplefilter("ignore")
+sys.path.insert(0, {tests!r})
+from pyspark.sql import SparkSession
+from test_disk import outcome, some
+builder = SparkSession.builder.remote("local[2]")
+for setting in {settings!r}.items():
+    builder = builder.config(*setting)
+session = builder.getOrCreate()
+rankings, truth = some(300)
+there = session.createDataFrame(rankings.to_arrow()), session.createDataFrame(truth.to_arrow())
+assert "connect" in type(there[0]).__module__
+wanted = outcome(rankings, truth)
+for judged in (truth, there[1]):
+    found = outcome(there[0], judged)
+    assert found[:2] == wanted[:2], (found, wanted)
+session.stop()
+"""
+
+
+def test_a_client_of_spark_connect_has_the_same_results():
+    """The server of PySpark 3.5 is a package of its own."""
+    import pyspark
+
+    if pyspark.__version__ >= "4":
+        code = CONNECT.format(tests=str(Path(__file__).parent), settings=SETTINGS)
+        command = [sys.executable, "-c", code]
+        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stderr[-3000:]

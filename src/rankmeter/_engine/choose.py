@@ -93,6 +93,10 @@ class Reading:
         """The rankings with everything that measuring needs in memory, if they are in pieces."""
         repeats = any(one.duplicates != "unchecked" for one in plan.alignments())
         if table.query is not None:
+            how = table.origin.engine
+            if repeats:
+                how += ", and a hash of every row is moved to find repeated items"
+            table = replace(table, origin=replace(table.origin, engine=how))
             return gather(table, truth, room=self.limit, repeats=repeats)
         if table.pieces is None:
             return table
