@@ -8,8 +8,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 FLOOR := .venv-floor
 N ?= 20000
-# PyTorch is large: its tests run in CI, and wherever it is installed.
-GROUPS := --group test $(if $(CI),--group frameworks)
+# PyTorch and Spark are large: their tests run in CI, and wherever they are installed; those of
+# Spark wherever Java is.
+GROUPS := --group test $(if $(CI),--group frameworks) \
+	$(if $(CI)$(shell command -v java),--group spark)
 
 .PHONY: help demo test fuzz test-floor lint types docs bench bench-quick build conformance clean
 .DEFAULT_GOAL := help
@@ -30,7 +32,7 @@ demo: $(VENV)/.demo
 	@$(BIN)/rankmeter demo --output demo
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadgroup $(ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -59,7 +61,7 @@ fuzz: $(VENV)/.test
 	PYTHONPATH=tests $(BIN)/python -m fuzz --n $(N) $(ARGS)
 
 test-floor: $(FLOOR)/.test
-	$(FLOOR)/bin/python -m pytest -n auto $(ARGS)
+	$(FLOOR)/bin/python -m pytest -n auto --dist loadgroup $(ARGS)
 
 clean:
 	rm -rf $(VENV) $(FLOOR) .bench build dist demo fuzz-failures docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

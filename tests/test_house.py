@@ -55,18 +55,8 @@ LAYERS = [
     ["_cli"],
     ["__main__", ""],
 ]
-HEAVY = {
-    "pandas",
-    "pyarrow",
-    "duckdb",
-    "scipy",
-    "rich",
-    "altair",
-    "jinja2",
-    "torch",
-    "keras",
-    "jax",
-}
+HEAVY = {"pandas", "pyarrow", "duckdb", "pyspark"}
+HEAVY |= {"scipy", "rich", "altair", "jinja2", "torch", "keras", "jax"}
 
 
 def modules():

@@ -12,6 +12,7 @@ from rankmeter._align.align import (
     reached,
     settle,
 )
+from rankmeter._align.cluster import gather
 from rankmeter._align.codes import Codes, distinct, universe
 from rankmeter._align.counts import Candidates, by_item
 from rankmeter._align.listing import Listing, listed
@@ -31,6 +32,7 @@ __all__ = [
     "align",
     "by_item",
     "distinct",
+    "gather",
     "listed",
     "perfect",
     "prepare",

@@ -61,9 +61,10 @@ def place(counts: RankCounts, ties: TieRule, depth: int | None = None) -> Placed
     if np.any(high > low):
         if ties in ORDERED:
             if counts.before is None:
+                needed = "order" if ties == "input" else "ids"
                 raise UsageError(
-                    f"ties={ties!r} needs the ids of tied items, which this input does not have: "
-                    "choose 'realistic' or 'expected'",
+                    f"ties={ties!r} needs the {needed} of tied items, which this input does not "
+                    "have: choose 'realistic' or 'expected'",
                     option="ties",
                 )
             low = high = low + counts.before

@@ -9,31 +9,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 
 from rankmeter._align.codes import Codes
 from rankmeter._align.counts import Candidates, Targets, before_in, search, sort_key
-from rankmeter._align.placing import ordered
+from rankmeter._align.remainder import Counts, Order, Remainder, changed
 from rankmeter._align.threads import over
 from rankmeter._align.tops import Tops
-from rankmeter._choices import Alignment, TieRule
+from rankmeter._choices import TieRule
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import Pieces
-from rankmeter.errors import DataError
 
-__all__ = ["Counted", "Order", "changed"]
-
-Order: TypeAlias = "tuple[str, TieRule | None]"
-"""The precision of scores, and the rule that puts tied items into one order if it is one."""
-Counts: TypeAlias = "tuple[IntArray, IntArray, IntArray | None]"
-"""Candidates above, equal and before."""
+__all__ = ["Counted"]
 
 
-class Counted:
-    """The candidates outside of a table: a `Rest` that reads the pieces again to count them."""
+class Counted(Remainder):
+    """The candidates outside of a table, counted by reading the pieces again."""
 
     def __init__(
         self,
@@ -46,45 +39,10 @@ class Counted:
         room: int,
         tops: Tops,
     ) -> None:
-        self.depth, self.tops = tops.depth, tops.found()
-        self.pieces, self.order, self.kept, self.room = pieces, order, kept, room
-        self.users, self._n_all = users, int(n_rows.sum())
-        self.n_rows: IntArray = n_rows.copy()
-        mine = kept["user"].value_counts(name="n")
-        self.n_rows[Codes(users).of(mine["user"])] -= mine["n"].to_numpy()
-        self._number = kept["number"].to_numpy()
-        self.end = max(pieces.n_rows, self._n_all)
-        self._known: dict[Order, Counts] = {}
-
-    def prepare(self, alignments: Iterable[Alignment]) -> None:
-        """See `Rest`."""
-        usual = [one for one in alignments if one.pool == "all" and one.scope != "appended"]
-        self._prepare((one.score_type, ordered(one.ties)) for one in usual)
-
-    def _prepare(self, orders: Iterable[Order]) -> None:
-        missing = [order for order in dict.fromkeys(orders) if order not in self._known]
-        if missing and self.kept.height:
-            self._known |= self._count(self.kept["user"], self.kept, None, missing)
-
-    def count(
-        self,
-        users: pl.Series,
-        rows: pl.DataFrame,
-        value: FloatArray,
-        ties: TieRule | None,
-        score_type: str,
-    ) -> Counts:
-        """See `Rest`."""
-        order = (score_type, ties)
-        number = rows["number"].to_numpy()
-        if (number < self.end).all():
-            if not number.size:
-                return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
-            self._prepare([order])
-            at = np.searchsorted(self._number, number)
-            above, equal, before = self._known[order]
-            return above[at], equal[at], None if before is None else before[at]
-        return self._count(users, rows, value, [order])[order]
+        self.pieces, self._n_all = pieces, int(n_rows.sum())
+        end = max(pieces.n_rows, self._n_all)
+        found = tops.found(), tops.depth
+        super().__init__(kept, users, n_rows, order=order, end=end, room=room, tops=found)
 
     def last_ranks(self) -> pl.DataFrame:
         """See `Rest`."""
@@ -120,7 +78,7 @@ class Counted:
         value: FloatArray | None,
         orders: list[Order],
     ) -> dict[Order, Counts]:
-        """Count in one pass; without a value it is that of each row."""
+        """See `Remainder`; all orders take one pass."""
         codes = Codes(users.unique().sort())
         code = codes.of(users)
         tallies = {}
@@ -169,14 +127,6 @@ class Counted:
             raise changed()
         code[at] = -1
         return at.size
-
-
-def changed() -> DataError:
-    """The error of rankings that are not the same in two passes."""
-    return DataError(
-        "The rankings changed while they were read. Repeat the evaluation when nothing writes to "
-        "them."
-    )
 
 
 @dataclass(frozen=True, eq=False)

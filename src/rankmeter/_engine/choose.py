@@ -7,14 +7,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from rankmeter._align import THREADS, sift
+from rankmeter._align import THREADS, gather, sift
 from rankmeter._checks import choice, refused
 from rankmeter._choices import Setting
 from rankmeter._ingest import (
     Table,
     available_memory,
+    is_spark,
     needed_memory,
     open_rankings,
+    open_spark,
     read_rankings,
     size,
 )
@@ -23,7 +25,7 @@ from rankmeter.errors import UsageError
 
 __all__ = ["EngineName", "Reading", "reading"]
 
-EngineName: TypeAlias = Literal["auto", "memory", "disk"]
+EngineName: TypeAlias = Literal["auto", "memory", "disk", "spark"]
 
 _UNITS = {"": 1, "b": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4,
           "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}  # fmt: skip
@@ -42,7 +44,7 @@ class Reading:
 
     Attributes
     ----------
-    engine : {"auto", "memory", "disk"}
+    engine : {"auto", "memory", "disk", "spark"}
     memory : int or None
         Bytes that may be used; None is what is free.
     """
@@ -51,7 +53,13 @@ class Reading:
     memory: int | None = None
 
     def read(self, data: object, columns: Mapping[str, str] | None, setting: Setting) -> Table:
-        """Rankings, in memory or in pieces."""
+        """Rankings, in memory, in pieces or in Spark."""
+        if self.engine in ("auto", "spark") and is_spark(data):
+            table = open_spark(data, columns=columns, bad_scores=setting.bad_scores)
+            how = "spark: rankings are counted in the cluster"
+            return replace(table, origin=replace(table.origin, engine=how))
+        if self.engine == "spark":
+            raise refused("engine", "for `rankings` that are a Spark DataFrame", "spark")
         if self.engine == "memory" or (self.engine == "auto" and not self._too_large(data)):
             return read_rankings(data, columns=columns, bad_scores=setting.bad_scores)
         rows = min(self.limit // 2 // (THREADS + 1) // _PER_ROW, _LARGEST_PIECE)
@@ -83,17 +91,23 @@ class Reading:
 
     def sifted(self, table: Table, truth: Table, plan: Plan) -> Table:
         """The rankings with everything that measuring needs in memory, if they are in pieces."""
-        if table.pieces is None:
+        if table.query is None and table.pieces is None:
             return table
         repeats = any(one.duplicates != "unchecked" for one in plan.alignments())
         depths = plan.depths().values()
         if None in depths:
             raise UsageError(
-                "rankings on disk are listed down to a rank: give metrics of lists a cutoff, such "
-                "as @10, or choose engine='memory'",
+                f"{table.source} is listed down to a rank: give metrics of lists a cutoff, such as "
+                "@10, or choose engine='memory'",
                 option="engine",
             )
         depth = max((depth for depth in depths if depth is not None), default=0)
+        if table.query is not None:
+            how = table.origin.engine
+            if repeats:
+                how += ", and a hash of every row is moved to find repeated items"
+            table = replace(table, origin=replace(table.origin, engine=how))
+            return gather(table, truth, room=self.limit, repeats=repeats, depth=depth)
         return sift(table, truth, limit=self.limit // 2, repeats=repeats, depth=depth)
 
     def _too_large(self, data: object) -> bool:

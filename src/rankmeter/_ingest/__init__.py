@@ -3,7 +3,8 @@
 Three steps, each in one place:
 
 1. A *form* (`_forms`) recognises the data and its reader hands over named `Columns`:
-   `_frames`, `_arrays`, `_containers`, `_files` (with `_text`, `_trec`, `_json`, `_parquet`).
+   `_frames`, `_spark`, `_arrays`, `_containers`, `_files` (with `_text`, `_trec`, `_json`,
+   `_parquet`).
    Containers of plain values are handed over as `Lists` (`_lists`), checked all at once.
 2. `_columns` decides which column is the user, the item, the score, the rank, the gain.
 3. `_read` fetches these columns only, has `_ids` and `_numbers` check every value, and returns a
@@ -28,7 +29,8 @@ from rankmeter._ingest._memory import available as available_memory
 from rankmeter._ingest._opened import needed_memory, open_rankings
 from rankmeter._ingest._order import places
 from rankmeter._ingest._per_user import PerUser, read_per_user
-from rankmeter._ingest._pieces import Cut, Piece, Pieces, Rest
+from rankmeter._ingest._pieces import Cut, Piece, Pieces, Query, Rest
+from rankmeter._ingest._queried import open_spark
 from rankmeter._ingest._read import (
     Interactions,
     is_records,
@@ -37,6 +39,7 @@ from rankmeter._ingest._read import (
     read_truth,
 )
 from rankmeter._ingest._series import series
+from rankmeter._ingest._spark import is_spark
 from rankmeter._ingest._table import Origin, Table, meet, meet_all, no_judgments
 
 __all__ = [
@@ -50,6 +53,7 @@ __all__ = [
     "PerUser",
     "Piece",
     "Pieces",
+    "Query",
     "Rest",
     "Table",
     "all_relevant",
@@ -57,6 +61,7 @@ __all__ = [
     "check_memory",
     "fit_ids",
     "is_records",
+    "is_spark",
     "look_like_labels",
     "look_misread",
     "meet",
@@ -64,6 +69,7 @@ __all__ = [
     "needed_memory",
     "no_judgments",
     "open_rankings",
+    "open_spark",
     "places",
     "read_interactions",
     "read_item_ids",

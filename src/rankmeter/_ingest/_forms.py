@@ -23,6 +23,7 @@ from rankmeter._ingest._frames import (
     made_by,
 )
 from rankmeter._ingest._messages import short
+from rankmeter._ingest._spark import from_spark, is_spark
 from rankmeter.errors import DataError
 
 __all__ = ["FORMS", "Form", "find", "is_accepted"]
@@ -74,6 +75,7 @@ FORMS = (
     Form("a SciPy sparse matrix (users × items)", _is_sparse, from_sparse),
     Form("a dict {user: [items]} or {user: {item: number}}", _is(Mapping), from_mapping),
     Form("a DuckDB relation", made_by("duckdb", "DuckDBPyRelation"), from_duckdb),
+    Form("a Spark DataFrame", is_spark, from_spark),
     Form("a pyarrow dataset", made_by("pyarrow", "Dataset"), from_dataset),
     Form(
         "an Arrow table (anything with __arrow_c_stream__)", _has("__arrow_c_stream__"), from_arrow

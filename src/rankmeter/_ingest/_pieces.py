@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -10,7 +10,7 @@ import polars as pl
 
 from rankmeter._choices import Alignment, TieRule
 
-__all__ = ["Cut", "Piece", "Pieces", "Rest"]
+__all__ = ["Cut", "Piece", "Pieces", "Query", "Rest"]
 
 
 class Piece(NamedTuple):
@@ -40,6 +40,58 @@ class Pieces(Protocol):
 
     def check(self) -> None:
         """Raise a DataError if the rows may have changed since they were opened."""
+        ...
+
+
+class Query(Protocol):
+    """Rankings in another machine, which answers queries; a query is a Spark DataFrame.
+
+    Ids are of the type bigint or string, numbers are double. Bad values are null in `all`.
+    """
+
+    @property
+    def order(self) -> str:
+        """``score`` or ``rank``."""
+        ...
+
+    @property
+    def bad_scores(self) -> str:
+        """What happens to rows without a score."""
+        ...
+
+    @property
+    def all(self) -> Any:
+        """All rows: user, item, score or rank, and ``rounded``, which is 1 or 0."""
+        ...
+
+    @property
+    def candidates(self) -> Any:
+        """The rows that are ranked: user, item, score or rank."""
+        ...
+
+    @property
+    def usable(self) -> str:
+        """The score or rank of a row of `all` as a candidate, in SQL; null if it is dropped."""
+        ...
+
+    def grouped(self, query: Any, by: Sequence[str], *sql: str) -> Any:
+        """A query for aggregates of each group."""
+        ...
+
+    def condition(self, sql: str) -> Any:
+        """A condition of a join."""
+        ...
+
+    def collect(self, query: Any) -> pl.DataFrame:
+        """The result of a query."""
+        ...
+
+    def send(self, rows: pl.DataFrame) -> Any:
+        """A small table as a query; it is copied to wherever it is joined."""
+        ...
+
+    def checked(self, counts: Mapping[str, int]) -> dict[str, int]:
+        """What an `Origin` counts, given the numbers of bad values; or a DataError."""
         ...
 
 

@@ -12,7 +12,7 @@ import polars as pl
 from rankmeter._checks import counted
 from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._messages import short, some
-from rankmeter._ingest._pieces import Pieces, Rest
+from rankmeter._ingest._pieces import Pieces, Query, Rest
 from rankmeter.errors import DataError, IdTypeError, InvalidValueError
 
 __all__ = ["Origin", "Shape", "Table", "meet", "meet_all", "no_judgments", "whole_numbers"]
@@ -59,9 +59,10 @@ class Table:
     named without any item, are of the type of ``user``.
 
     `rows` is the frame, or lists that only become one where it is needed. Rankings that do not fit
-    into memory are in `pieces`, and `rows` are examples with the types of all. Once the rows with
-    judged items are found, these are the `rows`, with a ``number`` that says their place among all
-    rows; all other candidates are the `rest`, and `empty_users` names the users of both.
+    into memory are in `pieces`, or answer a `query`, and `rows` are examples with the types of all.
+    Once the rows with judged items are found, these are the `rows`, with a ``number`` that says
+    their place among all rows; all other candidates are the `rest`, and `empty_users` names the
+    users of both.
     """
 
     rows: pl.DataFrame | Lists
@@ -69,6 +70,7 @@ class Table:
     empty_users: pl.Series = field(default_factory=lambda: pl.Series("user", [], pl.Int64))
     origin: Origin = field(default_factory=Origin)
     pieces: Pieces | None = None
+    query: Query | None = None
     rest: Rest | None = None
 
     @cached_property

@@ -1,0 +1,365 @@
+"""Rankings in Spark: the rows that matter come to the driver, and Spark counts all others.
+
+Ground truth and kept rows are broadcast, and what the tasks have counted is added up. So rankings
+are not moved between tasks; only the search for repeated items moves a hash of each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from rankmeter._align.codes import Codes
+from rankmeter._align.counts import Candidates, Targets, count, sort_key
+from rankmeter._align.remainder import Counts, Order, Remainder, changed
+from rankmeter._choices import TieRule
+from rankmeter._counts import RankCounts
+from rankmeter._hits import FloatArray, IntArray
+from rankmeter._ingest import Query, Table, series
+from rankmeter.errors import IdTypeError
+
+__all__ = [
+    "Clustered",
+    "beyond",
+    "foremost",
+    "gather",
+    "judged_or_counted",
+    "preceding",
+    "repeated",
+]
+
+_SMALLEST = 3  # ids that the error of two sides without a common one shows
+_PAIR = ["user", "item"]
+_BAD = ("no_item", "missing", "infinite", "rounded")
+
+
+def gather(table: Table, truth: Table, *, room: int, repeats: bool, depth: int = 0) -> Table:
+    """The same rankings, of which only the rows with judged items are in memory.
+
+    With `repeats` those of repeated items are, too. The rows of each user down to rank `depth` are
+    in memory for themselves.
+    """
+    rows = table.query
+    if rows is None:
+        raise ValueError("the rankings are not in Spark")
+    pairs = _known(truth.frame, table).unique()
+    found = rows.collect(judged_or_counted(rows, pairs))
+    sums = {name: int(found[name].sum()) for name in ("rows", *_BAD)}
+    sums["no_user"] = int(found.filter(pl.col("user").is_null())["rows"].sum())
+    counts = rows.checked(sums)
+    dropped = pl.col("missing") if rows.bad_scores == "drop" else 0
+    sizes = found.group_by("user").agg(n=(pl.col("rows") - dropped).sum()).sort("user")
+    kept = _each(found.filter(pl.col("item").is_not_null()), rows.order)
+    some_judged = kept.height > 0
+    if repeats:
+        again = rows.collect(repeated(rows))
+        if again.height:
+            more = rows.candidates.selectExpr("*", _HASH).join(rows.send(again), "hash", "semi")
+            more = rows.collect(more.drop("hash"))
+            kept = pl.concat([kept, more.join(pairs, on=_PAIR, how="anti").select(kept.columns)])
+    if not some_judged:
+        more = _examples(rows, pairs).select(kept.columns)
+        kept = pl.concat([kept, more.join(kept, on=_PAIR, how="anti")])
+    kept = _typed(kept.sort(pl.all()), table).with_columns(number=pl.int_range(pl.len()))
+    users = _typed(sizes, table)["user"]
+    tops = kept.clear()
+    if depth:
+        first = _typed(rows.collect(foremost(rows, depth)).select(*_PAIR, rows.order), table)
+        first = first.join(kept.select(*_PAIR, "number"), on=_PAIR, how="left")
+        beyond_kept = kept.height + pl.int_range(pl.len())
+        tops = first.with_columns(pl.col("number").fill_null(beyond_kept)).sort("number")
+    ranked = sizes["n"] > 0
+    rest = Clustered(
+        rows,
+        kept,
+        users.filter(ranked),
+        sizes["n"].filter(ranked).to_numpy(),
+        room=room,
+        tops=(tops, depth),
+    )
+    origin = replace(table.origin, counts=counts)
+    return replace(table, rows=kept, empty_users=users, origin=origin, query=None, rest=rest)
+
+
+def _known(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
+    """Users and items of judgments in the types that Spark has; others are in no ranking."""
+    types = {role: pl.Int64 for role in _PAIR if table.dtype(role).is_integer()}
+    return frame.select(_PAIR).cast(types, strict=False).drop_nulls()  # type: ignore[arg-type]
+
+
+def _typed(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
+    """Ids in the types that both sides have."""
+    types = {role: table.dtype(role) for role in _PAIR if role in frame.columns}
+    try:
+        return frame.cast(types)  # type: ignore[arg-type]
+    except pl.exceptions.InvalidOperationError as error:
+        raise IdTypeError(
+            f"The ids cannot be compared: the truth has integers beyond 9223372036854775807 and "
+            f"{table.source} has negative ones, and no 64-bit type holds both. Cast the ids of "
+            f"both sides to strings."
+        ) from error
+
+
+def _each(found: pl.DataFrame, order: str) -> pl.DataFrame:
+    """A row for each of the equal rows that were counted."""
+    at = np.repeat(np.arange(found.height), found["rows"].to_numpy())
+    return found.select("user", "item", order)[at]
+
+
+# ---------------------------------------------------------------------------------------------
+# Queries
+
+_HASH = "xxhash64(user, item) AS hash"
+
+
+def judged_or_counted(rows: Query, pairs: pl.DataFrame) -> Any:
+    """Pass 1: the rows with judged items, equal ones counted; all others only counted by user."""
+    judged = rows.send(pairs).selectExpr("user", "item", "true AS hit")
+    joined = rows.all.join(judged, _PAIR, "left").selectExpr(
+        "user",
+        f"CASE WHEN hit AND {rows.usable} IS NOT NULL THEN item END AS item",
+        f"CASE WHEN hit THEN {rows.usable} END AS {rows.order}",
+        "item IS NULL AS no_item",
+        f"{rows.order} IS NULL AS missing",
+        f"coalesce(abs({rows.order}) = double('Infinity'), false) AS infinite",
+        "rounded = 1 AS rounded",
+    )
+    sums = [f"count_if({name}) AS {name}" for name in _BAD]
+    return rows.grouped(joined, ["user", "item", rows.order], "count(1) AS rows", *sums)
+
+
+def repeated(rows: Query) -> Any:
+    """The hashes of user and item that occur more than once."""
+    hashes = rows.candidates.selectExpr(_HASH)
+    return rows.grouped(hashes, ["hash"], "count(1) AS n").where("n > 1").select("hash")
+
+
+def beyond(rows: Query, value: str, marks: Any) -> Any:
+    """Pass 2: how many candidates are between each mark of their user and the one before."""
+    candidates = rows.candidates.selectExpr("user", f"{value} AS value")
+    inside = "user = mark_user AND value <= mark AND (last IS NULL OR value > last)"
+    found = candidates.join(marks, rows.condition(inside))
+    return rows.grouped(found, ["place"], "count(1) AS n", "count_if(value = mark) AS tied")
+
+
+def preceding(rows: Query, value: str, ties: TieRule, marks: Any) -> Any:
+    """How many candidates that are tied with each mark precede it by their items."""
+    text = dict(rows.candidates.dtypes)["item"] == "string"
+    candidates = rows.candidates.selectExpr("user", "item", f"{value} AS value")
+    marks = marks.selectExpr("place", "mark_user", "mark", f"{_key('item', ties, text)} AS key")
+    before = f"{_key('item', ties, text)} {'>' if 'descending' in ties else '<'} key"
+    tied = rows.condition(f"user = mark_user AND value = mark AND {before}")
+    return rows.grouped(candidates.join(marks.hint("broadcast"), tied), ["place"], "count(1) AS n")
+
+
+def foremost(rows: Query, depth: int) -> Any:
+    """The candidates of each user that may have a rank up to `depth`."""
+    if rows.order == "rank":
+        return rows.candidates.where(f"rank <= {depth}")
+    place = "rank() OVER (PARTITION BY user ORDER BY float(-score)) AS place"
+    return rows.candidates.selectExpr("*", place).where(f"place <= {depth}").drop("place")
+
+
+def _key(item: str, ties: TieRule, text: bool) -> str:
+    """What tied items are ordered by; the same order as that of `places`."""
+    if ties.startswith("text") or (ties.startswith("native") and text):
+        return f"string({item})"
+    if not text:
+        return item
+    whole = f"{item} RLIKE '^(0|-?[1-9][0-9]*)\\\\z'"
+    negative = f"({whole} AND {item} LIKE '-%')"
+    length = f"octet_length({item})"
+    digits = f"CASE WHEN {negative} THEN -{length} WHEN {whole} THEN {length} ELSE {2**31 - 1} END"
+    turned = (
+        f"CASE WHEN {negative} THEN translate({item}, '0123456789', '9876543210') ELSE {item} END"
+    )
+    return f"struct({digits} AS digits, {turned} AS written)"
+
+
+def _examples(rows: Query, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Rows with the smallest users and items, and one with a judged item if any has one."""
+    candidates = rows.candidates
+    whole = f"min(struct(user, item, {rows.order})) AS one"
+    found = [
+        rows.grouped(candidates, [role], whole).orderBy(role).limit(_SMALLEST) for role in _PAIR
+    ]
+    common = candidates.join(rows.send(pairs.select("item").unique()), "item", "semi").limit(1)
+    parts = [rows.collect(one.selectExpr("one.*")) for one in found]
+    parts.append(rows.collect(common).select(parts[0].columns))
+    return pl.concat(parts).unique(_PAIR, maintain_order=True)
+
+
+# ---------------------------------------------------------------------------------------------
+
+
+class Clustered(Remainder):
+    """The candidates outside of a table, counted by Spark.
+
+    Spark counts all candidates, and what is in the table is subtracted.
+    """
+
+    def __init__(
+        self,
+        rows: Query,
+        kept: pl.DataFrame,
+        users: pl.Series,
+        n_rows: IntArray,
+        *,
+        room: int,
+        tops: tuple[pl.DataFrame, int],
+    ) -> None:
+        self.rows, self._n_all = rows, n_rows
+        end = kept.height
+        super().__init__(kept, users, n_rows, order=rows.order, end=end, room=room, tops=tops)
+
+    def last_ranks(self) -> pl.DataFrame:
+        """See `Rest`."""
+        kept = self.rows.send(_plain(self.kept.select(_PAIR).unique()))
+        others = self.rows.candidates.join(kept, _PAIR, "anti")
+        found = self.rows.collect(self.rows.grouped(others, ["user"], "max(rank) AS rank"))
+        return found.with_columns(pl.col("user").cast(self.users.dtype))
+
+    def grades(self, allowed: Callable[[pl.Series], bool]) -> pl.DataFrame | None:
+        """See `Rest`."""
+        scores = self.rows.candidates.select("user", "score")
+        for some in (scores.limit(1000), scores.select("score").distinct()):
+            if not allowed(self.rows.collect(some)["score"]):
+                return None
+        return self.rows.collect(self.rows.grouped(scores, ["user", "score"], "count(1) AS n"))
+
+    def _count(
+        self,
+        users: pl.Series,
+        rows: pl.DataFrame,
+        value: FloatArray | None,
+        orders: list[Order],
+    ) -> dict[Order, Counts]:
+        """See `Remainder`; each precision takes one pass, and each rule that orders tied items."""
+        if self.order == "rank":  # which has no precision
+            found = self._count_scored(users, rows, value, "float64", {ties for _, ties in orders})
+            return {(kind, ties): found["float64", ties] for kind, ties in orders}
+        found = {}
+        for kind in dict.fromkeys(kind for kind, _ in orders):
+            rules = {ties for one, ties in orders if one == kind}
+            found |= self._count_scored(users, rows, value, kind, rules)
+        return found
+
+    def _count_scored(
+        self,
+        users: pl.Series,
+        rows: pl.DataFrame,
+        value: FloatArray | None,
+        kind: str,
+        rules: Iterable[TieRule | None],
+    ) -> dict[Order, Counts]:
+        """Count for each of the rows with scores of one precision."""
+        if value is None:
+            value = sort_key(rows[self.order].to_numpy(), self.order, kind)
+        asked = _Asked(users.alias("user"), value + 0.0, rows["item"])  # -0.0 is 0.0
+        above, equal = self._beyond(asked, kind)
+        inside = self._inside(asked, kind, None)
+        equal -= inside.equal
+        above = np.zeros_like(equal) if self.order == "rank" else above - inside.above
+        _check(above, equal)
+        found: dict[Order, Counts] = {}
+        for ties in rules:
+            before = None
+            if ties is not None and ties != "input":  # rows of Spark have no order
+                before = self._preceding(asked, equal, kind, ties)
+            found[kind, ties] = above, equal, before
+        return found
+
+    def _beyond(self, asked: _Asked, kind: str) -> tuple[IntArray, IntArray]:
+        """How many candidates, those in the table included, are above and equal to some values."""
+        wanted = pl.DataFrame({"user": asked.user, "value": asked.value})
+        last = wanted.select("user", value=pl.lit(np.inf))  # so that all rows are counted
+        wanted = wanted.with_row_index("row")
+        groups = pl.concat([wanted.select("user", "value"), last]).unique().sort("user", "value")
+        groups = groups.with_columns(place=pl.int_range(pl.len()))
+        marks = groups.select(
+            "place", mark_user="user", mark="value", last=pl.col("value").shift().over("user")
+        )
+        value = self._value(kind)
+        found = self.rows.collect(beyond(self.rows, value, self.rows.send(_plain(marks))))
+        n, tied = np.zeros((2, groups.height), dtype=np.int64)
+        n[found["place"].to_numpy()] = found["n"].to_numpy()
+        tied[found["place"].to_numpy()] = found["tied"].to_numpy()
+        self._check_totals(groups["user"], n)
+        upto = np.cumsum(n)
+        first = groups["user"].is_first_distinct().to_numpy()
+        start = np.maximum.accumulate(np.where(first, upto - n, 0))
+        above = series(upto - start - tied, "above")
+        groups = groups.with_columns(above, series(tied, "equal"))
+        asked_for = wanted.join(groups, on=["user", "value"], how="left", maintain_order="left")
+        return asked_for["above"].to_numpy().copy(), asked_for["equal"].to_numpy().copy()
+
+    def _check_totals(self, users: pl.Series, n: IntArray) -> None:
+        """Make sure that users still have as many rows."""
+        codes = Codes(users.unique().sort())
+        now = np.bincount(codes.of(users), weights=n, minlength=codes.n).astype(np.int64)
+        mine = codes.find(self.users)
+        before = np.zeros_like(now)
+        before[mine[mine >= 0]] = self._n_all[mine >= 0]
+        if (now != before).any():
+            raise changed()
+
+    def _preceding(self, asked: _Asked, equal: IntArray, kind: str, ties: TieRule) -> IntArray:
+        """How many of the candidates that are equal come first."""
+        before = np.zeros_like(equal)
+        tied = np.flatnonzero(equal)
+        if not tied.size:
+            return before
+        mine = asked.only(tied)
+        frame = pl.DataFrame({"mark_user": mine.user, "item": mine.item, "mark": mine.value})
+        marks = self.rows.send(_plain(frame.with_columns(place=pl.int_range(pl.len()))))
+        found = self.rows.collect(preceding(self.rows, self._value(kind), ties, marks))
+        n = np.zeros(tied.size, dtype=np.int64)
+        n[found["place"].to_numpy()] = found["n"].to_numpy()
+        inside = self._inside(mine, kind, ties).before
+        n -= 0 if inside is None else inside
+        _check(n, equal[tied] - n)
+        before[tied] = n
+        return before
+
+    def _inside(self, asked: _Asked, kind: str, ties: TieRule | None) -> RankCounts:
+        """The counts of the rows in the table."""
+        codes = Codes(asked.user.unique().sort())
+        code = codes.find(self.kept["user"])
+        kept, code = self.kept.filter(series(code >= 0)), code[code >= 0]
+        candidates = Candidates.of(kept, code, codes.n, self.order, kind)
+        # Rows outside of all others: each is counted as equal to itself, and before no equal one.
+        outside = np.full(len(asked.user), -1)
+        gain = np.zeros(len(asked.user))
+        targets = Targets(codes.of(asked.user), gain, outside, asked.value, asked.item)
+        return count(candidates, targets, ties or "expected")
+
+    def _value(self, kind: str) -> str:
+        """The sort key of a row; smaller is better."""
+        if self.order == "rank":
+            return "rank"
+        return "double(float(-score))" if kind == "float32" else "-score"
+
+
+class _Asked(NamedTuple):
+    """Rows at which counting is asked for."""
+
+    user: pl.Series
+    value: FloatArray
+    item: pl.Series
+
+    def only(self, at: IntArray) -> _Asked:
+        return _Asked(self.user.gather(series(at)), self.value[at], self.item.gather(series(at)))
+
+
+def _plain(frame: pl.DataFrame) -> pl.DataFrame:
+    """Integers of the type that Spark has."""
+    return frame.cast({pl.UInt64: pl.Int64})
+
+
+def _check(*counts: IntArray) -> None:
+    if any((one < 0).any() for one in counts):
+        raise changed()

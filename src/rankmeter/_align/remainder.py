@@ -1,0 +1,109 @@
+"""All candidates except the rows that were kept: what every way to count them has in common.
+
+Each order of the candidates is counted once, for all kept rows together.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+import numpy as np
+import polars as pl
+
+from rankmeter._align.codes import Codes
+from rankmeter._align.placing import ordered
+from rankmeter._choices import Alignment, TieRule
+from rankmeter._hits import FloatArray, IntArray
+from rankmeter.errors import DataError
+
+__all__ = ["Counts", "Order", "Remainder", "changed"]
+
+Order: TypeAlias = "tuple[str, TieRule | None]"
+"""The precision of scores, and the rule that puts tied items into one order if it is one."""
+Counts: TypeAlias = "tuple[IntArray, IntArray, IntArray | None]"
+"""Candidates above, equal and before."""
+
+
+class Remainder(ABC):
+    """A `Rest`: all candidates of rankings without the kept rows, which are sorted by number.
+
+    `users` are all users of the rankings, and `n_rows` says how many rows each has.
+    """
+
+    def __init__(
+        self,
+        kept: pl.DataFrame,
+        users: pl.Series,
+        n_rows: IntArray,
+        *,
+        order: str,
+        end: int,
+        room: int,
+        tops: tuple[pl.DataFrame, int],
+    ) -> None:
+        self.tops, self.depth = tops
+        self.kept, self.order, self.end, self.room = kept, order, end, room
+        self.users = users
+        self.n_rows: IntArray = n_rows.copy()
+        mine = kept["user"].value_counts(name="n")
+        self.n_rows[Codes(users).of(mine["user"])] -= mine["n"].to_numpy()
+        self._number = kept["number"].to_numpy()
+        self._known: dict[Order, Counts] = {}
+
+    def prepare(self, alignments: Iterable[Alignment]) -> None:
+        """See `Rest`."""
+        usual = [one for one in alignments if one.pool == "all" and one.scope != "appended"]
+        self._prepare((one.score_type, ordered(one.ties)) for one in usual)
+
+    def _prepare(self, orders: Iterable[Order]) -> None:
+        missing = [order for order in dict.fromkeys(orders) if order not in self._known]
+        if missing and self.kept.height:
+            self._known |= self._count(self.kept["user"], self.kept, None, missing)
+
+    def count(
+        self,
+        users: pl.Series,
+        rows: pl.DataFrame,
+        value: FloatArray,
+        ties: TieRule | None,
+        score_type: str,
+    ) -> Counts:
+        """See `Rest`."""
+        order = (score_type, ties)
+        number = rows["number"].to_numpy()
+        if (number < self.end).all():
+            if not number.size:
+                return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
+            self._prepare([order])
+            at = np.searchsorted(self._number, number)
+            above, equal, before = self._known[order]
+            return above[at], equal[at], None if before is None else before[at]
+        return self._count(users, rows, value, [order])[order]
+
+    @abstractmethod
+    def last_ranks(self) -> pl.DataFrame:
+        """See `Rest`."""
+
+    @abstractmethod
+    def grades(self, allowed: Callable[[pl.Series], bool]) -> pl.DataFrame | None:
+        """See `Rest`."""
+
+    @abstractmethod
+    def _count(
+        self,
+        users: pl.Series,
+        rows: pl.DataFrame,
+        value: FloatArray | None,
+        orders: list[Order],
+    ) -> dict[Order, Counts]:
+        """Count for each of the rows in every order; without a value it is that of each row."""
+
+
+def changed() -> DataError:
+    """The error of rankings that are not the same in two passes."""
+    return DataError(
+        "The rankings changed while they were read. Repeat the evaluation when nothing writes to "
+        "them."
+    )

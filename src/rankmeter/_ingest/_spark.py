@@ -1,0 +1,70 @@
+"""Spark DataFrames, classic and Connect, from PySpark 3.5 on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import polars as pl
+
+from rankmeter._ingest._columns import Column, Columns, Side
+from rankmeter._ingest._frames import from_polars, origin, query_errors
+
+__all__ = ["collected", "expression", "from_spark", "is_spark", "quoted", "sent"]
+
+_TYPES: dict[str, Any] = {
+    "tinyint": pl.Int8, "smallint": pl.Int16, "int": pl.Int32, "bigint": pl.Int64,
+    "float": pl.Float32, "double": pl.Float64, "string": pl.String, "boolean": pl.Boolean,
+}  # fmt: skip
+
+
+def is_spark(data: object) -> bool:
+    """Whether this is a DataFrame of Spark."""
+    return any(
+        kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
+        for kind in type(data).__mro__
+    )
+
+
+def from_spark(data: Any, side: Side) -> Columns:
+    """A Spark DataFrame, of which only the needed columns are brought to the driver."""
+
+    def fetch(names: Sequence[str]) -> Mapping[str, Column]:
+        frame = collected(data.select([quoted(name) for name in names]), origin(data))
+        return from_polars(frame, side).fetch(names)
+
+    return Columns(data.columns, fetch, origin(data))
+
+
+def quoted(name: str) -> str:
+    """The name of a column in SQL."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def expression(data: Any, sql: str) -> Any:
+    """An expression of the client that a Spark DataFrame belongs to."""
+    connect = ".connect." in type(data).__module__
+    return import_module(f"pyspark.sql{'.connect' if connect else ''}.functions").expr(sql)
+
+
+def collected(query: Any, source: str) -> pl.DataFrame:
+    """The rows of a query on the driver."""
+    with query_errors(source):
+        if hasattr(query, "toArrow"):
+            return pl.DataFrame(pl.from_arrow(query.toArrow()))
+        types = {name: _TYPES.get(kind) for name, kind in query.dtypes}
+        rows = [tuple(row) for row in query.collect()]
+        return pl.DataFrame(rows, types, orient="row", infer_schema_length=None)
+
+
+def sent(rows: pl.DataFrame, session: Any, source: str) -> Any:
+    """A small table of integers, strings and floats that is broadcast where it is joined."""
+    with query_errors(source):
+        try:
+            data = rows.to_arrow(compat_level=pl.CompatLevel.oldest())
+            return session.createDataFrame(data).hint("broadcast")
+        except TypeError:  # before PySpark 4.0
+            kinds = {kind: name for name, kind in _TYPES.items()}
+            schema = ", ".join(f"{name} {kinds[kind]}" for name, kind in rows.schema.items())
+            return session.createDataFrame(rows.rows(), schema).hint("broadcast")

@@ -1,0 +1,390 @@
+"""Rankings in Spark: the same values, counts, warnings and errors as in memory.
+
+Spark needs Java 17 and PySpark; without them these tests are skipped.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import random
+import shutil
+import subprocess
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankmeter as rm
+from rankmeter._align import gather
+from rankmeter._align.cluster import beyond, judged_or_counted, preceding, repeated
+from rankmeter._align.placing import ORDERED
+from rankmeter._choices import CHOICES
+from rankmeter._engine import Memory
+from rankmeter._ingest import meet_all, open_spark, read_rankings, read_truth
+from rankmeter._plan import resolve
+from rankmeter.errors import ColumnError, DataError, UsageError
+from test_disk import SCORES, assert_same, named, some
+from test_disk import outcome as outcome_with_sockets
+
+MISSING = [name for name in ("java",) if shutil.which(name) is None]
+MISSING += [name for name in ("pyspark",) if importlib.util.find_spec(name) is None]
+
+pytestmark = [
+    pytest.mark.skipif(
+        bool(MISSING),
+        reason=f"no {' and no '.join(MISSING)}: apt install openjdk-17-jre-headless; "
+        f"pip install --group spark",
+    ),
+    pytest.mark.xdist_group("spark"),  # one session
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.driver.memory": "1g",
+    "spark.log.level": "ERROR",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
+
+@pytest.fixture(scope="session")
+def spark():
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[2]")
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    yield session
+    session.stop()
+
+
+def in_spark(session, frame, partitions=3):
+    """A frame of Polars as a Spark DataFrame of the same types, in some partitions."""
+    kinds = {
+        pl.Int64: "bigint", pl.Int32: "int", pl.Float64: "double", pl.Float32: "float",
+        pl.String: "string", pl.Boolean: "boolean", pl.Date: "date",
+    }  # fmt: skip
+    schema = ", ".join(f"`{name}` {kinds[kind]}" for name, kind in frame.schema.items())
+    return session.createDataFrame(frame.rows(), schema).repartition(partitions)
+
+
+# ---------------------------------------------------------------------------------------------
+# Every rule
+
+RULES = ("ties", "duplicates", "judgements", "scope", "pool", "retrieved", "score_type")
+
+
+def many(seed, order, *, words):
+    """Rankings and ground truth with ties and repeated items, of users of very different kinds."""
+    rng = np.random.default_rng(seed)
+    n = 1500
+    pairs = {"user": rng.integers(0, 80, n), "item": rng.integers(-12, 12, n)}
+    rankings = pl.DataFrame(pairs)
+    if order == "score":
+        rankings = rankings.with_columns(score=pl.Series(rng.choice(SCORES, n)))
+    else:
+        rankings = rankings.with_columns(rank=pl.Series(rng.integers(1, 9, n)))
+    few = pl.col("user") < 30  # the others have no repeated items
+    rankings = pl.concat(
+        [rankings.filter(few), rankings.filter(~few).unique(["user", "item"], maintain_order=True)]
+    )
+    truth = pl.DataFrame(
+        {
+            "user": rng.integers(10, 90, 500),
+            "item": rng.integers(-13, 13, 500),
+            "gain": rng.integers(-1, 4, 500).astype(float),
+        }
+    )
+    truth = truth.unique(["user", "item"], keep="first", maintain_order=True)
+    return (named(rankings), named(truth)) if words else (rankings, truth)
+
+
+def metrics(case):
+    """Metrics with choices of their own: a case has some rules, and all cases have all."""
+    chance = random.Random(case)
+    ordering = [rule for rule in ORDERED if rule != "input"]
+    words = {rule: CHOICES[rule].words for rule in RULES}
+    words["ties"] = [*(set(words["ties"]) - {*ORDERED}), ordering[case], ordering[-1 - case]]
+    if case % 2:
+        words["scope"] = ("all", "ranked")
+    found = []
+    for name in ("ndcg", "rr", "recall", "ap") * 20:
+        given = {rule: chance.choice(words[rule]) for rule in RULES if chance.random() < 0.4}
+        if given.get("scope") == "appended":  # each of these takes a pass
+            given = {"scope": "appended", "ties": ordering[case]}
+        if given.get("ties", "item") != "expected" and chance.random() < 0.2:
+            given["depth"] = chance.randint(1, 5)
+        inside = ",".join(f"{rule}={value}" for rule, value in given.items())
+        found.append(f"{name}({inside})@{chance.randint(1, 9)}" if inside else "ap@2")
+    return [*dict.fromkeys(found)]
+
+
+CASES = [*itertools.product(["score", "rank"], [False, True])]
+
+
+@pytest.mark.parametrize(("order", "words"), CASES)
+def test_every_rule_has_the_scores_of_rankings_in_memory(order, words, spark):
+    seed = CASES.index((order, words))
+    rankings, truth = many(seed, order, words=words)
+    plan = resolve(metrics(seed))
+    judged, tables = meet_all(read_truth(truth), {"": read_rankings(rankings)})
+    wanted = Memory().open(judged, tables).run(plan)[""]
+    table = open_spark(in_spark(spark, rankings, 1 + 3 * seed))
+    table = replace(table, origin=replace(table.origin, source="polars DataFrame"))
+    judged, tables = meet_all(judged, {"": table})
+    gathered = {"": gather(tables[""], judged, room=2**30, repeats=True)}
+    assert_same(Memory().open(judged, gathered).run(plan)[""], wanted)
+
+
+# ---------------------------------------------------------------------------------------------
+# The public functions
+
+
+def outcome(*args, **options):
+    """What a reader gets, without the sockets that PySpark 3.5 forgets to close."""
+    *found, said = outcome_with_sockets(*args, **options)
+    if isinstance(said, list):
+        said = [one for one in said if "unclosed" not in one]
+    return (*found, said)
+
+
+def same(session, rankings, truth, **options):
+    """Whether the outcome in Spark is that in memory, but for the kind of the frame."""
+    wanted = repr(outcome(rankings, truth, **options))
+    found = repr(outcome(in_spark(session, rankings), truth, **options))
+    assert found.replace("pyspark", "polars") == wanted, options
+
+
+def test_an_evaluation_is_the_same(spark):
+    rankings, truth = some(1000)
+    same(spark, rankings, truth)
+    same(spark, named(rankings), named(truth), ties="item-descending", duplicates="unchecked")
+
+
+def test_curves_explanations_and_comparisons_are_the_same(spark):
+    rankings, truth = some(1000)
+    other, _ = some(1000, seed=2)
+    here, there = ({"a": one(rankings), "b": one(other)} for one in (lambda f: f, by(spark)))
+    curves = [rm.curve(systems["a"], truth, "recall", 5).frame for systems in (here, there)]
+    assert curves[0].equals(curves[1])
+    options = {
+        "segments": {user: "ab"[user % 2] for user in range(60)},
+        "clusters": {user: user // 3 for user in range(60)},
+        "n_resamples": 99,
+    }
+    found = [rm.compare(systems, truth, "ndcg@5 rr", **options) for systems in (here, there)]
+    found = [one.to_dict() for one in found]
+    assert found[1]["plan"].pop("engine").startswith("spark:")
+    assert found[0] == found[1]
+
+
+def by(session):
+    return lambda frame: in_spark(session, frame)
+
+
+BAD = {
+    "missing user": pl.col("user").replace(7, None),
+    "missing item": pl.col("item").replace(7, None),
+    "other users": pl.col("user") + 10_000,
+    "other items": pl.col("item") + 10_000,
+    "text": pl.col("user").cast(pl.String),
+    "dates": pl.col("user").cast(pl.Int32).cast(pl.Date),
+    "floats": pl.col("item").cast(pl.Float64),
+    "text as scores": pl.col("score").cast(pl.String),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_values_are_found_as_in_memory(what, spark):
+    rankings, truth = some(300)
+    frame = rankings.with_columns(BAD[what])
+    wanted = outcome(frame, truth)
+    kind, said, *_ = outcome(in_spark(spark, frame, 1), truth)
+    if not isinstance(wanted[0], type):
+        assert (kind, said) == wanted[:2]
+        return
+    assert kind is wanted[0]
+    said = said.replace("pyspark", "polars")
+    assert said == wanted[1] or said.split(". ")[0] == wanted[1].split(", first at")[0]
+
+
+@pytest.mark.parametrize("bad_scores", ["error", "drop", "worst"])
+def test_missing_scores_are_treated_as_in_memory(bad_scores, spark):
+    rankings, truth = some(300)
+    for bad in (None, float("nan")):
+        score = pl.col("score").replace(0.5, bad)
+        bad_users = pl.when(pl.col("user") < 3).then(pl.lit(bad, pl.Float32))
+        frame = rankings.with_columns(score=bad_users.otherwise(score))
+        wanted = outcome(frame, truth, bad_scores=bad_scores)
+        found = outcome(in_spark(spark, frame), truth, bad_scores=bad_scores)
+        if bad_scores == "error":
+            assert found[0] is wanted[0]
+            assert found[1].split(":")[0].replace("pyspark", "polars") == wanted[1].split(":")[0]
+        else:
+            assert found == wanted
+
+
+def test_ground_truth_and_segments_can_be_in_spark(spark):
+    rankings, truth = some(300)
+    there = in_spark(spark, rankings), in_spark(spark, truth)
+    wanted = rm.evaluate(rankings, truth)
+    assert rm.evaluate(*there).to_dict()["metrics"] == wanted.to_dict()["metrics"]
+    found = rm.evaluate(there[0], truth, engine="memory")
+    assert found.plan.engine == ""
+    assert found.per_user.equals(wanted.per_user)
+
+
+def test_scores_next_to_ranks_are_counted(spark):
+    rankings, truth = some(300)
+    rank = (-pl.col("score")).rank("ordinal").over("user").cast(pl.Int64)
+    later = pl.when(pl.col("item") % 7 == 0).then(0.5).otherwise("score").alias("score")
+    same(spark, rankings.with_columns(rank=rank).with_columns(later), truth)
+
+
+def test_the_order_of_the_rows_is_not_known(spark):
+    rankings, truth = some(300)
+    with pytest.raises(ColumnError, match="no score and no rank, and the rows of Spark have no"):
+        rm.evaluate(in_spark(spark, rankings.drop("score")), truth)
+    with pytest.raises(UsageError, match="ties='input' needs the order of tied items"):
+        rm.evaluate(in_spark(spark, rankings), truth, ties="input")
+    distinct = rankings.with_columns(score=pl.int_range(pl.len()).shuffle(1).cast(pl.Float64))
+    same(spark, distinct, truth, ties="input")
+    with pytest.raises(UsageError, match="`engine` must be for `rankings` that are a Spark"):
+        rm.evaluate(rankings, truth, engine="spark")
+
+
+def test_rankings_that_change_between_the_passes_are_refused(spark):
+    rankings, truth = some(300)
+    frame = in_spark(spark, rankings.with_columns(pl.col("score").cast(pl.Float64)))
+    for change in ("rand() AS score", "score + int(rand() > 0.5) AS score"):
+        with pytest.raises(DataError, match="changed while they were read"):
+            rm.evaluate(frame.selectExpr("user", "item", change), truth, duplicates="unchecked")
+    with pytest.raises(DataError, match="changed while they were read"):
+        rm.evaluate(frame.where("rand() > 0.5"), truth, duplicates="unchecked")
+
+
+def test_a_query_that_fails_is_an_error_of_the_query(spark):
+    rankings, truth = some(300)
+    frame = in_spark(spark, rankings).selectExpr("user", "item", "assert_true(user < 0) AS score")
+    with pytest.raises(DataError, match="pyspark DataFrame cannot be computed: "):
+        rm.evaluate(frame.selectExpr("user", "item", "coalesce(double(score), 1) AS score"), truth)
+
+
+# ---------------------------------------------------------------------------------------------
+# What is moved
+
+
+def plan_of(query, capsys):
+    capsys.readouterr()
+    query.explain()
+    return capsys.readouterr().out.splitlines()
+
+
+def test_rankings_are_not_moved(spark, tmp_path, capsys):
+    rankings, truth = some(3000)
+    for name, frame in (("numbers", rankings), ("words", named(rankings))):
+        frame.write_parquet(tmp_path / f"{name}.parquet")
+        rows = open_spark(spark.read.parquet(str(tmp_path / f"{name}.parquet"))).query
+        judged = truth if name == "numbers" else named(truth)
+        place = pl.int_range(pl.len())
+        marks = judged.select(
+            "item", mark_user="user", mark=pl.lit(0.5), last=pl.lit(0.1), place=place
+        )
+        queries = [
+            judged_or_counted(rows, judged.select("user", "item")),
+            beyond(rows, "-score", rows.send(marks.drop("item"))),
+            preceding(rows, "-score", "item", rows.send(marks.drop("last"))),
+            repeated(rows),
+        ]
+        for query in queries:
+            lines = plan_of(query, capsys)
+            text = "\n".join(lines)
+            moved = [at for at, line in enumerate(lines) if " Exchange " in line]
+            assert len(moved) == 1, text
+            assert "partial_count" in lines[moved[0] + 1], text  # sums, not rows
+            for costly in ("SortMergeJoin", "ShuffledHashJoin", "Window", "Python", "Generate"):
+                assert costly not in text
+        assert "BroadcastHashJoin" not in text  # the search for repeated items moves a hash
+        assert "hashpartitioning(hash" in text
+
+
+def test_metrics_and_cutoffs_share_the_passes(spark):
+    rankings, truth = some(3000)
+    judged, tables = meet_all(read_truth(truth), {"": open_spark(in_spark(spark, rankings))})
+    asked = []
+    query = tables[""].query
+    collect = type(query).collect
+
+    class Watched(type(query)):
+        def collect(self, one):
+            asked.append(one)
+            return collect(self, one)
+
+    watched = Watched(*(getattr(query, field.name) for field in fields(query)))
+    table = gather(replace(tables[""], query=watched), judged, room=2**30, repeats=True)
+    assert len(asked) == 2
+    rules = ("expected", "optimistic", "together", "realistic")
+    more = [f"{one}(ties={rule})@5,10" for one in ("ndcg", "rr", "map") for rule in rules]
+    opened = Memory(3).open(judged, {"": table})
+    opened.run(resolve([*more, "rr(pool=judged)", "recall@1,2,3,4"]))
+    assert len(asked) == 4
+    opened.run(resolve(["recall@7", "ndcg@4"]))
+    assert len(asked) == 4
+
+
+def test_a_user_with_most_rows_is_one_of_many(spark):
+    rng = np.random.default_rng(1)
+    n = 20_000
+    user = np.where(rng.random(n) < 0.95, 7, rng.integers(0, 50, n))
+    score = rng.integers(0, 99, n) / 8
+    rankings = pl.DataFrame({"user": user, "item": np.arange(n), "score": score})
+    truth = rankings.sample(300, seed=1).select("user", "item")
+    for adaptive in ("true", "false"):
+        spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+        same(spark, rankings, truth)
+    spark.conf.set("spark.sql.adaptive.enabled", "true")
+
+
+# ---------------------------------------------------------------------------------------------
+# Spark Connect
+
+CONNECT = """
+import sys, warnings
+warnings.simplefilter("ignore")
+sys.path.insert(0, {tests!r})
+from pyspark.sql import SparkSession
+from test_disk import outcome, some
+builder = SparkSession.builder.remote("local[2]")
+for setting in {settings!r}.items():
+    builder = builder.config(*setting)
+session = builder.getOrCreate()
+rankings, truth = some(300)
+there = session.createDataFrame(rankings.to_arrow()), session.createDataFrame(truth.to_arrow())
+assert "connect" in type(there[0]).__module__
+wanted = outcome(rankings, truth)
+for judged in (truth, there[1]):
+    found = outcome(there[0], judged)
+    assert found[:2] == wanted[:2], (found, wanted)
+session.stop()
+"""
+
+
+def test_a_client_of_spark_connect_has_the_same_results():
+    """The server of PySpark 3.5 is a package of its own."""
+    import pyspark
+
+    if pyspark.__version__ >= "4":
+        code = CONNECT.format(tests=str(Path(__file__).parent), settings=SETTINGS)
+        command = [sys.executable, "-c", code]
+        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stderr[-3000:]
