@@ -19,10 +19,12 @@ from rankmeter.baselines import (
     BASELINES,
     damped_mean_rating,
     decayed_popularity,
+    item_knn,
     mean_rating,
     popularity,
     random,
     recent_popularity,
+    svd,
 )
 from rankmeter.datasets import movielens
 from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError, UsageError
@@ -517,3 +519,63 @@ def test_the_registry_names_every_baseline():
         assert baseline.__name__ == name.replace("-", "_")
         assert baseline.__name__ in baselines.__all__
     assert len(BASELINES) == len(baselines.__all__) - 1
+
+
+# -- models ------------------------------------------------------------------------------------
+
+
+def _similar(log, a, b):
+    """The cosine of the users of two items."""
+    users = [set(log.filter(pl.col("item") == item)["user"]) for item in (a, b)]
+    return len(users[0] & users[1]) / math.sqrt(len(users[0]) * len(users[1]))
+
+
+@given(log=logs())
+def test_item_knn_adds_up_the_similarities_to_the_items_of_the_user(log):
+    made = item_knn(log, k=9)
+    for user, item, score, _ in made.rows():
+        own = set(log.filter(pl.col("user") == user)["item"])
+        assert score == pytest.approx(sum(_similar(log, item, one) for one in own), abs=1e-9)
+
+
+@given(log=logs(), n=st.integers(1, 3))
+def test_item_knn_takes_the_nearest_neighbours_of_each_item(log, n):
+    items = sorted(set(log["item"]))
+    for user, item, score, _ in item_knn(log, neighbours=n, k=9).rows():
+        others = sorted((_similar(log, item, one) for one in items if one != item), reverse=True)
+        bound = others[:n][-1] if others else 0.0
+        own = set(log.filter(pl.col("user") == user)["item"])
+        near = [s for one in own if (s := _similar(log, item, one)) >= bound - 1e-9]
+        assert score == pytest.approx(sum(near), abs=1e-9)
+
+
+def test_svd_approximates_the_matrix_as_numpy_does():
+    log = movielens().filter((pl.col("user") <= 60) & (pl.col("item") < 900))
+    users, items = sorted(set(log["user"])), sorted(set(log["item"]))
+    seen = np.zeros((len(users), len(items)))
+    for user, item in log.select("user", "item").rows():
+        seen[users.index(user), items.index(item)] = 1.0
+    u, s, v = np.linalg.svd(seen, full_matrices=False)
+    close = (u[:, :5] * s[:5]) @ v[:5]
+    for method in ("all at once", "Lanczos"):
+        with pytest.MonkeyPatch.context() as patch:
+            if method == "Lanczos":
+                patch.setattr("rankmeter._interactions.learned._DENSE", 0)
+            made = svd(log, factors=5, k=20)
+        for user, item, score, _ in made.rows():
+            assert score == pytest.approx(close[users.index(user), items.index(item)], abs=1e-8)
+
+
+@pytest.mark.parametrize("options", [{"neighbours": 0}, {"neighbours": 1.5}])
+def test_models_refuse_what_is_not_a_number_of_neighbours_or_factors(options):
+    log = pl.DataFrame({"user": [1], "item": [2]})
+    with pytest.raises(UsageError, match="must be an integer ≥ 1"):
+        item_knn(log, **options)
+    with pytest.raises(UsageError, match="must be an integer ≥ 1"):
+        svd(log, factors=options["neighbours"])
+
+
+def test_users_whom_a_model_does_not_know_get_nothing():
+    log = pl.DataFrame({"user": [1, 1, 2], "item": [10, 20, 10]})
+    assert set(svd(log, users=[2, 7])["user"]) == {2}
+    assert item_knn(log, users=[7]).height == 0

@@ -254,6 +254,8 @@ BASELINE_OPTIONS = {
     ("decayed-popularity", "half_life"): (["--half-life", "0.5"], 0.5),
     ("damped-mean-rating", "damping"): (["--damping", "1"], 1.0),
     ("random", "seed"): (["--seed", "5"], 5),
+    ("item-knn", "neighbours"): (["--neighbours", "1"], 1),
+    ("svd", "factors"): (["--factors", "1"], 1),
 }
 
 

@@ -57,7 +57,7 @@ def ranked(
     lists, size = [], max(1, _CELLS // len(items))
     for start in range(0, max(rows.size, 1), size):
         some = rows[start : start + size]
-        found = np.round(score(some), _DIGITS)
+        found = np.round(score(some), _DIGITS) + 0.0  # not -0.0
         if exclude_seen:
             found[seen[some].nonzero()] = -np.inf
         user, item, best, rank = _best(found, min(k, len(items)))
