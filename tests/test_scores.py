@@ -414,6 +414,10 @@ def test_a_target_given_twice_is_an_error():
         ({"metrics": ["mrr(score_type=float32)", "mrr"]}, "float32 and float64"),
         ({"negatives": SCORES[:, :2]}, "`target` has no meaning with `negatives`"),
         ({"each": 1}, "`each` must be True or False"),
+        ({"tolerance": 1e-5}, "`tolerance` must be two numbers, absolute and relative"),
+        ({"tolerance": (1e-5, -1)}, "`tolerance` must be a number ≥ 0"),
+        ({"tolerance": (1e-5, 0), "each": False}, "each=False cannot tie close scores"),
+        ({"like": "libkge", "bad_scores": "worst"}, "bad_scores='worst' cannot tie close scores"),
     ],
 )
 def test_choices_that_scores_do_not_allow(options, message):
@@ -428,6 +432,30 @@ def test_precision_is_a_choice():
     for form in [make(scores) for make in LIBRARIES]:
         result = rm.evaluate_scores(form, [0], "mr", score_type="float32")
         assert result["mr"].mean == 1.5
+
+
+@given(problems(), st.booleans())
+def test_close_scores_are_tied_within_a_tolerance(problem, negatives):
+    scores, targets, known = problem
+    rows = [row for row, mine in enumerate(targets) if len(mine) == 1]
+    kept, wanted = scores[rows], []
+    own = [targets[row][0] for row in rows]
+    out = [] if negatives else [known[row] for row in rows]
+    for place, target in enumerate(own):
+        row, width = kept[place], 0.1 + 0.5 * abs(kept[place][target])
+        rest = [
+            row[i] for i in range(row.size) if i != target and (negatives or i not in out[place])
+        ]
+        high = sum(score > row[target] + width for score in rest)
+        wanted.append(1 + high + sum(abs(score - row[target]) <= width for score in rest))
+    options = {"tolerance": (0.1, 0.5), "ties": "pessimistic"}
+    if negatives and rows:
+        rest = np.array([np.delete(row, target) for row, target in zip(kept, own, strict=True)])
+        positive = kept[np.arange(len(rows)), own]
+        found = rm.evaluate_scores(positive, negatives=rest, metrics="mr", **options)
+    else:
+        found = rm.evaluate_scores(kept, own, "mr", exclude=out or None, **options)
+    np.testing.assert_array_equal(found.scores.values["mr"], wanted)
 
 
 def test_a_tool_decides_about_ties():

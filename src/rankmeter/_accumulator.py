@@ -59,6 +59,7 @@ class Accumulator:
         each: bool,
         like: str | None,
         choices: Mapping[str, Any],
+        tolerance: tuple[float, float] | None = None,
     ) -> None:
         self.keep = cast("Keep", choice("keep", keep, Keep))
         self.each = flag("each", each)
@@ -67,8 +68,9 @@ class Accumulator:
         names = [entry.label for entry in self.plan.metrics]
         self._settings = {
             "metrics": names, "keep": keep, "each": each, "like": like, "choices": given,
+            "tolerance": None if tolerance is None else list(tolerance),
         }  # fmt: skip
-        self._asked = asked_of(self.plan, each=each)
+        self._asked = asked_of(self.plan, each=each, tolerance=tolerance, like=like)
         self.reset()
         if self.keep == "moments":
             _check_moments(self.plan)
@@ -194,9 +196,9 @@ class Accumulator:
             return self._of_sums()
         if not self._parts:
             raise DataError("nothing was counted: call update() with a batch first")
-        queries = Queries.concat(self._parts)
+        queries, close = Queries.concat(self._parts), self._asked.tolerance
         if not self._ids:
-            found = summary_of(self.plan, queries)
+            found = summary_of(self.plan, queries, tolerance=close)
             return replace(found, remarks=(*found.remarks, REPEATED)) if self._reduced else found
         keys = pl.DataFrame([_together(self._ids).alias("user")])
         if queries.target is not None:
@@ -209,7 +211,8 @@ class Accumulator:
             self._refuse_different(queries, keys["user"], first.to_numpy())
             queries, keys = queries.take(first.to_numpy().astype(np.int64)), keys[first]
         read = {"repeated_users_merged": repeated} if repeated else {}
-        return summary_of(self.plan, queries, query_ids(queries, keys["user"]), read=read)
+        ids = query_ids(queries, keys["user"])
+        return summary_of(self.plan, queries, ids, read=read, tolerance=close)
 
     def _refuse_different(self, queries: Queries, ids: pl.Series, first: Any) -> None:
         matrix = score_queries(self.plan, queries).matrix
@@ -371,6 +374,7 @@ def accumulator(
     *,
     keep: Keep = "values",
     each: bool = False,
+    tolerance: tuple[float, float] | None = None,
     like: str | None = None,
     users: str | None = None,
     **choices: Any,
@@ -388,6 +392,8 @@ def accumulator(
     each : bool
         Whether every true item is a query of its own (link prediction), or a row is one query with
         several relevant items (recommendation).
+    tolerance : tuple of two floats, optional
+        How close scores are tied, as in `rankmeter.evaluate_scores`.
     like : str, optional
         The tool whose conventions to follow.
     users : str, optional
@@ -422,7 +428,9 @@ def accumulator(
     (0.75, 0.25)
     """
     _, chosen = own_users(users, choices)
-    return Accumulator(metrics, keep=keep, each=each, like=like, choices=chosen)
+    return Accumulator(
+        metrics, keep=keep, each=each, like=like, choices=chosen, tolerance=tolerance
+    )
 
 
 accumulator.from_state = Accumulator.from_state  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._align.placing import ORDERED
-from rankmeter._checks import flag, shown
+from rankmeter._checks import flag, number, refused, shown
 from rankmeter._choices import takes_choices
 from rankmeter._engine.counted import score_queries
 from rankmeter._estimates.bounds import tie_bounds
@@ -32,6 +32,7 @@ from rankmeter._matrix import (
 )
 from rankmeter._plan import Plan, resolve
 from rankmeter._results.summary import Summary, summed
+from rankmeter.conventions import load_convention
 from rankmeter.errors import DuplicateError, RankmeterWarning, UsageError
 from rankmeter.metrics import Metric
 
@@ -58,6 +59,7 @@ def evaluate_scores(
     users: Any = None,
     groups: Any = None,
     clusters: Any = None,
+    tolerance: tuple[float, float] | None = None,
     like: str | None = None,
     **choices: Any,
 ) -> Summary:
@@ -102,6 +104,9 @@ def evaluate_scores(
         A label for each row, or several by name, for `Summary.by_group`.
     clusters : array, list, mapping or frame, optional
         The cluster of each row; or by user, as in `rankmeter.evaluate`.
+    tolerance : tuple of two floats, optional
+        Scores within ``tolerance[0] + tolerance[1] * |score of the target|`` of it are tied with
+        it; by default those of the tool, which are (1e-5, 1e-4) for LibKGE and 0 for all others.
     like : str, optional
         The tool whose conventions to follow.
     {choices}
@@ -144,7 +149,7 @@ def evaluate_scores(
     """
     users, choices = own_users(users, choices)
     plan = plan_of(metrics, like, choices)
-    asked = asked_of(plan, each=each)
+    asked = asked_of(plan, each=each, tolerance=tolerance, like=like)
     scores, target, negatives, exclude, candidates = (
         read_array_file(one) if is_path(one) else one
         for one in (scores, target, negatives, exclude, candidates)
@@ -158,7 +163,8 @@ def evaluate_scores(
     ids = None
     if users is not None:
         ids = query_ids(queries, row_labels(users, "users", n_rows).gather(queries.row))
-    return summary_of(plan, queries, ids, groups=groups, clusters=clusters)
+    close = asked.tolerance
+    return summary_of(plan, queries, ids, groups=groups, clusters=clusters, tolerance=close)
 
 
 @takes_choices
@@ -248,13 +254,19 @@ def plan_of(
     return resolve(metrics, like=like, choices=chosen)
 
 
-def asked_of(plan: Plan, *, each: bool) -> Asked:
+def asked_of(
+    plan: Plan,
+    *,
+    each: bool,
+    tolerance: tuple[float, float] | None = None,
+    like: str | None = None,
+) -> Asked:
     """What has to be counted for the metrics of a plan.
 
     Raises
     ------
     UsageError
-        If they compare scores at different precisions.
+        If they compare scores at different precisions, or close scores cannot be tied.
     """
     precisions = {choices.score_type for choices in plan.alignments()}
     if len(precisions) > 1:
@@ -264,7 +276,21 @@ def asked_of(plan: Plan, *, each: bool) -> Asked:
         )
     ordered = any(choices.ties in ORDERED for choices in plan.alignments())
     single = precisions == {"float32"}
-    return Asked(flag("each", each), ordered, plan.bad_scores, single)
+    close = _tolerance(tolerance, like)
+    if any(close) and not (each and plan.bad_scores != "worst"):
+        wrong = "bad_scores='worst'" if each else "each=False"
+        raise UsageError(f"{wrong} cannot tie close scores: pass tolerance=(0, 0)")
+    return Asked(flag("each", each), ordered, plan.bad_scores, single, close)
+
+
+def _tolerance(given: Any, like: str | None) -> tuple[float, float]:
+    """How close scores are tied, absolute and relative: as given, or as the tool does it."""
+    if given is None:
+        return load_convention("rankmeter" if like is None else like).tolerance
+    if not isinstance(given, list | tuple) or len(given) != 2:
+        raise refused("tolerance", "two numbers, absolute and relative", given)
+    absolute, relative = (number("tolerance", one, least=0) for one in given)
+    return absolute, relative
 
 
 def query_ids(queries: Queries, labels: pl.Series) -> pl.Series:
@@ -292,6 +318,7 @@ def summary_of(
     groups: Any = None,
     clusters: Any = None,
     read: Mapping[str, int] | None = None,
+    tolerance: tuple[float, float] = (0.0, 0.0),
 ) -> Summary:
     """Score counted queries and average the values, with notes about ties."""
     scores = score_queries(plan, queries, ids)
@@ -313,6 +340,8 @@ def summary_of(
             f"{100 * tied / n:.3g} % of the targets are tied in {queries.half}, which has few "
             "digits: compute the scores in float32"
         )
+    if any(tolerance):
+        remarks.append(f"tied within {tolerance[0]:g} + {tolerance[1]:g} · |score of the target|")
     if n_rows and not queries.found.size:
         remarks.append("no row has a target: nothing was evaluated")
     if n >= PAIRED and tied == n and queries.counts.equal.max() == 1:

@@ -66,7 +66,7 @@ def _class() -> Any:
         raise MissingDependencyError("RankMetric needs Keras: pip install keras") from None
 
     class RankMetric(Base):  # type: ignore[misc,unused-ignore]
-        """Counts of ranks in an accumulator, which is no variable of Keras."""
+        """Counts of ranks in an accumulator, next to the variables of Keras."""
 
         def __init__(self, metrics: Any, name: str, options: dict[str, Any]) -> None:
             super().__init__(name=name)

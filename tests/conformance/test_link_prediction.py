@@ -12,9 +12,8 @@ from recordings import answers
 
 import rankmeter as rm
 
-NATIONS = json.loads(
-    (Path(__file__).parents[1] / "data" / "pykeen_nations.json").read_text("utf-8")
-)
+DATA = Path(__file__).parents[1] / "data"
+NATIONS = json.loads((DATA / "pykeen_nations.json").read_text("utf-8"))
 NAMES = {
     "arithmetic_mean_rank": "mr",
     "geometric_mean_rank": "gmr",
@@ -117,3 +116,25 @@ def test_ranks_in_a_matrix_are_those_of_the_tools(tool, setting):
                         assert alone["mr"].mean == float(ranks[f"{user}/{names[target]}"])
             compared += len(ranks)
     assert compared > 50
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+@pytest.mark.parametrize(
+    ("kind", "rule"),
+    [("rounded_mean_rank", None), ("best_rank", "optimistic"), ("worst_rank", "pessimistic")],
+)
+def test_close_scores_are_tied_as_in_libkge(kind, rule, blocks):
+    recorded = json.loads((DATA / "libkge_close.json").read_text("utf-8"))
+    scores = (np.array(recorded["millionths"]) / 1e6).astype(np.float32)
+    options = {"exclude": recorded["known"], "like": "libkge", "ties": rule}
+    parts = np.array_split(scores, blocks, axis=1)
+    result = rm.evaluate_scores(parts, recorded["targets"], "mr", **options)
+    assert result.per_user["mr"].to_list() == recorded["ranks"][kind]
+    assert "tied within 1e-05 + 0.0001" in repr(result)
+    exact = rm.evaluate_scores(scores, recorded["targets"], "mr", tolerance=(0, 0), **options)
+    assert exact.per_user["mr"].to_list() != recorded["ranks"][kind]
+    acc = rm.accumulator("mr", each=True, like="libkge", ties=rule)
+    for part in np.array_split(np.arange(len(scores)), 4):
+        known = [recorded["known"][row] for row in part]
+        acc.update(scores=scores[part], target=np.array(recorded["targets"])[part], exclude=known)
+    assert acc.compute()["mr"].mean == result["mr"].mean

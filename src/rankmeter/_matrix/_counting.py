@@ -1,12 +1,13 @@
 """Count the candidates above and equal to each target, in the memory that holds the scores.
 
-A *pair* is a target in the row that it is compared in; `value` has the score of each pair. Rows of
-pairs ascend. Only counts leave the device of the scores.
+A *pair* is a target in the row that it is compared in; `level` has the scores that are tied with
+each pair. Rows of pairs ascend. Only counts leave the device of the scores.
 """
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from rankmeter._hits import IntArray
 from rankmeter._matrix._arrays import host, is_torch, namespace, on_device_of, pick_rows
 from rankmeter._matrix._cells import Cells
 
-__all__ = ["Counts", "compare_cells", "compare_rows", "count_before"]
+__all__ = ["Counts", "Level", "compare_cells", "compare_rows", "count_before"]
 
 WIDE = 4096
 """The number of columns from which NumPy counts row by row."""
@@ -47,18 +48,41 @@ class Counts(NamedTuple):
         return Counts(*(a + sign * b for a, b in zip(self, other, strict=True)))
 
 
-def compare_rows(scores: Any, row: IntArray, value: Any, *, single: bool = False) -> Counts:
+@dataclass(frozen=True, eq=False)
+class Level:
+    """Scores from `low` to `high`, which are the same unless close scores are tied."""
+
+    low: Any
+    high: Any
+
+    @classmethod
+    def of(cls, value: Any, tolerance: tuple[float, float] = (0.0, 0.0)) -> Level:
+        """The scores that are as close to each value as absolute and relative tolerance allow."""
+        if not any(tolerance):
+            return cls(value, value)
+        width = tolerance[0] + tolerance[1] * abs(value)
+        return cls(value - width, value + width)
+
+    def __getitem__(self, chosen: Any) -> Level:
+        return Level(self.low[chosen], self.high[chosen])
+
+    def take(self, place: IntArray) -> Level:
+        """The levels at some places, which are integers of NumPy."""
+        return self[on_device_of(self.low, place)]
+
+
+def compare_rows(scores: Any, row: IntArray, level: Level, *, single: bool = False) -> Counts:
     """Compare each pair with all cells of its row; nothing is counted as before.
 
     With `single`, scores are compared as float32.
     """
     if isinstance(scores, np.ndarray) and scores.shape[1] >= _wide(row):
-        return _row_by_row(scores, row, value, single=single)
+        return _row_by_row(scores, row, level, single=single)
     counts = Counts.zero(row.size)
     for part in _parts(scores, row.size):
-        cells, against = exact(pick_rows(scores, row[part]), single=single), value[part, None]
-        counts.above[part] = _count(cells > against)
-        counts.equal[part] = _count(cells == against)
+        cells, against = exact(pick_rows(scores, row[part]), single=single), level[part, None]
+        counts.above[part] = _count(cells > against.high)
+        counts.equal[part] = _count(cells >= against.low) - counts.above[part]
     return counts
 
 
@@ -102,9 +126,7 @@ def _count(mask: Any) -> IntArray:
     return host(counted).astype(np.int64)  # type: ignore[no-any-return]
 
 
-def _row_by_row(
-    scores: npt.NDArray[Any], row: IntArray, value: npt.NDArray[Any], *, single: bool
-) -> Counts:
+def _row_by_row(scores: npt.NDArray[Any], row: IntArray, level: Level, *, single: bool) -> Counts:
     """`compare_rows` for wide rows of NumPy, which are in the cache after the first look."""
     counts, width = Counts.zero(row.size), scores.shape[1]
     above, equal, mask = counts.above, counts.equal, np.empty(width, dtype=bool)
@@ -112,22 +134,22 @@ def _row_by_row(
     for first, last in itertools.pairwise(starts):
         cells = exact(scores[row[first]], single=single)
         if last - first > MANY:
-            cells, some = np.sort(cells), value[first:last]
+            cells, some = np.sort(cells), level[first:last]
             width = int(np.searchsorted(cells, np.inf, "right"))  # NaN is last
-            high = np.searchsorted(cells, some, "right")
+            high = np.searchsorted(cells, some.high, "right")
             above[first:last] = width - high
-            equal[first:last] = high - np.searchsorted(cells, some, "left")
+            equal[first:last] = high - np.searchsorted(cells, some.low, "left")
             continue
         for pair in range(first, last):
-            np.greater(cells, value[pair], out=mask)
+            np.greater(cells, level.high[pair], out=mask)
             above[pair] = np.count_nonzero(mask)
-            np.equal(cells, value[pair], out=mask)
-            equal[pair] = np.count_nonzero(mask)
+            np.greater_equal(cells, level.low[pair], out=mask)
+            equal[pair] = np.count_nonzero(mask) - above[pair]
     return counts
 
 
 def compare_cells(
-    cells: Cells, cell_value: Any, row: IntArray, value: Any, column: IntArray
+    cells: Cells, cell_value: Any, row: IntArray, level: Level, column: IntArray
 ) -> Counts:
     """Compare each pair with some cells of its row, which have the values given."""
     if not cells.n or not row.size:
@@ -137,14 +159,15 @@ def compare_cells(
     times = per_row[cells.row]
     cell = np.repeat(np.arange(cells.n), times)  # each cell meets every pair of its row
     pair = np.arange(cell.size) - np.repeat(np.cumsum(times) - times, times) + first[cell]
-    own, against = cell_value[on_device_of(cell_value, cell)], value[on_device_of(value, pair)]
-    higher, same = host(own > against), host(own == against)
+    own, against = cell_value[on_device_of(cell_value, cell)], level.take(pair)
+    higher = host(own > against.high)
+    same = host(own >= against.low) & ~higher
     lower = same & (cells.column[cell] < column[pair])
     return Counts(*(np.bincount(pair[mask], minlength=row.size) for mask in (higher, same, lower)))
 
 
 def count_before(
-    scores: Any, row: IntArray, value: Any, column: IntArray, *, single: bool = False
+    scores: Any, row: IntArray, level: Level, column: IntArray, *, single: bool = False
 ) -> IntArray:
     """How many cells of its row equal each pair and have a lower column."""
     found = np.zeros(row.size, dtype=np.int64)
@@ -152,5 +175,6 @@ def count_before(
     for part in _parts(scores, row.size):
         cells = exact(pick_rows(scores, row[part]), single=single)
         lower = columns[None, :] < on_device_of(scores, column[part])[:, None]
-        found[part] = _count((cells == value[part][:, None]) & lower)
+        some = level[part, None]
+        found[part] = _count((cells >= some.low) & (cells <= some.high) & lower)
     return found

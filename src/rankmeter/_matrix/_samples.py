@@ -10,7 +10,7 @@ from rankmeter._checks import counted
 from rankmeter._counts import RankCounts
 from rankmeter._hits import IntArray
 from rankmeter._matrix._arrays import asarray, half_type, host, is_number, namespace
-from rankmeter._matrix._counting import compare_rows, exact
+from rankmeter._matrix._counting import Level, compare_rows, exact
 from rankmeter._matrix._queries import Queries
 from rankmeter._matrix._scores import Asked
 from rankmeter.errors import DataError, InvalidValueError
@@ -45,7 +45,8 @@ def count_samples(positive: Any, negatives: Any, asked: Asked) -> Queries:
         raise DataError("`negatives` has no scores: every positive would be first")
     for name, array in (("positive", own), ("negatives", others)):
         _refuse_odd(name, array, asked)
-    above, equal = _shared(own, others) if others.ndim == 1 else _own(own, others)
+    level = Level.of(own, asked.tolerance)
+    above, equal = _shared(level, others) if others.ndim == 1 else _own(level, others)
     return Queries(
         RankCounts(np.arange(n), np.ones(n), above, equal, None, np.full(n, others.shape[-1] + 1)),
         np.ones(n, dtype=bool),
@@ -57,16 +58,16 @@ def count_samples(positive: Any, negatives: Any, asked: Asked) -> Queries:
     )
 
 
-def _own(positive: Any, negatives: Any) -> tuple[IntArray, IntArray]:
-    counts = compare_rows(negatives, np.arange(negatives.shape[0]), positive)
+def _own(level: Level, negatives: Any) -> tuple[IntArray, IntArray]:
+    counts = compare_rows(negatives, np.arange(negatives.shape[0]), level)
     return counts.above, counts.equal
 
 
-def _shared(positive: Any, negatives: Any) -> tuple[IntArray, IntArray]:
+def _shared(level: Level, negatives: Any) -> tuple[IntArray, IntArray]:
     """The negatives are sorted once; only scores of the pool, not of a matrix, leave the device."""
-    pool, own = np.sort(host(negatives)), host(positive)
-    high = np.searchsorted(pool, own, "right")
-    return pool.size - high, high - np.searchsorted(pool, own, "left")
+    pool = np.sort(host(negatives))
+    high = np.searchsorted(pool, host(level.high), "right")
+    return pool.size - high, high - np.searchsorted(pool, host(level.low), "left")
 
 
 def _refuse_odd(name: str, array: Any, asked: Asked) -> None:

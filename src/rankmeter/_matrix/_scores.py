@@ -25,7 +25,14 @@ from rankmeter._matrix._arrays import (
     take,
 )
 from rankmeter._matrix._cells import Cells, is_ragged, read_cells
-from rankmeter._matrix._counting import Counts, compare_cells, compare_rows, count_before, exact
+from rankmeter._matrix._counting import (
+    Counts,
+    Level,
+    compare_cells,
+    compare_rows,
+    count_before,
+    exact,
+)
 from rankmeter._matrix._queries import Queries
 from rankmeter.errors import DataError, InvalidValueError, UsageError
 
@@ -51,12 +58,15 @@ class Asked:
         As in the choices.
     single : bool
         Whether scores are compared as float32.
+    tolerance : tuple of two floats
+        Absolute and relative; scores this close to that of the target are tied with it.
     """
 
     each: bool = True
     ordered: bool = False
     bad_scores: str = "error"
     single: bool = False
+    tolerance: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,19 +245,20 @@ def _count(blocks: Blocks, problem: _Problem, asked: Asked) -> Queries:
         found = np.ones(pairs.n, dtype=bool)
         return _count_listed(problem, problem.own, own, found, value, asked)
     (value,) = _gathered(blocks, problem, [pairs], single=single)
+    level = Level.of(value, asked.tolerance)
     counts, odd = Counts.zero(pairs.n), Cells.of([], [])
     for start, block in _numbered(blocks, problem):
         bad = _odd(block, start, problem, asked)
-        counts = counts.plus(_compared(block, start, value, pairs, asked))
+        counts = counts.plus(_compared(block, start, level, pairs, asked))
         _, out = problem.excluded.in_columns(start, start + block.shape[1])
         if out.n:
             shifted = replace(out, column=out.column + start)
             outside = exact(take(block, out.row, out.column), single=single)
-            known = compare_cells(shifted, outside, pairs.row, value, pairs.column)
+            known = compare_cells(shifted, outside, pairs.row, level, pairs.column)
             counts = counts.plus(known, -1)
         if asked.bad_scores == "drop" and bad.n:
             dropped = take(block, bad.row, bad.column - start)
-            counts = counts.plus(compare_cells(bad, dropped, pairs.row, value, pairs.column), -1)
+            counts = counts.plus(compare_cells(bad, dropped, pairs.row, level, pairs.column), -1)
         odd = odd.plus(bad)
     n_candidates = problem.n_columns - problem.excluded.per_row(problem.n_rows)
     found = np.ones(pairs.n, dtype=bool)
@@ -273,12 +284,12 @@ def _in_order(parts: list[tuple[IntArray, Any]]) -> Any:
     return whole[on_device_of(whole, np.argsort(np.concatenate([place for place, _ in parts])))]
 
 
-def _compared(block: Any, start: int, value: Any, pairs: Cells, asked: Asked) -> Counts:
-    counts = compare_rows(block, pairs.row, value, single=asked.single)
+def _compared(block: Any, start: int, level: Level, pairs: Cells, asked: Asked) -> Counts:
+    counts = compare_rows(block, pairs.row, level, single=asked.single)
     if asked.ordered:
         tied = np.flatnonzero(counts.equal)
         before = count_before(
-            block, pairs.row[tied], value[on_device_of(value, tied)], pairs.column[tied] - start,
+            block, pairs.row[tied], level.take(tied), pairs.column[tied] - start,
             single=asked.single,
         )  # fmt: skip
         counts.before[tied] = before
@@ -362,7 +373,8 @@ def _count_listed(
             cells.only(~bad),
             cell_value[on_device_of(cell_value, np.flatnonzero(~bad))],
         )
-    counts = compare_cells(cells, cell_value, pairs.row, value, pairs.column)
+    level = Level.of(value, asked.tolerance)
+    counts = compare_cells(cells, cell_value, pairs.row, level, pairs.column)
     return _finish(problem, counts, found, value, n_candidates, odd, asked)
 
 
@@ -388,7 +400,8 @@ def _finish(
     elif odd.n:  # NaN is equal to NaN, and below all else
         zeros = np.zeros(odd.n)
         last = np.flatnonzero(bad)
-        lowest = compare_cells(odd, zeros, pairs.row[last], np.zeros(last.size), pairs.column[last])
+        level = Level.of(np.zeros(last.size))
+        lowest = compare_cells(odd, zeros, pairs.row[last], level, pairs.column[last])
         counts.above[last] = n_candidates[pairs.row[last]] - lowest.equal
         counts.equal[last], counts.before[last] = lowest.equal, lowest.before
     if asked.each:
@@ -398,8 +411,11 @@ def _finish(
         user, row, n_users = pairs.row, np.arange(n_rows), n_rows
         n_ranked = n_candidates
     if asked.each and pairs.together():
-        level = _levels(value, bad)
-        some = level[on_device_of(level, np.flatnonzero(found))]
+        value = _codes(value, bad)
+        level, some = (
+            Level.of(value, asked.tolerance),
+            value[on_device_of(value, np.flatnonzero(found))],
+        )
         own = compare_cells(pairs.only(found), some, pairs.row, level, pairs.column)
         counts = counts.plus(own, -1)
         in_row = np.bincount(pairs.row[found], minlength=n_rows)
@@ -430,7 +446,7 @@ def _finish(
     )
 
 
-def _levels(value: Any, bad: npt.NDArray[np.bool_]) -> Any:
+def _codes(value: Any, bad: npt.NDArray[np.bool_]) -> Any:
     """Numbers in the order of the values, with NaN, which equals itself here, below all others."""
     if not bad.any():
         return value

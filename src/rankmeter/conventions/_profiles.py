@@ -63,7 +63,8 @@ class Convention:
 
     `switches` is the section ``all``; `metrics` has the options and choices by canonical name, and
     by ``name@`` those of the metric with a cutoff. In `names`, ``{k}`` is a cutoff that belongs
-    elsewhere than after ``@``.
+    elsewhere than after ``@``. Scores in matrices that differ by no more than `tolerance`, absolute
+    and relative, are tied.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Convention:
     switches: Mapping[str, Any] = field(default_factory=dict)
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     marks: str = "@_"
+    tolerance: tuple[float, float] = (0.0, 0.0)
     names: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     bugs: tuple[Mapping[str, Any], ...] = ()
