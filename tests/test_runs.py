@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -101,6 +102,27 @@ class TestPublic:
         other = {str(u): ["a"] for u in self.truth}
         found = rm.compare({"A": paths, "B": other}, truth, "rr", margin="90%", relevant=">0")
         assert found.differences[0].not_worse
+
+    def test_runs_on_the_command_line(self, tmp_path, monkeypatch):
+        from command_line import rankmeter
+
+        monkeypatch.chdir(tmp_path)
+        for name, seed in (("a1.csv", 1), ("a2.csv", 2), ("b,1.csv", 3)):
+            lists = self.run(seed, 0.3 * seed)
+            rows = "".join(f"{u},{item}\n" for u, items in lists.items() for item in items)
+            Path(name).write_text("user,item\n" + rows)
+            Path("v " + name).write_text("user,rr\n" + "".join(f"{u},{u % seed}\n" for u in lists))
+        Path("truth.csv").write_text("user,item\n" + "".join(f"{u},a\n" for u in self.truth))
+        said = ("compare", "truth.csv", "A=a1.csv,a2.csv", "B=b,1.csv", "-m", "rr")
+        done = rankmeter(*said, "--relevant", ">0")
+        assert done.code == 0
+        assert "2 training runs of A, 1 training run of B" in done.out
+        assert "of the variance is between" in done.out
+        done = rankmeter("compare-values", "A=v a1.csv,v a2.csv", "B=v b,1.csv")
+        assert "users × runs" in done.out
+        assert "a2.csv is an input" in rankmeter(*said, "--output", "a2.csv").err
+        assert "no.csv does not exist" in rankmeter(*said[:2], "A=no.csv,a1.csv", *said[3:]).err
+        assert "write A=a1.csv,a2.csv" in rankmeter(*said[:2], "A=a1.csv", "A=a2.csv").err
 
     def test_lists_that_are_not_runs(self):
         positional = [["a"], ["b"]]

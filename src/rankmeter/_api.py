@@ -428,7 +428,7 @@ def _separate_runs(
 
 def _is_run(data: object) -> bool:
     """Whether this is the rankings of several users: a mapping, a frame or a file."""
-    if isinstance(data, str | PathLike):
+    if isinstance(data, str):
         return Path(data).exists()
     return not isinstance(data, list) and _holds_lists(data)
 

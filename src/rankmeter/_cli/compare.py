@@ -27,7 +27,10 @@ from rankmeter._report.table import one_line
 from rankmeter._results.compared import Compared
 from rankmeter.errors import UsageError
 
-__all__ = ["FORMATS", "command", "exit_on", "fail_if_option", "names_of"]
+__all__ = ["FORMATS", "command", "exit_on", "fail_if_option", "files_of", "names_of"]
+
+Runs = dict[str, str | list[Path]]
+"""By system, its file, or those of its training runs."""
 
 
 def _show(found: Compared) -> None:
@@ -66,7 +69,7 @@ def _run(
         raise UsageError(f"--report {report}: the report is a page: name an .html file")
     if per_user is not None:
         format_of(per_user, TABLES)
-    inputs = [truth, *named.values(), segments, *side_files(choices)]
+    inputs = [truth, *files_of(named), segments, *side_files(choices)]
     check_paths([output, report, per_user], inputs)
     with standard_input(truth) as (judged,), working("comparing"):
         found = compare(named, judged, segments=segments, **given(choices))
@@ -88,7 +91,7 @@ def exit_on(reasons: Iterable[tuple[ComparisonGate, str]]) -> None:
         click.get_current_context().exit(1)
 
 
-def _named(truth: str, systems: tuple[str, ...]) -> dict[str, str]:
+def _named(truth: str, systems: tuple[str, ...]) -> Runs:
     """``name=FILE`` as a dictionary; reads the truth to detect a wrong order of the files."""
     if bare := [text for text in systems if not _parts(text)]:
         if len(bare) == 1 and _parts(truth) and not Path(truth).exists():
@@ -103,14 +106,32 @@ def _named(truth: str, systems: tuple[str, ...]) -> dict[str, str]:
     return names_of(systems) or {}
 
 
-def names_of(texts: Sequence[str]) -> dict[str, str] | None:
-    """``name=FILE`` as a dictionary; None unless all texts are of this form."""
+def names_of(texts: Sequence[str]) -> Runs | None:
+    """``name=FILE`` as a dictionary; None unless all texts are of this form.
+
+    Several training runs are files with commas in between.
+    """
     parts = [_parts(text) for text in texts]
     named: dict[str, str] = {}
     for name, path in filter(None, parts):
         if named.setdefault(name, path) != path:
-            raise UsageError(f"the name {name!r} is given to two files: {named[name]} and {path}")
-    return named if all(parts) else None
+            raise UsageError(
+                f"the name {name!r} is given to two files: {named[name]} and {path}; for two "
+                f"training runs of one system, write {name}={named[name]},{path}"
+            )
+    return {name: _runs(path) for name, path in named.items()} if all(parts) else None
+
+
+def _runs(text: str) -> str | list[Path]:
+    """One file, whose name may have commas, or several."""
+    runs = [Path(part) for part in text.split(",") if part]
+    return text if len(runs) < 2 or Path(text).exists() else runs
+
+
+def files_of(named: Runs) -> list[str]:
+    """All files of all systems."""
+    several = (runs if isinstance(runs, list) else [runs] for runs in named.values())
+    return [str(path) for runs in several for path in runs]
 
 
 def _parts(text: str) -> tuple[str, str] | tuple[()]:
@@ -135,7 +156,8 @@ def fail_if_option() -> Option:
 
 command = Command(
     "compare",
-    "Compare systems over one TRUTH: each SYSTEM is NAME=FILE.\n\n"
+    "Compare systems over one TRUTH: each SYSTEM is NAME=FILE, or NAME=FILE,FILE with several "
+    "training runs of it.\n\n"
     "Without --baseline all pairs are compared. Differences are paired: every system is "
     "measured on the same users.",
     _run,

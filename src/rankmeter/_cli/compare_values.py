@@ -11,7 +11,7 @@ from rankmeter._cli._files import check_paths, standard_input
 from rankmeter._cli._gates import margin_of, read_comparison_gate
 from rankmeter._cli._options import given, options_of
 from rankmeter._cli._terminal import working
-from rankmeter._cli.compare import FORMATS, exit_on, fail_if_option, names_of
+from rankmeter._cli.compare import FORMATS, exit_on, fail_if_option, files_of, names_of
 from rankmeter._values import compare_values
 from rankmeter.errors import UsageError
 
@@ -32,7 +32,7 @@ def _run(
     named = names_of(files)
     if named is None and len(files) > 1:
         raise UsageError("several files need names of the systems: A=a.csv B=b.csv")
-    check_paths([output], [*(named or {"": files[0]}).values(), segments])
+    check_paths([output], [*files_of(named or {"": files[0]}), segments])
     if lower_is_better:
         choices["lower_is_better"] = lower_is_better
     gates = [read_comparison_gate(condition, None) for condition in conditions]
@@ -49,7 +49,7 @@ command = Command(
     "Compare per-user values in FILE, of any tool and any kind of metric.\n\n"
     "FILE has the columns system, user and value, optionally metric, cluster and seed, or a "
     "column for each metric. Or each system is NAME=FILE: a file that --per-user of evaluate "
-    "wrote.",
+    "wrote, or NAME=FILE,FILE with one for each training run.",
     _run,
     [
         click.Argument(["files"], nargs=-1, required=True, metavar="FILE..."),

@@ -203,8 +203,8 @@ class Comparison(Compared):
         notes += [*chance_notes(self.random, self.plan), *unused_labels(s)]
         notes += [*cluster_notes(s, "tests and intervals"), *self._drawn()]
         if s["runs"]:
-            several = ", ".join(f"{n} training runs of {name}" for name, n in s["runs"].items())
-            notes.append(f"users × runs: {several.replace('1 training runs', '1 training run')}")
+            runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
+            notes.append(f"users × runs: {', '.join(runs)}")
         notes += segment_notes(self.heterogeneity)
         notes += sorted({d.note for d in self.differences if d.note})
         return (*self.cautions, *notes)
