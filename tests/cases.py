@@ -58,6 +58,6 @@ def with_side(seed, **shape):
     categories = {
         item: {name for name in names if rng.random() < 0.4} for item in items if item != "i05"
     }
-    relevant = {u: {i for i, gain in own.items() if gain > 0} for u, own in truth.items()}
+    relevant = {u: {i: gain for i, gain in own.items() if gain > 0} for u, own in truth.items()}
     train = {user: own for user, own in train.items() if own}
     return rankings, truth, Side(train, categories, {*items[:13], "never shown"}, relevant)

@@ -6,27 +6,34 @@ lists takes the ranked items of every user.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections import Counter
 from dataclasses import dataclass, field
 
+import numpy as np
+
 NAN = math.nan
 
 
-@dataclass
+@dataclass(eq=False)
 class Side:
     """What is known beside the lists."""
 
     train: dict = field(default_factory=dict)  # user to items
     categories: dict = field(default_factory=dict)  # item to set of names
     catalogue: set = field(default_factory=set)
-    truth: dict = field(default_factory=dict)  # user to relevant items
+    truth: dict = field(default_factory=dict)  # user to gains of the relevant items
 
     def users_with(self, item):
-        return sum(item in items for items in self.train.values())
+        return self._users[item]
 
-    @property
+    @functools.cached_property
+    def _users(self):
+        return Counter(item for items in self.train.values() for item in set(items))
+
+    @functools.cached_property
     def interactions(self):
         return Counter(item for items in self.train.values() for item in items)
 
@@ -64,19 +71,158 @@ def distance_of(a, b, kind):
     return differ / len(a) if kind == "hamming_share" else differ
 
 
+@functools.cache
+def apart(side, one, other, kind):
+    if kind == "users":
+        a, b = ({u for u, own in side.train.items() if item in own} for item in (one, other))
+        return 1 - (len(a & b) / math.sqrt(len(a) * len(b)) if a and b else 0)
+    return distance_of(vector(side, one), vector(side, other), kind)
+
+
+def is_described(side, item, kind):
+    return bool(side.users_with(item) if kind == "users" else side.categories.get(item))
+
+
+def numbered(ranking, side, k, kind, unknown):
+    """The items and their ranks."""
+    found = list(enumerate(cut(ranking, k), 1))
+    return [(r, i) for r, i in found if unknown == "zero" or is_described(side, i, kind)]
+
+
 def ild(
     ranking, side, user, k, distance="cosine", over="pairs", unknown="skip", single="undefined"
 ):
     if not ranking:
         return NAN
-    items = cut(ranking, k)
-    if unknown == "skip":
-        items = [item for item in items if side.categories.get(item)]
+    items = [item for _, item in numbered(ranking, side, k, distance, unknown)]
     if len(items) < 2:
         return NAN if single == "undefined" else 0.0
-    pairs = itertools.combinations([vector(side, item) for item in items], 2)
-    found = [distance_of(a, b, distance) for a, b in pairs]
+    found = [apart(side, a, b, distance) for a, b in itertools.combinations(items, 2)]
     return sum(found) / (len(found) if over == "pairs" else len(items))
+
+
+def weight(rank, discount, p):
+    if discount == "geometric":
+        return p ** (rank - 1)
+    return {"none": 1, "log2": 1 / math.log2(rank + 1), "reciprocal": 1 / rank}[discount]
+
+
+def worth(side, user, item, relevance):
+    gain = side.truth.get(user, {}).get(item, 0)
+    return {"none": 1, "binary": float(gain > 0), "graded": gain, "exp2": 2**gain - 1}[relevance]
+
+
+def eild(
+    ranking,
+    side,
+    user,
+    k,
+    distance="cosine",
+    discount="log2",
+    p=0.85,
+    relevance="none",
+    unknown="skip",
+    single="undefined",
+):
+    if not ranking:
+        return NAN
+    items = numbered(ranking, side, k, distance, unknown)
+    if len(items) < 2:
+        return NAN if single == "undefined" else 0.0
+    total, whole = 0.0, 0.0
+    for r, one in items:
+        far, seen = 0.0, 0.0
+        for s, other in items:
+            if s != r:
+                w = weight(s - r if s > r else 1, discount, p) * worth(side, user, other, relevance)
+                far += w * apart(side, one, other, distance)
+                seen += w
+        mine = weight(r, discount, p)
+        total += mine * worth(side, user, one, relevance) * (far / seen if seen else 0)
+        whole += mine
+    return total / whole
+
+
+def vendi(ranking, side, user, k, similarity="cosine", unknown="skip"):
+    items = [item for _, item in numbered(ranking, side, k, similarity, unknown)]
+    if not items:
+        return NAN
+    alike = [[float(a == b) or 1 - apart(side, a, b, similarity) for a in items] for b in items]
+    shares = [x for x in np.linalg.eigvalsh(alike) / len(items) if x > 1e-14]
+    return math.exp(-sum(x * math.log(x) for x in shares))
+
+
+def discounted(found, k, discount, p, denominator):
+    """Values at ranks, weighted by the ranks."""
+    whole = [r for r, _ in found] if denominator == "ranked" or k is None else range(1, k + 1)
+    weights = [weight(r, discount, p) for r in whole]
+    total = sum(weight(r, discount, p) * value for r, value in found)
+    return total / sum(weights) if weights else NAN
+
+
+def epc(
+    ranking,
+    side,
+    user,
+    k,
+    discount="log2",
+    p=0.85,
+    relevance="binary",
+    denominator="ranked",
+    cold="zero",
+):
+    found = []
+    for r, item in enumerate(cut(ranking, k), 1):
+        n = side.users_with(item)
+        if n or cold != "skip":
+            share = (n or (cold == "one")) / len(side.train)
+            found.append((r, (1 - share) * worth(side, user, item, relevance)))
+    return discounted(found, k, discount, p, denominator) if ranking else NAN
+
+
+def efd(
+    ranking,
+    side,
+    user,
+    k,
+    discount="log2",
+    p=0.85,
+    relevance="binary",
+    denominator="ranked",
+    cold="rarest",
+):
+    n, found = side.interactions, []
+    for r, item in enumerate(cut(ranking, k), 1):
+        if item in n or cold != "skip":
+            once = min(n.values()) if cold == "rarest" else 1
+            bits = math.log2(sum(n.values()) / n.get(item, once))
+            bits = 0 if cold == "zero" and item not in n else bits
+            found.append((r, bits * worth(side, user, item, relevance)))
+    return discounted(found, k, discount, p, denominator) if ranking else NAN
+
+
+def epd(
+    ranking,
+    side,
+    user,
+    k,
+    distance="cosine",
+    discount="log2",
+    p=0.85,
+    relevance="binary",
+    denominator="ranked",
+    unknown="skip",
+):
+    profile = [item for item in side.train.get(user, ()) if is_described(side, item, distance)]
+    found = [
+        (
+            r,
+            mean(apart(side, item, other, distance) for other in profile)
+            * worth(side, user, item, relevance),
+        )
+        for r, item in numbered(ranking, side, k, distance, unknown)
+    ]
+    return discounted(found, k, discount, p, denominator) if ranking else NAN
 
 
 def novelty(ranking, side, user, k, of="users", base="2", cold="one", denominator="ranked"):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import rankmeter as rm
+from rankmeter.errors import UsageError
 
 TRAIN = {"u1": ["a", "b"], "u2": ["a", "c"], "u3": ["a", "b", "d"], "u4": ["a"]}
 LISTS = {"u1": ["c", "d", "e"], "u2": ["b", "d", "e"], "u3": ["c", "e"]}
@@ -35,6 +36,13 @@ VALUES = {
     "ild(distance=hamming)@3": (1.3333333, 2, 2),  # RecTools
     "ild(distance=euclidean)@3": (1.1380711875, 1.3820881233, 1.4142135624),
     "ild(over=items)@3": (0.5285954792, 0.5976310729, 0.5),  # Evidently
+    "ild(distance=users, unknown=zero)@3": (1, 0.7642977396, 1),  # recommenders
+    "eild@3": (0.5042201937, 0.5944727496, 1),
+    # novelty by rank, of relevant items
+    "epc@3": (0.2220614332, 0.469278726, 0),  # Elliot
+    "epc(relevance=none)@3": (0.8086598408, 0.6913401592, 0.8467132018),
+    "efd@3": (0.8882457329, 1.6424755411, 0),  # Elliot
+    "efd(relevance=none)@3": (3, 2.530721274, 3),
     # all lists together
     "gini@3": 0.4583333,  # LensKit
     "gini(denominator=n-1)@3": 0.55,  # WarpRec
@@ -67,3 +75,47 @@ def test_the_table_of_all_tools():
 def test_coverage_of_the_items_in_training(catalogue, wanted):
     result = rm.evaluate(LISTS, TRUTH, "coverage@3", catalogue=catalogue)
     assert result["coverage@3"].mean == wanted
+
+
+def test_epc_and_efd_of_ranksys():
+    """Popularity a 4, b 2, c 1 of four users; b and c are relevant."""
+    train = {"u": ["a", "b"], "v": ["a", "b"], "w": ["a", "c"], "x": ["a"]}
+    wanted = {
+        "epc(discount=none, relevance=none)": 0.4166667,
+        "epc(relevance=none)": 0.3240205,
+        "epc": 0.3240205,
+        "efd(discount=none, relevance=none)": 1.8073549,
+        "efd(relevance=none)": 1.5727156,
+        "efd": 1.1938410,
+    }
+    result = rm.evaluate({"x": ["a", "b", "c"]}, {"x": {"b", "c"}}, list(wanted), train=train)
+    for label, value in zip(result, wanted.values(), strict=True):
+        assert result[label].mean == pytest.approx(value, abs=1e-7), label
+
+
+def test_a_similarity_that_is_given_is_used_as_it_is():
+    items = sorted(GENRES)
+    vectors = np.array([[g in GENRES[i] for g in "xyz"] for i in items], dtype=float)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    order = [3, 0, 5, 1, 4, 2]
+    given = (np.array(items)[order], (vectors @ vectors.T)[np.ix_(order, order)])
+    for text in ("ild(%s)@3", "eild(%s)@3", "epd(%s)@3"):
+        same = rm.evaluate(LISTS, TRUTH, text % "distance=cosine", **SIDE)
+        mine = rm.evaluate(LISTS, TRUTH, text % "distance=given", train=TRAIN, items=given)
+        (one,), (other,) = same.values(), mine.values()
+        assert one.mean == pytest.approx(other.mean), text
+
+
+@pytest.mark.parametrize(
+    ("metric", "side", "wanted"),
+    [
+        ("ild@3", {}, "ild@3: needs features of the items: pass items="),
+        ("ild(distance=users)@3", {}, "needs the training interactions: pass train="),
+        ("eild(distance=given)@3", {"items": GENRES}, "a pair .ids, square matrix.: pass items="),
+        ("epc@3", {}, "epc@3: needs the training interactions: pass train="),
+        ("epd@3", {"items": GENRES}, "needs the training interactions: pass train="),
+    ],
+)
+def test_what_is_missing_is_asked_for_by_name(metric, side, wanted):
+    with pytest.raises(UsageError, match=wanted):
+        rm.evaluate(LISTS, TRUTH, metric, **side)

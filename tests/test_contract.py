@@ -35,6 +35,13 @@ REFUSED = {
         lambda options: "spared" in options and "n_items" not in options,
         "what is neither ranked nor relevant can only be counted in a catalogue of known size",
     ),
+    **dict.fromkeys(
+        ("ild", "eild", "epd", "vendi"),
+        (
+            lambda options: "given" in options.values(),
+            "a similarity of two items is a matrix, and the cases have categories",
+        ),
+    ),
 }
 """Options that a metric refuses together."""
 
@@ -101,6 +108,8 @@ def lists_agree(name, function, *, ties=False, rule="item"):
         "catalogue": side.catalogue,
     }
     chosen = accepted(name)
+    if ties:  # the rule orders the lists, and with them all options
+        chosen = [case for case in chosen if case[1] == chosen[0][1]]
     asked = [cases.metric(name, *case) for case in chosen]
     scores = rm.evaluate(rankings, truth, asked, ties=rule, **given)
     ordered = {user: in_order(scored, rule) for user, scored in rankings.items()}

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankmeter._align import Aligned, Codes, Facts, Judged, align, prepare, universe
+from rankmeter._align import Aligned, Codes, Facts, Judged, align, prepare, relevant_items, universe
 from rankmeter._choices import Alignment
 from rankmeter._engine.scores import Scores
 from rankmeter._ingest import Table
@@ -98,6 +98,8 @@ class Block:
         def known(name: str, choices: Alignment) -> Any:
             if beside is None:
                 return no_lists(name, choices)
+            if name == "relevant":
+                return relevant_items(self._prepared[choices], beside.items)
             return beside.evidence(name, self._codes, choices)
 
         return known
@@ -146,11 +148,17 @@ def call(
     """What a metric function makes of the evidence that it names."""
     metric, spec = entry.metric, entry.spec
     own = {"hits": aligned.hits, "nonrelevant": aligned.nonrelevant, "lists": aligned.lists}
+
+    def known(name: str) -> Any:
+        try:
+            return own[name] if own.get(name) is not None else beside(name, entry.alignment)
+        except UsageError:
+            if name in spec.spares:
+                return None
+            raise
+
     try:
-        evidence = [
-            own[name] if own.get(name) is not None else beside(name, entry.alignment)
-            for name in spec.needs
-        ]
+        evidence = [known(name) for name in spec.needs]
         return function(*evidence, *([metric.k] if spec.cutoff else []), **dict(metric.options))
     except UsageError as error:
         text = str(error).removeprefix(f"{metric.name} ")

@@ -8,7 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 from rankmeter._hits import FloatArray, Hits, Span, ratio
-from rankmeter._lists import Catalogue, Features, Lists, Popularity, Profiles
+from rankmeter._lists import (
+    Catalogue,
+    Features,
+    Likeness,
+    Lists,
+    Popularity,
+    Profiles,
+    Similarity,
+)
 from rankmeter.metrics import (
     chancewise,
     countwise,
@@ -16,6 +24,8 @@ from rankmeter.metrics import (
     gainwise,
     judgedwise,
     listwise,
+    novelwise,
+    profilewise,
     rankwise,
     setwise,
     systemwise,
@@ -47,8 +57,8 @@ from rankmeter.metrics.states import Ratio, State
 _FAMILIES = [
     f.__name__
     for f in (
-        setwise, rankwise, gainwise, listwise, systemwise, judgedwise, curvewise, chancewise,
-        countwise,
+        setwise, rankwise, gainwise, listwise, novelwise, profilewise, systemwise, judgedwise,
+        curvewise, chancewise, countwise,
     )
 ]  # fmt: skip
 for _name in sorted(METRICS, key=lambda n: (_FAMILIES.index(METRICS[n].family), n)):
@@ -65,12 +75,14 @@ __all__ = [
     "Features",
     "FloatArray",
     "Hits",
+    "Likeness",
     "Lists",
     "Metric",
     "Option",
     "Popularity",
     "Profiles",
     "Ratio",
+    "Similarity",
     "Span",
     "Spec",
     "State",

@@ -1,0 +1,43 @@
+"""What an item of a list counts: its relevance, and the part of the list it makes up."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from rankmeter._hits import FloatArray, ratio
+from rankmeter._lists import Lists
+from rankmeter.metrics.discounts import Weight
+
+__all__ = ["Relevance", "mean_of", "weighted", "worth"]
+
+Relevance = Literal["none", "binary", "graded", "exp2"]
+
+
+def worth(lists: Lists, relevance: Relevance) -> FloatArray:
+    """The weight of each item in a list by its relevance."""
+    if relevance == "none":
+        return np.ones(lists.item.size)
+    if relevance == "graded":
+        return lists.gain
+    if relevance == "exp2":
+        return np.where(lists.relevant, np.exp2(lists.gain) - 1.0, 0.0)
+    return lists.relevant.astype(np.float64)
+
+
+def mean_of(top: Lists, values: FloatArray, k: int | None) -> FloatArray:
+    """The mean over the items of each list, or their sum over k."""
+    return top.mean(values) if k is None else top.sum(values) / k
+
+
+def weighted(top: Lists, values: FloatArray, weight: Weight, k: int | None) -> FloatArray:
+    """The sum of values times the weights of their ranks, over that of the weights.
+
+    With k, the weights of all ranks up to k.
+    """
+    weights = weight(top.rank.astype(np.float64))
+    whole = top.sum(weights)
+    if k is not None:
+        whole = np.full(top.n_users, weight(np.arange(1.0, k + 1.0)).sum())
+    return ratio(top.sum(weights * values), whole, nothing=np.nan)
