@@ -261,6 +261,56 @@ def popularity(
     return over(found, k, denominator) if ranking else NAN
 
 
+def tail(side, head, size, cold):
+    n = side.interactions
+    size = size or {"interactions": 0.8, "over": 0.8, "items": 0.2, "least": 0.1}[head]
+    order = sorted(n, key=lambda item: (-n[item], item))
+    if head == "count":
+        found = {item for item in n if n[item] <= size}
+    elif head == "items":
+        found = set(order[max(math.floor(len(n) * size), 1) :])
+    elif head == "least":
+        found = set(sorted(n, key=lambda i: (n[i], i))[: max(math.floor(len(n) * size), 1)])
+    else:
+        reached, found = 0, set(n)
+        for item in order:
+            found.remove(item)
+            reached += n[item]
+            if reached > size * sum(n.values()):
+                break
+            if head == "interactions" and reached == size * sum(n.values()):
+                break
+    return lambda item: item in found or (item not in n and cold == "tail")
+
+
+def tail_share(
+    ranking,
+    side,
+    user,
+    k,
+    head="interactions",
+    size=None,
+    cold="tail",
+    denominator="ranked",
+):
+    inside = tail(side, head, size, cold)
+    return over(map(inside, cut(ranking, k)), k, denominator) if ranking else NAN
+
+
+def tail_count(ranking, side, user, k, head="interactions", size=None, cold="tail"):
+    inside = tail(side, head, size, cold)
+    return sum(map(inside, cut(ranking, k))) if ranking else NAN
+
+
+def popularity_lift(ranking, side, user, k, of="users", cold="zero"):
+    def n(item):
+        return side.users_with(item) if of == "users" else side.interactions[item]
+
+    shown = mean(n(item) for item in cut(ranking, k) if n(item) or cold == "zero")
+    usual = mean(n(item) for item in side.train.get(user, ()))
+    return shown / usual - 1
+
+
 def unseen(ranking, side, user, k, denominator="ranked"):
     found = [float(item not in side.train.get(user, ())) for item in cut(ranking, k)]
     return over(found, k, denominator) if ranking else NAN

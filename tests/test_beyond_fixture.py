@@ -30,6 +30,15 @@ VALUES = {
     "popularity(scale=most, cold=skip)@3": (0.25, 0.375, 0.25),  # Evidently
     "popularity(cold=one)@3": (1, 1.3333333, 1),  # WarpRec
     "popularity(scale=rank)@3": (0.25, 0.375, 0.1875),  # LensKit
+    # the long tail
+    "tail_share(cold=other)@3": (1 / 3, 1 / 3, 0),  # Elliot
+    "tail_share(head=over, cold=other, denominator=k)@3": (1 / 3, 1 / 3, 0),  # WarpRec
+    "tail_share@3": (2 / 3, 2 / 3, 0.5),
+    "tail_share(head=least, cold=other)@3": (1 / 3, 0, 0.5),  # RecBole
+    "tail_share(head=count, size=1, cold=other)@3": (2 / 3, 1 / 3, 0.5),
+    "tail_count(cold=other)@3": (1, 1, 0),  # Elliot
+    "tail_count@3": (2, 2, 1),
+    "popularity_lift@3": (-0.7777778, -0.6, -0.7857143),
     # diversity
     "ild@3": (0.5285954792, 0.5976310729, 1),
     "ild(distance=jaccard)@3": (0.6666667, 0.7222222, 1),
@@ -75,6 +84,16 @@ def test_the_table_of_all_tools():
 def test_coverage_of_the_items_in_training(catalogue, wanted):
     result = rm.evaluate(LISTS, TRUTH, "coverage@3", catalogue=catalogue)
     assert result["coverage@3"].mean == wanted
+
+
+def test_pooled_values():
+    wanted = {
+        "novelty(of=interactions, cold=zero, aggregate=micro)@3": 1.75,  # recommenders
+        "popularity_lift(aggregate=micro)@3": -0.7234042553,
+    }
+    result = rm.evaluate(LISTS, TRUTH, list(wanted), **SIDE)
+    for label, value in zip(result, wanted.values(), strict=True):
+        assert result[label].mean == pytest.approx(value), label
 
 
 def test_epc_and_efd_of_ranksys():

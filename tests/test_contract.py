@@ -36,6 +36,16 @@ REFUSED = {
         "what is neither ranked nor relevant can only be counted in a catalogue of known size",
     ),
     **dict.fromkeys(
+        ("tail_share", "tail_count"),
+        (
+            lambda options: (
+                options.get("size", 2 if options.get("head") != "count" else 0)
+                not in ((0.5, 2.0) if options.get("head") == "count" else (0.5, None))
+            ),
+            "a share is below 1, and a count has no default",
+        ),
+    ),
+    **dict.fromkeys(
         ("ild", "eild", "epd", "vendi"),
         (
             lambda options: "given" in options.values(),

@@ -1,4 +1,4 @@
-"""Metrics of how popular the items of one list are in the training data, and how new."""
+"""Metrics of how new the items of one list are, given the training data."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankmeter._hits import BoolArray, FloatArray, IntArray
+from rankmeter._hits import FloatArray
 from rankmeter._lists import Lists, Popularity
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import RankDiscount, weight_of
 from rankmeter.metrics.places import Relevance, mean_of, weighted, worth
+from rankmeter.metrics.states import Ratio
 
 
 @register("Novelty", high=math.inf, synonyms=("self_information", "surprisal", "miuf"))
@@ -24,7 +25,7 @@ def novelty(
     base: Literal["2", "e", "users"] = "2",
     cold: Literal["one", "skip", "zero"] = "one",
     denominator: Literal["ranked", "k"] = "ranked",
-) -> FloatArray:
+) -> Ratio:
     """Mean self-information of the top k: how rare its items are in the training data.
 
     Parameters
@@ -69,74 +70,6 @@ def novelty(
     if cold == "skip":
         top = top.only(known[top.item])
     return mean_of(top, each[top.item], k if denominator == "k" else None)
-
-
-@register("Popularity", high=math.inf, increasing=False, synonyms=("arp", "average_popularity"))
-def popularity(
-    lists: Lists,
-    popularity: Popularity,
-    k: int | None = None,
-    *,
-    of: Literal["users", "interactions"] = "interactions",
-    scale: Literal["count", "share", "most", "rank"] = "count",
-    cold: Literal["zero", "skip", "one"] = "zero",
-    denominator: Literal["ranked", "k"] = "ranked",
-) -> FloatArray:
-    """Mean popularity of the top k in the training data.
-
-    Parameters
-    ----------
-    of : {"users", "interactions"}
-        What is counted for an item: training users, or training interactions.
-    scale : {"count", "share", "most", "rank"}
-        The ``count`` itself; its ``share`` of all users or interactions; divided by the count of
-        the ``most`` popular item; or the item's ``rank`` by count over the number of training
-        items, where the most popular item has 1 and tied items have their mean rank.
-    cold : {"zero", "skip", "one"}
-        An item that is not in the training data counts ``zero``, is left out, or counts as if it
-        occurred ``one`` time.
-    denominator : {"ranked", "k"}
-        What the sum is divided by: the items in the list, or k.
-
-    Notes
-    -----
-    Lower means that less popular items are shown, which is not better for its own sake. Source:
-    Yin et al., Challenging the long tail recommendation, VLDB 2012.
-
-    Examples
-    --------
-    >>> import rankmeter as rm
-    >>> train = {"ann": ["a", "b"], "bob": ["a"], "cat": ["a"], "dan": ["a"]}
-    >>> result = rm.evaluate({"bob": ["b", "a"]}, {"bob": {"b"}}, "popularity@2", train=train)
-    >>> result["popularity@2"].mean
-    2.5
-    """
-    top = lists.top(k)
-    n, whole = popularity.interactions, popularity.n_interactions
-    if of == "users":
-        n, whole = popularity.users, popularity.n_users
-    known = popularity.known
-    if cold == "one":
-        n = np.maximum(n, 1)
-    each = n.astype(np.float64)
-    if scale == "share":
-        each = each / whole
-    elif scale == "most":
-        each = each / max(int(n.max(initial=0)), 1)
-    elif scale == "rank":
-        each = _rank_share(n, known)
-    if cold == "skip":
-        top = top.only(known[top.item])
-    return mean_of(top, each[top.item], k if denominator == "k" else None)
-
-
-def _rank_share(n: IntArray, known: BoolArray) -> FloatArray:
-    """Mean ascending rank by count over the number of known items; 0 for the others."""
-    _, at, size = np.unique(n[known], return_inverse=True, return_counts=True)
-    last = np.cumsum(size)
-    result = np.zeros(n.size)
-    result[known] = (last - (size - 1) / 2)[at] / max(int(known.sum()), 1)
-    return result
 
 
 @register("Expected popularity complement", high=math.inf)

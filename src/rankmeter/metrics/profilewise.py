@@ -13,6 +13,7 @@ from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import RankDiscount, weight_of
 from rankmeter.metrics.distances import Distance, Space
 from rankmeter.metrics.places import Relevance, mean_of, weighted, worth
+from rankmeter.metrics.states import Ratio
 
 
 @register("Unseen share", synonyms=("unseen_share",))
@@ -22,7 +23,7 @@ def unseen(
     k: int | None = None,
     *,
     denominator: Literal["ranked", "k"] = "ranked",
-) -> FloatArray:
+) -> Ratio:
     """Share of the top k that is not in the user's training data.
 
     Parameters
