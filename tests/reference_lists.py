@@ -261,6 +261,141 @@ def popularity(
     return over(found, k, denominator) if ranking else NAN
 
 
+def categorical_diversity(ranking, side, user, k, denominator="k"):
+    found = {name for item in cut(ranking, k) for name in side.categories.get(item, ())}
+    whole = len(cut(ranking, k)) if denominator == "ranked" or k is None else k
+    if denominator == "categories":
+        whole = len({name for names in side.categories.values() for name in names})
+    return len(found) / whole if ranking else NAN
+
+
+def category_entropy(
+    ranking,
+    side,
+    user,
+    k,
+    discount="none",
+    p=0.85,
+    smoothing=0.0,
+    base="2",
+):
+    sums = Counter(dict.fromkeys((n for names in side.categories.values() for n in names), 0.0))
+    for r, item in enumerate(cut(ranking, k), 1):
+        for name in side.categories.get(item, ()):
+            sums[name] += weight(r, discount, p) / len(side.categories[item])
+    if not any(sums.values()):
+        return NAN
+    shares = [(s + smoothing) / sum(x + smoothing for x in sums.values()) for s in sums.values()]
+    return -sum(s * math.log(s, {"2": 2, "e": math.e}[base]) for s in shares if s)
+
+
+def topics(side, items):
+    return {name for item in items for name in side.categories.get(item, ())}
+
+
+def subtopic_recall(
+    ranking,
+    side,
+    user,
+    k,
+    denominator="relevant",
+    relevance="binary",
+):
+    truth = side.truth.get(user, {})
+    found = topics(side, [i for i in cut(ranking, k) if relevance == "none" or i in truth])
+    asked = topics(side, truth if denominator == "relevant" else side.categories)
+    return len(found & asked) / len(asked) if asked and ranking else NAN
+
+
+def gained(side, items, stay, discount):
+    """Items, None for those that are not relevant, gain less for what was seen."""
+    seen, total = Counter(), 0.0
+    for r, item in enumerate(items, 1):
+        for name in side.categories.get(item, ()):
+            total += stay ** seen[name] * discount(r)
+            seen[name] += 1
+    return total
+
+
+def greedy(side, items, stay, k):
+    left, chosen = sorted(items), []
+    while left and (k is None or len(chosen) < k):
+        now = gained(side, chosen, stay, lambda _: 1)
+        best = max(
+            left,
+            key=lambda i: (
+                round(gained(side, [*chosen, i], stay, lambda _: 1) - now, 9),
+                vector(side, i),
+            ),
+        )
+        left.remove(best)
+        chosen.append(best)
+    return chosen
+
+
+def bounded(side, truth, ranking, k, stay, discount):
+    depth = len(ranking) if k is None else k
+    n = len(topics(side, truth))
+    return n * sum(stay ** (r - 1) * discount(r) for r in range(1, depth + 1))
+
+
+def by_ideal(ranking, side, user, k, stay, discount, ideal):
+    truth = side.truth.get(user, {})
+    if not ranking or not topics(side, truth):
+        return NAN
+    found = [i if i in truth else None for i in cut(ranking, k)]
+    value = gained(side, found, stay, discount)
+    if ideal == "greedy":
+        return value / gained(side, greedy(side, truth, stay, k), stay, discount)
+    if ideal == "none":
+        return value / len(topics(side, truth))
+    return value / bounded(side, truth, ranking, k, stay, discount)
+
+
+def alpha_ndcg(ranking, side, user, k, alpha=0.5, discount="log2", ideal="greedy"):
+    weights = {
+        "log2": lambda r: 1 / math.log2(r + 1),
+        "ln": lambda r: 1 / math.log(r + 1),
+        "log10": lambda r: 1 / math.log10(r + 1),
+        "jarvelin": lambda r: 1 / math.log2(max(r, 2)),
+        "reciprocal": lambda r: 1 / r,
+    }
+    return by_ideal(ranking, side, user, k, 1 - alpha, weights[discount], ideal)
+
+
+def err_ia(ranking, side, user, k, alpha=0.5, ideal="bound"):
+    value = by_ideal(ranking, side, user, k, 1 - alpha, lambda r: 1 / r, ideal)
+    return value * alpha if ideal == "none" else value
+
+
+def binomial_diversity(ranking, side, user, k, alpha=0.5, part="both"):
+    if not ranking:
+        return NAN
+    names = sorted(topics(side, side.categories))
+    shown, own = cut(ranking, k), side.train.get(user, ())
+    general = [item for items in side.train.values() for item in items]
+
+    def share(name, items):
+        return sum(name in side.categories.get(item, ()) for item in items) / len(items)
+
+    def chance_of(low, name):
+        p = share(name, general)
+        p = (1 - alpha) * p + alpha * share(name, own) if own else p
+        n = len(shown)
+        return sum(math.comb(n, x) * p**x * (1 - p) ** (n - x) for x in range(low, n + 1))
+
+    times = {name: sum(name in side.categories.get(i, ()) for i in shown) for name in names}
+    missing = [1 - chance_of(1, name) for name in names if not times[name]]
+    usual = [chance_of(times[name], name) / chance_of(1, name) for name in names if times[name]]
+    coverage = math.prod(missing) ** (1 / len(names))
+    redundancy = math.prod(usual) ** (1 / max(len(usual), 1))
+    return {
+        "both": coverage * redundancy,
+        "coverage": coverage,
+        "non_redundancy": redundancy,
+    }[part]
+
+
 def tail(side, head, size, cold):
     n = side.interactions
     size = size or {"interactions": 0.8, "over": 0.8, "items": 0.2, "least": 0.1}[head]

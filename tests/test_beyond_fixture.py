@@ -47,6 +47,16 @@ VALUES = {
     "ild(over=items)@3": (0.5285954792, 0.5976310729, 0.5),  # Evidently
     "ild(distance=users, unknown=zero)@3": (1, 0.7642977396, 1),  # recommenders
     "eild@3": (0.5042201937, 0.5944727496, 1),
+    # categories
+    "categorical_diversity@3": (2 / 3, 1, 2 / 3),  # RePlay
+    "category_entropy(smoothing=1e-6)@3": (1.0000073197, 1.4591481812, 1.0000106871),  # LensKit
+    "category_entropy(discount=geometric, smoothing=1e-6)@3": (
+        0.9915982893,
+        1.509436406,
+        0.9952640551,
+    ),
+    "subtopic_recall@3": (1, 1, 0),  # WarpRec
+    "subtopic_recall(denominator=all)@3": (2 / 3, 1, 0),  # Elliot
     # novelty by rank, of relevant items
     "epc@3": (0.2220614332, 0.469278726, 0),  # Elliot
     "epc(relevance=none)@3": (0.8086598408, 0.6913401592, 0.8467132018),
@@ -110,6 +120,25 @@ def test_epc_and_efd_of_ranksys():
     result = rm.evaluate({"x": ["a", "b", "c"]}, {"x": {"b", "c"}}, list(wanted), train=train)
     for label, value in zip(result, wanted.values(), strict=True):
         assert result[label].mean == pytest.approx(value, abs=1e-7), label
+
+
+def test_topics_of_ndeval():
+    """Topic a has A, b has B and D, c has C; E is not judged."""
+    topics = {"A": ["a"], "B": ["b"], "C": ["c"], "D": ["b"]}
+    run = {"q": {"A": 9.3, "D": 8.4, "E": 8.1, "B": 7.6}}
+    wanted = {
+        "err_ia@5": 0.3933,
+        "err_ia@20": 0.3907,
+        "err_ia(ideal=greedy)@20": 0.8297,
+        "err_ia(ideal=none)@20": 0.270833,
+        "alpha_ndcg(ideal=bound)@5": 0.4052,
+        "alpha_ndcg(ideal=bound)@20": 0.3997,
+        "alpha_ndcg@20": 0.7868,
+        "subtopic_recall@20": 0.6666,
+    }
+    result = rm.evaluate(run, {"q": set("ABCD")}, list(wanted), items=topics)
+    for label, value in zip(result, wanted.values(), strict=True):
+        assert result[label].mean == pytest.approx(value, abs=1e-4), label
 
 
 def test_a_similarity_that_is_given_is_used_as_it_is():

@@ -30,6 +30,7 @@ from rankmeter.metrics import (
     setwise,
     systemwise,
     tailwise,
+    topicwise,
 )
 from rankmeter.metrics._registry import (
     EVIDENCE,
@@ -58,8 +59,8 @@ from rankmeter.metrics.states import Ratio, State
 _FAMILIES = [
     f.__name__
     for f in (
-        setwise, rankwise, gainwise, listwise, novelwise, tailwise, profilewise, systemwise,
-        judgedwise, curvewise, chancewise, countwise,
+        setwise, rankwise, gainwise, listwise, topicwise, novelwise, tailwise, profilewise,
+        systemwise, judgedwise, curvewise, chancewise, countwise,
     )
 ]  # fmt: skip
 for _name in sorted(METRICS, key=lambda n: (_FAMILIES.index(METRICS[n].family), n)):

@@ -130,7 +130,7 @@ def eild(
     >>> genres = {"a": ["action"], "b": ["action"], "c": ["drama"]}
     >>> result = rm.evaluate({"ann": ["a", "b", "c"]}, {"ann": {"a"}}, "eild@3", items=genres)
     >>> round(result["eild@3"].mean, 4)
-    0.5643
+    0.5642
     """
     space, weight = Space.of(likeness, distance), weight_of(discount, p)
     top = _known(lists.top(k), space, unknown)

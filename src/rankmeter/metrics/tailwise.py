@@ -136,7 +136,7 @@ def tail_share(
     0.6667
     """
     top = lists.top(k)
-    inside = _tail(popularity, head, size, cold)[top.item]
+    inside = _tail(popularity, head, size, cold)[top.item].astype(np.float64)
     return mean_of(top, inside, k if denominator == "k" else None)
 
 
@@ -192,7 +192,7 @@ def _tail(popularity: Popularity, head: Head, size: float | None, cold: str) -> 
         first = max(int(order.size * share), 1)
     else:
         reached = np.cumsum(n[order])
-        side = "left" if head == "interactions" else "right"
+        side: Literal["left", "right"] = "left" if head == "interactions" else "right"
         first = int(np.searchsorted(reached, share * popularity.n_interactions, side)) + 1
     tail = ~known if cold == "tail" else np.zeros(n.size, dtype=bool)
     tail[order[:first] if head == "least" else order[first:]] = True
