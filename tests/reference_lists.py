@@ -21,10 +21,11 @@ NAN = math.nan
 class Side:
     """What is known beside the lists."""
 
-    train: dict = field(default_factory=dict)  # user to items
+    train: dict = field(default_factory=dict)  # user to ratings of items
     categories: dict = field(default_factory=dict)  # item to set of names
     catalogue: set = field(default_factory=set)
     truth: dict = field(default_factory=dict)  # user to gains of the relevant items
+    baseline: dict = field(default_factory=dict)  # user to items
 
     def users_with(self, item):
         return self._users[item]
@@ -449,6 +450,137 @@ def popularity_lift(ranking, side, user, k, of="users", cold="zero"):
 def unseen(ranking, side, user, k, denominator="ranked"):
     found = [float(item not in side.train.get(user, ())) for item in cut(ranking, k)]
     return over(found, k, denominator) if ranking else NAN
+
+
+def serendipity(
+    ranking,
+    side,
+    user,
+    k,
+    form="unlike",
+    distance="cosine",
+    relevance="binary",
+):
+    items, profile = cut(ranking, k), side.train.get(user, {})
+    if not items:
+        return NAN
+    own = [worth(side, user, item, relevance) for item in items]
+    if form == "rank":
+        n = len(side.catalogue)
+        counts = sorted(set(side.interactions.values()), reverse=True)
+        found = 0.0
+        for r, (item, w) in enumerate(zip(items, own, strict=True), 1):
+            usual = n - counts.index(side.interactions[item]) if item in side.interactions else 0
+            found += max((n + 1 - r) / n - usual / n, 0) * w
+        return found / len(items)
+    known = [i for i in profile if is_described(side, i, distance)]
+    if not known:
+        return NAN
+    far = [mean(apart(side, item, other, distance) for other in known) for item in items]
+    if form == "unlike":
+        return mean(d * w for d, w in zip(far, own, strict=True))
+    return 1 - sum((1 - d) * w for d, w in zip(far, own, strict=True)) if sum(own) else NAN
+
+
+def calibration(
+    ranking,
+    side,
+    user,
+    k,
+    divergence="kl",
+    alpha=0.01,
+    base="e",
+    discount="none",
+    p=0.85,
+    weights="none",
+):
+    def distribution(weighted):
+        sums = Counter()
+        for item, w in weighted:
+            for name in side.categories.get(item, ()):
+                sums[name] += w / len(side.categories[item])
+        return {name: s / sum(sums.values()) for name, s in sums.items()}
+
+    profile = side.train.get(user, {})
+    had = distribution((i, r if weights == "rating" else 1) for i, r in profile.items())
+    got = distribution((i, weight(r, discount, p)) for r, i in enumerate(cut(ranking, k), 1))
+    if not had or not got:
+        return NAN
+    unit = {"e": math.e, "2": 2}[base]
+
+    def kl(one, other):
+        return sum(
+            x * (math.log(x / other[name], unit) if other.get(name) else math.inf)
+            for name, x in one.items()
+        )
+
+    names = had.keys() | got.keys()
+    if divergence == "hellinger":
+        roots = [(math.sqrt(had.get(n, 0)) - math.sqrt(got.get(n, 0))) ** 2 for n in names]
+        return math.sqrt(sum(roots) / 2)
+    if divergence == "js":
+        middle = {n: (had.get(n, 0) + got.get(n, 0)) / 2 for n in names}
+        return (kl(had, middle) + kl(got, middle)) / 2
+    return kl(had, {n: (1 - alpha) * got.get(n, 0) + alpha * had.get(n, 0) for n in names})
+
+
+def unexpectedness(
+    ranking,
+    side,
+    user,
+    k,
+    overlap="share",
+    baseline_k=None,
+    denominator="ranked",
+    p=0.85,
+    absent="undefined",
+    inverse=False,
+):
+    one = cut(ranking, k)
+    other = cut(side.baseline.get(user, ()), k if baseline_k is None else baseline_k)
+    if not one:
+        return NAN
+    if not other:
+        alike = {"undefined": NAN, "unexpected": 0.0, "expected": 1.0}[absent]
+    elif overlap == "share":
+        whole = len(one) if denominator == "ranked" or k is None else k
+        alike = len({*one} & {*other}) / whole
+    elif overlap == "rbo":
+        depths = range(1, (max(len(one), len(other)) if k is None else k) + 1)
+        shares = [p**d * len({*one[:d]} & {*other[:d]}) / d for d in depths]
+        alike = sum(shares) / sum(p**d for d in depths)
+    else:
+        s, n = sorted((len(one), len(other)))
+        x = [len({*one[:d]} & {*other[:d]}) for d in range(n + 1)]
+        alike = (1 - p) / p * sum(x[d] / d * p**d for d in range(1, n + 1))
+        alike += (1 - p) / p * sum(x[s] * (d - s) / (s * d) * p**d for d in range(s + 1, n + 1))
+        alike += ((x[n] - x[s]) / n + x[s] / s) * p**n
+    return alike if inverse else 1 - alike
+
+
+def least_item_promoted(ranking, side, user, k):
+    other = list(side.baseline.get(user, ()))
+    if not ranking or not other:
+        return NAN
+    n = len(ranking) if k is None else k
+    return max([n, *(other.index(item) for item in cut(ranking, k) if item in other)]) - n
+
+
+def list_length(ranking, side, user, k):
+    return len(cut(ranking, k))
+
+
+def sufficiency(ranking, side, user, k, partial=False):
+    if k is None:
+        return 1.0
+    n = len(cut(ranking, k))
+    return min(n / k, 1) if partial else float(n >= k)
+
+
+def repetition(ranking, side, user, k, scale="share"):
+    items = cut(ranking, k)
+    again = [item in items[:at] for at, item in enumerate(items)]
+    return NAN if not items else float(any(again)) if scale == "any" else mean(again)
 
 
 def user_coverage(ranking, side, user, k, least=1):

@@ -62,6 +62,17 @@ VALUES = {
     "epc(relevance=none)@3": (0.8086598408, 0.6913401592, 0.8467132018),
     "efd@3": (0.8882457329, 1.6424755411, 0),  # Elliot
     "efd(relevance=none)@3": (3, 2.530721274, 3),
+    # against the history
+    "serendipity(distance=users)@3": (0.1321488698, 0.5488155365, 0),  # recommenders
+    "serendipity(form=rank)@3": (0.0555556, 0.2777778, 0),  # RecTools
+    "calibration@3": (3.2818439798, 0.739643614, 1.9865558073),
+    "calibration(discount=log2)@3": (3.2293881178, 0.5048298261, 1.9615656721),
+    "calibration(divergence=js, base=2)@3": (0.6556390622, 0.3250112108, 0.3250112108),
+    "calibration(divergence=hellinger)@3": (0.8040190355, 0.5505239095, 0.5505239095),
+    "list_length@3": (3, 3, 2),
+    "sufficiency@3": (1, 1, 0),  # RecTools
+    "sufficiency(partial=true)@3": (1, 1, 2 / 3),
+    "repetition@3": (0, 0, 0),
     # all lists together
     "gini@3": 0.4583333,  # LensKit
     "gini(denominator=n-1)@3": 0.55,  # WarpRec
@@ -122,6 +133,22 @@ def test_epc_and_efd_of_ranksys():
         assert result[label].mean == pytest.approx(value, abs=1e-7), label
 
 
+def test_calibration_of_steck():
+    """The user has 7 films of one genre and 3 of another, and is shown one of the first."""
+    genres = {f"i{n}": ["x" if n < 7 else "y"] for n in range(10)}
+    side = {"train": {"u": list(genres)}, "items": genres}
+    result = rm.evaluate(
+        {"u": ["i0"]},
+        {"u": {"i0"}},
+        ["calibration", "calibration(base=2)", "calibration(divergence=js, base=2)"],
+        **side,
+    )
+    found = [value.mean for value in result.values()]
+    assert found == pytest.approx([1.133981751353524, 1.63598984913631, 0.16919485510105411])
+    same = rm.evaluate({"u": list(genres)}, {"u": {"i0"}}, "calibration", **side)
+    assert same["calibration"].mean == 0
+
+
 def test_topics_of_ndeval():
     """Topic a has A, b has B and D, c has C; E is not judged."""
     topics = {"A": ["a"], "B": ["b"], "C": ["c"], "D": ["b"]}
@@ -139,6 +166,24 @@ def test_topics_of_ndeval():
     result = rm.evaluate(run, {"q": set("ABCD")}, list(wanted), items=topics)
     for label, value in zip(result, wanted.values(), strict=True):
         assert result[label].mean == pytest.approx(value, abs=1e-4), label
+
+
+def test_overlap_with_a_baseline():
+    """By depth, 0 of 1, 2 of 2 and 2 of 3 are common."""
+    lists, other = {"u": ["a", "b", "c"]}, {"u": ["b", "a", "d"]}
+    wanted = {
+        "unexpectedness(inverse=true)@3": 2 / 3,  # RecTools
+        "unexpectedness(inverse=true, baseline_k=1)@3": 1 / 3,
+        "unexpectedness(denominator=k)@4": 1 - 2 / 4,  # RePlay
+        "unexpectedness(overlap=rbo, p=0.5, inverse=true)@3": (0 + 1 / 2 + 1 / 4 * 2 / 3) / 1.75,
+        # 2/3 · p³ + (1 - p) / p · (p² · 2/2 + p³ · 2/3)
+        "unexpectedness(overlap=rbo_ext, p=0.5, inverse=true)@3": 2 / 3 / 8 + 1 / 4 + 2 / 3 / 8,
+        "least_item_promoted@1": 0,
+        "least_item_promoted@2": 0,
+    }
+    result = rm.evaluate(lists, {"u": {"a"}}, list(wanted), baseline_lists=other)
+    for label, value in zip(result, wanted.values(), strict=True):
+        assert result[label].mean == pytest.approx(value), label
 
 
 def test_a_similarity_that_is_given_is_used_as_it_is():

@@ -46,7 +46,7 @@ REFUSED = {
         ),
     ),
     **dict.fromkeys(
-        ("ild", "eild", "epd", "vendi"),
+        ("ild", "eild", "epd", "vendi", "serendipity"),
         (
             lambda options: "given" in options.values(),
             "a similarity of two items is a matrix, and the cases have categories",
@@ -116,6 +116,7 @@ def lists_agree(name, function, *, ties=False, rule="item"):
         "train": side.train,
         "items": {item: sorted(names) for item, names in side.categories.items()},
         "catalogue": side.catalogue,
+        "baseline_lists": side.baseline,
     }
     chosen = accepted(name)
     if ties:  # the rule orders the lists, and with them all options
@@ -187,6 +188,7 @@ def means_over_every_order_of_open_ties(name):
     if METRICS[name].of_lists:
         _, _, side = cases.with_side(7)
         given = {"train": side.train, "items": side.categories, "catalogue": side.catalogue}
+        given["baseline_lists"] = side.baseline
         with pytest.raises(UsageError, match="tied items"):
             rm.evaluate(rankings, truth, cases.metric(name, 3, {}), ties="expected", **given)
         return

@@ -152,8 +152,10 @@ def _check_options(
 
 
 def _random_evidence(rng: np.random.Generator, n_users: int) -> Evidence:
-    """Lists of any length, relevant items, a history, categories, a catalogue with gaps."""
+    """Lists of any length, some with a repeated item, and all that is known besides."""
     listed = [rng.permutation(_N_ITEMS)[: int(n)] for n in rng.integers(0, 9, n_users)]
+    for own in listed:
+        own[6:] = own[:1]
     history = [np.sort(rng.permutation(12)[: int(n)]) for n in rng.integers(0, 6, n_users)]
     n_interactions = np.bincount(np.concatenate(history), minlength=_N_ITEMS)
     categories = (rng.random((_N_ITEMS, 5)) < 0.3).astype(np.float64)

@@ -18,11 +18,13 @@ from rankmeter._lists import (
     Similarity,
 )
 from rankmeter.metrics import (
+    baselinewise,
     chancewise,
     countwise,
     curvewise,
     gainwise,
     judgedwise,
+    lengthwise,
     listwise,
     novelwise,
     profilewise,
@@ -60,7 +62,7 @@ _FAMILIES = [
     f.__name__
     for f in (
         setwise, rankwise, gainwise, listwise, topicwise, novelwise, tailwise, profilewise,
-        systemwise, judgedwise, curvewise, chancewise, countwise,
+        baselinewise, lengthwise, systemwise, judgedwise, curvewise, chancewise, countwise,
     )
 ]  # fmt: skip
 for _name in sorted(METRICS, key=lambda n: (_FAMILIES.index(METRICS[n].family), n)):

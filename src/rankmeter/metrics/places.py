@@ -11,7 +11,7 @@ from rankmeter._lists import Lists
 from rankmeter.metrics.discounts import Weight
 from rankmeter.metrics.states import Ratio, Relative
 
-__all__ = ["Relevance", "mean_of", "weighted", "worth"]
+__all__ = ["Relevance", "mean_of", "once", "weighted", "worth"]
 
 Relevance = Literal["none", "binary", "graded", "exp2"]
 
@@ -43,3 +43,14 @@ def weighted(top: Lists, values: FloatArray, weight: Weight, k: int | None) -> F
     if k is not None:
         whole = np.full(top.n_users, weight(np.arange(1.0, k + 1.0)).sum())
     return ratio(top.sum(weights * values), whole, nothing=np.nan)
+
+
+def once(lists: Lists) -> Lists:
+    """The lists with each item once per user."""
+    keys = lists.user * max(lists.n_items, 1) + lists.item
+    _, first = np.unique(keys, return_index=True)
+    if first.size == keys.size:
+        return lists
+    kept = np.zeros(keys.size, dtype=bool)
+    kept[first] = True
+    return lists.only(kept)
