@@ -53,11 +53,17 @@ def with_side(seed, **shape):
     items = [f"i{j:02d}" for j in range(16)]
     users = [*rankings][::2] + ["of train only"]
     chance = np.linspace(0.9, 0.1, 10)
-    train = {u: [i for i, p in zip(items, chance, strict=False) if rng.random() < p] for u in users}
+    train = {
+        u: {i: 1.0 for i, p in zip(items, chance, strict=False) if rng.random() < p} for u in users
+    }
     names = ["action", "drama", "war", "noir"]
     categories = {
         item: {name for name in names if rng.random() < 0.4} for item in items if item != "i05"
     }
-    relevant = {u: {i for i, gain in own.items() if gain > 0} for u, own in truth.items()}
+    relevant = {u: {i: gain for i, gain in own.items() if gain > 0} for u, own in truth.items()}
     train = {user: own for user, own in train.items() if own}
-    return rankings, truth, Side(train, categories, {*items[:13], "never shown"}, relevant)
+    catalogue = {*items[:13], "never shown"}
+    for own in train.values():
+        own.update((item, float(rng.integers(1, 6))) for item in own)
+    baseline = {u: rng.permutation(items)[: rng.integers(1, 9)].tolist() for u in [*rankings][3:]}
+    return rankings, truth, Side(train, categories, catalogue, relevant, baseline)

@@ -6,27 +6,35 @@ lists takes the ranked items of every user.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections import Counter
 from dataclasses import dataclass, field
 
+import numpy as np
+
 NAN = math.nan
 
 
-@dataclass
+@dataclass(eq=False)
 class Side:
     """What is known besides the lists."""
 
-    train: dict = field(default_factory=dict)  # user to items
+    train: dict = field(default_factory=dict)  # user to ratings of items
     categories: dict = field(default_factory=dict)  # item to set of names
     catalogue: set = field(default_factory=set)
-    truth: dict = field(default_factory=dict)  # user to relevant items
+    truth: dict = field(default_factory=dict)  # user to gains of the relevant items
+    baseline: dict = field(default_factory=dict)  # user to items
 
     def users_with(self, item):
-        return sum(item in items for items in self.train.values())
+        return self._users[item]
 
-    @property
+    @functools.cached_property
+    def _users(self):
+        return Counter(item for items in self.train.values() for item in set(items))
+
+    @functools.cached_property
     def interactions(self):
         return Counter(item for items in self.train.values() for item in items)
 
@@ -64,19 +72,158 @@ def distance_of(a, b, kind):
     return differ / len(a) if kind == "hamming_share" else differ
 
 
+@functools.cache
+def apart(side, one, other, kind):
+    if kind == "users":
+        a, b = ({u for u, own in side.train.items() if item in own} for item in (one, other))
+        return 1 - (len(a & b) / math.sqrt(len(a) * len(b)) if a and b else 0)
+    return distance_of(vector(side, one), vector(side, other), kind)
+
+
+def is_described(side, item, kind):
+    return bool(side.users_with(item) if kind == "users" else side.categories.get(item))
+
+
+def numbered(ranking, side, k, kind, unknown):
+    """The items and their ranks."""
+    found = list(enumerate(cut(ranking, k), 1))
+    return [(r, i) for r, i in found if unknown == "zero" or is_described(side, i, kind)]
+
+
 def ild(
     ranking, side, user, k, distance="cosine", over="pairs", unknown="skip", single="undefined"
 ):
     if not ranking:
         return NAN
-    items = cut(ranking, k)
-    if unknown == "skip":
-        items = [item for item in items if side.categories.get(item)]
+    items = [item for _, item in numbered(ranking, side, k, distance, unknown)]
     if len(items) < 2:
         return NAN if single == "undefined" else 0.0
-    pairs = itertools.combinations([vector(side, item) for item in items], 2)
-    found = [distance_of(a, b, distance) for a, b in pairs]
+    found = [apart(side, a, b, distance) for a, b in itertools.combinations(items, 2)]
     return sum(found) / (len(found) if over == "pairs" else len(items))
+
+
+def weight(rank, discount, p):
+    if discount == "geometric":
+        return p ** (rank - 1)
+    return {"none": 1, "log2": 1 / math.log2(rank + 1), "reciprocal": 1 / rank}[discount]
+
+
+def worth(side, user, item, relevance):
+    gain = side.truth.get(user, {}).get(item, 0)
+    return {"none": 1, "binary": float(gain > 0), "graded": gain, "exp2": 2**gain - 1}[relevance]
+
+
+def eild(
+    ranking,
+    side,
+    user,
+    k,
+    distance="cosine",
+    discount="log2",
+    p=0.85,
+    relevance="none",
+    unknown="skip",
+    single="undefined",
+):
+    if not ranking:
+        return NAN
+    items = numbered(ranking, side, k, distance, unknown)
+    if len(items) < 2:
+        return NAN if single == "undefined" else 0.0
+    total, whole = 0.0, 0.0
+    for r, one in items:
+        far, seen = 0.0, 0.0
+        for s, other in items:
+            if s != r:
+                w = weight(s - r if s > r else 1, discount, p) * worth(side, user, other, relevance)
+                far += w * apart(side, one, other, distance)
+                seen += w
+        mine = weight(r, discount, p)
+        total += mine * worth(side, user, one, relevance) * (far / seen if seen else 0)
+        whole += mine
+    return total / whole
+
+
+def vendi(ranking, side, user, k, similarity="cosine", unknown="skip"):
+    items = [item for _, item in numbered(ranking, side, k, similarity, unknown)]
+    if not items:
+        return NAN
+    alike = [[float(a == b) or 1 - apart(side, a, b, similarity) for a in items] for b in items]
+    shares = [x for x in np.linalg.eigvalsh(alike) / len(items) if x > 1e-14]
+    return math.exp(-sum(x * math.log(x) for x in shares))
+
+
+def discounted(found, k, discount, p, denominator):
+    """Values at ranks, weighted by the ranks."""
+    whole = [r for r, _ in found] if denominator == "ranked" or k is None else range(1, k + 1)
+    weights = [weight(r, discount, p) for r in whole]
+    total = sum(weight(r, discount, p) * value for r, value in found)
+    return total / sum(weights) if weights else NAN
+
+
+def epc(
+    ranking,
+    side,
+    user,
+    k,
+    discount="log2",
+    p=0.85,
+    relevance="binary",
+    denominator="ranked",
+    cold="zero",
+):
+    found = []
+    for r, item in enumerate(cut(ranking, k), 1):
+        n = side.users_with(item)
+        if n or cold != "skip":
+            share = (n or (cold == "one")) / len(side.train)
+            found.append((r, (1 - share) * worth(side, user, item, relevance)))
+    return discounted(found, k, discount, p, denominator) if ranking else NAN
+
+
+def efd(
+    ranking,
+    side,
+    user,
+    k,
+    discount="log2",
+    p=0.85,
+    relevance="binary",
+    denominator="ranked",
+    cold="rarest",
+):
+    n, found = side.interactions, []
+    for r, item in enumerate(cut(ranking, k), 1):
+        if item in n or cold != "skip":
+            once = min(n.values()) if cold == "rarest" else 1
+            bits = math.log2(sum(n.values()) / n.get(item, once))
+            bits = 0 if cold == "zero" and item not in n else bits
+            found.append((r, bits * worth(side, user, item, relevance)))
+    return discounted(found, k, discount, p, denominator) if ranking else NAN
+
+
+def epd(
+    ranking,
+    side,
+    user,
+    k,
+    distance="cosine",
+    discount="log2",
+    p=0.85,
+    relevance="binary",
+    denominator="ranked",
+    unknown="skip",
+):
+    profile = [item for item in side.train.get(user, ()) if is_described(side, item, distance)]
+    found = [
+        (
+            r,
+            mean(apart(side, item, other, distance) for other in profile)
+            * worth(side, user, item, relevance),
+        )
+        for r, item in numbered(ranking, side, k, distance, unknown)
+    ]
+    return discounted(found, k, discount, p, denominator) if ranking else NAN
 
 
 def novelty(ranking, side, user, k, of="users", base="2", cold="one", denominator="ranked"):
@@ -115,9 +262,325 @@ def popularity(
     return over(found, k, denominator) if ranking else NAN
 
 
+def categorical_diversity(ranking, side, user, k, denominator="k"):
+    found = {name for item in cut(ranking, k) for name in side.categories.get(item, ())}
+    whole = len(cut(ranking, k)) if denominator == "ranked" or k is None else k
+    if denominator == "categories":
+        whole = len({name for names in side.categories.values() for name in names})
+    return len(found) / whole if ranking else NAN
+
+
+def category_entropy(
+    ranking,
+    side,
+    user,
+    k,
+    discount="none",
+    p=0.85,
+    smoothing=0.0,
+    base="2",
+):
+    sums = Counter(dict.fromkeys((n for names in side.categories.values() for n in names), 0.0))
+    for r, item in enumerate(cut(ranking, k), 1):
+        for name in side.categories.get(item, ()):
+            sums[name] += weight(r, discount, p) / len(side.categories[item])
+    if not any(sums.values()):
+        return NAN
+    shares = [(s + smoothing) / sum(x + smoothing for x in sums.values()) for s in sums.values()]
+    return -sum(s * math.log(s, {"2": 2, "e": math.e}[base]) for s in shares if s)
+
+
+def topics(side, items):
+    return {name for item in items for name in side.categories.get(item, ())}
+
+
+def subtopic_recall(
+    ranking,
+    side,
+    user,
+    k,
+    denominator="relevant",
+    relevance="binary",
+):
+    truth = side.truth.get(user, {})
+    found = topics(side, [i for i in cut(ranking, k) if relevance == "none" or i in truth])
+    asked = topics(side, truth if denominator == "relevant" else side.categories)
+    return len(found & asked) / len(asked) if asked and ranking else NAN
+
+
+def gained(side, items, stay, discount):
+    """Items, None for those that are not relevant, gain less for what was seen."""
+    seen, total = Counter(), 0.0
+    for r, item in enumerate(items, 1):
+        for name in side.categories.get(item, ()):
+            total += stay ** seen[name] * discount(r)
+            seen[name] += 1
+    return total
+
+
+def greedy(side, items, stay, k):
+    left, chosen = sorted(items), []
+    while left and (k is None or len(chosen) < k):
+        now = gained(side, chosen, stay, lambda _: 1)
+        best = max(
+            left,
+            key=lambda i: (
+                round(gained(side, [*chosen, i], stay, lambda _: 1) - now, 9),
+                vector(side, i),
+            ),
+        )
+        left.remove(best)
+        chosen.append(best)
+    return chosen
+
+
+def bounded(side, truth, ranking, k, stay, discount):
+    depth = len(ranking) if k is None else k
+    n = len(topics(side, truth))
+    return n * sum(stay ** (r - 1) * discount(r) for r in range(1, depth + 1))
+
+
+def by_ideal(ranking, side, user, k, stay, discount, ideal):
+    truth = side.truth.get(user, {})
+    if not ranking or not topics(side, truth):
+        return NAN
+    found = [i if i in truth else None for i in cut(ranking, k)]
+    value = gained(side, found, stay, discount)
+    if ideal == "greedy":
+        return value / gained(side, greedy(side, truth, stay, k), stay, discount)
+    if ideal == "none":
+        return value / len(topics(side, truth))
+    return value / bounded(side, truth, ranking, k, stay, discount)
+
+
+def alpha_ndcg(ranking, side, user, k, alpha=0.5, discount="log2", ideal="greedy"):
+    weights = {
+        "log2": lambda r: 1 / math.log2(r + 1),
+        "ln": lambda r: 1 / math.log(r + 1),
+        "log10": lambda r: 1 / math.log10(r + 1),
+        "jarvelin": lambda r: 1 / math.log2(max(r, 2)),
+        "reciprocal": lambda r: 1 / r,
+    }
+    return by_ideal(ranking, side, user, k, 1 - alpha, weights[discount], ideal)
+
+
+def err_ia(ranking, side, user, k, alpha=0.5, ideal="bound"):
+    value = by_ideal(ranking, side, user, k, 1 - alpha, lambda r: 1 / r, ideal)
+    return value * alpha if ideal == "none" else value
+
+
+def binomial_diversity(ranking, side, user, k, alpha=0.5, part="both"):
+    if not ranking:
+        return NAN
+    names = sorted(topics(side, side.categories))
+    shown, own = cut(ranking, k), side.train.get(user, ())
+    general = [item for items in side.train.values() for item in items]
+
+    def share(name, items):
+        return sum(name in side.categories.get(item, ()) for item in items) / len(items)
+
+    def chance_of(low, name):
+        p = share(name, general)
+        p = (1 - alpha) * p + alpha * share(name, own) if own else p
+        n = len(shown)
+        return sum(math.comb(n, x) * p**x * (1 - p) ** (n - x) for x in range(low, n + 1))
+
+    times = {name: sum(name in side.categories.get(i, ()) for i in shown) for name in names}
+    missing = [1 - chance_of(1, name) for name in names if not times[name]]
+    usual = [chance_of(times[name], name) / chance_of(1, name) for name in names if times[name]]
+    coverage = math.prod(missing) ** (1 / len(names))
+    redundancy = math.prod(usual) ** (1 / max(len(usual), 1))
+    return {
+        "both": coverage * redundancy,
+        "coverage": coverage,
+        "non_redundancy": redundancy,
+    }[part]
+
+
+def tail(side, head, size, cold):
+    n = side.interactions
+    size = size or {"interactions": 0.8, "over": 0.8, "items": 0.2, "least": 0.1}[head]
+    order = sorted(n, key=lambda item: (-n[item], item))
+    if head == "count":
+        found = {item for item in n if n[item] <= size}
+    elif head == "items":
+        found = set(order[max(math.floor(len(n) * size), 1) :])
+    elif head == "least":
+        found = set(sorted(n, key=lambda i: (n[i], i))[: max(math.floor(len(n) * size), 1)])
+    else:
+        reached, found = 0, set(n)
+        for item in order:
+            found.remove(item)
+            reached += n[item]
+            if reached > size * sum(n.values()):
+                break
+            if head == "interactions" and reached == size * sum(n.values()):
+                break
+    return lambda item: item in found or (item not in n and cold == "tail")
+
+
+def tail_share(
+    ranking,
+    side,
+    user,
+    k,
+    head="interactions",
+    size=None,
+    cold="tail",
+    denominator="ranked",
+):
+    inside = tail(side, head, size, cold)
+    return over(map(inside, cut(ranking, k)), k, denominator) if ranking else NAN
+
+
+def tail_count(ranking, side, user, k, head="interactions", size=None, cold="tail"):
+    inside = tail(side, head, size, cold)
+    return sum(map(inside, cut(ranking, k))) if ranking else NAN
+
+
+def popularity_lift(ranking, side, user, k, of="users", cold="zero"):
+    def n(item):
+        return side.users_with(item) if of == "users" else side.interactions[item]
+
+    shown = mean(n(item) for item in cut(ranking, k) if n(item) or cold == "zero")
+    usual = mean(n(item) for item in side.train.get(user, ()))
+    return shown / usual - 1
+
+
 def unseen(ranking, side, user, k, denominator="ranked"):
     found = [float(item not in side.train.get(user, ())) for item in cut(ranking, k)]
     return over(found, k, denominator) if ranking else NAN
+
+
+def serendipity(
+    ranking,
+    side,
+    user,
+    k,
+    form="unlike",
+    distance="cosine",
+    relevance="binary",
+):
+    items, profile = cut(ranking, k), side.train.get(user, {})
+    if not items:
+        return NAN
+    own = [worth(side, user, item, relevance) for item in items]
+    if form == "rank":
+        n = len(side.catalogue)
+        counts = sorted(set(side.interactions.values()), reverse=True)
+        found = 0.0
+        for r, (item, w) in enumerate(zip(items, own, strict=True), 1):
+            usual = n - counts.index(side.interactions[item]) if item in side.interactions else 0
+            found += max((n + 1 - r) / n - usual / n, 0) * w
+        return found / len(items)
+    known = [i for i in profile if is_described(side, i, distance)]
+    if not known:
+        return NAN
+    far = [mean(apart(side, item, other, distance) for other in known) for item in items]
+    if form == "unlike":
+        return mean(d * w for d, w in zip(far, own, strict=True))
+    return 1 - sum((1 - d) * w for d, w in zip(far, own, strict=True)) if sum(own) else NAN
+
+
+def calibration(
+    ranking,
+    side,
+    user,
+    k,
+    divergence="kl",
+    alpha=0.01,
+    base="e",
+    discount="none",
+    p=0.85,
+    weights="none",
+):
+    def distribution(weighted):
+        sums = Counter()
+        for item, w in weighted:
+            for name in side.categories.get(item, ()):
+                sums[name] += w / len(side.categories[item])
+        return {name: s / sum(sums.values()) for name, s in sums.items()}
+
+    profile = side.train.get(user, {})
+    had = distribution((i, r if weights == "rating" else 1) for i, r in profile.items())
+    got = distribution((i, weight(r, discount, p)) for r, i in enumerate(cut(ranking, k), 1))
+    if not had or not got:
+        return NAN
+    unit = {"e": math.e, "2": 2}[base]
+
+    def kl(one, other):
+        return sum(
+            x * (math.log(x / other[name], unit) if other.get(name) else math.inf)
+            for name, x in one.items()
+        )
+
+    names = had.keys() | got.keys()
+    if divergence == "hellinger":
+        roots = [(math.sqrt(had.get(n, 0)) - math.sqrt(got.get(n, 0))) ** 2 for n in names]
+        return math.sqrt(sum(roots) / 2)
+    if divergence == "js":
+        middle = {n: (had.get(n, 0) + got.get(n, 0)) / 2 for n in names}
+        return (kl(had, middle) + kl(got, middle)) / 2
+    return kl(had, {n: (1 - alpha) * got.get(n, 0) + alpha * had.get(n, 0) for n in names})
+
+
+def unexpectedness(
+    ranking,
+    side,
+    user,
+    k,
+    overlap="share",
+    baseline_k=None,
+    denominator="ranked",
+    p=0.85,
+    absent="undefined",
+    inverse=False,
+):
+    one = cut(ranking, k)
+    other = cut(side.baseline.get(user, ()), k if baseline_k is None else baseline_k)
+    if not one:
+        return NAN
+    if not other:
+        alike = {"undefined": NAN, "unexpected": 0.0, "expected": 1.0}[absent]
+    elif overlap == "share":
+        whole = len(one) if denominator == "ranked" or k is None else k
+        alike = len({*one} & {*other}) / whole
+    elif overlap == "rbo":
+        depths = range(1, (max(len(one), len(other)) if k is None else k) + 1)
+        shares = [p**d * len({*one[:d]} & {*other[:d]}) / d for d in depths]
+        alike = sum(shares) / sum(p**d for d in depths)
+    else:
+        s, n = sorted((len(one), len(other)))
+        x = [len({*one[:d]} & {*other[:d]}) for d in range(n + 1)]
+        alike = (1 - p) / p * sum(x[d] / d * p**d for d in range(1, n + 1))
+        alike += (1 - p) / p * sum(x[s] * (d - s) / (s * d) * p**d for d in range(s + 1, n + 1))
+        alike += ((x[n] - x[s]) / n + x[s] / s) * p**n
+    return alike if inverse else 1 - alike
+
+
+def least_item_promoted(ranking, side, user, k):
+    other = list(side.baseline.get(user, ()))
+    if not ranking or not other:
+        return NAN
+    n = len(ranking) if k is None else k
+    return max([n, *(other.index(item) for item in cut(ranking, k) if item in other)]) - n
+
+
+def list_length(ranking, side, user, k):
+    return len(cut(ranking, k))
+
+
+def sufficiency(ranking, side, user, k, partial=False):
+    if k is None:
+        return 1.0
+    n = len(cut(ranking, k))
+    return min(n / k, 1) if partial else float(n >= k)
+
+
+def repetition(ranking, side, user, k, scale="share"):
+    items = cut(ranking, k)
+    again = [item in items[:at] for at, item in enumerate(items)]
+    return NAN if not items else float(any(again)) if scale == "any" else mean(again)
 
 
 def user_coverage(ranking, side, user, k, least=1):

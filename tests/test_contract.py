@@ -35,6 +35,23 @@ REFUSED = {
         lambda options: "spared" in options and "n_items" not in options,
         "what is neither ranked nor relevant can only be counted in a catalogue of known size",
     ),
+    **dict.fromkeys(
+        ("tail_share", "tail_count"),
+        (
+            lambda options: (
+                options.get("size", 2 if options.get("head") != "count" else 0)
+                not in ((0.5, 2.0) if options.get("head") == "count" else (0.5, None))
+            ),
+            "a share is below 1, and a count has no default",
+        ),
+    ),
+    **dict.fromkeys(
+        ("ild", "eild", "epd", "vendi", "serendipity"),
+        (
+            lambda options: "given" in options.values(),
+            "a similarity of two items is a matrix, and the cases have categories",
+        ),
+    ),
 }
 """Options that a metric refuses together."""
 
@@ -99,8 +116,11 @@ def lists_agree(name, function, *, ties=False, rule="item"):
         "train": side.train,
         "items": {item: sorted(names) for item, names in side.categories.items()},
         "catalogue": side.catalogue,
+        "baseline_lists": side.baseline,
     }
     chosen = accepted(name)
+    if ties:  # the rule orders the lists, and with them all options
+        chosen = [case for case in chosen if case[1] == chosen[0][1]]
     asked = [cases.metric(name, *case) for case in chosen]
     scores = rm.evaluate(rankings, truth, asked, ties=rule, **given)
     ordered = {user: in_order(scored, rule) for user, scored in rankings.items()}
@@ -168,6 +188,7 @@ def means_over_every_order_of_open_ties(name):
     if METRICS[name].of_lists:
         _, _, side = cases.with_side(7)
         given = {"train": side.train, "items": side.categories, "catalogue": side.catalogue}
+        given["baseline_lists"] = side.baseline
         with pytest.raises(UsageError, match="tied items"):
             rm.evaluate(rankings, truth, cases.metric(name, 3, {}), ties="expected", **given)
         return

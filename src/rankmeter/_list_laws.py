@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 
 from rankmeter._hits import FloatArray, Hits, IntArray
-from rankmeter._lists import Catalogue, Features, Lists, Popularity, Profiles
+from rankmeter._lists import (
+    Catalogue,
+    Features,
+    Likeness,
+    Lists,
+    Popularity,
+    Profiles,
+    Similarity,
+)
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Exposure, Spec
 
@@ -144,8 +152,10 @@ def _check_options(
 
 
 def _random_evidence(rng: np.random.Generator, n_users: int) -> Evidence:
-    """Lists of any length, relevant items, a history, categories, a catalogue with gaps."""
+    """Lists of any length, some with a repeated item, and all that is known besides."""
     listed = [rng.permutation(_N_ITEMS)[: int(n)] for n in rng.integers(0, 9, n_users)]
+    for own in listed:
+        own[6:] = own[:1]
     history = [np.sort(rng.permutation(12)[: int(n)]) for n in rng.integers(0, 6, n_users)]
     n_interactions = np.bincount(np.concatenate(history), minlength=_N_ITEMS)
     categories = (rng.random((_N_ITEMS, 5)) < 0.3).astype(np.float64)
@@ -158,18 +168,25 @@ def _random_evidence(rng: np.random.Generator, n_users: int) -> Evidence:
     n_relevant = np.bincount(lists.user[relevant], minlength=n_users) + rng.integers(0, 2, n_users)
     length = np.array([len(own) for own in history], dtype=np.int64)
     item = np.concatenate(history)
+    profiles = Profiles(
+        np.concatenate(([0], np.cumsum(length))),
+        item,
+        rng.integers(1, 6, item.size).astype(np.float64),
+        _N_ITEMS,
+    )
+    features = Features(np.where(known[:, None], vectors, 0.0), known)
+    alike = rng.random((_N_ITEMS, _N_ITEMS))
+    column = np.where(known, np.arange(_N_ITEMS), -1)
+    # Without ties, which item codes would decide where a border goes through them.
+    often = np.where(n_interactions > 0, _N_ITEMS * n_interactions + np.arange(_N_ITEMS), 0)
     return {
         "lists": lists,
+        "relevant": _all_relevant(lists, n_relevant, rng),
         "hits": _hits(lists, n_relevant),
-        "popularity": Popularity(
-            n_interactions, n_interactions + (n_interactions > 2), n_users,
-            int((n_interactions + (n_interactions > 2)).sum()),
-        ),
-        "profiles": Profiles(
-            np.concatenate(([0], np.cumsum(length))), item,
-            rng.integers(1, 6, item.size).astype(np.float64), _N_ITEMS,
-        ),
-        "features": Features(np.where(known[:, None], vectors, 0.0), known),
+        "popularity": Popularity(n_interactions, often, n_users, int(often.sum())),
+        "profiles": profiles,
+        "features": features,
+        "likeness": Likeness(features, profiles, Similarity((alike + alike.T) / 2, column)),
         "categories": Features(categories * known[:, None], (categories.sum(axis=1) > 0) & known),
         "catalogue": Catalogue(20, np.arange(_N_ITEMS) < 20),
         "baseline": _lists(other, np.zeros(sum(map(len, other)))),
@@ -182,6 +199,26 @@ def _lists(listed: Sequence[IntArray], gain: FloatArray) -> Lists:
     item = np.concatenate([*listed, np.zeros(0, dtype=np.int64)])
     offsets = np.concatenate(([0], np.cumsum(length)))
     return Lists(offsets, item, rank, gain, gain > 0, _N_ITEMS)
+
+
+def _all_relevant(lists: Lists, n_relevant: IntArray, rng: np.random.Generator) -> Lists:
+    """The relevant items in the lists, and others that are not."""
+    items, gains = [], []
+    for user, n in enumerate(n_relevant.tolist()):
+        own = slice(lists.offsets[user], lists.offsets[user + 1])
+        found, others = lists.item[own], np.arange(_N_ITEMS)
+        missed = rng.permutation(others[~np.isin(others, found)])
+        hits = found[lists.relevant[own]]
+        items.append(np.concatenate([hits, missed[: n - hits.size]]))
+        gain = lists.gain[own][lists.relevant[own]]
+        gains.append(np.concatenate([gain, np.ones(n - hits.size)]))
+    return _best_first(_lists(items, np.concatenate(gains)))
+
+
+def _best_first(lists: Lists) -> Lists:
+    """Each list by descending gain; items of equal gain by code."""
+    order = np.lexsort((lists.item, -lists.gain, lists.user))
+    return replace(lists, item=lists.item[order], gain=lists.gain[order])
 
 
 def _hits(lists: Lists, n_relevant: IntArray) -> Hits:
@@ -210,7 +247,7 @@ def _of_users(evidence: Evidence, users: IntArray) -> Evidence:
         profiles.weight[at],
         profiles.n_items,
     )
-    own = {name: evidence[name].of(users) for name in ("lists", "baseline")}
+    own = {name: evidence[name].of(users) for name in ("lists", "baseline", "relevant")}
     return {**evidence, **own, "hits": evidence["hits"].only(users), "profiles": some}
 
 
@@ -219,6 +256,8 @@ def _renamed(evidence: Evidence, code: IntArray) -> Evidence:
     back = np.argsort(code)
     profiles: Profiles = evidence["profiles"]
     order = np.lexsort((code[profiles.item], profiles.user))
+    profiles = replace(profiles, item=code[profiles.item][order], weight=profiles.weight[order])
+    given: Similarity = evidence["likeness"].given
     popularity: Popularity = evidence["popularity"]
     catalogue: Catalogue = evidence["catalogue"]
     found = {
@@ -230,8 +269,12 @@ def _renamed(evidence: Evidence, code: IntArray) -> Evidence:
         **evidence,
         **found,
         **lists,
-        "profiles": replace(
-            profiles, item=code[profiles.item][order], weight=profiles.weight[order]
+        "relevant": _best_first(
+            replace(evidence["relevant"], item=code[evidence["relevant"].item])
+        ),
+        "profiles": profiles,
+        "likeness": Likeness(
+            found["features"], profiles, Similarity(given.matrix[back], given.column[back])
         ),
         "popularity": replace(
             popularity,
@@ -245,7 +288,7 @@ def _renamed(evidence: Evidence, code: IntArray) -> Evidence:
 
 
 def _arrays(evidence: Evidence) -> Iterator[Any]:
-    for name in ("lists", "baseline"):
+    for name in ("lists", "baseline", "relevant"):
         one = evidence[name]
         yield from (one.offsets, one.item, one.rank, one.gain, one.relevant)
     yield from (evidence["features"].matrix, evidence["categories"].matrix)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from rankmeter._hits import BoolArray, FloatArray, IntArray, ratio
 
-__all__ = ["Catalogue", "Features", "Lists", "Popularity", "Profiles"]
+__all__ = ["Catalogue", "Features", "Likeness", "Lists", "Popularity", "Profiles", "Similarity"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,15 +226,103 @@ class Features:
         return dense
 
     @cached_property
+    def flags(self) -> Features:
+        """1 where a vector is not 0."""
+        return replace(self, matrix=(self.matrix != 0).astype(np.float64))
+
+    @cached_property
+    def squares(self) -> FloatArray:
+        """The sum of the squares of each vector."""
+        if hasattr(self.matrix, "toarray"):
+            return np.asarray(self.matrix.multiply(self.matrix).sum(axis=1), dtype=float).ravel()
+        squares: FloatArray = np.einsum("ij,ij->i", self.matrix, self.matrix)
+        return squares
+
+    @cached_property
     def unit(self) -> Features:
         """The same vectors with length 1; zeros stay."""
-        if hasattr(self.matrix, "toarray"):
-            size = np.sqrt(np.asarray(self.matrix.multiply(self.matrix).sum(axis=1)).ravel())
-            scale = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
-            return replace(self, matrix=self.matrix.multiply(scale[:, None]).tocsr())
-        size = np.sqrt(np.einsum("ij,ij->i", self.matrix, self.matrix))
+        size = np.sqrt(self.squares)
         scale = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+        if hasattr(self.matrix, "toarray"):
+            return replace(self, matrix=self.matrix.multiply(scale[:, None]).tocsr())
         return replace(self, matrix=self.matrix * scale[:, None])
+
+
+@dataclass(frozen=True, eq=False)
+class Similarity:
+    """How similar each two items are.
+
+    Parameters
+    ----------
+    matrix : array or SciPy sparse matrix of shape (n_items, n)
+    column : int64 array of shape (n_items,)
+        The column of each item in the matrix; -1 for an item without similarities.
+    """
+
+    matrix: Any
+    column: IntArray
+
+    @property
+    def known(self) -> BoolArray:
+        """Which items have similarities."""
+        return self.column >= 0
+
+    def between(self, one: IntArray, other: IntArray) -> FloatArray:
+        """The similarities of pairs of items, given two arrays of one shape; 0 of unknown ones."""
+        column = self.column[other]
+        known = self.known[one] & (column >= 0)
+        found = np.zeros(one.shape)
+        row, column = one[known], column[known]
+        if hasattr(self.matrix, "indptr"):
+            wanted = row * self.matrix.shape[1] + column
+            at = np.searchsorted(self._cells, wanted)
+            held = self._cells.take(at, mode="clip") == wanted
+            found[known] = np.where(held, self.matrix.data.take(at, mode="clip"), 0.0)
+        else:
+            found[known] = self.matrix[row, column]
+        return found
+
+    @cached_property
+    def _cells(self) -> IntArray:
+        """The row and the column of each number of a sparse matrix as one integer, ascending."""
+        self.matrix.sort_indices()
+        n_rows, n_columns = self.matrix.shape
+        row = np.repeat(np.arange(n_rows), np.diff(self.matrix.indptr))
+        cells: IntArray = row * n_columns + self.matrix.indices
+        return cells
+
+
+@dataclass(frozen=True, eq=False)
+class Likeness:
+    """What says how alike two items are; None for what was not given.
+
+    Parameters
+    ----------
+    features : Features, optional
+        A vector of each item.
+    history : Profiles, optional
+        The items of all users in the training data.
+    given : Similarity, optional
+    """
+
+    features: Features | None = None
+    history: Profiles | None = None
+    given: Similarity | None = None
+
+    @cached_property
+    def together(self) -> Similarity | None:
+        """The users who have both items over the root of the product of those who have each."""
+        if self.history is None:
+            return None
+        from scipy.sparse import csr_array
+
+        own = self.history
+        shape = (own.lengths.size, own.n_items)
+        users = csr_array((np.ones(own.item.size), own.item, own.offsets), shape=shape)
+        n = np.bincount(own.item, minlength=own.n_items)
+        scale = np.divide(1.0, np.sqrt(n), out=np.zeros(n.size), where=n > 0)
+        users.data *= scale[own.item]
+        return Similarity((users.T @ users).tocsr(), np.where(n > 0, np.arange(n.size), -1))
 
 
 @dataclass(frozen=True, eq=False)

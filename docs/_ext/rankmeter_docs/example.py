@@ -25,8 +25,10 @@ SIDE: dict[str, Any] = {
         "i": ["action"], "j": ["comedy"], "p": ["comedy", "noir"],
     },
     "catalogue": 20,
+    "baseline_lists": {"u": ["a", "e", "b", "p", "c", "d", "m", "h", "f", "g"]},
 }  # fmt: skip
-"""What is known besides: the history of four users, categories of the items, the catalogue."""
+"""What is known besides: the history of four users, categories of the items, the catalogue, and
+the list of another system."""
 
 LOST = tuple(gain for item, gain in TRUTH.items() if item not in RANKING)
 CATALOGUE = len(set(RANKING) | set(TRUTH))

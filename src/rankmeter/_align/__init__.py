@@ -10,6 +10,7 @@ from rankmeter._align.align import (
     perfect,
     prepare,
     reached,
+    relevant_items,
     settle,
 )
 from rankmeter._align.cluster import gather
@@ -37,6 +38,7 @@ __all__ = [
     "perfect",
     "prepare",
     "reached",
+    "relevant_items",
     "settle",
     "sift",
     "universe",

@@ -24,7 +24,17 @@ from rankmeter._ingest import Lists, Rest, Table, series
 from rankmeter._lists import Lists as Shown
 from rankmeter.errors import UsageError
 
-__all__ = ["Aligned", "Facts", "Judged", "align", "perfect", "prepare", "reached", "settle"]
+__all__ = [
+    "Aligned",
+    "Facts",
+    "Judged",
+    "align",
+    "perfect",
+    "prepare",
+    "reached",
+    "relevant_items",
+    "settle",
+]
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -150,6 +160,8 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
         found, score, repeated, shown = _count_rows(rankings, user, truth, counts, listing)
     positive = None if score is None else score > 0
     hits, nonrelevant, tied = settle(found, (truth.relevant, truth.others), choices, positive)
+    if shown is not None:
+        shown = replace(shown, gain=np.where(shown.relevant, _worth(shown.gain, choices), 0.0))
     facts = Facts(
         hits.n_relevant,
         hits.n_ranked,
@@ -159,6 +171,18 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
         truth.contradictions,
     )
     return Aligned(hits, nonrelevant, in_rankings, facts, shown)
+
+
+def relevant_items(truth: Judged, items: Codes) -> Shown:
+    """The relevant items of each user, largest gain first, as codes; without items of no code."""
+    code = items.find(truth.frame["item"])
+    kept = np.flatnonzero(truth.choices.is_relevant(truth.gain) & (code >= 0))
+    gain = _worth(truth.gain[kept], truth.choices)
+    order = np.lexsort((code[kept], -gain, truth.code[kept]))
+    at, gain = kept[order], gain[order]
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(truth.code[at], minlength=truth.codes.n))))
+    rank = np.arange(at.size) - offsets[truth.code[at]] + 1
+    return Shown(offsets, code[at], rank, gain, np.ones(at.size, dtype=bool), items.n)
 
 
 def settle(

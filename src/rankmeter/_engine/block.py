@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankmeter._align import Aligned, Codes, Facts, Judged, align, prepare, universe
+from rankmeter._align import Aligned, Codes, Facts, Judged, align, prepare, relevant_items, universe
 from rankmeter._choices import Alignment
 from rankmeter._engine.called import Evidence, adjusted, call, no_lists
 from rankmeter._engine.scores import Scores
@@ -99,6 +99,8 @@ class Block:
         def known(name: str, choices: Alignment) -> Any:
             if beside is None:
                 return no_lists(name, choices)
+            if name == "relevant":
+                return relevant_items(self._prepared[choices], beside.items)
             return beside.evidence(name, self._codes, choices)
 
         return known

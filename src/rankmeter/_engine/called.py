@@ -39,11 +39,17 @@ def call(
     """What a metric function makes of the evidence that it names."""
     metric, spec = entry.metric, entry.spec
     own = {"hits": aligned.hits, "nonrelevant": aligned.nonrelevant, "lists": aligned.lists}
+
+    def known(name: str) -> Any:
+        try:
+            return own[name] if own.get(name) is not None else beside(name, entry.alignment)
+        except UsageError:
+            if name in spec.spares:
+                return None
+            raise
+
     try:
-        evidence = [
-            own[name] if own.get(name) is not None else beside(name, entry.alignment)
-            for name in spec.needs
-        ]
+        evidence = [known(name) for name in spec.needs]
         return function(*evidence, *([metric.k] if spec.cutoff else []), **dict(metric.options))
     except UsageError as error:
         text = str(error).removeprefix(f"{metric.name} ")

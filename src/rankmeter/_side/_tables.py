@@ -14,7 +14,15 @@ from rankmeter._align import Candidates, Codes, Listing, distinct, listed
 from rankmeter._choices import Alignment
 from rankmeter._hits import BoolArray, IntArray
 from rankmeter._ingest import Table, series
-from rankmeter._lists import Catalogue, Features, Lists, Popularity, Profiles
+from rankmeter._lists import (
+    Catalogue,
+    Features,
+    Likeness,
+    Lists,
+    Popularity,
+    Profiles,
+    Similarity,
+)
 from rankmeter._side._given import Side
 from rankmeter.errors import UsageError
 
@@ -144,6 +152,20 @@ class Tables:
         matrix[item, column] = 1.0
         known: BoolArray = matrix.max(axis=1, initial=0.0) > 0
         return Features(matrix, known)
+
+    @cached_property
+    def likeness(self) -> Likeness:
+        """What says how alike two items are, of which each metric takes what it needs."""
+        side = self.side
+        history = (
+            None if side.train is None else self.profiles(Codes(distinct([side.train["user"]])))
+        )
+        items, given = side.items, None
+        if items is not None and items.features is not None and self.features is not None:
+            matrix = self.features.matrix
+            if matrix.shape[1] == len(items.ids):
+                given = Similarity(matrix, self._places(items.ids))
+        return Likeness(self.features, history, given)
 
     @cached_property
     def catalogue(self) -> Catalogue | None:

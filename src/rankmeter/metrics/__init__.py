@@ -8,17 +8,31 @@ from __future__ import annotations
 from typing import Any
 
 from rankmeter._hits import FloatArray, Hits, Span, ratio
-from rankmeter._lists import Catalogue, Features, Lists, Popularity, Profiles
+from rankmeter._lists import (
+    Catalogue,
+    Features,
+    Likeness,
+    Lists,
+    Popularity,
+    Profiles,
+    Similarity,
+)
 from rankmeter.metrics import (
+    baselinewise,
     chancewise,
     countwise,
     curvewise,
     gainwise,
     judgedwise,
+    lengthwise,
     listwise,
+    novelwise,
+    profilewise,
     rankwise,
     setwise,
     systemwise,
+    tailwise,
+    topicwise,
 )
 from rankmeter.metrics._registry import (
     ADJUSTED,
@@ -48,8 +62,8 @@ from rankmeter.metrics.states import Ratio, State
 _FAMILIES = [
     f.__name__
     for f in (
-        setwise, rankwise, gainwise, listwise, systemwise, judgedwise, curvewise, chancewise,
-        countwise,
+        setwise, rankwise, gainwise, listwise, topicwise, novelwise, tailwise, profilewise,
+        baselinewise, lengthwise, systemwise, judgedwise, curvewise, chancewise, countwise,
     )
 ]  # fmt: skip
 for _name in sorted(METRICS, key=lambda n: (_FAMILIES.index(METRICS[n].family), n)):
@@ -67,12 +81,14 @@ __all__ = [
     "Features",
     "FloatArray",
     "Hits",
+    "Likeness",
     "Lists",
     "Metric",
     "Option",
     "Popularity",
     "Profiles",
     "Ratio",
+    "Similarity",
     "Span",
     "Spec",
     "State",

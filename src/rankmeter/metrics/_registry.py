@@ -57,6 +57,8 @@ EVIDENCE = {
     "popularity": "Popularity\n    How often each item occurs in the training data.",
     "profiles": "Profiles\n    The items of each user in the training data.",
     "features": "Features\n    A vector for each item.",
+    "likeness": "Likeness\n    What says how alike two items are.",
+    "relevant": "Lists\n    All relevant items of n_users users, in the lists or not.",
     "categories": "Features\n    Whether each item belongs to each category: 1 or 0.",
     "catalogue": "Catalogue\n    The items that could be shown.",
     "baseline": "Lists\n    Ranked items of the same users by another system.",
@@ -142,6 +144,8 @@ class Spec:
         Called with the evidence that it needs, k if it has a cutoff, and options.
     needs : tuple of str
         Its evidence, in the order of its parameters: keys of `EVIDENCE`.
+    spares : frozenset of str
+        The evidence that some options do without; it is None if it was not given.
     low, high, increasing, reached, open_ties, aggregate, synonyms, at
         As in `register`.
     cutoff : bool
@@ -156,6 +160,7 @@ class Spec:
     title: str
     function: MetricFunction
     needs: tuple[str, ...] = ("hits",)
+    spares: frozenset[str] = frozenset()
     low: float = 0.0
     high: float = 1.0
     increasing: bool = True
@@ -342,6 +347,7 @@ def describe(
     options = _options(name, parameters, hints)
     if at and at not in options:
         raise ValueError(f"{name} has no option {at!r} that a number after @ could set")
+    spares = frozenset(need for need in needs if _is_optional(hints.get(need)))
     masked = [
         (needs.index(name), name, undefined)
         for name, undefined, wanted in (
@@ -379,7 +385,7 @@ def describe(
         return values
 
     spec = Spec(
-        name, title, metric, needs, cutoff=cutoff, open_ties=open_ties, at=at,
+        name, title, metric, needs, spares, cutoff=cutoff, open_ties=open_ties, at=at,
         state=checked if pools else None, options=options, **facts,
     )  # fmt: skip
     metric.__doc__ = _documented(spec, [need for _, need, _ in masked])
@@ -392,6 +398,10 @@ def _nothing_relevant(hits: Hits) -> BoolArray:
 
 def _nothing_ranked(lists: Lists) -> BoolArray:
     return np.asarray(lists.lengths == 0)
+
+
+def _is_optional(hint: Any) -> bool:
+    return types.NoneType in typing.get_args(hint)
 
 
 def _evidence(name: str, parameters: Collection[inspect.Parameter]) -> tuple[tuple[str, ...], bool]:
@@ -466,6 +476,12 @@ def _check_names(spec: Spec) -> None:
             )
 
 
+def _said(spec: Spec, need: str) -> str:
+    """The type and meaning of some evidence."""
+    kind, meaning = EVIDENCE[need].split("\n", 1)
+    return f"{kind}{', optional' * (need in spec.spares)}\n{meaning}"
+
+
 def _documented(spec: Spec, masked: Collection[str]) -> str | None:
     """The docstring, with the sections and parameters that all metrics have in common."""
     text = inspect.getdoc(spec.function)
@@ -473,7 +489,7 @@ def _documented(spec: Spec, masked: Collection[str]) -> str | None:
         return None
     summary, *rest = re.split(r"^(\w+)\n-{3,}\n", text, flags=re.MULTILINE)
     own = dict(zip(rest[::2], (body.strip() for body in rest[1::2]), strict=True))
-    said = [f"{need} : {EVIDENCE[need]}" for need in spec.needs]
+    said = [f"{need} : {_said(spec, need)}" for need in spec.needs]
     if spec.cutoff and not re.search(r"^k\b", own.get("Parameters", ""), re.MULTILINE):
         said.append("k : int, optional\n    Cutoff; without it the whole ranking counts.")
     values = f"{spec.low:g} or more" if spec.low > -math.inf else "Any number"

@@ -13,7 +13,7 @@ import numpy as np
 from rankmeter._checks import fraction
 from rankmeter._hits import FloatArray, IntArray
 
-__all__ = ["DISCOUNTS", "Discount", "Geometric", "Weight", "sum_to"]
+__all__ = ["DISCOUNTS", "Discount", "Geometric", "RankDiscount", "Weight", "sum_to", "weight_of"]
 
 Weight: TypeAlias = Callable[[FloatArray], FloatArray]
 """Weights of 1-based ranks."""
@@ -101,3 +101,17 @@ class Geometric:
         """Weight of all ranks below a depth together: p^depth."""
         rest: FloatArray = self.p ** depth.astype(np.float64)
         return rest
+
+
+RankDiscount = Literal["none", "log2", "reciprocal", "geometric"]
+"""Discounts of items that need not be relevant."""
+
+
+def weight_of(discount: RankDiscount, p: float) -> Weight:
+    """Weights that are 1 at rank 1; `p` is the share that goes on, of the geometric ones."""
+    fraction("p", p)
+    if discount == "none":
+        return np.ones_like
+    if discount == "geometric":
+        return lambda rank: p ** (rank - 1.0)
+    return DISCOUNTS[discount]

@@ -9,7 +9,7 @@ import numpy as np
 
 from rankmeter._hits import FloatArray, IntArray, ratio
 
-__all__ = ["Ratio", "Standardised", "State"]
+__all__ = ["Ratio", "Relative", "Standardised", "State"]
 
 
 class State(Protocol):
@@ -89,13 +89,28 @@ class Ratio:
         float64 array of shape (n_users,)
             NaN if Σ whole is 0.
         """
-        values = self.per_user() if values is None else values
+        values = self.per_user(0.0) if values is None else values
         weights = self.whole.astype(np.float64)
         whole = float(weights.sum())
         if whole == 0:
             return np.full(values.size, np.nan)
         mean = float(np.sort(weights * values).sum()) / whole  # the same for any order of users
         return mean + weights * (values - mean) * (values.size / whole)
+
+
+class Relative(Ratio):
+    """A ratio that is undefined (NaN) for a user with a whole of 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Relative(np.array([1.0, 0.0]), np.array([2, 0])).per_user()
+    array([0.5, nan])
+    """
+
+    def per_user(self, nothing: float = np.nan) -> FloatArray:
+        """``part / whole`` of each user, and `nothing` where the whole is 0."""
+        return super().per_user(nothing)
 
 
 class Standardised(Ratio):

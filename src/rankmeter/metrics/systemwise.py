@@ -11,6 +11,7 @@ from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Catalogue, Lists
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.exposures import Exposure, Statistic, of_counts
+from rankmeter.metrics.places import once
 
 
 @register(
@@ -52,7 +53,7 @@ def coverage(
     >>> rm.evaluate(lists, truth, "coverage@2", catalogue=4)["coverage@2"].mean
     0.75
     """
-    top = _once(lists.top(k))
+    top = once(lists.top(k))
     if catalogue.item is not None and outside == "ignore":
         top = top.only(catalogue.item[top.item])
     size = catalogue.size if scale == "share" else 1
@@ -286,7 +287,7 @@ def personalization(
     >>> round(result["personalization@2"].mean, 4)
     0.8333
     """
-    top = _once(lists.top(k))
+    top = once(lists.top(k))
     length = top.lengths.astype(np.float64)
     if similarity == "overlap":
         length = np.full(length.size, float(k or length.max(initial=1)))
@@ -311,14 +312,3 @@ def _differences_without(exposure: Exposure) -> FloatArray:
     similar, n = _similarity(exposure)
     left = n - (exposure.lists.lengths > 0)
     return 1.0 - ratio(similar.sum() - 2 * similar, left * (left - 1.0), nothing=np.nan)
-
-
-def _once(lists: Lists) -> Lists:
-    """The lists with each item once per user."""
-    keys = lists.user * max(lists.n_items, 1) + lists.item
-    _, first = np.unique(keys, return_index=True)
-    if first.size == keys.size:
-        return lists
-    kept = np.zeros(keys.size, dtype=bool)
-    kept[first] = True
-    return lists.only(kept)

@@ -1,0 +1,159 @@
+"""Metrics of one list against the list of another system for the same user."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+import numpy as np
+
+from rankmeter._checks import fraction, integer
+from rankmeter._hits import BoolArray, FloatArray, IntArray, ratio
+from rankmeter._lists import Lists
+from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics.places import once
+
+
+@register("Unexpectedness", reached=False)
+def unexpectedness(
+    lists: Lists,
+    baseline: Lists,
+    k: int | None = None,
+    *,
+    overlap: Literal["share", "rbo", "rbo_ext"] = "share",
+    baseline_k: Annotated[int | None, Example(2)] = None,
+    denominator: Literal["ranked", "k"] = "ranked",
+    p: Annotated[float, Example(0.5)] = 0.85,
+    absent: Literal["undefined", "unexpected", "expected"] = "undefined",
+    inverse: bool = False,
+) -> FloatArray:
+    """How little the top k has in common with what a baseline, such as popularity, would show.
+
+    Parameters
+    ----------
+    overlap : {"share", "rbo", "rbo_ext"}
+        What is subtracted from 1:
+
+        * ``share``: the share of the items that are in the top of the baseline, too;
+        * ``rbo``: the share of common items in the tops of both lists, averaged over the depths
+          1, ..., k with weights that fall by `p` (rank-biased overlap, truncated); without a cutoff
+          down to the end of the longer list;
+        * ``rbo_ext``: rank-biased overlap extrapolated below k.
+    baseline_k : int, optional
+        How many items of the baseline are its top, if not k.
+    denominator : {"ranked", "k"}
+        What the number of common items is divided by, for ``share``: the items in the list, or k.
+    p : float
+        Between 0 and 1: the share of readers who go on to the next rank.
+    absent : {"undefined", "unexpected", "expected"}
+        A user without a list of the baseline is undefined, or has 1, or 0.
+    inverse : bool
+        The overlap itself instead of one minus it.
+
+    Notes
+    -----
+    Source: Murakami, Mori and Orihara, Metrics for evaluating the serendipity of recommendation
+    lists, 2008; Webber, Moffat and Zobel, A similarity measure for indefinite rankings, TOIS 2010.
+
+    Examples
+    --------
+    The baseline shows a, too, but not c.
+
+    >>> import rankmeter as rm
+    >>> lists, popular = {"ann": ["c", "a"]}, {"ann": ["a", "b"]}
+    >>> result = rm.evaluate(lists, {"ann": {"a"}}, "unexpectedness@2", baseline_lists=popular)
+    >>> result["unexpectedness@2"].mean
+    0.5
+    """
+    p = fraction("p", p)
+    top = once(lists.top(k))
+    deep = k if baseline_k is None else integer("baseline_k", baseline_k, least=1)
+    other = once(baseline.top(deep))
+    user, first, second = _common(top, other)
+    if overlap == "share":
+        whole = top.lengths if k is None or denominator == "ranked" else np.full(top.n_users, k)
+        found = ratio(_count(user, top.n_users), whole)
+    elif overlap == "rbo":
+        depth = np.maximum(top.lengths, other.lengths)
+        if k is not None:
+            depth = np.full(top.n_users, k)
+        found = _truncated(user, np.maximum(first, second), depth, p)
+    else:
+        found = _extrapolated(user, np.maximum(first, second), top.lengths, other.lengths, p)
+    values = found if inverse else 1.0 - found
+    nothing = {"undefined": np.nan, "unexpected": float(not inverse), "expected": float(inverse)}
+    return np.where(other.lengths > 0, values, nothing[absent])
+
+
+def _common(one: Lists, other: Lists) -> tuple[IntArray, IntArray, IntArray]:
+    """The items in both lists of a user: the user, and the place in each list, from 1."""
+    keys = other.user * max(other.n_items, 1) + other.item
+    order = np.argsort(keys)
+    wanted = one.user * max(one.n_items, 1) + one.item
+    at = np.searchsorted(keys, wanted, sorter=order)
+    place = order.take(at, mode="clip") if order.size else at
+    both: BoolArray = keys[place] == wanted if order.size else np.zeros(wanted.size, dtype=bool)
+    first = np.arange(one.item.size) - one.offsets[one.user] + 1
+    second = np.arange(other.item.size) - other.offsets[other.user] + 1
+    return one.user[both], first[both], second[place[both]]
+
+
+def _count(user: IntArray, n_users: int) -> FloatArray:
+    return np.bincount(user, minlength=n_users).astype(np.float64)
+
+
+def _sums(depth: int, p: float) -> tuple[FloatArray, FloatArray]:
+    """Σ p^d and Σ p^d / d of the depths 1, ..., n, for each n up to a depth."""
+    d = np.arange(1.0, depth + 1.0)
+    first = np.concatenate(([0.0], np.cumsum(p**d)))
+    return first, np.concatenate(([0.0], np.cumsum(p**d / d)))
+
+
+def _truncated(user: IntArray, found: IntArray, depth: IntArray, p: float) -> FloatArray:
+    """`found` is the depth from which both lists have an item."""
+    weight, share = _sums(int(depth.max(initial=0)), p)
+    last = depth[user]
+    gains = np.where(found <= last, share[last] - share[np.minimum(found, last + 1) - 1], 0.0)
+    return ratio(np.asarray(np.bincount(user, gains, minlength=depth.size)), weight[depth])
+
+
+def _extrapolated(
+    user: IntArray, found: IntArray, n: IntArray, m: IntArray, p: float
+) -> FloatArray:
+    """Equation 32 of Webber et al., for lists of different lengths."""
+    short, long = np.minimum(n, m), np.maximum(n, m)
+    weight, share = _sums(int(long.max(initial=0)), p)
+    gains = share[long[user]] - share[found - 1]
+    seen = np.bincount(user, gains, minlength=n.size)
+    common, early = _count(user, n.size), _count(user[found <= short[user]], n.size)
+    rate = ratio(early, short)
+    going_on = rate * (weight[long] - weight[short] - short * (share[long] - share[short]))
+    end = ratio(common - early, long) + rate
+    result: FloatArray = (1.0 - p) / p * (seen + going_on) + end * p**long
+    return result
+
+
+@register("Least item promoted", high=math.inf, reached=False)
+def least_item_promoted(lists: Lists, baseline: Lists, k: int | None = None) -> FloatArray:
+    """How many ranks are between rank k of a baseline and its lowest item that is in the top k.
+
+    Notes
+    -----
+    Items that are not in the list of the baseline are left out. A user without a list of the
+    baseline is undefined (NaN). Source: the measure of that name in LensKit.
+
+    Examples
+    --------
+    The fourth item of the baseline is in the top 2; only rank 3 is between.
+
+    >>> import rankmeter as rm
+    >>> lists, popular = {"ann": ["a", "d"]}, {"ann": ["a", "b", "c", "d"]}
+    >>> result = rm.evaluate(lists, {"ann": {"a"}}, "least_item_promoted@2", baseline_lists=popular)
+    >>> result["least_item_promoted@2"].mean
+    1.0
+    """
+    user, _, second = _common(once(lists.top(k)), once(baseline))
+    n = lists.lengths if k is None else np.full(lists.n_users, k)
+    deepest = n.copy()
+    np.maximum.at(deepest, user, second - 1)
+    return np.where(baseline.lengths > 0, (deepest - n).astype(np.float64), np.nan)

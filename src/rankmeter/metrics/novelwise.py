@@ -1,0 +1,180 @@
+"""Metrics of how new the items of one list are, given the training data."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+import numpy as np
+
+from rankmeter._hits import FloatArray
+from rankmeter._lists import Lists, Popularity
+from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics.discounts import RankDiscount, weight_of
+from rankmeter.metrics.places import Relevance, mean_of, weighted, worth
+from rankmeter.metrics.states import Ratio
+
+
+@register("Novelty", high=math.inf, synonyms=("self_information", "surprisal", "miuf"))
+def novelty(
+    lists: Lists,
+    popularity: Popularity,
+    k: int | None = None,
+    *,
+    of: Literal["users", "interactions"] = "users",
+    base: Literal["2", "e", "users"] = "2",
+    cold: Literal["one", "skip", "zero"] = "one",
+    denominator: Literal["ranked", "k"] = "ranked",
+) -> Ratio:
+    """Mean self-information of the top k: how rare its items are in the training data.
+
+    Parameters
+    ----------
+    of : {"users", "interactions"}
+        An item's share p: of the training users, or of the training interactions.
+    base : {"2", "e", "users"}
+        Of the logarithm; ``users`` is the number of training users, so that an item of one user
+        has 1.
+    cold : {"one", "skip", "zero"}
+        An item that is not in the training data counts as if it occurred ``one`` time, is left
+        out, or has a novelty of ``zero``.
+    denominator : {"ranked", "k"}
+        What the sum is divided by: the items in the list, or k.
+
+    Notes
+    -----
+    Source: Zhou et al., Solving the apparent diversity-accuracy dilemma of recommender systems,
+    PNAS 2010; Vargas and Castells, Rank and relevance in novelty and diversity metrics, RecSys
+    2011.
+
+    Examples
+    --------
+    Of four users one has b, which says 2 bits; all have a, which says nothing.
+
+    >>> import rankmeter as rm
+    >>> train = {"ann": ["a", "b"], "bob": ["a"], "cat": ["a"], "dan": ["a"]}
+    >>> result = rm.evaluate({"bob": ["b", "a"]}, {"bob": {"b"}}, "novelty@1,2", train=train)
+    >>> result["novelty@1"].mean, result["novelty@2"].mean
+    (2.0, 1.0)
+    """
+    top = lists.top(k)
+    n, whole = popularity.users, popularity.n_users
+    if of == "interactions":
+        n, whole = popularity.interactions, popularity.n_interactions
+    known = popularity.known
+    log = np.log(whole) - np.log(np.maximum(n, 1))
+    unit = {"2": math.log(2), "e": 1.0, "users": math.log(max(popularity.n_users, 2))}[base]
+    each = log / unit
+    if cold == "zero":
+        each = np.where(known, each, 0.0)
+    if cold == "skip":
+        top = top.only(known[top.item])
+    return mean_of(top, each[top.item], k if denominator == "k" else None)
+
+
+@register("Expected popularity complement", high=math.inf)
+def epc(
+    lists: Lists,
+    popularity: Popularity,
+    k: int | None = None,
+    *,
+    discount: RankDiscount = "log2",
+    p: Annotated[float, Example(0.5)] = 0.85,
+    relevance: Relevance = "binary",
+    denominator: Literal["ranked", "k"] = "ranked",
+    cold: Literal["zero", "skip", "one"] = "zero",
+) -> FloatArray:
+    """Mean share of the training users who do not have the relevant items of the top k.
+
+    Parameters
+    ----------
+    discount : {"none", "log2", "reciprocal", "geometric"}
+        Of a rank r: 1; 1 / log2(r + 1); 1 / r; or p^(r - 1).
+    p : float
+        Of the geometric discount, between 0 and 1.
+    relevance : {"none", "binary", "graded", "exp2"}
+        The weight of an item: 1 for all, 1 if it is relevant, its gain, or 2^gain - 1.
+    denominator : {"ranked", "k"}
+        The sum of the discounts of the items in the list, or of all ranks up to k. Relevance is
+        not a part of it.
+    cold : {"zero", "skip", "one"}
+        An item that is not in the training data has ``zero`` users, is left out, or has ``one``.
+
+    Notes
+    -----
+    Source: Vargas and Castells, Rank and relevance in novelty and diversity metrics, RecSys 2011.
+
+    Examples
+    --------
+    Half of the users lack b, and three quarters c; the ranks count as 1 and 0.63.
+
+    >>> import rankmeter as rm
+    >>> train = {"ann": ["a", "b"], "bob": ["a", "b"], "cat": ["a", "c"], "dan": ["a"]}
+    >>> result = rm.evaluate({"dan": ["b", "c"]}, {"dan": {"b", "c"}}, "epc@2", train=train)
+    >>> round(result["epc@2"].mean, 4)
+    0.5967
+    """
+    users = np.maximum(popularity.users, 1) if cold == "one" else popularity.users
+    each = 1.0 - users / max(popularity.n_users, 1)
+    top = _without_cold(lists.top(k), popularity) if cold == "skip" else lists.top(k)
+    values = worth(top, relevance) * each[top.item]
+    return weighted(top, values, weight_of(discount, p), k if denominator == "k" else None)
+
+
+@register("Expected free discovery", high=math.inf)
+def efd(
+    lists: Lists,
+    popularity: Popularity,
+    k: int | None = None,
+    *,
+    discount: RankDiscount = "log2",
+    p: Annotated[float, Example(0.5)] = 0.85,
+    relevance: Relevance = "binary",
+    denominator: Literal["ranked", "k"] = "ranked",
+    cold: Literal["rarest", "skip", "one", "zero"] = "rarest",
+) -> FloatArray:
+    """Mean self-information of the relevant items of the top k, in bits.
+
+    Parameters
+    ----------
+    discount : {"none", "log2", "reciprocal", "geometric"}
+        Of a rank r: 1; 1 / log2(r + 1); 1 / r; or p^(r - 1).
+    p : float
+        Of the geometric discount, between 0 and 1.
+    relevance : {"none", "binary", "graded", "exp2"}
+        The weight of an item: 1 for all, 1 if it is relevant, its gain, or 2^gain - 1.
+    denominator : {"ranked", "k"}
+        The sum of the discounts of the items in the list, or of all ranks up to k. Relevance is
+        not a part of it.
+    cold : {"rarest", "skip", "one", "zero"}
+        An item that is not in the training data is as rare as the ``rarest`` one that is, is left
+        out, counts as if it occurred ``one`` time, or has an information of ``zero``.
+
+    Notes
+    -----
+    An item's share is that of the training interactions; `novelty` is the plain mean. Source:
+    Vargas and Castells, Rank and relevance in novelty and diversity metrics, RecSys 2011.
+
+    Examples
+    --------
+    Of eight interactions two are with b, and one with c: 2 and 3 bits; the ranks count as 1 and
+    0.63.
+
+    >>> import rankmeter as rm
+    >>> train = {"ann": ["a", "b"], "bob": ["a", "b"], "cat": ["a", "c"], "dan": ["a", "d"]}
+    >>> result = rm.evaluate({"dan": ["b", "c"]}, {"dan": {"b", "c"}}, "efd@2", train=train)
+    >>> round(result["efd@2"].mean, 4)
+    2.3869
+    """
+    known, n = popularity.known, popularity.interactions
+    rarest = int(n[known].min(initial=popularity.n_interactions)) if cold == "rarest" else 1
+    bits = np.log2(max(popularity.n_interactions, 1)) - np.log2(np.where(known, n, rarest))
+    if cold == "zero":
+        bits = np.where(known, bits, 0.0)
+    top = _without_cold(lists.top(k), popularity) if cold == "skip" else lists.top(k)
+    values = worth(top, relevance) * bits[top.item]
+    return weighted(top, values, weight_of(discount, p), k if denominator == "k" else None)
+
+
+def _without_cold(top: Lists, popularity: Popularity) -> Lists:
+    return top.only(popularity.known[top.item])

@@ -1,0 +1,56 @@
+"""What an item of a list counts: its relevance, and the part of the list it makes up."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from rankmeter._hits import FloatArray, ratio
+from rankmeter._lists import Lists
+from rankmeter.metrics.discounts import Weight
+from rankmeter.metrics.states import Ratio, Relative
+
+__all__ = ["Relevance", "mean_of", "once", "weighted", "worth"]
+
+Relevance = Literal["none", "binary", "graded", "exp2"]
+
+
+def worth(lists: Lists, relevance: Relevance) -> FloatArray:
+    """The weight of each item in a list by its relevance."""
+    if relevance == "none":
+        return np.ones(lists.item.size)
+    if relevance == "graded":
+        return lists.gain
+    if relevance == "exp2":
+        return np.where(lists.relevant, np.exp2(lists.gain) - 1.0, 0.0)
+    return lists.relevant.astype(np.float64)
+
+
+def mean_of(top: Lists, values: FloatArray, k: int | None) -> Ratio:
+    """The mean over the items of each list, or their sum over k."""
+    n = top.lengths.astype(np.float64) if k is None else np.full(top.n_users, float(k))
+    return Relative(top.sum(values), n)
+
+
+def weighted(top: Lists, values: FloatArray, weight: Weight, k: int | None) -> FloatArray:
+    """The sum of values times the weights of their ranks, over that of the weights.
+
+    With k, the weights of all ranks up to k.
+    """
+    weights = weight(top.rank.astype(np.float64))
+    whole = top.sum(weights)
+    if k is not None:
+        whole = np.full(top.n_users, weight(np.arange(1.0, k + 1.0)).sum())
+    return ratio(top.sum(weights * values), whole, nothing=np.nan)
+
+
+def once(lists: Lists) -> Lists:
+    """The lists with each item once per user."""
+    keys = lists.user * max(lists.n_items, 1) + lists.item
+    _, first = np.unique(keys, return_index=True)
+    if first.size == keys.size:
+        return lists
+    kept = np.zeros(keys.size, dtype=bool)
+    kept[first] = True
+    return lists.only(kept)

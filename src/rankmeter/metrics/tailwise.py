@@ -1,0 +1,253 @@
+"""Metrics of how popular the items of one list are in the training data, and of the long tail."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+import numpy as np
+
+from rankmeter._checks import fraction, number, refused
+from rankmeter._hits import BoolArray, FloatArray, IntArray
+from rankmeter._lists import Lists, Popularity, Profiles
+from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics.places import mean_of
+from rankmeter.metrics.states import Ratio, Relative
+
+Head = Literal["interactions", "over", "items", "least", "count"]
+
+_SIZES = {"interactions": 0.8, "over": 0.8, "items": 0.2, "least": 0.1}
+
+
+@register("Popularity", high=math.inf, increasing=False, synonyms=("arp", "average_popularity"))
+def popularity(
+    lists: Lists,
+    popularity: Popularity,
+    k: int | None = None,
+    *,
+    of: Literal["users", "interactions"] = "interactions",
+    scale: Literal["count", "share", "most", "rank"] = "count",
+    cold: Literal["zero", "skip", "one"] = "zero",
+    denominator: Literal["ranked", "k"] = "ranked",
+) -> Ratio:
+    """Mean popularity of the top k in the training data.
+
+    Parameters
+    ----------
+    of : {"users", "interactions"}
+        What is counted for an item: training users, or training interactions.
+    scale : {"count", "share", "most", "rank"}
+        The ``count`` itself; its ``share`` of all users or interactions; divided by the count of
+        the ``most`` popular item; or the item's ``rank`` by count over the number of training
+        items, where the most popular item has 1 and tied items have their mean rank.
+    cold : {"zero", "skip", "one"}
+        An item that is not in the training data counts ``zero``, is left out, or counts as if it
+        occurred ``one`` time.
+    denominator : {"ranked", "k"}
+        What the sum is divided by: the items in the list, or k.
+
+    Notes
+    -----
+    Lower means that less popular items are shown, which is not better for its own sake. Source:
+    Yin et al., Challenging the long tail recommendation, VLDB 2012.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> train = {"ann": ["a", "b"], "bob": ["a"], "cat": ["a"], "dan": ["a"]}
+    >>> result = rm.evaluate({"bob": ["b", "a"]}, {"bob": {"b"}}, "popularity@2", train=train)
+    >>> result["popularity@2"].mean
+    2.5
+    """
+    top = lists.top(k)
+    n, whole = popularity.interactions, popularity.n_interactions
+    if of == "users":
+        n, whole = popularity.users, popularity.n_users
+    known = popularity.known
+    if cold == "one":
+        n = np.maximum(n, 1)
+    each = n.astype(np.float64)
+    if scale == "share":
+        each = each / whole
+    elif scale == "most":
+        each = each / max(int(n.max(initial=0)), 1)
+    elif scale == "rank":
+        each = _rank_share(n, known)
+    if cold == "skip":
+        top = top.only(known[top.item])
+    return mean_of(top, each[top.item], k if denominator == "k" else None)
+
+
+def _rank_share(n: IntArray, known: BoolArray) -> FloatArray:
+    """Mean ascending rank by count over the number of known items; 0 for the others."""
+    _, at, size = np.unique(n[known], return_inverse=True, return_counts=True)
+    last = np.cumsum(size)
+    result = np.zeros(n.size)
+    result[known] = (last - (size - 1) / 2)[at] / max(int(known.sum()), 1)
+    return result
+
+
+@register("Share of the long tail", synonyms=("aplt", "tail_percentage"))
+def tail_share(
+    lists: Lists,
+    popularity: Popularity,
+    k: int | None = None,
+    *,
+    head: Head = "interactions",
+    size: Annotated[float | None, Example(0.5, 2.0)] = None,
+    cold: Literal["tail", "other"] = "tail",
+    denominator: Literal["ranked", "k"] = "ranked",
+) -> Ratio:
+    """Share of the items in the top k that are in the long tail: those that are not popular.
+
+    Parameters
+    ----------
+    head : {"interactions", "over", "items", "least", "count"}
+        Which items of the training data are not in the tail:
+
+        * ``interactions``: the fewest items with at least the share `size` of all interactions;
+        * ``over``: the fewest items with more than that share;
+        * ``items``: the share `size` of the items, the most popular ones;
+        * ``least``: all but the share `size` of the items, the least popular ones;
+        * ``count``: the items that occur more than `size` times.
+    size : float, optional
+        See `head`. Without it 0.8 for ``interactions`` and ``over``, 0.2 for ``items``, 0.1 for
+        ``least``; ``count`` needs a number.
+    cold : {"tail", "other"}
+        Whether an item that is not in the training data is in the ``tail``.
+    denominator : {"ranked", "k"}
+        What the number of items is divided by: the items in the list, or k.
+
+    Notes
+    -----
+    Of items that occur equally often, those that come first in the order of items are in the head,
+    and with ``least`` in the tail. Shares of items are rounded down, to at least one item. Source:
+    Abdollahpouri, Burke and Mobasher, Managing popularity bias in recommender systems with
+    personalized re-ranking, FLAIRS 2019.
+
+    Examples
+    --------
+    a and b have 6 of 7 interactions, so c and d, which nobody has, are in the tail.
+
+    >>> import rankmeter as rm
+    >>> train = {"ann": ["a", "b"], "bob": ["a", "b"], "cat": ["a", "c"], "dan": ["a"]}
+    >>> result = rm.evaluate({"dan": ["b", "c", "d"]}, {"dan": {"b"}}, "tail_share@3", train=train)
+    >>> round(result["tail_share@3"].mean, 4)
+    0.6667
+    """
+    top = lists.top(k)
+    inside = _tail(popularity, head, size, cold)[top.item].astype(np.float64)
+    return mean_of(top, inside, k if denominator == "k" else None)
+
+
+@register("Count of the long tail", high=math.inf, synonyms=("aclt",))
+def tail_count(
+    lists: Lists,
+    popularity: Popularity,
+    k: int | None = None,
+    *,
+    head: Head = "interactions",
+    size: Annotated[float | None, Example(0.5, 2.0)] = None,
+    cold: Literal["tail", "other"] = "tail",
+) -> FloatArray:
+    """Count the items in the top k that are in the long tail: those that are not popular.
+
+    Parameters
+    ----------
+    head : {"interactions", "over", "items", "least", "count"}
+        As in `tail_share`.
+    size : float, optional
+        As in `tail_share`.
+    cold : {"tail", "other"}
+        Whether an item that is not in the training data is in the ``tail``.
+
+    Notes
+    -----
+    Source: Abdollahpouri, Burke and Mobasher, FLAIRS 2019.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> train = {"ann": ["a", "b"], "bob": ["a", "b"], "cat": ["a", "c"], "dan": ["a"]}
+    >>> result = rm.evaluate({"dan": ["b", "c", "d"]}, {"dan": {"b"}}, "tail_count@3", train=train)
+    >>> result["tail_count@3"].mean
+    2.0
+    """
+    top = lists.top(k)
+    return top.sum(_tail(popularity, head, size, cold)[top.item])
+
+
+def _tail(popularity: Popularity, head: Head, size: float | None, cold: str) -> BoolArray:
+    """Which items are in the long tail."""
+    n, known = popularity.interactions, popularity.known
+    if size is None and head == "count":
+        raise refused("size", "a number > 0 with head='count'", size)
+    share = _SIZES[head] if size is None else size
+    if head == "count":
+        return (n <= number("size", share, above=0)) & (known | (cold == "tail"))
+    fraction("size", share)
+    order = np.flatnonzero(known)
+    order = order[np.argsort(n[order] if head == "least" else -n[order], kind="stable")]
+    if head in ("items", "least"):
+        first = max(int(order.size * share), 1)
+    else:
+        reached = np.cumsum(n[order])
+        side: Literal["left", "right"] = "left" if head == "interactions" else "right"
+        first = int(np.searchsorted(reached, share * popularity.n_interactions, side)) + 1
+    tail = ~known if cold == "tail" else np.zeros(n.size, dtype=bool)
+    tail[order[:first] if head == "least" else order[first:]] = True
+    return tail
+
+
+@register(
+    "Popularity lift",
+    low=-1.0,
+    high=math.inf,
+    increasing=False,
+    reached=False,
+    synonyms=("delta_gap", "pop_lift"),
+)
+def popularity_lift(
+    lists: Lists,
+    popularity: Popularity,
+    profiles: Profiles,
+    k: int | None = None,
+    *,
+    of: Literal["users", "interactions"] = "users",
+    cold: Literal["zero", "skip"] = "zero",
+) -> Ratio:
+    """How much more popular the top k is than the user's training items: 0.5 is half as much again.
+
+    Parameters
+    ----------
+    of : {"users", "interactions"}
+        What is counted for an item: training users, or training interactions.
+    cold : {"zero", "skip"}
+        An item that is not in the training data counts as ``zero``, or is left out.
+
+    Notes
+    -----
+    Users without training items are undefined (NaN). The mean over users is a mean of ratios;
+    ``aggregate="micro"`` gives the published ΔGAP, which is the ratio of the means over users.
+    Counts and shares give the same. Source: Abdollahpouri et al., The unfairness of popularity
+    bias in recommendation, RMSE workshop 2019; Kowald, Schedl and Lex, ECIR 2020.
+
+    Examples
+    --------
+    Ann's items have 4 and 2 users, those of her list 2 and 1.
+
+    >>> import rankmeter as rm
+    >>> train = {"ann": ["a", "b"], "bob": ["a", "b"], "cat": ["a", "c"], "dan": ["a"]}
+    >>> lists, truth = {"ann": ["b", "c"]}, {"ann": {"c"}}
+    >>> rm.evaluate(lists, truth, "popularity_lift@2", train=train)["popularity_lift@2"].mean
+    -0.5
+    """
+    n = (popularity.users if of == "users" else popularity.interactions).astype(np.float64)
+    top = lists.top(k)
+    if cold == "skip":
+        top = top.only(popularity.known[top.item])
+    shown = top.mean(n[top.item])
+    own = np.bincount(profiles.user, n[profiles.item], minlength=lists.n_users)
+    usual = own / np.maximum(profiles.lengths, 1)
+    usual = np.where(np.isnan(shown), 0.0, usual)
+    return Relative(np.where(usual > 0, shown - usual, 0.0), usual)

@@ -1,0 +1,362 @@
+"""Metrics of the categories, such as genres or topics, of the items of one list."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+import numpy as np
+
+from rankmeter._checks import number
+from rankmeter._hits import FloatArray, ratio
+from rankmeter._lists import Features, Lists, Popularity, Profiles
+from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics.discounts import DISCOUNTS, Discount, RankDiscount, Weight, weight_of
+from rankmeter.metrics.distances import CELLS
+from rankmeter.metrics.topics import counts, per_item
+
+
+@register("Categorical diversity", high=math.inf)
+def categorical_diversity(
+    lists: Lists,
+    categories: Features,
+    k: int | None = None,
+    *,
+    denominator: Literal["k", "ranked", "categories"] = "k",
+) -> FloatArray:
+    """Number of different categories in the top k, per item.
+
+    Parameters
+    ----------
+    denominator : {"k", "ranked", "categories"}
+        What the number is divided by: k, or without a cutoff the items in the list; the items in
+        the list; or the number of all categories.
+
+    Notes
+    -----
+    It exceeds 1 if items have several categories. For items of one category each,
+    ``ild(distance=jaccard)`` is the share of pairs with different categories.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> genres = {"a": ["action"], "b": ["action"], "c": ["drama"]}
+    >>> result = rm.evaluate(
+    ...     {"ann": ["a", "b", "c"]}, {"ann": {"a"}}, "categorical_diversity@2,3", items=genres
+    ... )
+    >>> [round(value.mean, 4) for value in result.values()]
+    [0.5, 0.6667]
+    """
+    top = lists.top(k)
+    found = np.count_nonzero(counts(top, categories), axis=1).astype(np.float64)
+    if denominator == "categories":
+        return ratio(found, float(categories.n_features))
+    n = np.full(top.n_users, k) if k is not None and denominator == "k" else top.lengths
+    return ratio(found, n)
+
+
+@register("Entropy of categories", high=math.inf, synonyms=("rank_biased_entropy",))
+def category_entropy(
+    lists: Lists,
+    categories: Features,
+    k: int | None = None,
+    *,
+    discount: RankDiscount = "none",
+    p: Annotated[float, Example(0.5)] = 0.85,
+    smoothing: Annotated[float, Example(1e-6, 0.1)] = 0.0,
+    base: Literal["2", "e"] = "2",
+) -> FloatArray:
+    """Entropy of the categories of the top k: larger is more even.
+
+    Parameters
+    ----------
+    discount : {"none", "log2", "reciprocal", "geometric"}
+        The weight of rank r: 1; 1 / log2(r + 1); 1 / r; or p^(r - 1), which gives the rank-biased
+        entropy.
+    p : float
+        Of the geometric discount, between 0 and 1.
+    smoothing : float
+        Added to the sum of each category.
+    base : {"2", "e"}
+        Of the logarithm: bits or nats.
+
+    Notes
+    -----
+    An item with several categories is shared by them. A list without any categories is undefined
+    (NaN).
+
+    Examples
+    --------
+    Two items of one category and one of another: shares of 2/3 and 1/3.
+
+    >>> import rankmeter as rm
+    >>> genres = {"a": ["action"], "b": ["action"], "c": ["drama"]}
+    >>> lists, truth = {"ann": ["a", "b", "c"]}, {"ann": {"a"}}
+    >>> result = rm.evaluate(lists, truth, "category_entropy@3", items=genres)
+    >>> round(result["category_entropy@3"].mean, 4)
+    0.9183
+    """
+    top, weight = lists.top(k), weight_of(discount, p)
+    sums = counts(top, per_item(categories), weight(top.rank.astype(np.float64)))
+    some = sums.sum(axis=1) > 0
+    sums = sums + number("smoothing", smoothing, least=0)
+    share = ratio(sums, np.broadcast_to(sums.sum(axis=1, keepdims=True), sums.shape))
+    log = np.log(share, out=np.zeros_like(share), where=share > 0)
+    entropy = -(share * log).sum(axis=1) / (math.log(2) if base == "2" else 1.0)
+    return np.where(some, np.maximum(entropy, 0.0), np.nan)
+
+
+@register("Subtopic recall", synonyms=("srecall", "s_recall", "strec"))
+def subtopic_recall(
+    lists: Lists,
+    relevant: Lists,
+    categories: Features,
+    k: int | None = None,
+    *,
+    denominator: Literal["relevant", "all"] = "relevant",
+    relevance: Literal["binary", "none"] = "binary",
+) -> FloatArray:
+    """Share of the categories that the relevant items of the top k cover.
+
+    Parameters
+    ----------
+    denominator : {"relevant", "all"}
+        The categories of the user's relevant items, or all categories of the data.
+    relevance : {"binary", "none"}
+        Whether only relevant items cover categories.
+
+    Notes
+    -----
+    With ``relevant`` a user whose relevant items have no categories is undefined (NaN), and other
+    categories are not covered. Source: Zhai, Cohen and Lafferty, Beyond independent relevance,
+    SIGIR 2003.
+
+    Examples
+    --------
+    The relevant items have action, drama and war; those found have action.
+
+    >>> import rankmeter as rm
+    >>> genres = {"a": ["action"], "b": ["noir"], "c": ["drama"], "d": ["action", "war"]}
+    >>> lists, truth = {"ann": ["a", "b"]}, {"ann": {"a", "c", "d"}}
+    >>> result = rm.evaluate(lists, truth, "subtopic_recall@2", items=genres)
+    >>> round(result["subtopic_recall@2"].mean, 4)
+    0.3333
+    """
+    top = lists.top(k)
+    if relevance == "binary":
+        top = top.only(top.relevant)
+    covered = (counts(top, categories) > 0).astype(np.float64)
+    if denominator == "all":
+        return ratio(covered.sum(axis=1), float(categories.n_features))
+    asked = counts(relevant, categories) > 0
+    return ratio((covered * asked).sum(axis=1), asked.sum(axis=1), nothing=np.nan)
+
+
+@register("Alpha-nDCG", high=math.inf, reached=False, synonyms=("andcg",))
+def alpha_ndcg(
+    lists: Lists,
+    relevant: Lists,
+    categories: Features,
+    k: int | None = None,
+    *,
+    alpha: Annotated[float, Example(0.2)] = 0.5,
+    discount: Discount = "log2",
+    ideal: Literal["greedy", "bound"] = "greedy",
+) -> FloatArray:
+    """NDCG in which a category counts less each time it is seen again.
+
+    Parameters
+    ----------
+    alpha : float
+        How much less: 0 is no loss, and with 1 only the first item of a category counts.
+    discount : {"log2", "ln", "log10", "jarvelin", "reciprocal"}
+        As in `ndcg`.
+    ideal : {"greedy", "bound"}
+        What the sum is divided by: that of an ideal ranking, found step by step among the user's
+        relevant items; or the sum if every rank had an item of every category, as in the α-DCG of
+        ndeval. Without a cutoff the latter takes as many ranks as were ranked.
+
+    Notes
+    -----
+    A user whose relevant items have no categories is undefined (NaN). The greedy ideal can be
+    missed by a better one, so values above 1 are possible. Source: Clarke et al., Novelty and
+    diversity in information retrieval evaluation, SIGIR 2008.
+
+    Examples
+    --------
+    b repeats the category of a, and counts as half: (1 + 0.63 / 2) / (1 + 0.63 + 0.5 / 2).
+
+    >>> import rankmeter as rm
+    >>> genres = {"a": ["action"], "b": ["action"], "c": ["drama"]}
+    >>> lists, truth = {"ann": ["a", "b"]}, {"ann": {"a", "b", "c"}}
+    >>> result = rm.evaluate(lists, truth, "alpha_ndcg", items=genres)
+    >>> round(result["alpha_ndcg"].mean, 4)
+    0.6994
+    """
+    weight = DISCOUNTS[discount]
+    stay = 1.0 - number("alpha", alpha, least=0, most=1)
+    found, best, bound = _gains(lists, relevant, categories, k, stay, weight, greedy=ideal)
+    return ratio(found, bound if ideal == "bound" else best, nothing=np.nan)
+
+
+@register("Intent-aware ERR", high=math.inf, reached=False, synonyms=("erria",))
+def err_ia(
+    lists: Lists,
+    relevant: Lists,
+    categories: Features,
+    k: int | None = None,
+    *,
+    alpha: Annotated[float, Example(0.2)] = 0.5,
+    ideal: Literal["bound", "greedy", "none"] = "bound",
+) -> FloatArray:
+    """Expected reciprocal rank of a reader who looks for one of the categories.
+
+    Parameters
+    ----------
+    alpha : float
+        The chance that a relevant item of the category satisfies the reader.
+    ideal : {"bound", "greedy", "none"}
+        What the sum is divided by: the sum if every rank had an item of every category, as in
+        ndeval; that of an ideal ranking, found step by step among the user's relevant items; or,
+        with ``none``, the number of categories over `alpha`, which gives the mean over categories.
+        Without a cutoff ``bound`` takes as many ranks as were ranked.
+
+    Notes
+    -----
+    The categories are those of the user's relevant items; a user without any is undefined (NaN).
+    Source: Chapelle et al., Intent-based diversification of web search results, Information
+    Retrieval 2011; Clarke et al., A comparative analysis of cascade measures, WSDM 2011.
+
+    Examples
+    --------
+    Action is at ranks 1 and 2, drama is not found: ½ · (½ + ½ · ½ · ½).
+
+    >>> import rankmeter as rm
+    >>> genres = {"a": ["action"], "b": ["action"], "c": ["drama"]}
+    >>> lists, truth = {"ann": ["a", "b"]}, {"ann": {"a", "b", "c"}}
+    >>> rm.evaluate(lists, truth, "err_ia(ideal=none)", items=genres)["err_ia(ideal=none)"].mean
+    0.3125
+    """
+    alpha = number("alpha", alpha, above=0, most=1)
+    weight = DISCOUNTS["reciprocal"]
+    found, best, bound = _gains(lists, relevant, categories, k, 1.0 - alpha, weight, greedy=ideal)
+    if ideal == "none":
+        n = np.count_nonzero(counts(relevant, categories), axis=1)
+        return ratio(found * alpha, n, nothing=np.nan)
+    return ratio(found, best if ideal == "greedy" else bound, nothing=np.nan)
+
+
+def _gains(
+    lists: Lists,
+    relevant: Lists,
+    categories: Features,
+    k: int | None,
+    stay: float,
+    weight: Weight,
+    *,
+    greedy: str,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What each list gains, what an ideal list does, and what no list can exceed."""
+    top = lists.top(k)
+    depth = int(top.rank.max(initial=0)) if k is None else k
+    top = top.only(top.relevant)
+    found, best = np.zeros(lists.n_users), np.zeros(lists.n_users)
+    width = max(categories.n_features, 1)
+    for users, item, at in top.blocks(max(1, CELLS // width)):
+        rows = categories.rows(item.ravel()).reshape(*item.shape, width)
+        before = np.cumsum(rows, axis=1) - rows
+        gain = (rows * stay**before).sum(axis=2)
+        found[users] = (gain * weight(top.rank[at].astype(np.float64))).sum(axis=1)
+    if greedy == "greedy":
+        for users, item, _ in relevant.blocks(max(1, CELLS // width)):
+            rows = categories.rows(item.ravel()).reshape(*item.shape, width)
+            best[users] = _greedy(rows, k, stay, weight)
+    asked = np.count_nonzero(counts(relevant, categories), axis=1)
+    n = lists.lengths if k is None else np.full(lists.n_users, k)
+    rank = np.arange(1.0, depth + 1.0)
+    sums = np.concatenate(([0.0], np.cumsum(weight(rank) * stay ** (rank - 1.0))))
+    return found, best, asked * sums[np.minimum(n, depth)]
+
+
+def _greedy(rows: FloatArray, k: int | None, stay: float, weight: Weight) -> FloatArray:
+    """The gains of lists that take the best item next: of shape (n_users, n, n_categories).
+
+    Of items that gain the same, one whose categories come first is taken, whatever its code.
+    """
+    order = np.lexsort(rows.transpose(2, 0, 1)[::-1], axis=-1)[:, ::-1]
+    rows = np.take_along_axis(rows, order[:, :, None], axis=1)
+    n_users, n, _ = rows.shape
+    user, left = np.arange(n_users), np.ones((n_users, n), dtype=bool)
+    worth, total = np.ones((n_users, rows.shape[2])), np.zeros(n_users)
+    for rank in range(1, min(n, n if k is None else k) + 1):
+        gain = np.where(left, np.einsum("uif,uf->ui", rows, worth), -1.0)
+        at = gain.argmax(axis=1)
+        total += gain[user, at] * weight(np.array([float(rank)]))
+        left[user, at] = False
+        worth *= np.where(rows[user, at] > 0, stay, 1.0)
+    return total
+
+
+@register("Binomial diversity")
+def binomial_diversity(
+    lists: Lists,
+    categories: Features,
+    popularity: Popularity,
+    profiles: Profiles,
+    k: int | None = None,
+    *,
+    alpha: Annotated[float, Example(0.8)] = 0.5,
+    part: Literal["both", "coverage", "non_redundancy"] = "both",
+) -> FloatArray:
+    """How well the categories of the top k fit a random list: none missing, none too often.
+
+    Parameters
+    ----------
+    alpha : float
+        The weight of the user's own training items in the chance of a category; the rest is that
+        of all training interactions.
+    part : {"both", "coverage", "non_redundancy"}
+        The product; the chance that a random list lacks the missing categories, its geometric mean
+        over all categories; or the chance that a random list with a category has it as often,
+        its geometric mean over the categories in the list.
+
+    Notes
+    -----
+    The number of items of a category in a random list of the same length is binomial. For a user
+    without training items the chance is that of all interactions. Source: Vargas et al., Coverage,
+    redundancy and size-awareness in genre diversity for recommender systems, RecSys 2014.
+
+    Examples
+    --------
+    Half of all interactions are with each of two categories. Of random lists of two, a quarter has
+    no drama: its root, 1/2, is the coverage. Of those with any action, a third has two.
+
+    >>> import rankmeter as rm
+    >>> genres, train = {"a": ["action"], "b": ["action"], "c": ["drama"]}, {"bob": ["a", "c"]}
+    >>> lists, truth = {"ann": ["a", "b"]}, {"ann": {"a"}}
+    >>> result = rm.evaluate(lists, truth, "binomial_diversity@2", train=train, items=genres)
+    >>> round(result["binomial_diversity@2"].mean, 4)
+    0.1667
+    """
+    from scipy.special import betainc
+
+    top, own = lists.top(k), number("alpha", alpha, least=0, most=1)
+    all_of = popularity.interactions @ categories.rows(np.arange(lists.n_items))
+    general = all_of / max(popularity.n_interactions, 1)
+    shown = counts(top, categories)
+    size = profiles.lengths[:, None].astype(np.float64)
+    mine = counts(profiles, categories) / np.maximum(size, 1.0)
+    chance = np.where(size > 0, (1.0 - own) * general + own * mine, general)
+    n = np.broadcast_to(top.lengths[:, None], shown.shape).astype(np.float64)
+    with np.errstate(divide="ignore"):
+        without = n * np.log1p(-chance)
+    least = np.maximum(shown, 1.0)
+    often = betainc(least, np.maximum(n - least, 0.0) + 1.0, chance)  # P[X >= least]
+    any_of = -np.expm1(without)
+    usual = np.log(ratio(often, any_of, nothing=1.0), where=shown > 0, out=np.zeros_like(shown))
+    lacking = np.where((shown == 0) & (chance > 0), without, 0.0).sum(axis=1)
+    coverage = np.exp(lacking / max(categories.n_features, 1))
+    redundancy = np.exp(ratio(usual.sum(axis=1), np.count_nonzero(shown, axis=1)))
+    if part == "both":
+        return np.asarray(coverage * redundancy)
+    return np.asarray(coverage if part == "coverage" else redundancy)
