@@ -16,6 +16,8 @@ from rankmeter.metrics import (
     gainwise,
     judgedwise,
     listwise,
+    pairwise,
+    positionwise,
     rankwise,
     setwise,
     systemwise,
@@ -47,8 +49,8 @@ from rankmeter.metrics.states import Ratio, State
 _FAMILIES = [
     f.__name__
     for f in (
-        setwise, rankwise, gainwise, listwise, systemwise, judgedwise, curvewise, chancewise,
-        countwise,
+        setwise, rankwise, positionwise, pairwise, gainwise, listwise, systemwise, judgedwise,
+        curvewise, chancewise, countwise,
     )
 ]  # fmt: skip
 for _name in sorted(METRICS, key=lambda n: (_FAMILIES.index(METRICS[n].family), n)):

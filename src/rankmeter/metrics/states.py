@@ -9,7 +9,7 @@ import numpy as np
 
 from rankmeter._hits import FloatArray, IntArray, ratio
 
-__all__ = ["Ratio", "Standardised", "State"]
+__all__ = ["Defined", "Ratio", "Standardised", "State"]
 
 
 class State(Protocol):
@@ -96,6 +96,22 @@ class Ratio:
             return np.full(values.size, np.nan)
         mean = float(np.sort(weights * values).sum()) / whole  # the same for any order of users
         return mean + weights * (values - mean) * (values.size / whole)
+
+
+class Defined(Ratio):
+    """A share of each user, undefined where the whole is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shares = Defined(np.array([1.0, 0.0]), np.array([2, 0]))
+    >>> shares.per_user(), shares.value()
+    (array([0.5, nan]), 0.5)
+    """
+
+    def per_user(self, nothing: float = np.nan) -> FloatArray:
+        """``part / whole`` of each user, and `nothing` where the whole is 0."""
+        return super().per_user(nothing)
 
 
 class Standardised(Ratio):
