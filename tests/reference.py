@@ -91,11 +91,9 @@ def ap(ranking, truth, k, denominator="min"):
     return total / whole if whole else 0.0
 
 
-def rr(ranking, truth, k):
-    for r in range(1, depth(ranking, k) + 1):
-        if hit_at(ranking, truth, r):
-            return 1 / r
-    return 0.0
+def rr(ranking, truth, k, of="first"):
+    found = [1 / r for r in range(1, depth(ranking, k) + 1) if hit_at(ranking, truth, r)]
+    return sum(found) / len(relevant(truth)) if of == "all" else found[0] if found else 0.0
 
 
 def mean_rank(ranking, truth, k, of="first", absent="undefined"):
@@ -146,13 +144,16 @@ def ndcg(ranking, truth, k, gain="linear", discount="log2", ideal="truth"):
     return value / best if best else 0.0 if ideal == "retrieved" else NAN
 
 
-def rbp(ranking, truth, k, p=0.8, gain="binary", max_gain=None):
+def rbp(ranking, truth, k, p=0.8, gain="binary", max_gain=None, normalize=False):
     total = 0.0
     for r in range(1, depth(ranking, k) + 1):
         if hit_at(ranking, truth, r):
             g = truth[ranking[r - 1]]
             worth = 1 if gain == "binary" and max_gain is None else g / (max_gain or 1)
             total += worth * p ** (r - 1)
+    if normalize:
+        most = sum(p**r for r in range(min(len(relevant(truth)), depth(ranking, k))))
+        return total / most if most else 0.0
     return (1 - p) * total
 
 
@@ -186,7 +187,7 @@ def nerr(ranking, truth, k, max_gain, gain="linear"):
 
 def value(name, ranking, truth, k=None, **options):
     """One metric of one ranking without ties; NaN where it is undefined."""
-    if not relevant(truth) and name != "accuracy":
+    if not relevant(truth) and name not in ("accuracy", "fallout"):
         return NAN
     return globals()[name](ranking, truth, k, **options)
 
@@ -274,3 +275,136 @@ def adjusted_hits(ranking, truth, k, top=10):
 
 def zhits(ranking, truth, k, top=10):
     return compared_with_chance(ranking, truth, lambda r: Fraction(r <= top), "spread")
+
+
+# -- pairs of candidates ------------------------------------------------------------------------
+
+
+def positions(ranking, truth, n_items, absent="random", extra=0):
+    """The places of the relevant candidates and of the others; equal ones are tied."""
+    good = relevant(truth)
+    place = {item: rank for rank, item in enumerate(ranking, start=1)}
+    below = len(ranking) + 1
+    missed = below if absent == "random" else below + 1
+    known = set(ranking) | set(good)
+    others = [place[item] for item in ranking if item not in good]
+    others += [below] * ((0 if n_items is None else n_items - len(known)) + extra)
+    return {item: place.get(item, missed) for item in good}, others
+
+
+def order(a, b):
+    return 1.0 if a < b else 0.5 if a == b else 0.0
+
+
+def auc(ranking, truth, k, n_items=None, absent="random", smooth=False):
+    good, others = positions(ranking, truth, n_items, absent, extra=int(smooth))
+    pairs = [order(a, b) for a in good.values() for b in others]
+    return sum(pairs) / len(pairs) if pairs else NAN
+
+
+def gauc(ranking, truth, k, n_items=None, absent="random", smooth=False, weight="relevant"):
+    return auc(ranking, truth, k, n_items, absent, smooth)
+
+
+def lauc(
+    ranking, truth, k, n_items, absent="random", denominator="relevant", chosen="ranked",
+    smooth=False,
+):  # fmt: skip
+    top = ranking[: depth(ranking, k)]
+    top = top + [("nothing", r) for r in range(len(top), k or 0) if chosen == "k"]
+    if n_items is None:
+        truth = {item: gain for item, gain in truth.items() if item in top}
+    good, others = positions(top, truth, n_items, absent, extra=int(smooth))
+    if n_items is not None and denominator == "min" and k is not None:
+        found = {item for item in good if item in top}
+        missed = sorted(set(good) - found)[: max(min(len(good), k) - len(found), 0)]
+        good = {item: place for item, place in good.items() if item in found or item in missed}
+    if not good:
+        return 0.0
+    if not others:
+        return sum(item in top for item in good) / len(good)
+    return sum(order(a, b) for a in good.values() for b in others) / (len(good) * len(others))
+
+
+def pauc(ranking, truth, k, positives="all", insufficient="score"):
+    others = [r for r in range(1, len(ranking) + 1) if not hit_at(ranking, truth, r)]
+    found = [r for r in range(1, len(ranking) + 1) if hit_at(ranking, truth, r)]
+    n, k = len(relevant(truth)), len(others) if k is None else k
+    if insufficient == "undefined" and len(others) < k and len(found) < n:
+        return NAN
+    counted = min(n, k) if positives == "top" else n
+    above = [sum(other < r for other in others[:k]) for r in found[:counted]]
+    whole = counted * k
+    return sum(k - number for number in above) / whole if whole else NAN
+
+
+def opa(ranking, truth, k, n_items=None):
+    good, others = positions(ranking, truth, n_items)
+    candidates = [(place, truth[item]) for item, place in good.items()]
+    candidates += [(place, 0.0) for place in others]
+    pairs = [order(a, b) for a, g in candidates for b, h in candidates if g > h]
+    return sum(pairs) / len(pairs) if pairs else NAN
+
+
+def fallout(ranking, truth, k, n_items):
+    others = [item for item in ranking if item not in relevant(truth)]
+    whole = len(others) if n_items is None else n_items - len(relevant(truth))
+    top = ranking[: depth(ranking, k)]
+    return sum(item in others for item in top) / whole if whole else NAN
+
+
+def mcc(ranking, truth, k, n_items, chosen="ranked"):
+    good = set(relevant(truth))
+    top = set(ranking[: depth(ranking, k)])
+    if chosen == "k" and k is not None:
+        top |= {("nothing", place) for place in range(len(ranking), k)}
+    tp, fp, fn = len(top & good), len(top - good), len(good - top)
+    tn = n_items - tp - fp - fn
+    scale = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+    if tn + fn < 0:
+        return NAN
+    return (tp * tn - fp * fn) / math.sqrt(scale) if scale else 0.0
+
+
+# -- positions of all relevant items ------------------------------------------------------------
+
+
+def mar(ranking, truth, k, over="ranks"):
+    last = len(ranking) if k is None else k
+    if over == "ranks":
+        every = [recall(ranking, truth, r) for r in range(1, last + 1)]
+        return sum(every) / last if last else 0.0
+    at_hits = [
+        recall(ranking, truth, r)
+        for r in range(1, min(last, len(ranking)) + 1)
+        if hit_at(ranking, truth, r)
+    ]
+    return sum(at_hits) / len(relevant(truth))
+
+
+def percentile_rank(ranking, truth, k, n_items=None, gain="binary"):
+    good = relevant(truth)
+    size = len(set(ranking) | set(good)) if n_items is None else n_items
+    left = range(len(ranking) + 1, size + 1)
+    place = {item: rank for rank, item in enumerate(ranking, start=1)}
+    total = weights = 0.0
+    for item, g in good.items():
+        rank = place[item] if item in place else sum(left) / len(left)
+        weight = gain_of(g, gain)
+        total += weight * 100 * (rank - 1) / size
+        weights += weight
+    return total / weights
+
+
+def relevance_position(ranking, truth, k, gain="linear"):
+    found = [r for r in range(1, len(ranking) + 1) if hit_at(ranking, truth, r)]
+    weights = [gain_of(truth[ranking[r - 1]], gain) for r in found]
+    total = sum(w * r for w, r in zip(weights, found, strict=True))
+    return total / sum(weights) if found else NAN
+
+
+def last_rank(ranking, truth, k, absent="undefined"):
+    found = [r for r in range(1, len(ranking) + 1) if hit_at(ranking, truth, r)]
+    if len(found) == len(relevant(truth)):
+        return float(max(found))
+    return {"undefined": NAN, "next": len(ranking) + 1.0}.get(absent, absent)

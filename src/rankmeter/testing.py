@@ -356,7 +356,12 @@ def _check_options(spec: Spec, rng: np.random.Generator) -> None:
 
     def outcome(options: Mapping[str, Any], k: int | None) -> FloatArray | None:
         try:
-            return _Subject(spec, options, k)(evidence)
+            values = _Subject(spec, options, k)(evidence)
+            if spec.state is None or spec.aggregate != "micro":
+                return values
+            state: Any = spec.state
+            pooled: Any = _Subject(dataclasses.replace(spec, function=state), options, k)
+            return np.append(values, pooled(evidence).value())
         except UsageError:
             return None
 

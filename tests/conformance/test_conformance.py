@@ -173,7 +173,10 @@ def given(case, tool, fed):
     takes = "scores" if "score" in fed else takes
     truth = case["truth"]
     if case["name"] in facts.get("binary_labels", ()):
-        truth = {u: dict.fromkeys(inputs.relevant_items(case, u), 1) for u in truth}
+        truth = {
+            user: {item: int(inputs.is_relevant(case, gain)) for item, gain in judged.items()}
+            for user, judged in truth.items()
+        }
     return rankings_of(case, takes), truth
 
 

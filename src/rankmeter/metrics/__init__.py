@@ -27,6 +27,8 @@ from rankmeter.metrics import (
     lengthwise,
     listwise,
     novelwise,
+    pairwise,
+    positionwise,
     profilewise,
     rankwise,
     setwise,
@@ -62,8 +64,9 @@ from rankmeter.metrics.states import Ratio, State
 _FAMILIES = [
     f.__name__
     for f in (
-        setwise, rankwise, gainwise, listwise, topicwise, novelwise, tailwise, profilewise,
-        baselinewise, lengthwise, systemwise, judgedwise, curvewise, chancewise, countwise,
+        setwise, rankwise, positionwise, pairwise, gainwise, listwise, topicwise, novelwise,
+        tailwise, profilewise, baselinewise, lengthwise, systemwise, judgedwise, curvewise,
+        chancewise, countwise,
     )
 ]  # fmt: skip
 for _name in sorted(METRICS, key=lambda n: (_FAMILIES.index(METRICS[n].family), n)):

@@ -19,16 +19,17 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
     "f2": ("f_beta", {"beta": 2.0}),
     "f0.5": ("f_beta", {"beta": 0.5}),
     "bing": ("g", {"gain": "binary"}),
+    "pap": ("pauc", {"positives": "top"}),
     "relativep": ("precision", {"denominator": "relevant"}),
 }
 """Names of a metric with options."""
 
 ELSEWHERE = frozenset(
-    "arp auc aucroc aggregatediversity averagepopularity calibration catalogcoverage "  # noqa: SIM905
-    "categoricaldiversity compat coverage diversity efd entropy epc exposuregini fallout gauc gini "
-    "giniindex ild inst insq intralistdiversity itemcoverage kendall lauc logloss mae mar mcc "
-    "medianrank miuf mse novelty nrbp opa partialauc pauc personalization popularity "
-    "popularitybias predictioncoverage r2 rbo rmse roc rocauc rsquared sdcg serendipity "
+    "arp aucroc aggregatediversity averagepopularity calibration catalogcoverage "  # noqa: SIM905
+    "categoricaldiversity compat coverage diversity efd entropy epc exposuregini gini "
+    "giniindex ild inst insq intralistdiversity itemcoverage kendall logloss mae "
+    "miuf mse novelty nrbp personalization popularity "
+    "popularitybias predictioncoverage r2 rbo rmse roc rsquared sdcg serendipity "
     "shannonentropy spearman surprisal tailpercentage unexpectedness usercoverage".split()
 )
 """Names of other measures in the field, without separators: not misspellings of metrics."""

@@ -141,6 +141,7 @@ def rbp(
     p: Annotated[float, Example(0.5, 0.95)] = 0.8,
     gain: Literal["binary", "linear"] = "binary",
     max_gain: Annotated[float | None, Example(3.0)] = None,
+    normalize: bool = False,
 ) -> FloatArray:
     """Rank-biased precision: the gain per item of a reader who continues with probability p.
 
@@ -152,6 +153,9 @@ def rbp(
         Without `max_gain`: every hit counts as 1, or as its gain, and values can exceed 1.
     max_gain : float, optional
         Largest possible gain, which no gain may exceed: a gain g counts as g / max_gain.
+    normalize : bool
+        Whether to divide by the largest possible sum of weights: that of the first
+        ``min(n_relevant, n_ranked, k)`` ranks.
 
     Notes
     -----
@@ -171,8 +175,13 @@ def rbp(
     worth = hits.gain if plain else _share(hits, max_gain)
     weight = Geometric(p)
     if hits.tied:
-        return hits.sum(hits.weigh(weight, k) * worth)
-    return hits.sum_top(k, (rbp, weight, plain, max_gain), lambda: weight(hits.rank) * worth)
+        value = hits.sum(hits.weigh(weight, k) * worth)
+    else:
+        kept = (rbp, weight, plain, max_gain)
+        value = hits.sum_top(k, kept, lambda: weight(hits.rank) * worth)
+    if not normalize:
+        return value
+    return ratio(value, 1.0 - weight.below(np.minimum(hits.n_relevant, hits.depth(k))))
 
 
 @register("Residual of rank-biased precision", increasing=False, reached=False)

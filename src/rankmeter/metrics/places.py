@@ -9,7 +9,7 @@ import numpy as np
 from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Lists
 from rankmeter.metrics.discounts import Weight
-from rankmeter.metrics.states import Ratio, Relative
+from rankmeter.metrics.states import Defined, Ratio
 
 __all__ = ["Relevance", "mean_of", "once", "weighted", "worth"]
 
@@ -30,7 +30,7 @@ def worth(lists: Lists, relevance: Relevance) -> FloatArray:
 def mean_of(top: Lists, values: FloatArray, k: int | None) -> Ratio:
     """The mean over the items of each list, or their sum over k."""
     n = top.lengths.astype(np.float64) if k is None else np.full(top.n_users, float(k))
-    return Relative(top.sum(values), n)
+    return Defined(top.sum(values), n)
 
 
 def weighted(top: Lists, values: FloatArray, weight: Weight, k: int | None) -> FloatArray:

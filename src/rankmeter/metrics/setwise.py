@@ -10,7 +10,7 @@ import numpy as np
 from rankmeter._checks import counted, number, refused
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.states import Ratio
+from rankmeter.metrics.states import Defined, Ratio
 
 PrecisionDenominator = Literal["k", "ranked", "relevant"]
 
@@ -114,6 +114,14 @@ def hit_rate(hits: Hits, k: int | None = None) -> FloatArray:
     result = np.ones(hits.n_users)
     np.multiply.at(result, groups.user, miss)
     return 1.0 - result
+
+
+def check_catalogue(hits: Hits, k: int | None, n_items: int | None) -> None:
+    """Refuse a catalogue, if it is given, that lacks ranked or relevant items."""
+    most = int((hits.depth(k) + hits.n_relevant - hits.count(k)).max(initial=0.0))
+    if n_items is not None and n_items < most:
+        size = f"the size of the catalogue: a user has {counted(most, 'item')}, ranked or relevant"
+        raise refused("n_items", size, n_items, extent=most)
 
 
 def _no_hit(size: IntArray, relevant: IntArray, inside: IntArray) -> FloatArray:
@@ -224,14 +232,88 @@ def accuracy(
     >>> rm.evaluate(ranking, {"u": {1, 6, 9}}, "accuracy@5", n_items=10)["accuracy@5"].mean
     0.6
     """
+    check_catalogue(hits, k, n_items)
     found = hits.count(k)
-    most = int((hits.depth(k) + hits.n_relevant - found).max(initial=0.0))
-    if n_items < most:
-        size = f"the size of the catalogue: a user has {counted(most, 'item')}, ranked or relevant"
-        raise refused("n_items", size, n_items, extent=most)
     length = hits.depth(k) if chosen == "ranked" or k is None else k
     wrong = (length - found) + (hits.n_relevant - found)
     return 1.0 - wrong / n_items
+
+
+@register("Fall-out", increasing=False, needs_relevant=False, synonyms=("fall_out", "fpr"))
+def fallout(
+    hits: Hits, k: int | None = None, *, n_items: Annotated[int | None, Example(100, 50)]
+) -> Ratio:
+    """Share of the irrelevant candidates that are in the top k.
+
+    Parameters
+    ----------
+    n_items : int or None
+        Number of candidates of each user, at least those in the top k or relevant; ``none`` takes
+        the ranked items, also those below k.
+
+    Notes
+    -----
+    Also known as the false positive rate. A user whose candidates are all
+    relevant is undefined. Source: van Rijsbergen 1979.
+
+    Examples
+    --------
+    Ten items, three of them relevant. Of the seven others three are in the first five.
+
+    >>> import rankmeter as rm
+    >>> ranking = {"u": [4, 6, 2, 3, 1, 8, 10, 9, 5, 7]}
+    >>> result = rm.evaluate(ranking, {"u": {1, 6, 9}}, "fallout@5", n_items=10)
+    >>> round(result["fallout@5"].mean, 4)
+    0.4286
+    """
+    check_catalogue(hits, k, n_items)
+    others = hits.n_ranked - hits.count(None) if n_items is None else n_items - hits.n_relevant
+    return Defined(hits.depth(k) - hits.count(k), others)
+
+
+@register("Matthews correlation", low=-1.0, synonyms=("matthews_corrcoef", "phi_coefficient"))
+def mcc(
+    hits: Hits,
+    k: int | None = None,
+    *,
+    n_items: Annotated[int, Example(100, 50)],
+    chosen: Literal["ranked", "k"] = "ranked",
+) -> FloatArray:
+    """Correlation of being recommended with being relevant, over the items of the catalogue.
+
+    Parameters
+    ----------
+    k : int, optional
+        Cutoff: the top k are "recommended"; without it the whole ranking is.
+    n_items : int
+        Size of the catalogue: at least the items that one user is recommended or finds relevant.
+    chosen : {"ranked", "k"}
+        How many items of a list shorter than k are recommended, as in `accuracy`.
+
+    Notes
+    -----
+    Also known as the phi coefficient; 0 for a random choice, and if all items are recommended or
+    none. With ``chosen=k`` it is undefined if k exceeds the catalogue. Source: Matthews, Biochimica
+    et Biophysica Acta 1975.
+
+    Examples
+    --------
+    Ten items; two of the five recommended are relevant, and one of the others:
+    (2 · 4 - 3 · 1) / √(5 · 3 · 7 · 5).
+
+    >>> import rankmeter as rm
+    >>> ranking = {"u": [4, 6, 2, 3, 1, 8, 10, 9, 5, 7]}
+    >>> round(rm.evaluate(ranking, {"u": {1, 6, 9}}, "mcc@5", n_items=10)["mcc@5"].mean, 4)
+    0.2182
+    """
+    check_catalogue(hits, k, n_items)
+    length = hits.depth(k) if chosen == "ranked" or k is None else np.full(hits.n_users, k)
+    relevant = hits.n_relevant.astype(np.float64)
+    # TP · TN - FP · FN, which is linear in TP: exact also for an expected number of hits.
+    covariance = n_items * hits.count(k) - length * relevant
+    left = n_items - length
+    scale = np.sqrt(length * relevant * np.maximum(left, 0) * (n_items - relevant))
+    return np.where(left < 0, np.nan, ratio(covariance, scale))
 
 
 @register("Cumulative gain", high=math.inf)

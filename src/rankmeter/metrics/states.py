@@ -9,7 +9,7 @@ import numpy as np
 
 from rankmeter._hits import FloatArray, IntArray, ratio
 
-__all__ = ["Ratio", "Relative", "Standardised", "State"]
+__all__ = ["Defined", "Ratio", "Standardised", "State"]
 
 
 class State(Protocol):
@@ -98,14 +98,15 @@ class Ratio:
         return mean + weights * (values - mean) * (values.size / whole)
 
 
-class Relative(Ratio):
-    """A ratio that is undefined (NaN) for a user with a whole of 0.
+class Defined(Ratio):
+    """A share of each user, undefined where the whole is 0.
 
     Examples
     --------
     >>> import numpy as np
-    >>> Relative(np.array([1.0, 0.0]), np.array([2, 0])).per_user()
-    array([0.5, nan])
+    >>> shares = Defined(np.array([1.0, 0.0]), np.array([2, 0]))
+    >>> shares.per_user(), shares.value()
+    (array([0.5, nan]), 0.5)
     """
 
     def per_user(self, nothing: float = np.nan) -> FloatArray:

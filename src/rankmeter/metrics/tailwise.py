@@ -12,7 +12,7 @@ from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter._lists import Lists, Popularity, Profiles
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.places import mean_of
-from rankmeter.metrics.states import Ratio, Relative
+from rankmeter.metrics.states import Defined, Ratio
 
 Head = Literal["interactions", "over", "items", "least", "count"]
 
@@ -250,4 +250,4 @@ def popularity_lift(
     own = np.bincount(profiles.user, n[profiles.item], minlength=lists.n_users)
     usual = own / np.maximum(profiles.lengths, 1)
     usual = np.where(np.isnan(shown), 0.0, usual)
-    return Relative(np.where(usual > 0, shown - usual, 0.0), usual)
+    return Defined(np.where(usual > 0, shown - usual, 0.0), usual)

@@ -54,10 +54,9 @@ def record(golden):
             for name, metric in CUT.items():
                 full = f"{name}@{k}"
                 golden.attempt(case, full, lambda m=metric(k): answer(m, users, *matrices))
-        if case["name"].startswith("full_catalogue"):
-            golden.attempt(
-                case, "PercentileRanking", lambda: answer(PercentileRanking(), users, *matrices)[0]
-            )
+        golden.attempt(
+            case, "PercentileRanking", lambda: answer(PercentileRanking(), users, *matrices)[0]
+        )
 
 
 def answer(metric, users, true, scores):

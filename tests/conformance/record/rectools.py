@@ -43,7 +43,11 @@ METRICS = {
     ),
     "MRR": MRR,
     "PartialAUC": lambda k: PartialAUC(k, insufficient_handling="ignore"),
+    "PartialAUC[insufficient_handling=exclude]": lambda k: PartialAUC(
+        k, insufficient_handling="exclude"
+    ),
     "PAP": lambda k: PAP(k, insufficient_handling="ignore"),
+    "PAP[insufficient_handling=exclude]": lambda k: PAP(k, insufficient_handling="exclude"),
 }
 OVER_CATALOGUE = {"Accuracy": Accuracy, "MCC": MCC}
 

@@ -1,4 +1,4 @@
-"""scikit-learn: ``dcg_score``, ``ndcg_score``, ``average_precision_score``, one call for each user.
+"""scikit-learn: ``dcg_score``, ``roc_auc_score`` and others of one row, one call for each user.
 
 scikit-learn scores the candidates it is given. ``[list]`` gives it the ranked items with their
 gains and nothing else; ``[list+truth]`` adds the judged items that were not ranked, all with one
@@ -15,7 +15,9 @@ from sklearn.metrics import (
     coverage_error,
     dcg_score,
     label_ranking_average_precision_score,
+    label_ranking_loss,
     ndcg_score,
+    roc_auc_score,
 )
 
 VERSION = version("scikit-learn")
@@ -31,6 +33,8 @@ BINARY = {
     "average_precision_score": lambda t, s: average_precision_score(t[0], s[0]),
     "label_ranking_average_precision_score": label_ranking_average_precision_score,
     "coverage_error": coverage_error,
+    "label_ranking_loss": label_ranking_loss,
+    "roc_auc_score": lambda t, s: roc_auc_score(t[0], s[0]),
 }
 
 

@@ -1,0 +1,335 @@
+"""Metrics of pairs of candidates: how often the better one of a pair is ranked above the other."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+
+from rankmeter._hits import FloatArray, Hits, IntArray, ratio
+from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics.setwise import check_catalogue
+from rankmeter.metrics.states import Defined, Ratio
+
+Absent = Literal["random", "last"]
+
+
+@register(
+    "Area under the ROC curve", reached=False, synonyms=("roc_auc", "roc_auc_score")
+)  # the ideal of a user without irrelevant candidates is undefined
+def auc(
+    hits: Hits,
+    *,
+    n_items: Annotated[int | None, Example(100, 50)] = None,
+    absent: Absent = "random",
+    smooth: bool = False,
+) -> Ratio:
+    """Share of the pairs of a relevant and an irrelevant candidate that are ranked in this order.
+
+    Parameters
+    ----------
+    n_items : int, optional
+        Number of candidates of each user, at least those ranked or relevant. Without it the
+        candidates are the ranked items and the relevant ones: right for rankings of all candidates,
+        while for short lists the value depends on their length.
+    absent : {"random", "last"}
+        Where relevant items are that the ranking does not contain: in a random order with all other
+        candidates below it (their pairs count as 1/2), or ``last``, below all others.
+    smooth : bool
+        Whether to add an irrelevant candidate that is not ranked, as Elliot does.
+
+    Notes
+    -----
+    A random order has 1/2. Tied items count as 1/2 with ``ties="expected"`` or ``"realistic"``, and
+    as 0 with ``"pessimistic"``. A user whose candidates are all relevant is undefined. With
+    ``aggregate="micro"`` it is `gauc`. Sources: Hanley and McNeil, Radiology 1982; Rendle et al.,
+    UAI 2009.
+
+    Examples
+    --------
+    Hits at ranks 2 and 5 of eight items: the first is above five of the six others, the second
+    above three.
+
+    >>> import rankmeter as rm
+    >>> round(rm.evaluate({"u": list("abcdefgh")}, {"u": {"b", "e"}}, "auc")["auc"].mean, 4)
+    0.6667
+    """
+    ordered, negatives = _auc(hits, n_items, absent, smooth=smooth)
+    return _weighted(ordered, hits.n_relevant * negatives, hits.n_relevant)
+
+
+@register("AUC weighted by user", reached=False, aggregate="micro", synonyms=("group_auc",))
+def gauc(
+    hits: Hits,
+    *,
+    n_items: Annotated[int | None, Example(100, 50)] = None,
+    absent: Absent = "random",
+    smooth: bool = False,
+    weight: Literal["relevant", "candidates"] = "relevant",
+) -> Ratio:
+    """Mean of the users' AUC, weighted by their relevant items.
+
+    Parameters
+    ----------
+    n_items, absent, smooth
+        As in `auc`.
+    weight : {"relevant", "candidates"}
+        The weight of a user: the relevant items, or all candidates, as for impressions.
+
+    Notes
+    -----
+    The value of a user is the `auc`; users for whom it is undefined have no weight. Sources: Zhu et
+    al., KDD 2017 (clicks); Zhou et al., KDD 2018 (impressions).
+
+    Examples
+    --------
+    AUC 1 with one relevant item, and 1/2 with two.
+
+    >>> import rankmeter as rm
+    >>> lists, truth = {"u": list("abc"), "v": list("abc")}, {"u": {"a"}, "v": {"a", "c"}}
+    >>> round(rm.evaluate(lists, truth, "gauc")["gauc"].mean, 4)
+    0.6667
+    """
+    ordered, negatives = _auc(hits, n_items, absent, smooth=smooth)
+    positives = hits.n_relevant
+    shares = positives if weight == "relevant" else positives + negatives
+    return _weighted(ordered, positives * negatives, shares)
+
+
+def _weighted(part: FloatArray, whole: FloatArray, weight: IntArray | FloatArray) -> Ratio:
+    """Shares with other weights than their denominators; an undefined one has none."""
+    return Defined(ratio(part, whole) * weight, np.where(whole > 0, weight, 0.0))
+
+
+def _auc(
+    hits: Hits, n_items: int | None, absent: Absent, *, smooth: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Pairs in the right order, and irrelevant candidates."""
+    found = hits.count(None)
+    check_catalogue(hits, None, n_items)
+    others = hits.n_ranked - found
+    negatives = others if n_items is None else n_items - hits.n_relevant.astype(np.float64)
+    negatives = negatives + smooth
+    ordered = found * negatives - hits.sum(_misses_above(hits))
+    if absent == "random":
+        ordered += (hits.n_relevant - found) * (negatives - others) / 2
+    return ordered, negatives
+
+
+def _misses_above(hits: Hits) -> FloatArray:
+    """Number of other ranked items above each hit; in an unresolved tie, expected."""
+    if not hits.tied:
+        return hits.rank - hits.nth
+    groups = hits.groups
+    above = groups.above - groups.before + (groups.size - groups.hits) / 2
+    return np.repeat(above, groups.hits)
+
+
+@register("AUC of the top k", open_ties=False, synonyms=("limited_auc", "auc_at_k", "roc_auc_at_k"))
+def lauc(
+    hits: Hits,
+    k: int | None = None,
+    *,
+    n_items: Annotated[int | None, Example(100, 50)],
+    absent: Absent = "random",
+    denominator: Literal["relevant", "min"] = "relevant",
+    chosen: Literal["ranked", "k"] = "ranked",
+    smooth: bool = False,
+) -> FloatArray:
+    """AUC of a ranking of which only the top k is known.
+
+    Parameters
+    ----------
+    n_items : int or None
+        Number of candidates of each user, at least those in the top k or relevant. With ``none``
+        only the top k count: its hits against its other items. A user without a hit then has 0, and
+        one with only hits 1.
+    absent : {"random", "last"}
+        Where the relevant items are that the top k does not contain, as in `auc`.
+    denominator : {"relevant", "min"}
+        With `n_items`: how many items are relevant, all of them or ``min(n_relevant, k)``.
+    chosen : {"ranked", "k"}
+        How many items the top k of a shorter list has: those ``ranked``, or nevertheless ``k``.
+    smooth : bool
+        As in `auc`.
+
+    Notes
+    -----
+    Everything below the top k is in a random order, or with ``absent=last`` the relevant items are
+    below all others. With ``chosen=k`` it is below 0 if k exceeds the
+    catalogue. If nothing is irrelevant, a hit counts as 1. Sources: Schröder, Thiele and Lehner,
+    UCERSTI 2011; implicit, RePlay and Elliot, which differ in the options.
+
+    Examples
+    --------
+    Ten items. In the top 3 one hit is below one of the eight irrelevant items; the other relevant
+    item is one of seven that are left: (7/8 + 6/8 · 1/2) / 2.
+
+    >>> import rankmeter as rm
+    >>> ranking, truth = {"u": list("abcdefgh")}, {"u": {"b", "e"}}
+    >>> rm.evaluate(ranking, truth, "lauc@3", n_items=10)["lauc@3"].mean
+    0.625
+    """
+    check_catalogue(hits, k, n_items)
+    found, above = hits.count(k), hits.sum(hits.within(k) * _misses_above(hits))
+    length = hits.depth(k) if k is None or chosen == "ranked" else k
+    positives, negatives = found, length - found + smooth
+    if n_items is not None:
+        positives = hits.n_relevant.astype(np.float64)
+        negatives = n_items - positives + smooth
+    if n_items is not None and k is not None and denominator == "min":
+        positives = np.minimum(positives, k)
+    ordered = found * negatives - above
+    if absent == "random":
+        ordered = ordered + (positives - found) * (negatives - (length - found)) / 2
+    value = ratio(ordered, positives * negatives)
+    return np.where(negatives > 0, value, ratio(found, positives))
+
+
+@register("Partial AUC", reached=False, synonyms=("partial_auc",))
+def pauc(
+    hits: Hits,
+    k: int | None = None,
+    *,
+    positives: Literal["all", "top"] = "all",
+    insufficient: Literal["score", "undefined"] = "score",
+) -> FloatArray:
+    """AUC of the relevant items against the k irrelevant items that are ranked best.
+
+    Parameters
+    ----------
+    k : int, optional
+        The number of irrelevant items, wherever they are ranked; without it all ranked ones.
+    positives : {"all", "top"}
+        All relevant items; or the best min(n_relevant, k) of them, which is called pAp@k.
+    insufficient : {"score", "undefined"}
+        A user for whom relevant items are missing from a list with fewer than k others: these items
+        count as 0, or the user is ``undefined``.
+
+    Notes
+    -----
+    Rank at least n_relevant + k items: k is not a cutoff of the ranking. Relevant items that are
+    not ranked count as 0. Sources: Budhiraja et al., 2020 (arXiv 2001.10495); Hiranandani et al.,
+    ICML 2020.
+
+    Examples
+    --------
+    The two best irrelevant items are at ranks 2 and 3: the hit at rank 1 is above both of them,
+    that at rank 4 above none.
+
+    >>> import rankmeter as rm
+    >>> rm.evaluate({"u": list("axyb")}, {"u": {"a", "b"}}, "pauc@2")["pauc@2"].mean
+    0.5
+    """
+    found = hits.count(None)
+    others = hits.n_ranked - found
+    most = others if k is None else np.full(hits.n_users, float(k))
+    counted = hits.n_relevant.astype(np.float64)
+    if positives == "top":
+        counted = np.minimum(counted, most)
+    if hits.tied:
+        groups = hits.groups
+        best = np.clip(counted[groups.user] - groups.before, 0, groups.hits)
+        left = most[groups.user] - (groups.above - groups.before)
+        ordered = hits.sum(_expected_left(left, groups.size, groups.hits, best), groups.user)
+    else:
+        left = np.maximum(most[hits.user] - (hits.rank - hits.nth), 0.0)
+        number = np.arange(hits.rank.size) - hits.offsets[hits.user]
+        ordered = hits.sum(np.where(number < counted[hits.user], left, 0.0))
+    value = ratio(ordered, counted * most, nothing=np.nan if k is None else 0.0)
+    if insufficient == "undefined":
+        return np.where((others < most) & (found < hits.n_relevant), np.nan, value)
+    return value
+
+
+def _expected_left(
+    left: FloatArray, size: IntArray, relevant: IntArray, best: FloatArray
+) -> FloatArray:
+    """Expected Σ max(left - misses before the hit, 0) over the best hits of each tied group.
+
+    The number of misses before any hit is uniform on 0, 1, …, all misses.
+    """
+    misses = size - relevant
+    terms = np.clip(left, 0, misses + 1)
+    expected: FloatArray = relevant * terms * (left - (terms - 1) / 2) / (misses + 1)
+    for i in np.flatnonzero(best < relevant):
+        hits, n = int(relevant[i]), int(misses[i])
+        expected[i] = sum(
+            _left_of(j, hits, n, int(terms[i]), left[i]) for j in range(1, int(best[i]) + 1)
+        )
+    return expected
+
+
+def _left_of(j: int, hits: int, misses: int, terms: int, left: float) -> float:
+    """The same for the j-th hit of a group: Σ of max(left - x, 0) times P(x misses before it)."""
+    if not terms:
+        return 0.0
+    i, x = np.arange(j), np.arange(terms - 1)
+    none = np.log((hits - i) / (hits + misses - i)).sum()
+    more = (x + j) / (x + 1) * (misses - x) / (misses - x + hits - j)
+    log = np.concatenate(([none], none + np.cumsum(np.log(more))))
+    return float(np.exp(log) @ (left - np.arange(terms)))
+
+
+@register("Ordered pair accuracy", reached=False, synonyms=("ordered_pair_accuracy",))
+def opa(hits: Hits, *, n_items: Annotated[int | None, Example(100, 50)] = None) -> Ratio:
+    """Share of the pairs of candidates with different gains that are ranked in this order.
+
+    Parameters
+    ----------
+    n_items : int, optional
+        Number of candidates of each user, as in `auc`.
+
+    Notes
+    -----
+    A candidate that is not relevant has the gain 0. Tied items count as 1/2, also all candidates
+    below the ranking. With equal gains it is `auc`. With ``aggregate="micro"`` each pair has the
+    same weight. A user without such a pair is undefined. Source: ``OPAMetric`` of TF-Ranking.
+
+    Examples
+    --------
+    Of the three pairs one is in the wrong order: gain 1 above gain 2.
+
+    >>> import rankmeter as rm
+    >>> truth = {"u": {"a": 1, "b": 2}}
+    >>> round(rm.evaluate({"u": ["a", "b", "x"]}, truth, "opa")["opa"].mean, 4)
+    0.6667
+    """
+    ordered, negatives = _auc(hits, n_items, "random", smooth=False)
+    lower, equal = _with_lower_gain(hits, hits.best)
+    found_lower, found_equal = _with_lower_gain(hits, hits)
+    every = hits.sum(_with_lower_gain(hits.best, hits.best)[0], hits.best.user)
+    both = hits.sum(found_lower)
+    relevant, found = hits.n_relevant[hits.user], hits.count(None)[hits.user]
+    one = hits.sum(relevant - equal - (found - found_equal))  # found, and missed
+    ordered = ordered + _ordered(hits) + hits.sum(lower - found_lower) + (every - both - one) / 2
+    return Defined(ordered, every + hits.n_relevant * negatives)
+
+
+def _with_lower_gain(hits: Hits, others: Hits) -> tuple[FloatArray, FloatArray]:
+    """How many of some other items of the user have a lower gain than each hit, and the same."""
+    gains = np.unique(np.concatenate([hits.gain, others.gain]))
+
+    def key(one: Hits) -> IntArray:
+        place: IntArray = one.user * gains.size + np.searchsorted(gains, one.gain)
+        return place
+
+    keys, mine = np.sort(key(others)), key(hits)
+    first = np.searchsorted(keys, mine)
+    lower = first - np.searchsorted(keys, hits.user * gains.size)
+    equal = np.searchsorted(keys, mine, "right") - first
+    return lower.astype(np.float64), equal.astype(np.float64)
+
+
+def _ordered(hits: Hits) -> FloatArray:
+    """Pairs of hits of which the upper one has the larger gain; tied ones count as 1/2."""
+    end = hits.offsets[hits.user + 1]
+    upper, step = np.arange(hits.rank.size), 1
+    total = np.zeros(hits.n_users)
+    while (upper := upper[upper + step < end[upper]]).size:
+        gain, below = hits.gain[upper], hits.gain[upper + step]
+        tied = hits.rank[upper] == hits.rank[upper + step]
+        value = np.where(tied, (gain != below) / 2, gain > below)
+        total += np.bincount(hits.user[upper], value, hits.n_users)
+        step += 1
+    return total
