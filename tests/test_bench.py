@@ -16,6 +16,8 @@ from speed.data import Data, Shape
 from speed.page import chart, memory, seconds, spread, tables, times, write
 from speed.peers import METRICS, NAMES, PEERS, read_lines
 
+pytestmark = pytest.mark.once
+
 TINY = Shape(users=6, length=12, hits=2)
 FRAMES = run.Workload(
     "frames-20000-integer-shuffled-20", "Six users", "frames", TINY, peers=("floor", "lenskit")

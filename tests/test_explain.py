@@ -12,6 +12,8 @@ import rankmeter as rm
 from rankmeter.conventions import convention_names, has_metric
 from rankmeter.errors import DataError, UsageError
 
+pytestmark = pytest.mark.once
+
 RANKINGS, TRUTH = cases.batch(3, n_users=60, ties=True)
 
 

@@ -18,6 +18,8 @@ from rankmeter._cli._exits import exit_code
 from rankmeter._report.table import Table
 from rankmeter.errors import DataError, RankmeterWarning
 
+pytestmark = pytest.mark.once
+
 NAMES = {
     "escape": "a\x1b[2Jb",
     "bell and delete": "a\x07\x7fb",

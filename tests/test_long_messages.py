@@ -10,6 +10,8 @@ import rankmeter as rm
 from rankmeter import errors
 from rankmeter.errors import RankmeterError, UsageError
 
+pytestmark = pytest.mark.once
+
 LONG = "begin" + "x" * 10**5 + "end"
 
 

@@ -20,6 +20,8 @@ from command_line import rankmeter
 from rankmeter._report.page import read_page, render
 from rankmeter.errors import FileFormatError, MissingDependencyError
 
+pytestmark = pytest.mark.once
+
 EVIL = "<img src=x onerror=alert(1)>"
 TABLE_TAGS = {"table", "caption", "thead", "tbody", "tr", "th", "td", "strong", "sup", "span"}
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")

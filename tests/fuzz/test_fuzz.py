@@ -12,6 +12,8 @@ import pytest
 import reference
 from fuzz import harness, invariance, judge, readers, writers
 
+pytestmark = pytest.mark.once
+
 INPUTS = {
     "readers.csv": 250,
     "readers.tsv": 120,
