@@ -328,3 +328,17 @@ def test_rankings_in_pieces_have_the_lists_of_those_in_memory(order, ties, tmp_p
         rm.evaluate(
             tmp_path / "r.parquet", truth, metrics, engine="disk", duplicates="best", **side
         )
+
+
+def test_no_user_wins_where_the_metric_is_one_number_for_all_lists():
+    lists = {user: [f"i{(user + n) % 40}" for n in range(3)] for user in range(40)}
+    alike = {user: ["i0", "i1", "i2"] for user in range(40)}
+    found = rm.compare({"a": lists, "b": alike}, {0: {"i0"}}, ["coverage@3"], catalogue=50)
+    (d,) = found["coverage@3"]
+    assert (d.difference, d.significant, d.per_user) == (pytest.approx(37 / 50), True, False)
+    assert (d.wins, d.ties, d.losses) == (0, 0, 0)
+    assert np.isnan(d.d_z)
+    assert "over the lists of 40 users" in d.sentence()
+    assert "per user" not in " ".join(found.headline().sentences)
+    same_lists = rm.compare({"a": lists, "b": lists}, {0: {"i0"}}, ["coverage@3"], catalogue=50)
+    assert same_lists["coverage@3"][0].sentence() == "a and b have the same coverage@3."

@@ -52,6 +52,9 @@ class Difference:
         Relative gain of the mean with its interval: 0.1 is 10 %.
     wins, ties, losses : int
         Numbers of users with a better than, equal to, worse than b.
+    per_user : bool
+        Whether users have values of their own. Where the metric is one number for the lists of all
+        users, d_z, hedges_g and superiority are NaN, and wins, ties and losses 0.
     detectable : float
         Minimum detectable effect: the smallest difference that the same number of users would
         show in 80 % of studies, at the level that the correction leaves. NaN if no result could be
@@ -118,6 +121,12 @@ class Difference:
     p_not_better: float = math.nan
     alpha: float = 0.05
     share_of_runs: float = math.nan
+    per_user: bool = True
+
+    @property
+    def differs(self) -> bool:
+        """Whether the systems differ for anybody."""
+        return self.wins + self.losses > 0 if self.per_user else self.low < self.high
 
     @property
     def not_worse(self) -> bool:
@@ -141,18 +150,16 @@ class Difference:
             return "better" if self.better == self.a else "worse"
         if self.equivalent:
             return "equivalent"
-        return "undecided" if self.wins + self.losses else ""
+        return "undecided" if self.differs else ""
 
     def sentence(self) -> str:
         """The difference in plain words."""
         where = f" among {self.segment}" if self.segment else ""
         if math.isnan(self.p):
             return f"{self.a} and {self.b} cannot be compared on {self.metric}{where}: {self.note}."
-        if self.wins + self.losses == 0:
-            return (
-                f"{self.a} and {self.b} have the same {self.metric}{where} "
-                f"for every one of {counted(self.n, 'user')}."
-            )
+        if not self.differs and not (self.significant and self.better):
+            each = f" for every one of {counted(self.n, 'user')}" if self.per_user else ""
+            return f"{self.a} and {self.b} have the same {self.metric}{where}{each}."
         if self.verdict == "equivalent":
             return self._equivalent(where) + self.sources()
         if self.verdict == "undecided":
@@ -234,17 +241,23 @@ def _beats(d: Difference, where: str) -> str:
     return (
         f"{d.a} beats {d.b} on {d.metric}{lower}{where} by "
         f"{abs(d.difference):.4f}{gain}, interval [{ends[0]:+z.4f}, {ends[1]:+z.4f}], "
-        f"{d.p_text()}; better for {d.wins:,}, worse for {d.losses:,} of "
-        f"{counted(d.n, 'user')}{effect}."
+        f"{d.p_text()}; {_by_user(d)}{effect}."
     )
+
+
+def _by_user(d: Difference) -> str:
+    """For how many users a is better."""
+    users = counted(d.n, "user")
+    if not d.per_user:
+        return f"over the lists of {users}"
+    return f"better for {d.wins:,}, worse for {d.losses:,} of {users}"
 
 
 def _contradictory(d: Difference, where: str) -> str:
     """The sentence of a test that favours a, which has the worse mean."""
     return (
         f"The results for {d.a} and {d.b} on {d.metric}{where} contradict each other: "
-        f"the {d.method} test favours {d.a} ({d.p_text()}; better for "
-        f"{d.wins:,}, worse for {d.losses:,} of {counted(d.n, 'user')}), but the mean "
+        f"the {d.method} test favours {d.a} ({d.p_text()}; {_by_user(d)}), but the mean "
         f"of {d.b} is better by {abs(d.difference):.4f}."
     )
 

@@ -381,7 +381,8 @@ class PairedTests:
         values, (result, adjusted, _) = group.values, corrected
         x, y, units = group.table[:, i], group.table[:, j], group.units[:, [i, j]]
         better, worse = (x, y) if values.increasing else (y, x)
-        wins, ties, losses = st.wins_ties_losses(better, worse)
+        whole = values.whole  # no user has a value that could be better
+        wins, ties, losses = (0, 0, 0) if whole else st.wins_ties_losses(better, worse)
         difference = st.moments(x - y)
         significant = bool(adjusted <= self.settings.alpha)
         low, high = self._interval(group, x - y, corrected, significant=significant)
@@ -409,12 +410,13 @@ class PairedTests:
             p_adjusted=adjusted,
             statistic=result.statistic,
             method=result.method,
-            d_z=st.cohens_dz(*units.T),
-            hedges_g=st.hedges_g(*units.T) if n > 2 else math.nan,
-            superiority=st.probability_of_superiority(better, worse),
+            d_z=math.nan if whole else st.cohens_dz(*units.T),
+            hedges_g=st.hedges_g(*units.T) if n > 2 and not whole else math.nan,
+            superiority=math.nan if whole else st.probability_of_superiority(better, worse),
             gain=gain.gain,
             gain_low=gain.interval.low,
             gain_high=gain.interval.high,
+            per_user=not whole,
             wins=wins,
             ties=ties,
             losses=losses,

@@ -14,6 +14,7 @@ from rankmeter._estimates.estimates import Estimate, crossed_estimate, estimate_
 from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter._plan import Plan
 from rankmeter._statistics import crossed_variance
+from rankmeter.metrics import Exposure
 
 __all__ = ["Values", "mean_of_runs", "values_of", "with_runs"]
 
@@ -46,12 +47,17 @@ class Values:
             found[one.users, column] = True
         return found
 
+    @property
+    def whole(self) -> bool:
+        """Whether the metric is one number for the lists of all users."""
+        return any(isinstance(one.state, Exposure) for one in self.averaged)
+
     def over(self, users: IntArray, columns: Sequence[int]) -> FloatArray:
         """Values of some users under some systems.
 
         A number for the lists of all users is that of these users, and so are its values.
         """
-        if all(one.state is None for one in self.averaged):
+        if not self.whole:
             return self.table[users].take(columns, axis=1)
         some = np.zeros(self.n_users, dtype=bool)
         some[users] = True

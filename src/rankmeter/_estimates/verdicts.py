@@ -177,7 +177,7 @@ def headline(found: Verdict, baseline: str, correction: str) -> Headline:
         why = d.note if d else "no system has a mean"
         why = f"{why[:1].upper()}{why[1:]}."
         return Headline(f"The systems cannot be compared on {metric}", (why,))
-    if d.wins + d.losses == 0 and found.beaten == 0:
+    if not d.differs and found.beaten == 0:
         return Headline(f"{d.a} and {d.b} have the same {metric}", (d.sentence(),))
     if baseline and found.best == baseline:
         title = f"No system beats {baseline} on {metric}"
@@ -190,11 +190,16 @@ def headline(found: Verdict, baseline: str, correction: str) -> Headline:
     else:
         title = f"{found.best} leads on {metric}, but not clearly"
     size = (
-        f"{d.a} reaches {d.mean_a:.4f}, {d.b} {d.mean_b:.4f}: a mean difference of "
-        f"{signed(d.difference)} per user, with an interval from {signed(d.low)} to "
-        f"{signed(d.high)}. {d.a} is better for {counted(d.wins, 'user')}, equal for "
-        f"{d.ties:,}, worse for {d.losses:,}."
+        f"{d.a} reaches {d.mean_a:.4f}, {d.b} {d.mean_b:.4f}: a "
+        f"{'mean ' if d.per_user else ''}difference of {signed(d.difference)}"
+        f"{' per user' if d.per_user else ''}, with an interval from {signed(d.low)} to "
+        f"{signed(d.high)}."
     )
+    if d.per_user:
+        size += (
+            f" {d.a} is better for {counted(d.wins, 'user')}, equal for {d.ties:,}, worse for "
+            f"{d.losses:,}."
+        )
     sentences = [size, _certainty(d, correction, sure=found.sure)]
     if found.others > 1:
         beaten = f"{found.beaten or 'none'} {'is' if found.beaten <= 1 else 'are'}"

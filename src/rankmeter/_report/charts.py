@@ -123,7 +123,7 @@ def forest(metric: str, shown: Sequence[Difference], baseline: str) -> list[Any]
             "low": d.low,
             "high": d.high,
             "p": "–" if math.isnan(d.p) else f"{max(d.p_adjusted, 0.0001):.4f}",
-            "users": f"{d.wins:,} / {d.ties:,} / {d.losses:,}",
+            "users": f"{d.wins:,} / {d.ties:,} / {d.losses:,}" if d.per_user else "–",
             "verdict": _verdict(d),
         }
         for d in shown

@@ -113,7 +113,7 @@ class Compared(Measured):
                 p_value(d.p),
                 p_value(d.p_adjusted),
                 change(d.d_z, digits=2),
-                f"{d.wins:,}/{d.ties:,}/{d.losses:,}",
+                f"{d.wins:,}/{d.ties:,}/{d.losses:,}" if d.per_user else "–",
                 number(d.detectable),
             )
             for d in self.differences
