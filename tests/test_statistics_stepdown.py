@@ -16,6 +16,7 @@ from rankmeter._statistics import (
     Hypotheses,
     adjust,
     heterogeneity,
+    minimum_detectable_share,
     randomization_tests,
     spread,
     step_down,
@@ -349,18 +350,25 @@ class TestDetectable:
         for test in ("randomization", "t"):
             assert compared(values, test=test, alpha=alpha).differences[0].sentence()
 
-    def test_hit_rates_need_a_little_more(self):
-        """The power of the exact test at the detectable difference is at least 75 %."""
+    @pytest.mark.parametrize(("n", "changed"), [(30, 8), (100, 32), (400, 100), (40, 40)])
+    @pytest.mark.parametrize("alpha", [0.05, 0.003])
+    def test_the_exact_test_of_hits_finds_its_difference_in_4_of_5_cases(self, n, changed, alpha):
+        """By SciPy: the sum over the differing users, and the hits of the better system."""
+        least = minimum_detectable_share(n, changed, alpha=alpha)
+        apart, m = max(changed / n, least), np.arange(n + 1)
+        critical = stats.binom.isf(alpha / 2, m, 0.5) + 1
+        better = 0.5 + least / apart / 2
+        found = stats.binom.sf(critical - 1, m, better) + stats.binom.cdf(m - critical, m, better)
+        assert stats.binom.pmf(m, n, apart) @ found == pytest.approx(0.8, abs=1e-3)
+
+    def test_hit_rates_have_that_of_the_exact_test(self):
         rng = np.random.default_rng(0)
-        values = (rng.random((100, 2)) < 0.2).astype(float)
-        least = compared(values).differences[0].detectable
-        by_t = compared(values, test="t").differences[0].detectable
-        assert least == pytest.approx(by_t + 0.01)
-        changed = np.mean(values[:, 0] != values[:, 1])
-        found = 0
-        for _ in range(400):
-            up = rng.random(100) < (changed + least) / 2
-            down = ~up & (rng.random(100) < (changed - least) / 2 / (1 - (changed + least) / 2))
-            p = stats.binomtest(int(up.sum()), int(up.sum() + down.sum()) or 1).pvalue
-            found += p <= 0.05
-        assert found / 400 >= 0.75
+        values = (rng.random((500, 2)) < 0.2).astype(float)
+        for n in (100, 500):
+            some = values[:n]
+            changed = int((some[:, 0] != some[:, 1]).sum())
+            least = compared(some).differences[0].detectable
+            by_t = compared(some, test="t").differences[0].detectable
+            exact = minimum_detectable_share(n, changed)
+            assert least == pytest.approx(exact if changed <= 100 else by_t + 1 / n)
+            assert least == pytest.approx(exact, rel=0.05)

@@ -35,6 +35,8 @@ SEGMENTS_NOTE = (
     "a difference within a segment is significant only if it is over all users, at what undecided "
     "comparisons over all users leave of alpha"
 )
+FEW_CHANGES = 100
+"""Differing users up to which the power of a test of hits and misses is summed."""
 POWER = 0.8
 MAX_NOTES = 10
 """Notes about segments; the result has all of them."""
@@ -502,8 +504,11 @@ class PairedTests:
         least = _detectable_units(n, level) * sd
         sizes = np.unique(np.abs(units[:, 0] - units[:, 1]).round(12))
         if flips and sizes.size == 2 and sizes[0] == 0.0:
-            # Hits and misses: an exact test of counts has steps of one user.
+            # Hits and misses: an exact test of counts has steps, of one user if they are many.
             least += float(sizes[1]) / n
+            if changed <= FEW_CHANGES:
+                share = st.minimum_detectable_share(n, changed, power=POWER, alpha=level)
+                least = share * float(sizes[1])
         low, high = group.values.scale
         return least if 0.0 < least <= high - low else math.nan
 

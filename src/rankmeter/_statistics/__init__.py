@@ -36,7 +36,7 @@ from rankmeter._statistics.intervals import (
 from rankmeter._statistics.margins import Margins, margin_tests
 from rankmeter._statistics.ordinal import CAUTIONS, sign_test, wilcoxon_test
 from rankmeter._statistics.paired import AUTO_LIMIT, bootstrap_test, paired_t_test, paired_test
-from rankmeter._statistics.power import minimum_detectable_effect
+from rankmeter._statistics.power import minimum_detectable_effect, minimum_detectable_share
 from rankmeter._statistics.randomization import (
     EXACT_LIMIT,
     exact_p,
@@ -82,6 +82,7 @@ __all__ = [
     "margin_tests",
     "median_interval",
     "minimum_detectable_effect",
+    "minimum_detectable_share",
     "moments",
     "paired_moments",
     "paired_t_test",

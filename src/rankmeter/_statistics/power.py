@@ -10,7 +10,7 @@ import numpy as np
 from rankmeter._checks import fraction, number
 from rankmeter._statistics.student import t_quantile
 
-__all__ = ["minimum_detectable_effect"]
+__all__ = ["minimum_detectable_effect", "minimum_detectable_share"]
 
 
 def minimum_detectable_effect(
@@ -30,6 +30,46 @@ def minimum_detectable_effect(
     if n < 2:
         return math.nan
     return sd * _noncentrality(n - 1, power, alpha) / math.sqrt(n)
+
+
+@lru_cache(maxsize=1024)
+def minimum_detectable_share(
+    n: int, changed: int, *, power: float = 0.8, alpha: float = 0.05
+) -> float:
+    """Smallest true difference of two hit rates that an exact test finds with the given power.
+
+    Of n users, a share of ``changed / n`` is a hit for one system alone, or more if the difference
+    is larger. The randomization test of hits and misses is the sign test of these users: its power
+    is summed over their number and over the hits of the better system. NaN if no difference is
+    found often enough.
+    """
+    least = 1.0 - math.log2(alpha)  # fewer users than this show nothing
+    top = min(max(changed, 2.0 * least + 10.0), float(n))
+    size = min(n, int(top + 8.0 * math.sqrt(top)) + 8) + 1
+    logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, n + 1)))])
+    apart, better = np.ogrid[:size, :size]
+    worse = np.maximum(apart - better, 0)
+    known = better <= apart
+    ways = np.where(known, logs[apart] - logs[better] - logs[worse], -np.inf)
+    tail = np.cumsum(np.exp(ways - apart * math.log(2.0))[:, ::-1], axis=1)[:, ::-1]
+    p = 2.0 * np.take_along_axis(tail, np.maximum(better, worse), axis=1)
+    shown, number = known & (p <= alpha), np.arange(size)
+    choices = logs[n] - logs[number] - logs[n - number]
+
+    def reached(difference: float) -> float:
+        rate = max(changed / n, difference)
+        odds = np.log(np.clip([rate, 1.0 - rate, 0.5 + 0.5 * difference / rate], 1e-300, 1.0))
+        loss = math.log(max(0.5 - 0.5 * difference / rate, 1e-300))
+        found = np.exp(ways + better * odds[2] + worse * loss).sum(axis=1, where=shown)
+        return float(np.exp(choices + number * odds[0] + (n - number) * odds[1]) @ found)
+
+    low, high = 0.0, top / n
+    if changed == 0 or reached(high) < power:
+        return math.nan
+    while high - low > 1e-4 * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if reached(middle) >= power else (middle, high)
+    return high
 
 
 @lru_cache(maxsize=256)
