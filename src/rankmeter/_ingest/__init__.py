@@ -37,7 +37,7 @@ from rankmeter._ingest._read import (
     read_truth,
 )
 from rankmeter._ingest._series import series
-from rankmeter._ingest._spark import is_spark
+from rankmeter._ingest._spark import in_spark, is_spark, spark_session
 from rankmeter._ingest._table import Origin, Table, meet, meet_all
 
 __all__ = [
@@ -56,6 +56,7 @@ __all__ = [
     "all_relevant",
     "available_memory",
     "check_memory",
+    "in_spark",
     "is_records",
     "is_spark",
     "look_like_labels",
@@ -74,4 +75,5 @@ __all__ = [
     "read_users",
     "series",
     "size",
+    "spark_session",
 ]
