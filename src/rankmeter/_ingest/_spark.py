@@ -103,13 +103,14 @@ def collected(query: Any, source: str) -> pl.DataFrame:
         return pl.DataFrame(rows, types, orient="row", infer_schema_length=None)
 
 
-def sent(rows: pl.DataFrame, session: Any, source: str) -> Any:
-    """A small table of integers, strings and floats that is broadcast where it is joined."""
+def sent(rows: pl.DataFrame, data: Any, source: str) -> Any:
+    """A small table of integers, strings and floats, broadcast where `data` is joined with it."""
+    session = data.sparkSession
     with query_errors(source):
-        try:
-            data = rows.to_arrow(compat_level=pl.CompatLevel.oldest())
-            return session.createDataFrame(data).hint("broadcast")
-        except TypeError:  # before PySpark 4.0
+        if hasattr(data, "toArrow"):  # since PySpark 4.0
+            small = session.createDataFrame(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
+        else:
             kinds = {kind: name for name, kind in _TYPES.items()}
             schema = ", ".join(f"{name} {kinds[kind]}" for name, kind in rows.schema.items())
-            return session.createDataFrame(rows.rows(), schema).hint("broadcast")
+            small = session.createDataFrame(rows.rows(), schema)
+        return small.hint("broadcast")
