@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import json
 import random
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ import polars as pl
 import pytest
 
 import rankmeter as rm
+from command_line import rankmeter
 from rankmeter._align import gather
 from rankmeter._align.cluster import beyond, judged_or_counted, preceding, repeated
 from rankmeter._align.placing import ORDERED
@@ -280,6 +282,28 @@ def test_a_query_that_fails_is_an_error_of_the_query(spark):
         rm.evaluate(frame.selectExpr("user", "item", "coalesce(double(score), 1) AS score"), truth)
 
 
+@pytest.mark.usefixtures("spark")
+def test_the_command_line_reads_parquet_files_in_spark(tmp_path):
+    rankings, truth = some(300)
+    rankings.write_parquet(tmp_path / "r.parquet")
+    truth.write_parquet(tmp_path / "t.parquet")
+    files = [str(tmp_path / "r.parquet"), str(tmp_path / "t.parquet")]
+    cluster = ["--engine", "spark", "--master", "local[2]"]
+    one, wanted = (
+        json.loads(rankmeter("evaluate", *files, "--json", *more).out) for more in (cluster, [])
+    )
+    assert one["plan"].pop("engine").startswith("spark")
+    assert one == wanted | {"plan": {k: v for k, v in wanted["plan"].items() if k != "engine"}}
+    systems = [f"a={files[0]}", f"b={files[0]}"]
+    two = rankmeter("compare", files[1], *systems, *cluster, "--json")
+    assert "spark" in json.loads(two.out)["plan"]["engine"]
+    assert "no effect" in rankmeter("evaluate", *files, *cluster[2:]).err
+    rankings.write_csv(tmp_path / "r.csv")
+    said = rankmeter("evaluate", str(tmp_path / "r.csv"), files[1], *cluster).err
+    assert "cannot read" in said
+    assert "Parquet" in said
+
+
 # ---------------------------------------------------------------------------------------------
 # What is moved
 
@@ -290,6 +314,14 @@ def plan_of(query, capsys):
     return capsys.readouterr().out.splitlines()
 
 
+@pytest.fixture
+def without_automatic_broadcasts(spark):
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    yield
+    spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+
+
+@pytest.mark.usefixtures("without_automatic_broadcasts")
 def test_rankings_are_not_moved(spark, tmp_path, capsys):
     rankings, truth = some(3000)
     for name, frame in (("numbers", rankings), ("words", named(rankings))):

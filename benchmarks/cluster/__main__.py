@@ -25,19 +25,22 @@ METRICS = [
 ]
 
 
+SEEN: dict[int, float] = {}
+
+
 def cpu() -> float:
-    """Seconds of CPU of this process and its JVM."""
-    total = 0.0
+    """Seconds of CPU of this process, its JVM and Python workers, even if they have ended."""
     mine = {os.getpid()}
     for stat in sorted(Path("/proc").glob("[0-9]*/stat"), key=lambda path: int(path.parent.name)):
+        number = int(stat.parent.name)
         try:
             fields = stat.read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        if int(stat.parent.name) in mine or int(fields[1]) in mine:
-            mine.add(int(stat.parent.name))
-            total += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    return total
+        if number in mine or int(fields[1]) in mine:
+            mine.add(number)
+            SEEN[number] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return sum(SEEN.values())
 
 
 def floor(rankings, truth, _path):

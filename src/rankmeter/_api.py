@@ -102,8 +102,9 @@ def evaluate(
         most popular items, for metrics of the unexpected.
     engine : str
         ``memory`` holds all rankings in memory. ``disk`` reads them in pieces, several times, and
-        keeps only the rows with judged items; the results are the same. ``auto`` chooses ``disk``
-        for files and queries that do not fit into memory.
+        keeps only the rows with judged items; the results are the same. So does ``spark`` with
+        Spark DataFrames, and Parquet files that Spark can read. ``auto`` chooses ``spark`` for
+        Spark DataFrames, and ``disk`` for files and queries that do not fit into memory.
     memory : str or int, optional
         What ``disk`` may use besides the ground truth and the rows with judged items: ``"2GiB"``,
         ``"500MB"``, or a number of bytes; ``auto`` chooses ``disk`` for what does not fit into it.
@@ -395,7 +396,7 @@ def read_all(
     if alone:
         judged = no_judgments(next(iter(tables.values())))
     else:
-        judged = read_truth(truth, columns=by_side["truth"])
+        judged = read_truth(how.opened(truth), columns=by_side["truth"])
     judged, tables = meet_all(judged.doubted(look_like_labels(judged)), tables)
     if plan.assumes_relevance:
         judged = judged.doubted(all_relevant(judged))

@@ -22,15 +22,7 @@ from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import Query, Table, series
 from rankmeter.errors import IdTypeError
 
-__all__ = [
-    "Clustered",
-    "beyond",
-    "foremost",
-    "gather",
-    "judged_or_counted",
-    "preceding",
-    "repeated",
-]
+__all__ = ["beyond", "foremost", "gather", "judged_or_counted", "preceding", "repeated"]
 
 _SMALLEST = 3  # ids that the error of two sides without a common one shows
 _PAIR = ["user", "item"]
@@ -153,7 +145,7 @@ def preceding(rows: Query, value: str, ties: TieRule, marks: Any) -> Any:
     marks = marks.selectExpr("place", "mark_user", "mark", f"{_key('item', ties, text)} AS key")
     before = f"{_key('item', ties, text)} {'>' if 'descending' in ties else '<'} key"
     tied = rows.condition(f"user = mark_user AND value = mark AND {before}")
-    return rows.grouped(candidates.join(marks.hint("broadcast"), tied), ["place"], "count(1) AS n")
+    return rows.grouped(candidates.join(marks, tied), ["place"], "count(1) AS n")
 
 
 def foremost(rows: Query, depth: int) -> Any:

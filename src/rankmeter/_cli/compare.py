@@ -22,6 +22,7 @@ from rankmeter._cli._files import (
 from rankmeter._cli._gates import ComparisonGate, margin_of, read_comparison_gate
 from rankmeter._cli._options import given, metrics_option, options_of, side_files
 from rankmeter._cli._output import Formats
+from rankmeter._cli._spark import master_option, start_spark
 from rankmeter._cli._terminal import print_table, working
 from rankmeter._report.table import one_line
 from rankmeter._results.compared import Compared
@@ -59,6 +60,7 @@ def _run(
     as_json: bool,
     output: str | None,
     conditions: tuple[str, ...],
+    master: str | None,
     **choices: Any,
 ) -> None:
     form = FORMATS.choose(form, as_json=as_json)
@@ -71,6 +73,7 @@ def _run(
         format_of(per_user, TABLES)
     inputs = [truth, *files_of(named), segments, *side_files(choices)]
     check_paths([output, report, per_user], inputs)
+    start_spark(master, choices.get("engine"))
     with standard_input(truth) as (judged,), working("comparing"):
         found = compare(named, judged, segments=segments, **given(choices))
         if report is not None:
@@ -191,6 +194,7 @@ command = Command(
             without=("segments", *signature(evaluate).parameters),
         ),
         *options_of({"evaluate": evaluate}, group="Choices"),
+        master_option(),
     ],
     example="rankmeter compare truth.csv old=old.csv new=new.csv -m ndcg@10 --baseline old",
 )

@@ -21,6 +21,7 @@ from rankmeter._cli._files import (
 from rankmeter._cli._gates import read_gate
 from rankmeter._cli._options import given, metrics_option, options_of, side_files
 from rankmeter._cli._output import Formats
+from rankmeter._cli._spark import master_option, start_spark
 from rankmeter._cli._terminal import print_table, working
 from rankmeter._results.summary import Summary
 from rankmeter.errors import UsageError
@@ -46,6 +47,7 @@ def _run(
     form: str | None,
     as_json: bool,
     conditions: tuple[str, ...],
+    master: str | None,
     **choices: Any,
 ) -> None:
     form = FORMATS.choose(form, as_json=as_json)
@@ -55,6 +57,7 @@ def _run(
     if per_user is not None:
         format_of(per_user, TABLES)
     check_paths([output, per_user], [rankings, truth, *side_files(choices)])
+    start_spark(master, choices.get("engine"))
     with standard_input(rankings, truth) as (ranked, judged), working("evaluating"):
         result = evaluate(ranked, judged, **given(choices))
     figures = [(gate, gate.find(result)) for gate in gates]
@@ -116,6 +119,7 @@ command = Command(
             group="Output",
         ),
         *options_of({"evaluate": evaluate}, group="Choices"),
+        master_option(),
     ],
     example="rankmeter evaluate recs.csv truth.csv -m ndcg@10 -m recall@5,10",
 )

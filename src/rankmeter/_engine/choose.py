@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from rankmeter._align import THREADS, gather, sift
-from rankmeter._checks import choice, refused
+from rankmeter._checks import choice, refused, shown
 from rankmeter._choices import Setting
 from rankmeter._ingest import (
     Table,
     available_memory,
+    in_spark,
     is_spark,
     needed_memory,
     open_rankings,
@@ -54,12 +55,17 @@ class Reading:
 
     def read(self, data: object, columns: Mapping[str, str] | None, setting: Setting) -> Table:
         """Rankings, in memory, in pieces or in Spark."""
+        data = self.opened(data)
         if self.engine in ("auto", "spark") and is_spark(data):
             table = open_spark(data, columns=columns, bad_scores=setting.bad_scores)
             how = "spark: rankings are counted in the cluster"
             return replace(table, origin=replace(table.origin, engine=how))
         if self.engine == "spark":
-            raise refused("engine", "for `rankings` that are a Spark DataFrame", "spark")
+            raise UsageError(
+                f"engine='spark' cannot read {shown(data)}: pass a Spark DataFrame, or the path of "
+                f"Parquet files.",
+                option="engine",
+            )
         if self.engine == "memory" or (self.engine == "auto" and not self._too_large(data)):
             return read_rankings(data, columns=columns, bad_scores=setting.bad_scores)
         rows = min(self.limit // 2 // (THREADS + 1) // _PER_ROW, _LARGEST_PIECE)
@@ -77,6 +83,10 @@ class Reading:
         found = read_rankings(data, columns=columns, bad_scores=setting.bad_scores)
         how = f"memory: {found.source} cannot be read in pieces"
         return replace(found, origin=replace(found.origin, engine=how))
+
+    def opened(self, data: object) -> object:
+        """What Spark is to read as a Spark DataFrame; all else unchanged."""
+        return in_spark(data) if self.engine == "spark" else data
 
     @staticmethod
     def said(tables: Iterable[Table]) -> str:

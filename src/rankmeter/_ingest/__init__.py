@@ -39,7 +39,7 @@ from rankmeter._ingest._read import (
     read_truth,
 )
 from rankmeter._ingest._series import series
-from rankmeter._ingest._spark import is_spark
+from rankmeter._ingest._spark import in_spark, is_spark, spark_session
 from rankmeter._ingest._table import Origin, Table, meet, meet_all, no_judgments
 
 __all__ = [
@@ -60,6 +60,7 @@ __all__ = [
     "available_memory",
     "check_memory",
     "fit_ids",
+    "in_spark",
     "is_records",
     "is_spark",
     "look_like_labels",
@@ -81,4 +82,5 @@ __all__ = [
     "read_users",
     "series",
     "size",
+    "spark_session",
 ]

@@ -92,7 +92,7 @@ class _Rows:
 
     def send(self, rows: pl.DataFrame) -> Any:
         """See `Query`."""
-        return sent(rows, self.data.sparkSession, self.source)
+        return sent(rows, self.data, self.source)
 
     def checked(self, counts: Mapping[str, int]) -> dict[str, int]:
         """See `Query`."""

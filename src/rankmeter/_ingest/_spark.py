@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from os import PathLike, fspath
 from typing import Any
 
 import polars as pl
 
 from rankmeter._ingest._columns import Column, Columns, Side
+from rankmeter._ingest._files import is_parquet, local
 from rankmeter._ingest._frames import from_polars, origin, query_errors
+from rankmeter._ingest._messages import reason
+from rankmeter.errors import UsageError
 
-__all__ = ["collected", "expression", "from_spark", "is_spark", "quoted", "sent"]
+__all__ = [
+    "collected",
+    "expression",
+    "from_spark",
+    "in_spark",
+    "is_spark",
+    "quoted",
+    "sent",
+    "spark_session",
+]
 
 _TYPES: dict[str, Any] = {
     "tinyint": pl.Int8, "smallint": pl.Int16, "int": pl.Int32, "bigint": pl.Int64,
@@ -37,6 +50,38 @@ def from_spark(data: Any, side: Side) -> Columns:
     return Columns(data.columns, fetch, origin(data))
 
 
+def in_spark(data: object) -> object:
+    """The path of a Parquet file, a folder or a URL as a Spark DataFrame; all else unchanged."""
+    if not isinstance(data, str | PathLike):
+        return data
+    path = fspath(data)
+    if "://" not in path:
+        if not is_parquet(local(path)):
+            return data
+        path = str(local(path).absolute())
+    session = spark_session()
+    with query_errors(path):
+        return session.read.parquet(path)
+
+
+def spark_session(master: str | None = None) -> Any:
+    """The session of Spark that is running, or a new one."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise UsageError("engine='spark' needs PySpark: pip install 'rankmeter[spark]'") from None
+    builder = SparkSession.builder.appName("rankmeter")
+    if master is not None:
+        builder = builder.remote(master) if master.startswith("sc://") else builder.master(master)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:
+        raise UsageError(
+            f"Spark does not start: {reason(error)}. It needs Java 17 and, as `master`, a cluster "
+            f"that answers."
+        ) from error
+
+
 def quoted(name: str) -> str:
     """The name of a column in SQL."""
     return "`" + name.replace("`", "``") + "`"
@@ -58,13 +103,14 @@ def collected(query: Any, source: str) -> pl.DataFrame:
         return pl.DataFrame(rows, types, orient="row", infer_schema_length=None)
 
 
-def sent(rows: pl.DataFrame, session: Any, source: str) -> Any:
-    """A small table of integers, strings and floats that is broadcast where it is joined."""
+def sent(rows: pl.DataFrame, data: Any, source: str) -> Any:
+    """A small table of integers, strings and floats, broadcast where `data` is joined with it."""
+    session = data.sparkSession
     with query_errors(source):
-        try:
-            data = rows.to_arrow(compat_level=pl.CompatLevel.oldest())
-            return session.createDataFrame(data).hint("broadcast")
-        except TypeError:  # before PySpark 4.0
+        if hasattr(data, "toArrow"):  # since PySpark 4.0
+            small = session.createDataFrame(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
+        else:
             kinds = {kind: name for name, kind in _TYPES.items()}
             schema = ", ".join(f"{name} {kinds[kind]}" for name, kind in rows.schema.items())
-            return session.createDataFrame(rows.rows(), schema).hint("broadcast")
+            small = session.createDataFrame(rows.rows(), schema)
+        return small.hint("broadcast")
