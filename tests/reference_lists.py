@@ -397,6 +397,7 @@ def binomial_diversity(ranking, side, user, k, alpha=0.5, part="both"):
     }[part]
 
 
+@functools.cache
 def tail(side, head, size, cold):
     n = side.interactions
     size = size or {"interactions": 0.8, "over": 0.8, "items": 0.2, "least": 0.1}[head]
@@ -487,6 +488,7 @@ def calibration(
     side,
     user,
     k,
+    of="categories",
     divergence="kl",
     alpha=0.01,
     base="e",
@@ -494,11 +496,18 @@ def calibration(
     p=0.85,
     weights="none",
 ):
+    beyond = [tail(side, "interactions", size, "tail") for size in (0.2, 0.8)]
+
+    def groups(item):
+        if of == "popularity":
+            return [sum(outside(item) for outside in beyond)]
+        return side.categories.get(item, ())
+
     def distribution(weighted):
         sums = Counter()
         for item, w in weighted:
-            for name in side.categories.get(item, ()):
-                sums[name] += w / len(side.categories[item])
+            for name in groups(item):
+                sums[name] += w / len(groups(item))
         return {name: s / sum(sums.values()) for name, s in sums.items()}
 
     profile = side.train.get(user, {})

@@ -118,9 +118,11 @@ def lists_agree(name, function, *, ties=False, rule="item"):
         "catalogue": side.catalogue,
         "baseline_lists": side.baseline,
     }
-    chosen = accepted(name)
-    if ties:  # the rule orders the lists, and with them all options
-        chosen = [case for case in chosen if case[1] == chosen[0][1]]
+    if ties:  # the rule orders the lists, whatever the options make of them
+        spec = METRICS[name]
+        chosen = [case for case in cases.of(spec) if case[1] == spec.example]
+    else:
+        chosen = accepted(name)
     asked = [cases.metric(name, *case) for case in chosen]
     scores = rm.evaluate(rankings, truth, asked, ties=rule, **given)
     ordered = {user: in_order(scored, rule) for user, scored in rankings.items()}

@@ -16,6 +16,7 @@ from rankmeter.metrics.discounts import RankDiscount, weight_of
 from rankmeter.metrics.distances import Distance, Space
 from rankmeter.metrics.places import Relevance, mean_of, weighted, worth
 from rankmeter.metrics.states import Ratio
+from rankmeter.metrics.tailwise import tail_of
 from rankmeter.metrics.topics import counts, per_item
 
 
@@ -184,9 +185,11 @@ def _ahead(top: Lists, popularity: Popularity, catalogue: Catalogue | None) -> F
 def calibration(
     lists: Lists,
     profiles: Profiles,
-    categories: Features,
+    popularity: Popularity,
+    categories: Features | None,
     k: int | None = None,
     *,
+    of: Literal["categories", "popularity"] = "categories",
     divergence: Literal["kl", "js", "hellinger"] = "kl",
     alpha: Annotated[float, Example(0.1)] = 0.01,
     base: Literal["e", "2"] = "e",
@@ -198,6 +201,9 @@ def calibration(
 
     Parameters
     ----------
+    of : {"categories", "popularity"}
+        What the items are grouped by. The groups of popularity are the most popular items with 20 %
+        of the training interactions, the least popular ones with 20 %, and those between.
     divergence : {"kl", "js", "hellinger"}
         Of the two distributions: Kullback-Leibler, Jensen-Shannon, or the Hellinger distance.
     alpha : float
@@ -216,7 +222,8 @@ def calibration(
     -----
     An item with several categories is shared by them, and items without any are left out. Where
     nothing is left of the list or of the training items, the value is undefined (NaN). Source:
-    Steck, Calibrated recommendations, RecSys 2018.
+    Steck, Calibrated recommendations, RecSys 2018; Abdollahpouri et al., User-centered evaluation
+    of popularity bias, UMAP 2021 (``of="popularity"``, with ``js`` in bits).
 
     Examples
     --------
@@ -230,7 +237,10 @@ def calibration(
     >>> round(result["calibration@1"].mean, 4)
     1.9585
     """
-    top, shared, weight = lists.top(k), per_item(categories), weight_of(discount, p)
+    groups = _by_popularity(popularity) if of == "popularity" else categories
+    if groups is None:
+        raise UsageError("needs categories of the items: pass items=", option="items")
+    top, shared, weight = lists.top(k), per_item(groups), weight_of(discount, p)
     alpha = number("alpha", alpha, least=0, most=1)
     own = _shares(counts(profiles, shared, profiles.weight if weights == "rating" else None))
     shown = _shares(counts(top, shared, weight(top.rank.astype(np.float64))))
@@ -241,6 +251,14 @@ def calibration(
         middle = (own + shown) / 2.0
         return (_divergence(own, middle) + _divergence(shown, middle)) / (2.0 * unit)
     return _divergence(own, (1.0 - alpha) * shown + alpha * own) / unit
+
+
+def _by_popularity(popularity: Popularity) -> Features:
+    """Head, middle and tail as categories; items that nobody has are in the tail."""
+    head = ~tail_of(popularity, "interactions", 0.2, "tail")
+    tail = tail_of(popularity, "interactions", 0.8, "tail")
+    matrix = np.column_stack([head, ~head & ~tail, tail]).astype(np.float64)
+    return Features(matrix, np.ones(len(matrix), dtype=bool))
 
 
 def _shares(sums: FloatArray) -> FloatArray:

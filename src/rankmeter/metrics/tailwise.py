@@ -136,7 +136,7 @@ def tail_share(
     0.6667
     """
     top = lists.top(k)
-    inside = _tail(popularity, head, size, cold)[top.item].astype(np.float64)
+    inside = tail_of(popularity, head, size, cold)[top.item].astype(np.float64)
     return mean_of(top, inside, k if denominator == "k" else None)
 
 
@@ -174,10 +174,10 @@ def tail_count(
     2.0
     """
     top = lists.top(k)
-    return top.sum(_tail(popularity, head, size, cold)[top.item])
+    return top.sum(tail_of(popularity, head, size, cold)[top.item])
 
 
-def _tail(popularity: Popularity, head: Head, size: float | None, cold: str) -> BoolArray:
+def tail_of(popularity: Popularity, head: Head, size: float | None, cold: str) -> BoolArray:
     """Which items are in the long tail."""
     n, known = popularity.interactions, popularity.known
     if size is None and head == "count":
