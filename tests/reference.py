@@ -91,9 +91,11 @@ def ap(ranking, truth, k, denominator="min"):
     return total / whole if whole else 0.0
 
 
-def rr(ranking, truth, k, of="first"):
-    found = [1 / r for r in range(1, depth(ranking, k) + 1) if hit_at(ranking, truth, r)]
-    return sum(found) / len(relevant(truth)) if of == "all" else found[0] if found else 0.0
+def rr(ranking, truth, k):
+    for r in range(1, depth(ranking, k) + 1):
+        if hit_at(ranking, truth, r):
+            return 1 / r
+    return 0.0
 
 
 def mean_rank(ranking, truth, k, of="first", absent="undefined"):
@@ -394,6 +396,11 @@ def percentile_rank(ranking, truth, k, n_items=None, gain="binary"):
         total += weight * 100 * (rank - 1) / size
         weights += weight
     return total / weights
+
+
+def rr_all(ranking, truth, k):
+    found = [1 / r for r in range(1, depth(ranking, k) + 1) if hit_at(ranking, truth, r)]
+    return sum(found) / len(relevant(truth))
 
 
 def relevance_position(ranking, truth, k, gain="linear"):

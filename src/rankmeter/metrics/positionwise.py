@@ -110,6 +110,26 @@ def percentile_rank(
     return Defined(100.0 * ratio(behind, size), total)
 
 
+@register("Reciprocal ranks", reached=False)
+def rr_all(hits: Hits, k: int | None = None) -> FloatArray:
+    """Mean of one over the rank of all relevant items; 0 for those not in the top k.
+
+    Notes
+    -----
+    With one relevant item it is `rr`. Source: ``mean_reciprocal_rank`` of rexmex.
+
+    Examples
+    --------
+    Two of three relevant items are at ranks 1 and 4: (1 + 1/4) / 3.
+
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"u": list("axyb")}, {"u": {"a", "b", "c"}}, "rr_all")
+    >>> round(result["rr_all"].mean, 4)
+    0.4167
+    """
+    return ratio(hits.sum(hits.weigh(lambda rank: 1.0 / rank, k)), hits.n_relevant)
+
+
 @register(
     "Relevance position",
     low=1.0,

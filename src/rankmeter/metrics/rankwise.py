@@ -150,13 +150,8 @@ def _mean_precision(hits: Hits, k: int | None) -> FloatArray:
 @register(
     "Reciprocal rank", synonyms=("mrr", "recip_rank", "reciprocal_rank", "mean_reciprocal_rank")
 )
-def rr(hits: Hits, k: int | None = None, *, of: Literal["first", "all"] = "first") -> FloatArray:
+def rr(hits: Hits, k: int | None = None) -> FloatArray:
     """One over the rank of the first hit; 0 without a hit in the top k.
-
-    Parameters
-    ----------
-    of : {"first", "all"}
-        The first relevant item of each user, or the mean over all of them.
 
     Notes
     -----
@@ -172,8 +167,6 @@ def rr(hits: Hits, k: int | None = None, *, of: Literal["first", "all"] = "first
     >>> round(rm.evaluate([list(items) for items in lists], truth, "rr")["rr"].mean, 4)
     0.6111
     """
-    if of == "all":
-        return ratio(hits.sum(hits.weigh(lambda rank: 1.0 / rank, k)), hits.n_relevant)
     if hits.tied:
         return _expected_first(hits, lambda rank: 1.0 / rank, k)
     value = 1.0 / hits.first
