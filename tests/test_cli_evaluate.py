@@ -28,6 +28,7 @@ FILES = {
     "empty_list.jsonl": '{"user": "ann", "items": ["a"]}\n{"user": "bob", "items": []}\n',
     "empty_truth.jsonl": ('{"user": "ann", "items": ["a"]}\n{"user": "bob", "items": []}\n'),
     "clusters.csv": "user,cluster\nann,x\nbob,x\n",
+    "items.csv": "item,genres\na,war|noir\nb,war\nx,noir\ny,war\n",
     "records.jsonl": '{"predict_list": ["x", "a"], "ground_truth": {"a": 1.0}}\n',
 }
 
@@ -84,6 +85,10 @@ OPTIONS = {
     "resamples": (BOTH, "rr", ["--resamples", "50"], 50),
     "seed": (BOTH, "rr", ["--seed", "3"], 3),
     "clusters": (BOTH, "rr", ["--clusters", "clusters.csv"], "clusters.csv"),
+    "train": (BOTH, "novelty@2", ["--train", "train.csv"], "train.csv"),
+    "items": (BOTH, "ild@3", ["--items", "items.csv"], "items.csv"),
+    "catalogue": (BOTH, "coverage@2", ["--catalogue", "9"], "9"),
+    "baseline_lists": (BOTH, "unexpectedness@2", ["--baseline-lists", "recs.csv"], "recs.csv"),
 }
 # Other options that two options need to show their effect, on both sides of the comparison.
 BESIDE = {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy as np
 import polars as pl
 import pytest
@@ -55,6 +58,29 @@ def test_mean_and_variance_of_a_random_order(c, rank, reciprocal):
     assert found["zmrr"] == pytest.approx((0.5 - mean) / (variance / 4) ** 0.5, rel=1e-9)
 
 
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=4), st.floats(1, 5))
+def test_geometric_means_are_adjusted_for_all_orders_of_all_queries(sizes, mean):
+    """All combinations of ranks have the same chance."""
+    ranks = itertools.product(*(range(1, size + 1) for size in sizes))
+    means = [math.prod(one) ** (1 / len(sizes)) for one in ranks]
+    expected, spread = np.mean(means), np.std(means)
+    found = rm.adjust({"gmr": mean}, candidates=sizes, n=len(sizes))
+    assert found == rm.adjust({"gmr": mean}, candidates=sizes) | {"zgmr": found["zgmr"]}
+    if spread > 0:
+        assert found["agmri"] == pytest.approx((expected - mean) / (expected - 1), rel=1e-9)
+        assert found["zgmr"] == pytest.approx((expected - mean) / spread, rel=1e-6, abs=1e-12)
+    else:
+        assert list(found.values()) == [0, 0]
+
+
+def test_a_geometric_mean_of_very_many_candidates_is_adjusted():
+    near = rm.adjust({"gmr": 5}, candidates=1 << 20, n=50)
+    far = rm.adjust({"gmr": 5}, candidates=(1 << 20) + 1, n=50)
+    assert near["zgmr"] == pytest.approx(far["zgmr"], rel=1e-5)
+    huge = rm.adjust({"gmr": 10**9}, candidates=10**12, n=50)["agmri"]
+    assert huge == pytest.approx(1 - 1e-3 * (51 / 50) ** 50, rel=1e-6)
+
+
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=20))
 def test_means_can_be_adjusted_without_the_ranks(ranks):
     given = ["mr", "mrr", "hits@3"]
@@ -89,9 +115,10 @@ def test_the_interval_of_a_median_has_order_statistics():
 @pytest.mark.parametrize(
     ("results", "options", "message"),
     [
-        ({"ndcg@10": 0.5}, {}, "means of mr, mrr and hits@k"),
+        ({"ndcg@10": 0.5}, {}, "means of mr, gmr, mrr and hits@k"),
         ({"hits@10": 53.6}, {}, "must be a number ≥ 0 and ≤ 1|between 0 and 1"),
         ({"mr": 0.5}, {}, "must be a number ≥ 1"),
+        ({"gmr": 5}, {}, "gmr needs the number of queries"),
         ({"mr": 5}, {"candidates": 0}, "`candidates` must be an integer ≥ 1"),
     ],
 )

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from rankmeter._checks import integer, number, refused
-from rankmeter._hits import Hits
+from rankmeter._hits import FloatArray, Hits, IntArray
+from rankmeter.errors import UsageError
 from rankmeter.metrics import read_metric
 from rankmeter.metrics.chancewise import chance_of_hit, chance_of_rank, chance_of_reciprocal
 
@@ -24,19 +25,21 @@ def adjust(
     Parameters
     ----------
     results : mapping from metric to mean
-        Names of the mean rank (``mr``), the mean reciprocal rank (``mrr``) and the hit rate
-        (``hits@10``); ``hits@10`` is a share, not in percent.
+        Names of the mean rank (``mr``), the geometric mean rank (``gmr``), the mean reciprocal
+        rank (``mrr``) and the hit rate (``hits@10``); ``hits@10`` is a share, not in percent.
     candidates : int or array
         Number of candidates of each query: the number of entities, or the exact numbers after
         filtering.
     n : int, optional
-        Number of queries; with it, the standardised forms are added.
+        Number of queries; with it, the standardised forms are added. The chance of a geometric
+        mean depends on it; without it, there is a query for each of several candidates.
 
     Returns
     -------
     dict of str to float
-        ``amr`` and ``amri`` of a mean rank, ``amrr`` of a reciprocal rank, ``adjusted_hits@10`` of
-        a hit rate, and with `n` the standardised ``zmr``, ``zmrr``, ``zhits@10``.
+        ``amr`` and ``amri`` of a mean rank, ``agmri`` of a geometric one, ``amrr`` of a reciprocal
+        rank, ``adjusted_hits@10`` of a hit rate, and with `n` the standardised ``zmr``, ``zgmr``,
+        ``zmrr``, ``zhits@10``.
 
     Raises
     ------
@@ -65,6 +68,10 @@ def adjust(
     found: dict[str, float] = {}
     for name, mean in results.items():
         (metric,) = read_metric(str(name))
+        if metric.name == "gmr":
+            value = number(str(name), mean, least=1)
+            found |= _geometric(value, n_ranked, times, several=np.ndim(candidates) > 0)
+            continue
         if metric.name == "mean_rank":
             chance, best, label = chance_of_rank(hits), 1.0, "mr"
             value = number(str(name), mean, least=1)
@@ -76,7 +83,7 @@ def adjust(
             chance, best, label = chance_of_hit(hits, metric.k), 1.0, f"hits@{metric.k}"
             value = number(str(name), mean, least=0, most=1)
         else:
-            raise refused("results", "means of mr, mrr and hits@k", name)
+            raise refused("results", "means of mr, gmr, mrr and hits@k", name)
         expected = float(chance[0].mean())
         adjusted = {"mr": "amri", "mrr": "amrr"}.get(label, f"adjusted_{label}")
         found[adjusted] = (value - expected) / (best - expected) if expected != best else 0.0
@@ -85,3 +92,39 @@ def adjust(
             sign = -1.0 if label == "mr" else 1.0
             found[f"z{label}"] = sign * (value - expected) / spread if spread else 0.0
     return found
+
+
+def _geometric(
+    value: float, n_ranked: IntArray, n: int | None, *, several: bool
+) -> dict[str, float]:
+    """A geometric mean rank, adjusted; ranks of a random order are independent.
+
+    E[M] is the product of E[r^(1/n)] over the queries, and E[M²] that of E[r^(2/n)].
+    """
+    if n is None and not several:
+        raise UsageError("gmr needs the number of queries: pass n=", option="n")
+    queries = n_ranked.size if n is None else n
+    weight = queries / n_ranked.size  # how many queries have each number of candidates
+    mean, square = (
+        math.exp(weight * float(np.log(_mean_power(n_ranked, power / queries)).sum()))
+        for power in (1, 2)
+    )
+    found = {"agmri": (mean - value) / (mean - 1.0) if mean > 1.0 else 0.0}
+    if n is not None:
+        spread = math.sqrt(max(square - mean**2, 0.0))
+        found["zgmr"] = (mean - value) / spread if spread else 0.0
+    return found
+
+
+def _mean_power(n: IntArray, power: float) -> FloatArray:
+    """Mean of r^power for r = 1 … n; beyond a table by the Euler–Maclaurin formula."""
+    limit = 1 << 20
+    table = np.cumsum(np.arange(1.0, min(int(n.max()), limit) + 1.0) ** power)
+    total: FloatArray = table[np.minimum(n, limit) - 1]
+
+    def tail(x: FloatArray) -> FloatArray:
+        return x ** (power + 1) / (power + 1) + x**power / 2 + power * x ** (power - 1) / 12
+
+    far, ends = n > limit, np.array([float(limit)])
+    total[far] += tail(n[far].astype(np.float64)) - tail(ends)
+    return total / n

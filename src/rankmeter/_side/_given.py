@@ -76,8 +76,11 @@ def read_side(given: Given, known: Table, size: int | None = None) -> Side:
         train = _train(Interactions.read(given.train), known)
     if given.items is not None:
         items = _items(read_items(given.items), known)
-    if isinstance(given.catalogue, int) or _is_number(given.catalogue):
-        size = integer("catalogue", given.catalogue, least=1)
+    number = given.catalogue
+    if isinstance(number, str) and number.strip().isdigit():  # from the command line
+        number = int(number)
+    if isinstance(number, int):
+        size = integer("catalogue", number, least=1)
     elif given.catalogue is not None:
         ids, source, textual = read_item_ids(given.catalogue, "catalogue")
         if not len(ids):
@@ -87,10 +90,6 @@ def read_side(given: Given, known: Table, size: int | None = None) -> Side:
         baseline = _baseline(read_rankings(given.baseline_lists), known)
     notes = () if items is None else items.cautions
     return Side(train, items, catalogue, size, baseline, notes)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, str) and value.strip().isdigit()
 
 
 def _train(read: Interactions, known: Table) -> pl.DataFrame:
