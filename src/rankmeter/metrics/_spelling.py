@@ -25,8 +25,8 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
 """Names of a metric with options."""
 
 ELSEWHERE = frozenset(
-    "aucroc compat diversity exposuregini insq inst kendall logloss mae mse nrbp "
-    "popularitybias predictioncoverage r2 rbo rmse roc rsquared sdcg spearman".split()  # noqa: SIM905
+    "aucroc compat diversity exposuregini insq inst kendall logloss mae mse nrbp "  # noqa: SIM905
+    "popularitybias predictioncoverage r2 rbo rmse roc rsquared sdcg spearman".split()
 )
 """Names of other measures in the field, without separators: not misspellings of metrics."""
 
