@@ -91,8 +91,18 @@ def numbered(ranking, side, k, kind, unknown):
 
 
 def ild(
-    ranking, side, user, k, distance="cosine", over="pairs", unknown="skip", single="undefined"
+    ranking,
+    side,
+    user,
+    k,
+    distance="cosine",
+    over="pairs",
+    unknown="skip",
+    single="undefined",
+    inverse=False,
 ):
+    if inverse:
+        return 1 - ild(ranking, side, user, k, distance, over, unknown, single)
     if not ranking:
         return NAN
     items = [item for _, item in numbered(ranking, side, k, distance, unknown)]
@@ -586,10 +596,11 @@ def sufficiency(ranking, side, user, k, partial=False):
     return min(n / k, 1) if partial else float(n >= k)
 
 
-def repetition(ranking, side, user, k, scale="share"):
+def repetition(ranking, side, user, k, scale="share", inverse=False):
     items = cut(ranking, k)
     again = [item in items[:at] for at, item in enumerate(items)]
-    return NAN if not items else float(any(again)) if scale == "any" else mean(again)
+    found = NAN if not items else float(any(again)) if scale == "any" else mean(again)
+    return 1 - found if inverse else found
 
 
 def user_coverage(ranking, side, user, k, least=1):
@@ -600,11 +611,12 @@ def shown(rankings, k):
     return Counter(item for ranking in rankings for item in cut(ranking, k))
 
 
-def coverage(rankings, side, k, scale="share", outside="ignore"):
-    items = set(shown(rankings, k))
+def coverage(rankings, side, k, scale="share", outside="ignore", items="catalogue"):
+    found = set(shown(rankings, k))
+    whole = side.catalogue if items == "catalogue" else set(side.interactions)
     if outside == "ignore":
-        items &= side.catalogue
-    return len(items) / (len(side.catalogue) if scale == "share" else 1)
+        found &= whole
+    return len(found) / (len(whole) if scale == "share" else 1)
 
 
 def gini(rankings, side, k, denominator="n", items="catalogue", inverse=False):
@@ -617,11 +629,27 @@ def gini(rankings, side, k, denominator="n", items="catalogue", inverse=False):
     return 1 - found if inverse else found
 
 
-def entropy(rankings, side, k, base="e"):
-    counts = shown(rankings, k).values()
-    return -sum(
-        c / sum(counts) * math.log(c / sum(counts), {"e": math.e, "2": 2}[base]) for c in counts
-    )
+def exposure_gini(rankings, side, k, discount="geometric", p=0.85, denominator="n"):
+    seen = dict.fromkeys(side.catalogue, 0.0)
+    for ranking in rankings:
+        for r, item in enumerate(cut(ranking, k), 1):
+            if item in seen:
+                seen[item] += weight(r, discount, p)
+    n, far = len(seen), sum(abs(a - b) for a in seen.values() for b in seen.values()) / 2
+    return far / ((n if denominator == "n" else n - 1) * sum(seen.values()))
+
+
+def entropy(rankings, side, k, base="e", per="all", weights="items"):
+    counts, lists = shown(rankings, k), [cut(ranking, k) for ranking in rankings]
+    bits = {
+        item: -math.log(c / sum(counts.values()), {"e": math.e, "2": 2}[base])
+        for item, c in counts.items()
+    }
+    if weights == "lists":
+        found = mean(mean(bits[item] for item in items) for items in lists if items)
+    else:
+        found = mean(bits[item] for items in lists for item in items)
+    return found / (len(counts) if per == "item" else 1)
 
 
 def effective_items(rankings, side, k):

@@ -65,6 +65,12 @@ class TestProfiles:
 
     def test_every_name_can_be_asked_for_and_labels_the_result(self, name):
         rankings, truth = {"ann": ["a", "b", "x"], "bob": ["y", "c"]}, {"ann": {"b"}, "bob": {"c"}}
+        side = {
+            "train": {"ann": ["y"], "bob": ["a", "b"]},
+            "items": {item: ["early" if item < "n" else "late", item] for item in "abcxy"},
+            "catalogue": 9,
+            "baseline_lists": rankings,
+        }
         for theirs in load_convention(name).names:
             (metric,) = translate(theirs, name)
             if metric.spec.at and "@" not in theirs:
@@ -72,7 +78,7 @@ class TestProfiles:
                 theirs += "@2" if whole else "@0.5"  # noqa: PLW2901
             elif metric.spec.cutoff and metric.k is None:
                 theirs += "@2"  # noqa: PLW2901
-            result = rm.evaluate(rankings, truth, [theirs], like=name, n_items=9)
+            result = rm.evaluate(rankings, truth, [theirs], like=name, n_items=9, **side)
             # The requested name, or the usual label if the name means the same without like=.
             (asked,) = translate(theirs, name)
             assert list(result) == [asked.label or str(asked)]
@@ -80,7 +86,7 @@ class TestProfiles:
             # The default cutoff of PyKEEN, 10, is beyond these lists: all orders have a hit.
             assert np.isfinite(result[theirs].mean) or theirs.endswith("@k")
             (expected,) = rm.evaluate(
-                rankings, truth, translate(theirs, name), like=name, n_items=9
+                rankings, truth, translate(theirs, name), like=name, n_items=9, **side
             ).values()
             np.testing.assert_equal(result[theirs].mean, expected.mean)
 

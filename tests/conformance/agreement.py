@@ -1,8 +1,9 @@
 """Write how far each convention agrees with its tool: the matrix of the documentation.
 
-    python tests/conformance/agreement.py
+    python tests/conformance/agreement.py [TOOL ...]
 
-Run it after a profile or a recording has changed; a test says so if it was forgotten.
+Run it after a profile or a recording has changed; a test says so if it was forgotten. Without
+names all tools are compared again.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ HERE = Path(__file__).parent
 MATRIX = HERE / "agreement.json"
 
 
-def agreement():
+def agreement(*tools):
     """By tool and by the tool's own name of a metric: what was compared, and the largest deviation.
 
     Deviations are given to one digit: the next differs from machine to machine.
@@ -25,7 +26,7 @@ def agreement():
     from rankmeter.conventions import load_convention
 
     found = {}
-    for tool in TOOLS:
+    for tool in tools or TOOLS:
         convention = load_convention(tool)
         found[tool] = {
             name: {
@@ -54,4 +55,5 @@ def text(found):
 
 if __name__ == "__main__":
     sys.path[:0] = [str(HERE), str(HERE.parent)]
-    MATRIX.write_text(text(agreement()), "utf-8")
+    stored = json.loads(MATRIX.read_text("utf-8")) if sys.argv[1:] else {}
+    MATRIX.write_text(text(stored | agreement(*sys.argv[1:])), "utf-8")

@@ -1,7 +1,8 @@
 """Run one recording script inside its tool's environment and write what the tool answered.
 
 ``python golden.py TOOL SCRIPT OUTPUT`` loads ``record/SCRIPT.py``, which offers ``VERSION`` (the
-version that really runs), ``PACKAGES`` (others whose version may matter) and ``record(golden)``.
+version that really runs), ``PACKAGES`` (others whose version may matter), ``inputs`` (the module
+with its cases) and ``record(golden)``.
 The scripts are loaded by path, not imported by name, because most are called like the tool they
 import. A script whose tool no registry carries finds that tool's path in ``$TOOL_SOURCE``.
 
@@ -17,8 +18,6 @@ import re
 import sys
 import warnings
 
-import inputs
-
 HERE = os.path.dirname(os.path.abspath(__file__))
 REFUSAL_LENGTH = 200
 
@@ -32,8 +31,9 @@ def number(value):
 class Golden:
     """What one tool answered: case by case, metric by metric."""
 
-    def __init__(self, tool):
+    def __init__(self, tool, inputs):
         self.tool = tool
+        self.inputs = inputs
         self.cases = {case["name"]: {"metrics": {}} for case in inputs.CASES}
 
     def metric(self, case, name, mean=None, per_user=None):
@@ -73,7 +73,7 @@ class Golden:
             "python": platform.python_version(),
             "packages": packages,
             "command": "python tests/conformance/record.py " + self.tool,
-            "inputs": inputs.digest(),
+            "inputs": self.inputs.digest(),
         }
         yield "{"
         for key, value in head.items():
@@ -131,7 +131,7 @@ def load(script):
 def main(tool, script, output):
     sys.dont_write_bytecode = True
     script = load(script)
-    golden = Golden(tool)
+    golden = Golden(tool, script.inputs)
     script.record(golden)
     text = "\n".join(golden.lines(script.VERSION, script.PACKAGES)) + "\n"
     with open(output, "w", encoding="ascii", newline="\n") as file:

@@ -1,7 +1,8 @@
 """Record the goldens: ``python tests/conformance/record.py [TOOL ...] [--check]``.
 
 Every tool of ``record/`` gets its own virtual environment with its pinned packages, runs its
-recording script there on the shared inputs, and its answers become ``goldens/TOOL.json``. With
+recording script there on the shared inputs, and its answers become ``goldens/TOOL.json``; those of
+``record/shown/TOOL.py``, about what was shown, become ``goldens/shown/TOOL.json``. With
 ``--check`` nothing is written: the answers are compared with the stored ones, and any difference
 beyond 1e-12 relative is printed and ends in exit code 1.
 
@@ -20,7 +21,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from recordings import GOLDENS, HERE, recordings
+from recordings import GOLDENS, HERE, RECORD, recordings
 
 RELATIVE = 1e-12
 
@@ -61,9 +62,19 @@ def environment(tool: str, wanted: dict) -> Path:
     return python
 
 
-def record(tool: str, wanted: dict, output: Path) -> None:
-    """Let `tool` answer all inputs and write its golden to `output`."""
-    script = wanted.get("script", tool)
+def scripts(tool: str, wanted: dict) -> list[str]:
+    """The recording scripts of a tool: about accuracy, and about what was shown if there is one."""
+    asked = [wanted.get("script", tool), f"shown/{tool}"]
+    return [script for script in asked if (RECORD / f"{script}.py").exists()]
+
+
+def golden(tool: str, script: str) -> Path:
+    """The answers to a script."""
+    return GOLDENS / ("shown" if script.startswith("shown/") else "") / f"{tool}.json"
+
+
+def record(tool: str, wanted: dict, script: str, output: Path) -> None:
+    """Let `tool` answer all inputs of a script and write its golden to `output`."""
     variables = {**os.environ, "PYTHONHASHSEED": "0"}
     if needs := wanted.get("needs"):
         variables["TOOL_SOURCE"] = os.environ[needs]
@@ -89,13 +100,13 @@ def differences(stored: object, fresh: object, where: str = "") -> list[str]:
     return [] if same else [f"{where}: stored {stored!r}, now {fresh!r}"]
 
 
-def check(tool: str, wanted: dict) -> bool:
+def check(tool: str, wanted: dict, script: str) -> bool:
     """Whether `tool` still answers what is stored."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / f"{tool}.json"
-        record(tool, wanted, output)
+        record(tool, wanted, script, output)
         fresh = json.loads(output.read_text())
-    stored = json.loads((GOLDENS / f"{tool}.json").read_text())
+    stored = json.loads(golden(tool, script).read_text())
     found = [
         line
         for part in ("version", "inputs", "cases")
@@ -103,7 +114,7 @@ def check(tool: str, wanted: dict) -> bool:
     ]
     for line in found:
         print(f"{tool}: {line}")
-    print(f"{tool}: {len(found)} differences")
+    print(f"{script}: {len(found)} differences")
     return not found
 
 
@@ -123,11 +134,12 @@ def main() -> int:
             print(f"{tool}: skipped, ${needs} is not set ({wanted['why']})", file=sys.stderr)
             continue
         try:
-            if options.check:
-                agreed = check(tool, wanted) and agreed
-            else:
-                record(tool, wanted, GOLDENS / f"{tool}.json")
-                print(f"{tool}: recorded")
+            for script in scripts(tool, wanted):
+                if options.check:
+                    agreed = check(tool, wanted, script) and agreed
+                else:
+                    record(tool, wanted, script, golden(tool, script))
+                    print(f"{script}: recorded")
         except subprocess.CalledProcessError as error:
             # One tool that cannot be installed or run must not hide what the others answer.
             print(f"{tool}: failed: {error}", file=sys.stderr)

@@ -2,7 +2,8 @@
 
 To add a convention costs two places: its profile, ``src/rankmeter/conventions/NAME.toml``, and the
 recording. The recording is a script ``record/TOOL.py``, which asks the tool, the answers that
-``record.py`` keeps in ``goldens/TOOL.json``, and the facts that the comparison needs:
+``record.py`` keeps in ``goldens/TOOL.json``, and the facts that the comparison needs. A second
+script, ``record/shown/TOOL.py``, may ask about what was shown, on the inputs of ``shown.py``:
 
 .. code-block:: toml
 
@@ -54,5 +55,7 @@ def recordings():
 
 
 def answers(tool):
-    """What a tool answered."""
-    return json.loads((GOLDENS / f"{tool}.json").read_text("utf-8"))
+    """What a tool answered, about accuracy and about what was shown."""
+    files = [GOLDENS / f"{tool}.json", GOLDENS / "shown" / f"{tool}.json"]
+    parts = [json.loads(file.read_text("utf-8")) for file in files if file.exists()]
+    return parts[0] | {"cases": {n: c for part in parts for n, c in part["cases"].items()}}

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import inputs
 import polars as pl
 import pytest
+import shown
 from agreement import MATRIX
 from recordings import answers, recordings
 
@@ -23,7 +24,7 @@ import rankmeter as rm
 from rankmeter.conventions import load_convention, translate
 from rankmeter.errors import UsageError
 
-CASES = {case["name"]: case for case in inputs.CASES}
+CASES = {case["name"]: case for case in (*inputs.CASES, *shown.CASES)}
 RECORDINGS = {load_convention(tool).name: (tool, facts) for tool, facts in recordings().items()}
 TOOLS = sorted(RECORDINGS)
 
@@ -166,6 +167,8 @@ def expected(tool, case, metric, answer):
 def given(case, tool, fed):
     """Rankings and truth as the tool was given them under these options."""
     facts = RECORDINGS[tool][1]
+    if case in shown.CASES:
+        return rankings_of(case, "lists"), case["truth"]
     if facts["takes"] == "triples":
         return triples(case, filtered="filtered" in fed)
     # An option of this name says that a tool of lists was given scores.
@@ -180,6 +183,13 @@ def given(case, tool, fed):
     return rankings_of(case, takes), truth
 
 
+def side_of(case):
+    """The side data, which only the cases about what was shown have."""
+    names = {"train": "train", "items": "categories", "catalogue": "catalogue"}
+    names["baseline_lists"] = "baseline"
+    return {argument: case[key] for argument, key in names.items() if key in case}
+
+
 def evaluate(case, tool, data, metrics):
     """The case as the tool's convention has it, the case's own threshold included."""
     return rm.evaluate(
@@ -190,6 +200,7 @@ def evaluate(case, tool, data, metrics):
         no_overlap="allow",
         n_items=len(inputs.item_numbers(case)),
         relevant=threshold(case, RECORDINGS[tool][1]),
+        **side_of(case),
     )
 
 

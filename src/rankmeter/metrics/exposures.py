@@ -55,6 +55,11 @@ class Exposure:
         found = np.bincount(self.lists.item, self.weight, minlength=self.lists.n_items)
         return found.astype(np.float64)
 
+    def shown(self) -> FloatArray:
+        """How often each item is shown, of shape (n_items,)."""
+        found = np.bincount(self.lists.item, minlength=self.lists.n_items)
+        return found.astype(np.float64)
+
     def __add__(self, other: Exposure) -> Exposure:
         """The users of both, those of `self` first."""
         weight = np.concatenate([self.weight, other.weight])

@@ -52,7 +52,11 @@ def sufficiency(lists: Lists, k: int | None = None, *, partial: bool = False) ->
 
 @register("Repetition", increasing=False)
 def repetition(
-    lists: Lists, k: int | None = None, *, scale: Literal["share", "any"] = "share"
+    lists: Lists,
+    k: int | None = None,
+    *,
+    scale: Literal["share", "any"] = "share",
+    inverse: bool = False,
 ) -> FloatArray:
     """Share of the top k that is in the list a second time, or more often.
 
@@ -60,6 +64,8 @@ def repetition(
     ----------
     scale : {"share", "any"}
         The share of the items that repeat an item above them, or whether any does: 1 or 0.
+    inverse : bool
+        One minus it.
 
     Notes
     -----
@@ -75,4 +81,5 @@ def repetition(
     """
     top = lists.top(k)
     again = 1.0 - once(top).lengths / np.maximum(top.lengths, 1)
-    return np.where(again > 0, 1.0, 0.0) if scale == "any" else again
+    found = np.where(again > 0, 1.0, 0.0) if scale == "any" else again
+    return 1.0 - found if inverse else found

@@ -25,6 +25,7 @@ def ild(
     over: Literal["pairs", "items"] = "pairs",
     unknown: Literal["skip", "zero"] = "skip",
     single: Literal["undefined", "zero"] = "undefined",
+    inverse: bool = False,
 ) -> FloatArray:
     """Mean distance of the pairs of items in the top k.
 
@@ -42,6 +43,8 @@ def ild(
         An item without features or similarities: ``skip`` it, or take zeros.
     single : {"undefined", "zero"}
         The value of a list with fewer than two items.
+    inverse : bool
+        One minus the mean: with most distances the mean similarity.
 
     Notes
     -----
@@ -73,7 +76,8 @@ def ild(
             total[users] = space.within(item).sum(axis=(1, 2)) / 2
     whole = n * (n - 1) / 2 if over == "pairs" else n
     nothing = 0.0 if single == "zero" else np.nan
-    return np.where(n > 1, ratio(total, whole), nothing)
+    found = np.where(n > 1, ratio(total, whole), nothing)
+    return 1.0 - found if inverse else found
 
 
 def _known(top: Lists, space: Space, unknown: str) -> Lists:

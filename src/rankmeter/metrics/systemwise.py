@@ -8,8 +8,11 @@ from typing import Annotated, Literal
 import numpy as np
 
 from rankmeter._hits import FloatArray, ratio
-from rankmeter._lists import Catalogue, Lists
+from rankmeter._lists import Catalogue, Lists, Popularity
+from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics.discounts import RankDiscount, weight_of
+from rankmeter.metrics.distances import CELLS
 from rankmeter.metrics.exposures import Exposure, Statistic, of_counts
 from rankmeter.metrics.places import once
 
@@ -21,11 +24,13 @@ from rankmeter.metrics.places import once
 )
 def coverage(
     lists: Lists,
-    catalogue: Catalogue,
+    catalogue: Catalogue | None,
+    popularity: Popularity | None,
     k: int | None = None,
     *,
     scale: Literal["share", "count"] = "share",
     outside: Literal["ignore", "count"] = "ignore",
+    items: Literal["catalogue", "training"] = "catalogue",
 ) -> Exposure:
     """Share of the catalogue that is in the top k of at least one user.
 
@@ -35,6 +40,9 @@ def coverage(
         The share, or the number of items.
     outside : {"ignore", "count"}
         Items that are not in the catalogue: ``ignore`` them, or ``count`` them above the line.
+    items : {"catalogue", "training"}
+        What the catalogue is: the ``catalogue``, or the items in the ``training`` data. A ``count``
+        of all items, inside and ``outside``, needs neither.
 
     Notes
     -----
@@ -53,10 +61,12 @@ def coverage(
     >>> rm.evaluate(lists, truth, "coverage@2", catalogue=4)["coverage@2"].mean
     0.75
     """
-    top = once(lists.top(k))
-    if catalogue.item is not None and outside == "ignore":
-        top = top.only(catalogue.item[top.item])
-    size = catalogue.size if scale == "share" else 1
+    top, size = once(lists.top(k)), 1
+    if scale == "share" or outside == "ignore":
+        whole = _trained(popularity) if items == "training" else _given(catalogue)
+        if whole.item is not None and outside == "ignore":
+            top = top.only(whole.item[top.item])
+        size = whole.size if scale == "share" else 1
 
     def value(counts: FloatArray) -> float:
         return int(np.count_nonzero(counts)) / size
@@ -70,6 +80,22 @@ def coverage(
         return losses
 
     return Exposure(top, np.ones(top.item.size), of_counts(value, loss))
+
+
+def _given(catalogue: Catalogue | None) -> Catalogue:
+    if catalogue is None:
+        raise UsageError(
+            "needs the items that could be shown, or their number: pass catalogue=",
+            option="catalogue",
+        )
+    return catalogue
+
+
+def _trained(popularity: Popularity | None) -> Catalogue:
+    """The items in the training data as a catalogue."""
+    if popularity is None:
+        raise UsageError("needs the training interactions: pass train=", option="train")
+    return Catalogue(int(np.count_nonzero(popularity.known)), popularity.known)
 
 
 @register("User coverage", needs_items=False)
@@ -191,18 +217,128 @@ def _gini(catalogue: Catalogue, denominator: str, items: str, *, inverse: bool) 
     return Statistic(value, without)
 
 
+@register("Gini index of exposure", aggregate="micro", increasing=False)
+def exposure_gini(
+    lists: Lists,
+    catalogue: Catalogue,
+    k: int | None = None,
+    *,
+    discount: RankDiscount = "geometric",
+    p: Annotated[float, Example(0.5)] = 0.85,
+    denominator: Literal["n", "n-1"] = "n",
+) -> Exposure:
+    """Inequality of how much items are seen in the top k, where lower ranks are seen less.
+
+    Parameters
+    ----------
+    discount : {"none", "log2", "reciprocal", "geometric"}
+        How much rank r is seen: 1; 1 / log2(r + 1); 1 / r; or p^(r - 1).
+    p : float
+        Of the geometric discount, between 0 and 1.
+    denominator : {"n", "n-1"}
+        The number of items, or one less, with which one item for everybody has exactly 1.
+
+    Notes
+    -----
+    With ``discount=none`` it is `gini`. An item that is repeated in a list counts once. The
+    interval is that of the jackknife over users. Source: Diaz et al., Evaluating stochastic
+    rankings with expected exposure, CIKM 2020; the measure of that name in LensKit.
+
+    Examples
+    --------
+    Two of four items are shown, and seen as 1 and 0.5: (1 · 1 + 3 · 2) / (4 · 3).
+
+    >>> import rankmeter as rm
+    >>> lists, metric = {"ann": ["a", "b"]}, "exposure_gini(p=0.5)@2"
+    >>> round(rm.evaluate(lists, {"ann": {"a"}}, metric, catalogue=4)[metric].mean, 4)
+    0.5833
+    """
+    top = once(lists.top(k))
+    weight = weight_of(discount, p)(top.rank.astype(np.float64))
+    return Exposure(top, weight, _exposure_gini(catalogue, denominator))
+
+
+def _apart(one: FloatArray, other: FloatArray) -> FloatArray:
+    """The sum of |x - y| over all pairs of numbers of two rows."""
+    far: FloatArray = np.abs(one[:, :, None] - other[:, None, :]).sum(axis=(1, 2))
+    return far
+
+
+def _exposure_gini(catalogue: Catalogue, denominator: str) -> Statistic:
+    """The sum of |x - y| over all pairs of items, over the number of items and the sum of x."""
+
+    def parts(exposure: Exposure) -> tuple[FloatArray, FloatArray, int]:
+        """The exposure of each item; that of the items that matter, ascending; their number."""
+        seen = exposure.counts()
+        if catalogue.item is not None:
+            seen = np.where(catalogue.item, seen, 0.0)
+        own = np.sort(seen[seen > 0])
+        own = np.concatenate([np.zeros(max(catalogue.size - own.size, 0)), own])
+        return seen, own, own.size - (denominator == "n-1")
+
+    def apart(own: FloatArray) -> float:
+        n = own.size
+        return float(((2.0 * np.arange(1.0, n + 1) - n - 1) * own).sum())
+
+    def index(pairs: FloatArray, whole: FloatArray, n: int) -> FloatArray:
+        return ratio(np.asarray(pairs), max(n, 1) * whole, nothing=np.nan)
+
+    def value(exposure: Exposure) -> float:
+        _, own, n = parts(exposure)
+        return float(index(np.array([apart(own)]), np.array([own.sum()]), n)[0])
+
+    def without(exposure: Exposure) -> FloatArray:
+        """Only the pairs of an item that the user was shown change."""
+        seen, own, n = parts(exposure)
+        sums, lists = np.concatenate(([0.0], np.cumsum(own))), exposure.lists
+
+        def to_all(x: FloatArray) -> FloatArray:
+            """The sum of |x - y| over all items y."""
+            below = np.searchsorted(own, x)
+            found: FloatArray = (2 * below - own.size) * x + sums[-1] - 2 * sums[below]
+            return found
+
+        inside = seen[lists.item] > 0
+        pairs, whole = np.full(lists.n_users, apart(own)), np.full(lists.n_users, own.sum())
+        cells = CELLS // max(1, int(lists.lengths.max(initial=1)))
+        for users, item, at in lists.only(inside).blocks(cells):
+            before, lost = seen[item], exposure.weight[inside][at]
+            after = before - lost
+            pairs[users] += (to_all(after) - to_all(before)).sum(axis=1)
+            # Pairs of two such items were compared with what the other one had before.
+            pairs[users] += (_apart(before, before) + _apart(after, after)) / 2
+            pairs[users] -= _apart(after, before)
+            whole[users] -= lost.sum(axis=1)
+        return index(pairs, whole, n)
+
+    return Statistic(value, without)
+
+
 @register("Entropy of items", high=math.inf, aggregate="micro", synonyms=("shannon_entropy",))
-def entropy(lists: Lists, k: int | None = None, *, base: Literal["e", "2"] = "e") -> Exposure:
+def entropy(
+    lists: Lists,
+    k: int | None = None,
+    *,
+    base: Literal["e", "2"] = "e",
+    per: Literal["all", "item"] = "all",
+    weights: Literal["items", "lists"] = "items",
+) -> Exposure:
     """Entropy of the items in the top k of all users: larger is more even.
 
     Parameters
     ----------
     base : {"e", "2"}
         Of the logarithm: the entropy in nats or in bits.
+    per : {"all", "item"}
+        The entropy, or the entropy divided by the number of different items.
+    weights : {"items", "lists"}
+        Whose mean self-information it is: that of all shown items, which is the entropy, or that of
+        the lists, where an item of a short list weighs more.
 
     Notes
     -----
     Source: Adomavicius and Kwon, Improving aggregate recommendation diversity, TKDE 2012.
+    RecBole divides by the number of items, and Elliot weighs by lists.
 
     Examples
     --------
@@ -214,7 +350,8 @@ def entropy(lists: Lists, k: int | None = None, *, base: Literal["e", "2"] = "e"
     2.0
     """
     top, unit = lists.top(k), math.log(2) if base == "2" else 1.0
-    return Exposure(top, np.ones(top.item.size), _entropy(unit, exponential=False))
+    size = top.lengths[top.user] if weights == "lists" else np.ones(top.item.size)
+    return Exposure(top, 1.0 / size, _entropy(unit, per_item=per == "item"))
 
 
 @register("Effective number of items", low=1.0, high=math.inf, aggregate="micro")
@@ -233,32 +370,42 @@ def effective_items(lists: Lists, k: int | None = None) -> Exposure:
     4.0
     """
     top = lists.top(k)
-    return Exposure(top, np.ones(top.item.size), _entropy(1.0, exponential=True))
+    return Exposure(top, np.ones(top.item.size), _entropy(exponential=True))
 
 
-def _entropy(unit: float, *, exponential: bool) -> Statistic:
-    def number(logs: FloatArray, shown: FloatArray) -> FloatArray:
-        """From Σ c ln c and Σ c."""
-        nats = np.log(np.maximum(shown, 1.0)) - ratio(logs, shown)
+def _entropy(unit: float = 1.0, *, per_item: bool = False, exponential: bool = False) -> Statistic:
+    """The mean of ln (Σ c / c), where c is how often an item is shown, with given weights."""
+
+    def number(
+        logs: FloatArray, weight: FloatArray, shown: FloatArray, kinds: FloatArray
+    ) -> FloatArray:
+        """From Σ w ln c, Σ w, Σ c, and the number of items."""
+        nats = np.log(np.maximum(shown, 1.0)) - ratio(logs, weight)
         found = np.exp(nats) if exponential else nats / unit
-        return np.where(shown > 0, found, np.nan)
+        return np.where(shown > 0, found / np.maximum(kinds, 1.0) if per_item else found, np.nan)
+
+    def sums(exposure: Exposure) -> tuple[FloatArray, FloatArray, tuple[FloatArray, ...]]:
+        counts, weight = exposure.shown(), exposure.counts()
+        logs = weight * np.log(np.maximum(counts, 1.0))
+        whole = (logs.sum(), weight.sum(), counts.sum(), np.count_nonzero(counts))
+        return counts, weight, tuple(np.array([one], dtype=np.float64) for one in whole)
 
     def value(exposure: Exposure) -> float:
-        counts = exposure.counts()
-        return float(number(np.array([_logs(counts).sum()]), np.array([counts.sum()]))[0])
+        return float(number(*sums(exposure)[2])[0])
 
     def without(exposure: Exposure) -> FloatArray:
-        counts, lists = exposure.counts(), exposure.lists
-        lost = _logs(counts) - _logs(np.maximum(counts - 1, 0))
-        logs = _logs(counts).sum() - lists.sum(lost[lists.item])
-        return number(logs, counts.sum() - lists.lengths)
+        (counts, weight, (logs, whole, shown, kinds)), lists = sums(exposure), exposure.lists
+        count, own, mine = counts[lists.item], weight[lists.item], exposure.weight
+        left = (own - mine) * np.log(np.maximum(count - 1.0, 1.0))
+        lost = own * np.log(count) - left
+        return number(
+            logs - lists.sum(lost),
+            whole - lists.sum(mine),
+            shown - lists.lengths,
+            kinds - lists.sum(count == 1.0),
+        )
 
     return Statistic(value, without)
-
-
-def _logs(counts: FloatArray) -> FloatArray:
-    """``c ln c``, and 0 for 0."""
-    return counts * np.log(np.maximum(counts, 1.0))
 
 
 @register("Personalization", aggregate="micro", synonyms=("personalisation",))
