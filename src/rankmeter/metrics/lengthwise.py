@@ -17,6 +17,10 @@ from rankmeter.metrics.places import once
 def list_length(lists: Lists, k: int | None = None) -> FloatArray:
     """Count the items in the top k.
 
+    Notes
+    -----
+    A user without a ranking has 0, but is averaged only with ``users="all"``.
+
     Examples
     --------
     >>> import rankmeter as rm

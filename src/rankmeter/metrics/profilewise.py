@@ -254,7 +254,7 @@ def calibration(
 
 
 def _by_popularity(popularity: Popularity) -> Features:
-    """Head, middle and tail as categories; items that nobody has are in the tail."""
+    """Head, middle and tail as categories; items without users are in the tail."""
     head = ~tail_of(popularity, "interactions", 0.2, "tail")
     tail = tail_of(popularity, "interactions", 0.8, "tail")
     matrix = np.column_stack([head, ~head & ~tail, tail]).astype(np.float64)

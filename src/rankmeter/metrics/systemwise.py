@@ -47,8 +47,9 @@ def coverage(
     Notes
     -----
     The interval is that of the jackknife over users: leaving a user out loses the items that only
-    this user was shown. It is rather too wide than too narrow, and as wide as for one such item if
-    there is none. More users show more items, so only systems over the same users compare.
+    this user was shown. It is rather too wide than too narrow, and at least as
+    wide as with one such item. More users show more items, so only systems over the same users
+    compare.
     Source: Ge, Delgado-Battenfeld and Jannach, Beyond accuracy, RecSys 2010.
 
     Examples

@@ -127,7 +127,7 @@ def tail_share(
 
     Examples
     --------
-    a and b have 6 of 7 interactions, so c and d, which nobody has, are in the tail.
+    a and b have 6 of 7 interactions, so c and d, without any, are in the tail.
 
     >>> import rankmeter as rm
     >>> train = {"ann": ["a", "b"], "bob": ["a", "b"], "cat": ["a", "c"], "dan": ["a"]}

@@ -168,7 +168,7 @@ def alpha_ndcg(
     Parameters
     ----------
     alpha : float
-        How much less: 0 is no loss, and with 1 only the first item of a category counts.
+        How much less: nothing at 0, and with 1 only the first item of a category counts.
     discount : {"log2", "ln", "log10", "jarvelin", "reciprocal"}
         As in `ndcg`.
     ideal : {"greedy", "bound"}
