@@ -40,6 +40,10 @@ def sufficiency(lists: Lists, k: int | None = None, *, partial: bool = False) ->
     partial : bool
         The share of the k items that it has, instead of 0.
 
+    Notes
+    -----
+    A user without a ranking has 0, but is averaged only with ``users="all"``.
+
     Examples
     --------
     >>> import rankmeter as rm
