@@ -45,7 +45,11 @@ def record(golden):
                 ("PopularityBias[arp]", bias, "current_apr"),
                 ("PopularityBias[coverage]", bias, "current_coverage"),
                 ("PopularityBias[gini]", bias, "current_gini"),
-                ("PopularityBias[arp, normalize_arp]", PopularityBias(k, True), "current_apr"),
+                (
+                    "PopularityBias[arp, normalize_arp]",
+                    PopularityBias(k, normalize_arp=True),
+                    "current_apr",
+                ),
                 ("PersonalizationMetric", PersonalizationMetric(k), "current_value"),
                 ("NoveltyMetric", NoveltyMetric(k), "current_value"),
                 ("DiversityMetric", DiversityMetric(k, genres), "current_value"),
