@@ -78,10 +78,15 @@ VALUES = {
     "gini(denominator=n-1)@3": 0.55,  # WarpRec
     "gini(denominator=n-1, inverse=true)@3": 0.45,  # Elliot
     "gini(denominator=n-1, items=shown)@3": 0.25,  # Evidently
+    "exposure_gini@3": 0.4330474148,  # LensKit
     "entropy@3": 1.3208883431,
+    "entropy(per=item)@3": 0.3302220858,  # RecBole
+    "entropy(base=2, weights=lists)@3": 1.8836256942,  # Elliot
     "entropy(base=2)@3": 1.9056390622,
     "effective_items@3": 3.7467482980,
     "coverage@3": 0.6666667,
+    "coverage(items=training)@3": 0.75,  # RePlay
+    "coverage(items=training, outside=count)@3": 1.0,  # recommenders
     "personalization@3": 0.3695294873,
     "personalization(similarity=overlap)@3": 0.4444444,
 }

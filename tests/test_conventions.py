@@ -64,9 +64,10 @@ class TestProfiles:
             assert resolve(asked, like=name).metrics, theirs
 
     def test_every_name_can_be_asked_for_and_labels_the_result(self, name):
-        rankings, truth = {"ann": ["a", "b", "x"], "bob": ["y", "c"]}, {"ann": {"b"}, "bob": {"c"}}
+        rankings = {"ann": ["a", "b", "x"], "bob": ["y", "c"], "cat": ["c", "x"]}
+        truth = {"ann": {"b"}, "bob": {"c"}, "cat": {"x"}}
         side = {
-            "train": {"ann": ["y"], "bob": ["a", "b"]},
+            "train": {"ann": ["y"], "bob": ["a", "b"], "cat": ["a"]},
             "items": {item: ["early" if item < "n" else "late", item] for item in "abcxy"},
             "catalogue": 9,
             "baseline_lists": rankings,
@@ -438,7 +439,7 @@ class TestUnknown:
     @pytest.mark.parametrize(
         "name",
         [
-            "rmse", "mae", "mse", "diversity@10", "logloss", "NRBP", "R2", "spearman",
+            "rmse", "mae", "mse", "kendall@10", "logloss", "NRBP", "R2", "spearman",
         ],
     )  # fmt: skip
     def test_measures_of_the_field_that_are_not_here_get_no_suggestion(self, name, like):
