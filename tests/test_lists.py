@@ -215,6 +215,12 @@ def test_repeated_items_are_refused_as_everywhere():
     assert [*found.values()] == [0.5]
 
 
+def test_two_lists_have_a_personalization_and_one_has_none():
+    found = means({"u": ["a", "b"], "v": ["a", "c"]}, ["personalization@2"], None)
+    assert [*found.values()] == [pytest.approx(0.5)]
+    assert np.isnan([*means({"u": ["a", "b"]}, ["personalization@2"], None).values()]).all()
+
+
 # -- comparison --------------------------------------------------------------------------------
 
 

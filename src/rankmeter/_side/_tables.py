@@ -111,11 +111,11 @@ class Tables:
         if train is None:
             return None
         user = users.find(train["user"])
-        weights = [pl.col("rating").mean()] if "rating" in train.columns else [pl.lit(1.0).first()]
+        weight = pl.col("rating") if "rating" in train.columns else pl.lit(1.0)
         known = train.with_columns(
-            user=series(user), item=series(self.items.of(train["item"]))
+            user=series(user), item=series(self.items.of(train["item"])), weight=weight
         ).filter(pl.col("user") >= 0)
-        own = known.group_by("user", "item").agg(weights[0].alias("weight")).sort("user", "item")
+        own = known.group_by("user", "item").agg(pl.col("weight").mean()).sort("user", "item")
         n = np.bincount(own["user"].to_numpy(), minlength=users.n)
         return Profiles(
             np.concatenate(([0], np.cumsum(n))),

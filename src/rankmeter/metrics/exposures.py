@@ -88,6 +88,7 @@ class Exposure:
         if np.isnan(value) or n < 2:
             return np.full(n, value)
         without = self.statistic.without(self)
+        without = np.where(np.isnan(without), value, without)  # too few lists are left
         values: FloatArray = value + (n - 1) * (without.mean() - without)
         return values
 
