@@ -27,6 +27,8 @@ from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS, RESERVED, register, unregister
 from rankmeter.testing import check_metric
 
+pytestmark = pytest.mark.once
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 

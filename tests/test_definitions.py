@@ -13,6 +13,8 @@ import pytest
 import rankmeter as rm
 from rankmeter.errors import UsageError
 
+pytestmark = pytest.mark.once
+
 
 def one(ranking, truth, metric, **choices):
     """The value of one metric for one user."""

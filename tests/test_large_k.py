@@ -16,6 +16,8 @@ from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS
 from rankmeter.metrics.discounts import DIRECT, DISCOUNTS, sum_to
 
+pytestmark = pytest.mark.once
+
 HUGE = (10**10, 10**15, 2**62)
 TIES = ("item", "expected", "realistic", "together")
 RANKINGS = {"u": {"a": 3.0, "b": 2.0, "c": 2.0, "d": 1.0}, "v": {"x": 2.0, "a": 1.0}}

@@ -9,6 +9,8 @@ import cases
 import rankmeter as rm
 import reference
 
+pytestmark = pytest.mark.once
+
 
 def compute(rankings, truth, metrics, **choices):
     """Per-user values of all metrics, users without a value included."""

@@ -9,6 +9,8 @@ import rankmeter as rm
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS, Metric
 
+pytestmark = pytest.mark.once
+
 
 @pytest.mark.parametrize("name", [name for name, spec in METRICS.items() if not spec.open_ties])
 def test_what_has_no_closed_form_under_open_ties_says_so(name):

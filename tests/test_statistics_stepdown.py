@@ -23,6 +23,8 @@ from rankmeter._statistics import (
 )
 from rankmeter.errors import RankmeterWarning
 
+pytestmark = pytest.mark.once
+
 RNG = np.random.default_rng(3)
 SCORES = RNG.random((60, 4))
 PAIRS = list(itertools.combinations(range(4), 2))

@@ -24,6 +24,8 @@ import rankmeter as rm
 from rankmeter.conventions import load_convention, translate
 from rankmeter.errors import UsageError
 
+pytestmark = pytest.mark.once
+
 CASES = {case["name"]: case for case in (*inputs.CASES, *shown.CASES)}
 RECORDINGS = {load_convention(tool).name: (tool, facts) for tool, facts in recordings().items()}
 TOOLS = sorted(RECORDINGS)
