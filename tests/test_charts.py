@@ -39,7 +39,7 @@ def rows(chart):
 
 
 class TestComparison:
-    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "tradeoff"])
     @pytest.mark.parametrize(
         ("extension", "start"), [("png", b"\x89PNG"), ("svg", b"<svg"), ("pdf", b"%PDF")]
     )

@@ -259,7 +259,9 @@ class TestContents:
     def test_every_chart_describes_itself(self, text):
         figures = json.loads(re.search(r'id="figures">(.*?)</script>', text, re.DOTALL)[1])
         assert all(len(spec["description"]) > 20 for spec in figures["specs"])
-        assert figures["places"].keys() == {"forest", "curve", "differences", "segments"}
+        assert figures["places"].keys() == {
+            "forest", "curve", "differences", "segments", "tradeoff",
+        }  # fmt: skip
         assert all(numbers for place in figures["places"].values() for numbers in place.values())
 
     def test_size(self):

@@ -261,7 +261,7 @@ def test_the_order_of_the_rows_is_not_known(spark):
         rm.evaluate(in_spark(spark, rankings), truth, ties="input")
     distinct = rankings.with_columns(score=pl.int_range(pl.len()).shuffle(1).cast(pl.Float64))
     same(spark, distinct, truth, ties="input")
-    with pytest.raises(UsageError, match="`engine` must be for `rankings` that are a Spark"):
+    with pytest.raises(UsageError, match="engine='spark' cannot read"):
         rm.evaluate(rankings, truth, engine="spark")
 
 

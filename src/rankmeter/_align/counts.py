@@ -164,6 +164,8 @@ def _spans(c: Candidates, t: Targets) -> tuple[IntArray, IntArray]:
     else:
         offsets = np.concatenate(([0], np.cumsum(np.where(has, length, 0))))
         value = sort_within(c.value[c.grouped[np.repeat(has, length)]], offsets)
+    if value.size == 0:
+        return np.zeros_like(t.user), np.zeros_like(t.user)
     begin, end = offsets[t.user], offsets[t.user + 1]
     above = search(value, t.value, begin, end, np.less)
     upto = above + holds(value, t.value, above, end)

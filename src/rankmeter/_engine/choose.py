@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from rankmeter._align import THREADS, gather, sift
-from rankmeter._checks import choice, refused, shown
+from rankmeter._checks import choice, refused
 from rankmeter._choices import Setting
 from rankmeter._ingest import (
     Table,
@@ -62,8 +62,8 @@ class Reading:
             return replace(table, origin=replace(table.origin, engine=how))
         if self.engine == "spark":
             raise UsageError(
-                f"engine='spark' cannot read {shown(data)}: pass a Spark DataFrame, or the path of "
-                f"Parquet files.",
+                f"engine='spark' cannot read {type(data).__name__}: pass a Spark DataFrame, or the "
+                f"path of Parquet files.",
                 option="engine",
             )
         if self.engine == "memory" or (self.engine == "auto" and not self._too_large(data)):

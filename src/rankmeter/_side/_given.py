@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -77,7 +78,7 @@ def read_side(given: Given, known: Table, size: int | None = None) -> Side:
     if given.items is not None:
         items = _items(read_items(given.items), known)
     number = given.catalogue
-    if isinstance(number, str) and number.strip().isdigit():  # from the command line
+    if isinstance(number, str) and re.fullmatch(r"\d{1,40}", number):  # from the command line
         number = int(number)
     if isinstance(number, int):
         size = integer("catalogue", number, least=1)

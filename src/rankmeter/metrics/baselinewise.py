@@ -103,8 +103,12 @@ def _count(user: IntArray, n_users: int) -> FloatArray:
 
 
 def _sums(depth: int, p: float) -> tuple[FloatArray, FloatArray]:
-    """Σ p^d and Σ p^d / d of the depths 1, ..., n, for each n up to a depth."""
-    d = np.arange(1.0, depth + 1.0)
+    """Σ p^d and Σ p^d / d of the depths 1, ..., n, for each n up to a depth.
+
+    Deeper than that p^d is 0, so the last sums hold for all greater depths.
+    """
+    last = math.ceil(-750.0 / math.log(p)) if 0.0 < p < 1.0 else depth
+    d = np.arange(1.0, min(depth, last) + 1.0)
     first = np.concatenate(([0.0], np.cumsum(p**d)))
     return first, np.concatenate(([0.0], np.cumsum(p**d / d)))
 
@@ -112,6 +116,7 @@ def _sums(depth: int, p: float) -> tuple[FloatArray, FloatArray]:
 def _truncated(user: IntArray, found: IntArray, depth: IntArray, p: float) -> FloatArray:
     """`found` is the depth from which both lists have an item."""
     weight, share = _sums(int(depth.max(initial=0)), p)
+    depth = np.minimum(depth, weight.size - 1)
     last = depth[user]
     gains = np.where(found <= last, share[last] - share[np.minimum(found, last + 1) - 1], 0.0)
     return ratio(np.asarray(np.bincount(user, gains, minlength=depth.size)), weight[depth])

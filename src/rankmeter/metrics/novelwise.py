@@ -10,7 +10,7 @@ import numpy as np
 from rankmeter._hits import FloatArray
 from rankmeter._lists import Lists, Popularity
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.discounts import RankDiscount, weight_of
+from rankmeter.metrics.discounts import RankDiscount
 from rankmeter.metrics.places import Relevance, mean_of, weighted, worth
 from rankmeter.metrics.states import Ratio
 
@@ -118,7 +118,7 @@ def epc(
     each = 1.0 - users / max(popularity.n_users, 1)
     top = _without_cold(lists.top(k), popularity) if cold == "skip" else lists.top(k)
     values = worth(top, relevance) * each[top.item]
-    return weighted(top, values, weight_of(discount, p), k if denominator == "k" else None)
+    return weighted(top, values, discount, p, k if denominator == "k" else None)
 
 
 @register("Expected free discovery", high=math.inf)
@@ -173,7 +173,7 @@ def efd(
         bits = np.where(known, bits, 0.0)
     top = _without_cold(lists.top(k), popularity) if cold == "skip" else lists.top(k)
     values = worth(top, relevance) * bits[top.item]
-    return weighted(top, values, weight_of(discount, p), k if denominator == "k" else None)
+    return weighted(top, values, discount, p, k if denominator == "k" else None)
 
 
 def _without_cold(top: Lists, popularity: Popularity) -> Lists:

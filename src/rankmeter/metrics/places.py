@@ -8,7 +8,7 @@ import numpy as np
 
 from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Lists
-from rankmeter.metrics.discounts import Weight
+from rankmeter.metrics.discounts import RankDiscount, sum_to, weight_of
 from rankmeter.metrics.states import Defined, Ratio
 
 __all__ = ["Relevance", "mean_of", "once", "weighted", "worth"]
@@ -33,16 +33,27 @@ def mean_of(top: Lists, values: FloatArray, k: int | None) -> Ratio:
     return Defined(top.sum(values), n)
 
 
-def weighted(top: Lists, values: FloatArray, weight: Weight, k: int | None) -> FloatArray:
+def weighted(
+    top: Lists, values: FloatArray, discount: RankDiscount, p: float, k: int | None
+) -> FloatArray:
     """The sum of values times the weights of their ranks, over that of the weights.
 
     With k, the weights of all ranks up to k.
     """
-    weights = weight(top.rank.astype(np.float64))
+    weights = weight_of(discount, p)(top.rank.astype(np.float64))
     whole = top.sum(weights)
     if k is not None:
-        whole = np.full(top.n_users, weight(np.arange(1.0, k + 1.0)).sum())
+        whole = np.full(top.n_users, _down_to(k, discount, p))
     return ratio(top.sum(weights * values), whole, nothing=np.nan)
+
+
+def _down_to(k: int, discount: RankDiscount, p: float) -> float:
+    """The weights of all ranks up to k together."""
+    if discount == "none" or (discount == "geometric" and p == 1.0):
+        return float(k)
+    if discount == "geometric":
+        return float((1.0 - p**k) / (1.0 - p))
+    return float(sum_to(discount, np.array([k]))[0])
 
 
 def once(lists: Lists) -> Lists:

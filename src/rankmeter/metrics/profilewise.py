@@ -100,7 +100,7 @@ def epd(
     if unknown == "skip":
         top = top.only(space.known[top.item])
     values = worth(top, relevance) * space.to_profile(top, profiles)
-    return weighted(top, values, weight_of(discount, p), k if denominator == "k" else None)
+    return weighted(top, values, discount, p, k if denominator == "k" else None)
 
 
 @register("Serendipity", low=-math.inf, high=math.inf, reached=False)

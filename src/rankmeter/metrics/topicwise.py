@@ -10,10 +10,13 @@ import numpy as np
 from rankmeter._checks import number
 from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Features, Lists, Popularity, Profiles
+from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import DISCOUNTS, Discount, RankDiscount, Weight, weight_of
 from rankmeter.metrics.distances import CELLS
 from rankmeter.metrics.topics import counts, per_item
+
+_DEEPEST = 2**20
 
 
 @register("Categorical diversity", high=math.inf)
@@ -273,6 +276,9 @@ def _gains(
             best[users] = _greedy(rows, k, stay, weight)
     asked = np.count_nonzero(counts(relevant, categories), axis=1)
     n = lists.lengths if k is None else np.full(lists.n_users, k)
+    if depth > _DEEPEST and stay == 1.0:
+        raise UsageError(f"needs a cutoff of at most {_DEEPEST:,} with alpha=0, got {depth:,}")
+    depth = min(depth, _DEEPEST)  # deeper, nothing is left of an item of a category
     rank = np.arange(1.0, depth + 1.0)
     sums = np.concatenate(([0.0], np.cumsum(weight(rank) * stay ** (rank - 1.0))))
     return found, best, asked * sums[np.minimum(n, depth)]
