@@ -61,7 +61,7 @@ fuzz: $(VENV)/.test
 	PYTHONPATH=tests $(BIN)/python -m fuzz --n $(N) $(ARGS)
 
 test-floor: $(FLOOR)/.test
-	$(FLOOR)/bin/python -m pytest -n auto --dist loadgroup -m "not once" $(ARGS)
+	$(FLOOR)/bin/python -m pytest -n auto --dist loadgroup -m "not once" tests $(ARGS)
 
 clean:
 	rm -rf $(VENV) $(FLOOR) .bench build dist demo fuzz-failures docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -12,6 +12,8 @@ from rankmeter._choices import CHOICES, SETTINGS, Alignment, Averaging, Choices,
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS
 
+pytestmark = pytest.mark.once
+
 FUNCTIONS = (rm.evaluate, rm.compare, rm.curve, rm.explain)
 RANKINGS = {"u": {"a": 3.0, "b": 2.0, "c": 2.0}}
 TRUTH = {"u": {"a": 1, "c": 3}}

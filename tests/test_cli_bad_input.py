@@ -9,6 +9,8 @@ import pytest
 
 from command_line import RATINGS, RECS, TRUTH, rankmeter, write_examples
 
+pytestmark = pytest.mark.once
+
 FILES = {
     "empty.csv": "",
     "header.csv": "user,item,score\n",

@@ -7,6 +7,8 @@ import pytest
 import rankmeter as rm
 from command_line import rankmeter, write_examples
 
+pytestmark = pytest.mark.once
+
 COMPARE = ("compare", "truth.csv", "old=old.csv", "new=new.csv", "-m", "rr")
 EXPLAIN = ("explain", "recs.csv", "truth.csv", "-m", "ap@3")
 

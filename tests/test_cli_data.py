@@ -19,6 +19,8 @@ from rankmeter._ingest import read_interactions
 from rankmeter.baselines import BASELINES
 from rankmeter.splits import SPLITS
 
+pytestmark = pytest.mark.once
+
 RENAMED = RATINGS.replace("user,item,rating,time", "member,sku,stars,at")
 COLUMNS = {"user": "member", "item": "sku", "rating": "stars", "time": "at"}
 TYPED_COLUMNS = ["--columns", "user=member,item=sku,rating=stars,time=at"]

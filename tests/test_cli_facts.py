@@ -19,6 +19,8 @@ from rankmeter._cli import doctor
 from rankmeter.conventions import convention_names, load_convention
 from rankmeter.metrics import METRICS
 
+pytestmark = pytest.mark.once
+
 # -- metrics ----------------------------------------------------------------------------------
 
 

@@ -19,6 +19,8 @@ import pytest
 from command_line import RECS, TRUTH, rankmeter, write_examples
 from rankmeter._files import replacing
 
+pytestmark = pytest.mark.once
+
 COMMAND = [sys.executable, "-m", "rankmeter"]
 BOTH = ["evaluate", "recs.csv", "truth.csv"]
 resource = pytest.importorskip("resource", reason="signals, pipes and limits of Unix")

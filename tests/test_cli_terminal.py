@@ -10,6 +10,8 @@ import rankmeter as rm
 from rankmeter._cli._terminal import print_table
 from rankmeter._report.table import Table
 
+pytestmark = pytest.mark.once
+
 OPTIONAL = ("detectable", "d_z", "win/tie/loss")
 HOSTILE = "new\nline\r\x1b[31m\x00\u2028\u202etab\t|"
 

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.once
+
 UNUSED = {"numpy.ma", "html.parser", "scipy", "pandas", "pyarrow", "rich"}
 """Modules that take time to import, and that tiny files do not need."""
 

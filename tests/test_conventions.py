@@ -15,6 +15,8 @@ from rankmeter.conventions import convention_names, load_convention, translate, 
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS, SYNONYMS
 
+pytestmark = pytest.mark.once
+
 CHOICES = {f.name for part in (Alignment, Averaging) for f in dataclasses.fields(part)}
 
 

@@ -20,6 +20,8 @@ from rankmeter._ingest import _forms
 from rankmeter.conventions import convention_names
 from rankmeter.metrics import METRICS
 
+pytestmark = pytest.mark.once
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 WRITTEN = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
@@ -245,7 +247,6 @@ def test_what_a_page_loads_from_elsewhere_is_noticed(tmp_path):
     assert found == ["https://cdn.example/a.js", "//fonts.example/b.css"]
 
 
-@pytest.mark.once
 def test_pages_build_without_a_warning_complete_and_self_contained(tmp_path):
     """One test, because building the pages takes a few seconds."""
     pytest.importorskip("sphinx", reason="the group docs is not installed")

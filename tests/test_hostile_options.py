@@ -17,6 +17,8 @@ import pytest
 import rankmeter as rm
 from rankmeter.errors import RankmeterError, UsageError
 
+pytestmark = pytest.mark.once
+
 
 class Word(enum.StrEnum):
     A = "a"

@@ -17,6 +17,8 @@ import rankmeter as rm
 from rankmeter.metrics import METRICS, register, unregister
 from rankmeter.testing import check_metric
 
+pytestmark = pytest.mark.once
+
 PACKAGE = Path(rm.__file__).parent
 ROOT = PACKAGE.parents[1]
 

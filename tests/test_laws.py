@@ -17,6 +17,8 @@ from rankmeter._engine import Scores
 from rankmeter._plan import resolve
 from rankmeter.metrics import METRICS, Metric
 
+pytestmark = pytest.mark.once
+
 ITEMS = [f"i{n}" for n in range(8)]
 
 scored_lists = st.dictionaries(st.sampled_from(ITEMS), st.integers(0, 5).map(float), max_size=8)

@@ -15,6 +15,8 @@ from rankmeter._statistics import margin_tests
 from rankmeter.errors import UsageError
 from test_statistics_stepdown import compared
 
+pytestmark = pytest.mark.once
+
 RNG = np.random.default_rng(5)
 B = RNG.random(80)
 A = B + RNG.normal(0.002, 0.02, 80)

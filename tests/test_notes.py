@@ -13,6 +13,8 @@ import rankmeter as rm
 from rankmeter._estimates.notes import compared, counts_of
 from rankmeter._ingest import Origin, Table
 
+pytestmark = pytest.mark.once
+
 TRUTH = {"u": {"a": 1, "b": 3}, "v": {"a": 4}, "w": {"a": 0}}
 FULL = {"u": ["a", "b"], "v": ["x", "a"], "w": ["b", "a"]}
 SHORT = {"u": {"a": 1.0, "b": 1.0}, "v": {"x": 1.0}}

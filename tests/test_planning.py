@@ -12,6 +12,8 @@ import rankmeter as rm
 from command_line import rankmeter
 from rankmeter.errors import UsageError
 
+pytestmark = pytest.mark.once
+
 
 @pytest.mark.parametrize(("effect", "power"), [(0.2, 0.8), (0.5, 0.9), (1.0, 0.8), (0.05, 0.8)])
 def test_it_is_that_of_statsmodels(effect, power):

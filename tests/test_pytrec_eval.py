@@ -8,6 +8,8 @@ import pytrec_eval
 
 import rankmeter as rm
 
+pytestmark = pytest.mark.once
+
 # pytrec_eval's measure → the metric with the same choices.
 SAME = {
     "P_1": "precision@1",

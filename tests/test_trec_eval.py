@@ -24,6 +24,8 @@ from rankmeter.errors import (
     UsageError,
 )
 
+pytestmark = pytest.mark.once
+
 DATA = Path(__file__).parent / "data"
 OFFICIAL = {
     "out.test": "qrels.test results.test",

@@ -13,6 +13,8 @@ import rankmeter as rm
 from command_line import rankmeter
 from rankmeter.errors import ColumnError, DataError, UsageError
 
+pytestmark = pytest.mark.once
+
 # Student (1908): extra hours of sleep of ten patients under two drugs; R's `sleep`.
 SLEEP = {
     "1": [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0],
