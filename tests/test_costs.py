@@ -21,7 +21,7 @@ from rankmeter._engine.whole import check
 from rankmeter._ingest import Table
 from rankmeter._ingest._forms import FORMS, Form
 from rankmeter._ingest._frames import from_polars
-from rankmeter._side import NO_SIDE, Side, Tables
+from rankmeter._side import NO_SIDE, Side, SideTables
 
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "rankmeter"
@@ -110,7 +110,7 @@ class OneUserAtATime:
         keep: bool = False,  # noqa: ARG002
     ) -> Data:
         opened.append(tuple(systems))
-        known = Tables(side, systems)
+        known = SideTables(side, systems)
         users = Block(truth, systems).users
 
         class Blocks:
@@ -119,7 +119,7 @@ class OneUserAtATime:
                     Block(
                         only(truth, user),
                         {n: only(t, user) for n, t in systems.items()},
-                        beside=known,
+                        tables=known,
                     ).score(plan)
                     for user in users
                 ]

@@ -141,8 +141,8 @@ def evaluate(
     how = reading(engine, memory)
     plan = resolve(metrics, like=like, choices=choices)
     judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns, how=how)
-    plan = replace(plan, engine=how.said(systems.values()))
     side = read_side(Given(train, items, catalogue, baseline_lists), systems[ONE], plan.n_items)
+    plan = replace(plan, engine=how.said(systems.values()), side=side.notes)
     scores = open_data(judged, systems, side=side).run(plan)[ONE]
     unused: dict[str, int] = {}
     drawn = clusters_of(clusters, scores, unused)
@@ -273,8 +273,8 @@ def compare(
     flat, runs = _separate_runs(systems)
     how = reading(engine, memory)
     judged, tables = read_all(flat, truth, plan, columns=columns, how=how)
-    plan = replace(plan, engine=how.said(tables.values()))
     side = read_side(Given(train, items, catalogue, baseline_lists), judged, plan.n_items)
+    plan = replace(plan, engine=how.said(tables.values()), side=side.notes)
     return compare_tables(
         tables, judged, plan, settings, segments=segments, clusters=clusters, runs=runs, side=side
     )

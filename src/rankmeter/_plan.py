@@ -90,11 +90,14 @@ class Plan(Setting):
     metrics : tuple of MetricPlan
     engine : str
         How rankings that do not fit into memory are read; empty if all of them fit.
+    side : tuple of str
+        How the side data were read, where a reader should know.
     """
 
     convention: str
     metrics: tuple[MetricPlan, ...]
     engine: str = ""
+    side: tuple[str, ...] = ()
 
     def __getitem__(self, label: str) -> MetricPlan:
         """The plan of one metric, by any of its metric strings."""
@@ -129,14 +132,14 @@ class Plan(Setting):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Warnings about reading the numbers as those of the tool."""
+        """Warnings about the numbers as those of the tool, and how the side data were read."""
         tool = load_convention(self.convention.removesuffix(_BUGGY))
         asked = dict.fromkeys(entry.metric.name for entry in self.metrics)
         absent = ", ".join(name for name in asked if not has_metric(tool.name, name))
         if not absent:
-            return ()
+            return self.side
         applied = f"its conventions are applied to rankmeter's {absent}"
-        return (f"{tool.title} has no {absent}; {applied}",)
+        return (f"{tool.title} has no {absent}; {applied}", *self.side)
 
     def alignments(self) -> dict[Alignment, list[MetricPlan]]:
         """The metrics by alignment: each distinct one is computed once."""

@@ -37,7 +37,7 @@ MAIN = "ndcg@10"
 OF_LISTS = ("popularity", "random", "item-knn", "svd")
 """The systems of which the lists themselves are measured."""
 SHOWN = ("coverage@10", "gini@10", "novelty@10")
-OF_ITEMS = ("ild@10",)
+OF_ITEMS = ("ild@10", "calibration@10")
 """What is measured of the lists, and what else if categories of the items are known."""
 TOOLS = ("recbole", "rectools", "lenskit", "sklearn")
 LIKED = 4
@@ -199,14 +199,14 @@ def _by_segment(comparison: Comparison, names: list[str]) -> dict[str, Table]:
          *(number(found[segment, MAIN, name].mean) for name in names))
         for segment in segments
     ]  # fmt: skip
-    return {f"For whom: {MAIN} by activity": Table(("users", "n", *names), rows)}
+    return {f"By activity of the users: {MAIN}": Table(("users", "n", *names), rows)}
 
 
 def _of_lists(lists: Mapping[str, Summary]) -> dict[str, Table]:
     """Accuracy, and what is shown."""
     metrics = list(next(iter(lists.values())))
     rows = [(name, *(number(r[m].mean) for m in metrics)) for name, r in lists.items()]
-    return {"At what price: accuracy, and what is shown": Table(("system", *metrics), rows)}
+    return {"The trade-off: accuracy, and what is shown": Table(("system", *metrics), rows)}
 
 
 def _conventions(name: str, ranked: pl.DataFrame, job: _Job) -> dict[str, Table]:
@@ -220,7 +220,7 @@ def _conventions(name: str, ranked: pl.DataFrame, job: _Job) -> dict[str, Table]
 
 
 def _one_user(name: str, ranked: pl.DataFrame, job: _Job) -> dict[str, Table]:
-    """The list of the user for whom it finds most, with titles if there are any."""
+    """The list of the user with the most hits, with titles where they are known."""
     liked = job.split.test
     if "rating" in liked.columns and job.choices["relevant"] != ">0":
         liked = liked.filter(pl.col("rating") >= LIKED)

@@ -17,7 +17,7 @@ from rankmeter._engine.called import Evidence, adjusted, call, no_lists
 from rankmeter._engine.scores import Scores
 from rankmeter._ingest import Table
 from rankmeter._plan import Plan
-from rankmeter._side import Tables as Beside
+from rankmeter._side import SideTables
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import State
 
@@ -35,10 +35,10 @@ class Block:
         truth: Table,
         systems: Mapping[str, Table],
         *,
-        beside: Beside | None = None,
+        tables: SideTables | None = None,
         keep: bool = False,
     ) -> None:
-        self.truth, self.systems, self.beside, self.keep = truth, systems, beside, keep
+        self.truth, self.systems, self.tables, self.keep = truth, systems, tables, keep
         self.users: pl.Series = universe(truth, *systems.values())
         self._codes = Codes(self.users)
         self._prepared: dict[Alignment, Judged] = {}
@@ -50,7 +50,7 @@ class Block:
         if known not in self._aligned:
             if choices not in self._prepared:
                 self._prepared[choices] = prepare(self.truth, self._codes, choices)
-            listing = self.beside.listing(depth) if self.beside and depth != 0 else None
+            listing = self.tables.listing(depth) if self.tables and depth != 0 else None
             self._aligned[known] = align(self.systems[name], self._prepared[choices], listing)
         return self._aligned[known]
 
@@ -85,23 +85,23 @@ class Block:
 
     def _with_lists(self, aligned: Aligned, facts: Facts) -> Facts:
         """Facts that include what is known of the items in the lists."""
-        if aligned.lists is None or self.beside is None:
+        if aligned.lists is None or self.tables is None:
             return facts
-        counts = self.beside.counts(aligned.lists, self._codes)
+        counts = self.tables.counts(aligned.lists, self._codes)
         return replace(facts, counts=dict(sorted({**facts.counts, **counts}.items())))
 
     @functools.cached_property
     def _known(self) -> Evidence:
         """Evidence of the side data, by name; each is made once."""
-        beside = self.beside
+        tables = self.tables
 
         @functools.cache
         def known(name: str, choices: Alignment) -> Any:
-            if beside is None:
+            if tables is None:
                 return no_lists(name, choices)
             if name == "relevant":
-                return relevant_items(self._prepared[choices], beside.items)
-            return beside.evidence(name, self._codes, choices)
+                return relevant_items(self._prepared[choices], tables.items)
+            return tables.evidence(name, self._codes, choices)
 
         return known
 
@@ -111,7 +111,7 @@ def scores_of(
     aligned_by: Callable[[Alignment], Aligned],
     in_truth: npt.NDArray[np.bool_],
     has_truth: npt.NDArray[np.bool_],
-    beside: Evidence = no_lists,
+    evidence: Evidence = no_lists,
 ) -> Scores:
     """The values of every metric for users without names: the only caller of metric functions."""
     values = np.full((in_truth.size, len(plan.metrics)), np.nan, order="F")
@@ -129,9 +129,9 @@ def scores_of(
                 if entry.averaging.aggregate == "micro":
                     states[entry.label] = state
                 continue
-            values[:, column] = call(entry, aligned, entry.spec.function, beside)
+            values[:, column] = call(entry, aligned, entry.spec.function, evidence)
             if entry.averaging.aggregate == "micro" and entry.spec.state is not None:
-                states[entry.label] = call(entry, aligned, entry.spec.state, beside)
+                states[entry.label] = call(entry, aligned, entry.spec.state, evidence)
         except UsageError as error:
             errors[entry.label] = error
     return Scores(

@@ -34,7 +34,7 @@ def call(
     entry: MetricPlan,
     aligned: Aligned,
     function: Callable[..., Any],
-    beside: Evidence = no_lists,
+    evidence: Evidence = no_lists,
 ) -> Any:
     """What a metric function makes of the evidence that it names."""
     metric, spec = entry.metric, entry.spec
@@ -42,15 +42,15 @@ def call(
 
     def known(name: str) -> Any:
         try:
-            return own[name] if own.get(name) is not None else beside(name, entry.alignment)
+            return own[name] if own.get(name) is not None else evidence(name, entry.alignment)
         except UsageError:
             if name in spec.spares:
                 return None
             raise
 
     try:
-        evidence = [known(name) for name in spec.needs]
-        return function(*evidence, *([metric.k] if spec.cutoff else []), **dict(metric.options))
+        given = [known(name) for name in spec.needs]
+        return function(*given, *([metric.k] if spec.cutoff else []), **dict(metric.options))
     except UsageError as error:
         text = str(error).removeprefix(f"{metric.name} ")
         raise UsageError(

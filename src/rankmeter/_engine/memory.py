@@ -12,8 +12,7 @@ from rankmeter._engine.scores import Scores
 from rankmeter._engine.whole import check
 from rankmeter._ingest import PER_MEASURED_ROW, Table, check_memory
 from rankmeter._plan import Plan
-from rankmeter._side import NO_SIDE, Side
-from rankmeter._side import Tables as Beside
+from rankmeter._side import NO_SIDE, Side, SideTables
 
 __all__ = ["Data", "Engine", "Memory"]
 
@@ -69,16 +68,16 @@ class Memory:
         keep: bool = False,
     ) -> _Tables:
         """See `Engine.open`."""
-        beside = Beside(side, systems)
+        tables = SideTables(side, systems)
         rows = truth.height + max((t.height for t in systems.values()), default=0)
         check_memory(rows * PER_MEASURED_ROW, f"Measuring {rows:,} rows of rankings and truth")
         room = min((t.rest.room for t in systems.values() if t.rest is not None), default=None)
         least = 1 if room is None else rows * _PER_KEPT_ROW // room
         if keep:  # in few blocks, since several hold the rows twice
-            kept = [*_cut(truth, systems, max(self.blocks or 1, least), beside, keep=True)]
+            kept = [*_cut(truth, systems, max(self.blocks or 1, least), tables, keep=True)]
             return _Tables(truth, dict(systems), lambda: kept)
         blocks = max(self.blocks or _blocks(rows, truth.height), least)
-        return _Tables(truth, dict(systems), lambda: _cut(truth, systems, blocks, beside))
+        return _Tables(truth, dict(systems), lambda: _cut(truth, systems, blocks, tables))
 
 
 def _blocks(rows: int, judged: int) -> int:
@@ -90,17 +89,22 @@ def _blocks(rows: int, judged: int) -> int:
 
 
 def _cut(
-    truth: Table, systems: Mapping[str, Table], blocks: int, beside: Beside, *, keep: bool = False
+    truth: Table,
+    systems: Mapping[str, Table],
+    blocks: int,
+    tables: SideTables,
+    *,
+    keep: bool = False,
 ) -> Iterator[Block]:
     """One block, or several of about as many users each."""
     users = universe(truth, *systems.values()) if blocks > 1 else truth.users[:0]
     if users.is_empty():
-        yield Block(truth, systems, beside=beside, keep=keep)
+        yield Block(truth, systems, tables=tables, keep=keep)
     size = max(1, -(-len(users) // blocks))
     for start in range(0, len(users), size):
         ends = users[start], users[min(start + size, len(users)) - 1]
         some = {name: table.of_users(*ends) for name, table in systems.items()}
-        yield Block(truth.of_users(*ends), some, beside=beside, keep=keep)
+        yield Block(truth.of_users(*ends), some, tables=tables, keep=keep)
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,10 +37,6 @@ class Averaged:
     state: State | None = None  # of a metric that is pooled
     lowest: float | None = None  # the lowest possible value, where it depends on the data
 
-    def __post_init__(self) -> None:
-        if isinstance(self.state, Exposure):  # its users have no values of their own
-            object.__setattr__(self, "values", self.state.influence())
-
     def scale(self, entry: MetricPlan) -> tuple[float, float]:
         """The lowest and the highest possible value of the metric."""
         return entry.spec.low if self.lowest is None else self.lowest, entry.spec.high
@@ -48,12 +44,14 @@ class Averaged:
     def only(self, chosen: BoolArray) -> Averaged:
         """The part of some users, given as a mask over all rows of `Scores.users`."""
         inside = chosen[self.users]
-        return replace(
-            self,
-            values=self.values[inside],
-            users=self.users[inside],
-            state=None if self.state is None else self.state.take(np.flatnonzero(inside)),
-        )
+        state = None if self.state is None else self.state.take(np.flatnonzero(inside))
+        values = _values(self.values[inside], state)
+        return replace(self, values=values, users=self.users[inside], state=state)
+
+
+def _values(values: FloatArray, state: State | None) -> FloatArray:
+    """The values of users, who have only parts of a number for the lists of all users."""
+    return state.influence() if isinstance(state, Exposure) else values
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +201,7 @@ class Scores:
         rows = np.flatnonzero(chosen)
         state = self.states[entry.label].take(rows) if entry.label in self.states else None
         counts, lowest = (int(undefined.sum()), int(missing.sum())), self.lowest.get(entry.label)
-        return Averaged(values[rows], rows, *counts, state, lowest)
+        return Averaged(_values(values[rows], state), rows, *counts, state, lowest)
 
     def _refusal(self, entry: MetricPlan, name: str, mask: BoolArray, what: str) -> str:
         examples = ", ".join(shown(user) for user in self.users.filter(mask).head(3))

@@ -21,6 +21,7 @@ from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan, resolve
 from rankmeter._results.explanation import Explanation, Step, UserChange
 from rankmeter._results.summary import Summary, summarise
+from rankmeter._side import Given, Side, read_side
 from rankmeter.conventions import translate_all
 from rankmeter.errors import RankmeterError, UnknownMetricError, UsageError
 from rankmeter.metrics import Metric
@@ -34,9 +35,9 @@ SHOWN_ITEMS = 10
 class _Bench:
     """Results of one metric under many settings, on data that are read once."""
 
-    def __init__(self, truth: Table, systems: Mapping[str, Table], plan: Plan) -> None:
+    def __init__(self, truth: Table, systems: Mapping[str, Table], plan: Plan, side: Side) -> None:
         self.rankings, self.truth, self.plan = systems[ONE], truth, plan
-        self.data = open_data(truth, systems)
+        self.data = open_data(truth, systems, side=side)
 
     def run(self, entry: MetricPlan, convention: str = "") -> Summary:
         """The result under one setting."""
@@ -54,6 +55,10 @@ def explain(
     target: float | str | None = None,
     like: str | None = None,
     columns: Mapping[str, Any] | None = None,
+    train: object = None,
+    items: object = None,
+    catalogue: object = None,
+    baseline_lists: object = None,
     **choices: Unpack[Choices],
 ) -> Explanation:
     """Find the options that make two tools differ, or that give a number.
@@ -77,7 +82,7 @@ def explain(
         zeros (``"0.140"``).
     like : str, optional
         The convention that is also searched with two options changed; default ``rankmeter``.
-    columns : mapping, optional
+    columns, train, items, catalogue, baseline_lists
         As in `evaluate`.
     {choices}
 
@@ -125,7 +130,8 @@ def explain(
 
     plan = resolve(wanted[names[0]], like=names[0], choices=choices)
     judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns)
-    bench = _Bench(judged, systems, plan)
+    side = read_side(Given(train, items, catalogue, baseline_lists), judged, plan.n_items)
+    bench = _Bench(judged, systems, dataclasses.replace(plan, side=side.notes), side)
     if between is not None:
         return _walk(bench, entry(between[0]), entry(between[1]), between)
     assert target is not None

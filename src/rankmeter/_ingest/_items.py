@@ -38,7 +38,8 @@ class Items:
     source : str
     textual : bool
         Whether the ids were read from text.
-    cautions : tuple of str
+    notes : tuple of str
+        What a reader should know: columns that are not used, and values that are split.
     """
 
     ids: pl.Series
@@ -46,7 +47,7 @@ class Items:
     features: Any
     source: str
     textual: bool = False
-    cautions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def read_items(data: object) -> Items:
@@ -159,10 +160,9 @@ def _of_columns(found: Columns) -> Items:
     for other in others:
         series = typed(columns[other], other, untyped=found.untyped)
         kinds[_kind(series.dtype)][other] = series
-    text, cautions = kinds["text"], []
+    text, notes = kinds["text"], []
     known = {n: s for n, s in text.items() if plain(n) in _CATEGORIES}
     if len(text) > 1 and len(known) == 1:
-        cautions.append(f"{found.source}: categories are the column {next(iter(known))}")
         text = known
     if len(text) > 1 or len(kinds["vector"]) > 1 or (kinds["vector"] and kinds["number"]):
         raise DataError(
@@ -186,15 +186,19 @@ def _of_columns(found: Columns) -> Items:
                 f"{found.source} has no column with categories or features of the items: its "
                 f"columns are {some(found.names, 12)}"
             )
-        return Items(item, None, features, found.source, found.textual, tuple(cautions))
-    (values,) = text.values()
+        if kinds["other"]:
+            notes.append(f"{found.source}: not used: {some(kinds['other'], 6)}")
+        return Items(item, None, features, found.source, found.textual, tuple(notes))
+    ((named, values),) = text.items()
+    if unused := [other for other in others if other != named]:
+        notes.append(f"{found.source}: categories are in {named}; not used: {some(unused, 6)}")
     if values.dtype == pl.String and values.str.contains("|", literal=True).any():
-        cautions.append(f"{found.source}: {next(iter(text))} is split at |")
+        notes.append(f"{found.source}: {named} is split at |")
         values = values.str.split("|")
     table = pl.DataFrame([item, values.alias("category")])
     if values.dtype == pl.List:
         table = table.explode("category")
-    return _with_categories(item, table, found.source, found.textual, tuple(cautions))
+    return _with_categories(item, table, found.source, found.textual, tuple(notes))
 
 
 _CATEGORIES = frozenset({"category", "categories", "genre", "genres", "topic", "topics", "tags"})
@@ -242,9 +246,9 @@ def _with_categories(
     table: pl.DataFrame,
     source: str,
     textual: bool,
-    cautions: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
 ) -> Items:
     table = table.with_columns(pl.col("category").cast(pl.String).str.strip_chars())
     known = pl.col("category").is_not_null() & ~pl.col("category").is_in(["", _NO_CATEGORY])
     pairs = table.filter(known).unique(maintain_order=True)
-    return Items(item.unique(maintain_order=True), pairs, None, source, textual, cautions)
+    return Items(item.unique(maintain_order=True), pairs, None, source, textual, notes)

@@ -89,7 +89,7 @@ def read_side(given: Given, known: Table, size: int | None = None) -> Side:
         catalogue = fit_ids(ids, "item", known, source, textual=textual)
     if given.baseline_lists is not None:
         baseline = _baseline(read_rankings(given.baseline_lists), known)
-    notes = () if items is None else items.cautions
+    notes = () if items is None else items.notes
     return Side(train, items, catalogue, size, baseline, notes)
 
 
@@ -116,5 +116,5 @@ def _items(items: Items, known: Table) -> Items:
     if categories is not None:
         categories = categories.with_columns(fit(categories["item"]))
     return Items(
-        fit(items.ids), categories, items.features, items.source, items.textual, items.cautions
+        fit(items.ids), categories, items.features, items.source, items.textual, items.notes
     )

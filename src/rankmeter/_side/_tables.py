@@ -26,7 +26,7 @@ from rankmeter._lists import (
 from rankmeter._side._given import Side
 from rankmeter.errors import UsageError
 
-__all__ = ["Tables"]
+__all__ = ["SideTables"]
 
 _NEEDS = {
     "popularity": ("train", "the training interactions"),
@@ -40,7 +40,7 @@ _NEEDS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class SideTables:
     """Evidence about the items of some rankings and of their side data."""
 
     side: Side

@@ -17,6 +17,8 @@ from rankmeter.metrics.distances import CELLS
 from rankmeter.metrics.topics import counts, per_item
 
 _DEEPEST = 2**20
+"""The largest rank whose weight is tabulated."""
+_NOTHING = 1e-18
 
 
 @register("Categorical diversity", high=math.inf)
@@ -276,9 +278,11 @@ def _gains(
             best[users] = _greedy(rows, k, stay, weight)
     asked = np.count_nonzero(counts(relevant, categories), axis=1)
     n = lists.lengths if k is None else np.full(lists.n_users, k)
-    if depth > _DEEPEST and stay == 1.0:
-        raise UsageError(f"needs a cutoff of at most {_DEEPEST:,} with alpha=0, got {depth:,}")
-    depth = min(depth, _DEEPEST)  # deeper, nothing is left of an item of a category
+    if depth > _DEEPEST and stay**_DEEPEST > _NOTHING:
+        raise UsageError(
+            f"needs a cutoff of at most {_DEEPEST:,} with such an alpha, got {depth:,}"
+        )
+    depth = min(depth, _DEEPEST)  # deeper items of a category count nothing
     rank = np.arange(1.0, depth + 1.0)
     sums = np.concatenate(([0.0], np.cumsum(weight(rank) * stay ** (rank - 1.0))))
     return found, best, asked * sums[np.minimum(n, depth)]
