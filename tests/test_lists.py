@@ -208,6 +208,24 @@ def test_what_metrics_treat_in_a_special_way_is_counted():
     assert "items listed though seen: 1" in repr(rm.evaluate(lists, TRUTH, ["unseen@3"], **SIDE))
 
 
+def test_how_side_data_were_read_is_a_note(tmp_path):
+    movies = pl.DataFrame({"item": ["a", "b"], "genres": ["x|y", "x"], "title": ["A", "B"]})
+    movies.write_csv(tmp_path / "movies.csv")
+    side = {"items": tmp_path / "movies.csv"}
+    said = "categories are in 'genres', split at |; not used: 'title'"
+    assert said in repr(rm.evaluate(LISTS, TRUTH, "ild@3", **side))
+    assert said in repr(rm.compare({"x": LISTS, "y": LISTS}, TRUTH, "ild@3", **side))
+    assert said in repr(
+        rm.explain(LISTS, TRUTH, "ild@3", between=("rankmeter", "evidently"), **side)
+    )
+
+
+def test_explain_takes_side_data():
+    (skipped,) = means(metrics="novelty(cold=skip)@3", **SIDE).values()
+    found = rm.explain(LISTS, TRUTH, "novelty@3", target=skipped, **SIDE)
+    assert any(match.switches.get("cold") == "skip" for match in found.matches)
+
+
 def test_repeated_items_are_refused_as_everywhere():
     with pytest.raises(RankmeterError, match="repeated item"):
         means({"u": ["a", "a"]}, ["coverage@2"], None, catalogue=3)

@@ -116,7 +116,9 @@ def notes_of(plan: Plan, found: Mapping[str, Facts]) -> list[str]:
     """
     relevant = next(iter(found.values()))["relevant"]
     convention = f"convention {plan.convention}, relevant {relevant}"
-    return [convention, *plan.notes, *compared(found, {"relevant"})]
+    whole = [entry.label for entry in plan.metrics if entry.spec.whole]
+    together = [f"of the lists of all users together: {', '.join(whole)}"] if whole else []
+    return [convention, *plan.notes, *compared(found, {"relevant"}), *together]
 
 
 def compared(found: Mapping[str, Facts], known: Collection[str] = ()) -> list[str]:

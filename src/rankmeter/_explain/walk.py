@@ -194,8 +194,7 @@ def _walk(
         users=_changed(bench, start, end, first),
         cautions=start.cautions,
         notes=(
-            *start.plan.notes,
-            *end.plan.notes,
+            *dict.fromkeys((*start.plan.notes, *end.plan.notes)),
             *compared({names[0]: start.facts(), names[1]: end.facts()}),
         ),
     )

@@ -190,10 +190,13 @@ def _of_columns(found: Columns) -> Items:
             notes.append(f"{found.source}: not used: {some(kinds['other'], 6)}")
         return Items(item, None, features, found.source, found.textual, tuple(notes))
     ((named, values),) = text.items()
-    if unused := [other for other in others if other != named]:
-        notes.append(f"{found.source}: categories are in {named}; not used: {some(unused, 6)}")
-    if values.dtype == pl.String and values.str.contains("|", literal=True).any():
-        notes.append(f"{found.source}: {named} is split at |")
+    split = values.dtype == pl.String and values.str.contains("|", literal=True).any()
+    unused = [other for other in others if other != named]
+    if split or unused:
+        how = ", split at |" if split else ""
+        left = f"; not used: {some(unused, 6)}" if unused else ""
+        notes.append(f"{found.source}: categories are in {named!r}{how}{left}")
+    if split:
         values = values.str.split("|")
     table = pl.DataFrame([item, values.alias("category")])
     if values.dtype == pl.List:

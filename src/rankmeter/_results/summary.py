@@ -289,8 +289,6 @@ class Summary(Measured, Mapping[str, Estimate]):
             for entry in self.plan.metrics
             if entry.averaging.aggregate in named and not entry.spec.whole
         )
-        whole = [entry.label for entry in self.plan.metrics if entry.spec.whole]
-        notes += [f"of the lists of all users together: {', '.join(whole)}"] if whole else []
         return (*self.cautions, *notes, *self.remarks)
 
     def plot(self, kind: Literal["means", "distribution"] = "means") -> Any:

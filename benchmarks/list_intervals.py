@@ -1,0 +1,74 @@
+"""How often the intervals of numbers of all lists hold the expected number.
+
+    python benchmarks/list_intervals.py --repetitions 2000
+
+Users are drawn from 20,000 made-up ones with lists of 10 of 400 items: popularity follows Zipf's
+law, and each user prefers the items of one of eight tastes. The expected number is the mean over
+all samples. Prints the table of docs/guide/beyond-accuracy.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from rankmeter._choices import Setting
+from rankmeter._engine import Averaged
+from rankmeter._estimates.estimates import estimate_of
+from rankmeter._lists import Catalogue, Lists
+from rankmeter.metrics import METRICS
+
+N_ITEMS, LENGTH, N_USERS, TASTES = 400, 10, 20_000, 8
+SIZES = (30, 100, 1_000)
+
+
+def population(rng):
+    """The items of every user, of shape (N_USERS, LENGTH)."""
+    popular = -0.9 * np.log(np.arange(1, N_ITEMS + 1))
+    taste, kind = rng.integers(0, TASTES, N_USERS), rng.integers(0, TASTES, N_ITEMS)
+    liking = popular + 1.5 * (taste[:, None] == kind) + rng.gumbel(size=(N_USERS, N_ITEMS))
+    return np.argpartition(-liking, LENGTH, axis=1)[:, :LENGTH]
+
+
+def lists_of(items):
+    """The lists of some users."""
+    n, nothing = len(items), np.zeros(items.size)
+    rank = np.tile(np.arange(1, LENGTH + 1), n)
+    return Lists(np.arange(n + 1) * LENGTH, items.ravel(), rank, nothing, nothing > 0, N_ITEMS)
+
+
+def coverage(name, items, n, repetitions, rng):
+    """The share of samples whose interval holds the expected number, and its error."""
+    spec, catalogue = METRICS[name], Catalogue(N_ITEMS)
+    values, bounds = [], []
+    for _ in range(repetitions):
+        known = {"lists": lists_of(items[rng.integers(0, N_USERS, n)]), "catalogue": catalogue}
+        state = spec.state(*(known.get(need) for need in spec.needs), None)
+        averaged = Averaged(state.influence(), np.arange(n), 0, 0, state)
+        found = estimate_of(Setting(), name, (spec.low, spec.high), averaged)
+        values.append(found.mean)
+        bounds.append(found.interval)
+    low, high = np.transpose(bounds)
+    expected = np.mean(values)
+    share = float(np.mean((low <= expected) & (expected <= high)))
+    return share, np.sqrt(share * (1 - share) / repetitions)
+
+
+def main():
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--repetitions", type=int, default=2_000)
+    repetitions = parser.parse_args().repetitions
+    rng = np.random.default_rng(1)
+    items = population(rng)
+    names = [name for name, spec in METRICS.items() if spec.whole]
+    print("| users |", " | ".join(names), "|")
+    print("|---:|", "|".join(["---:"] * len(names)), "|", sep="")
+    for n in SIZES:
+        cells = [coverage(name, items, n, repetitions, rng) for name in names]
+        print(f"| {n:,} |", " | ".join(f"{share:.3f} ± {error:.3f}" for share, error in cells), "|")
+
+
+if __name__ == "__main__":
+    main()
