@@ -137,15 +137,8 @@ def efd(
 
     Parameters
     ----------
-    discount : {"none", "log2", "reciprocal", "geometric"}
-        Of a rank r: 1; 1 / log2(r + 1); 1 / r; or p^(r - 1).
-    p : float
-        Of the geometric discount, between 0 and 1.
-    relevance : {"none", "binary", "graded", "exp2"}
-        The weight of an item: 1 for all, 1 if it is relevant, its gain, or 2^gain - 1.
-    denominator : {"ranked", "k"}
-        The sum of the discounts of the items in the list, or of all ranks up to k. Relevance is
-        not a part of it.
+    discount, p, relevance, denominator
+        As in `epc`.
     cold : {"rarest", "skip", "one", "zero"}
         An item that is not in the training data is as rare as the ``rarest`` one that is, is left
         out, counts as if it occurred ``one`` time, or has an information of ``zero``.

@@ -67,15 +67,8 @@ def epd(
     ----------
     distance : {"cosine", "jaccard", "hamming", "hamming_share", "euclidean", "users", "given"}
         As in `ild`. That of an item to a profile is the mean over the items of the profile.
-    discount : {"none", "log2", "reciprocal", "geometric"}
-        Of a rank r: 1; 1 / log2(r + 1); 1 / r; or p^(r - 1).
-    p : float
-        Of the geometric discount, between 0 and 1.
-    relevance : {"none", "binary", "graded", "exp2"}
-        The weight of an item: 1 for all, 1 if it is relevant, its gain, or 2^gain - 1.
-    denominator : {"ranked", "k"}
-        The sum of the discounts of the items in the list, or of all ranks up to k. Relevance is
-        not a part of it.
+    discount, p, relevance, denominator
+        As in `epc`.
     unknown : {"skip", "zero"}
         An item of the list without features or similarities: ``skip`` it, or take zeros. Such
         items of the profile are left out.
