@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from rankmeter._checks import shown
+from rankmeter._hits import IntArray
 from rankmeter.errors import DataError
 
 __all__ = [
     "asarray",
+    "ascending",
     "half_type",
     "host",
     "is_number",
@@ -26,7 +28,10 @@ __all__ = [
     "namespace",
     "nonzero",
     "on_device_of",
+    "pick",
     "pick_rows",
+    "places_in",
+    "refuse_places",
     "take",
     "type_name",
 ]
@@ -153,10 +158,47 @@ def pick_rows(array: Any, row: Any) -> Any:
     """Some rows of a matrix, ascending; a view if they follow each other."""
     if row.size and row[-1] - row[0] + 1 == row.size and (np.diff(row) == 1).all():
         return array[int(row[0]) : int(row[-1]) + 1, :]
-    index = on_device_of(array, row)
-    if isinstance(array, np.ndarray) or is_torch(array):
-        return array[index]
-    return namespace(array).take(array, index, axis=0)
+    return pick(array, row, axis=0)
+
+
+def pick(array: Any, place: IntArray, axis: int) -> Any:
+    """Some rows (axis 0) or columns (axis 1) of a matrix, as a copy."""
+    index = on_device_of(array, place)
+    if is_torch(array):
+        return array.index_select(axis, index)
+    return namespace(array).take(array, index, axis=axis)
+
+
+def places_in(ordered: Any, values: Any, side: str) -> IntArray:
+    """Where values belong in an ascending vector on the same device."""
+    library = namespace(ordered)
+    kind = library.result_type(ordered, values)
+
+    def converted(array: Any) -> Any:
+        if is_torch(array):
+            return array.to(kind)
+        if hasattr(array, "astype"):
+            return array.astype(kind, copy=False)
+        return library.astype(array, kind, copy=False)
+
+    return host(library.searchsorted(converted(ordered), converted(values), side=side))  # type: ignore[no-any-return]
+
+
+def ascending(array: Any) -> Any:
+    """The values of a vector in ascending order, on its device."""
+    ordered = namespace(array).sort(array)
+    return ordered.values if is_torch(array) else ordered
+
+
+def refuse_places(arrays: list[Any], names: str) -> None:
+    """Refuse arrays that cannot be compared, as they are on different devices."""
+    places = [f"{type(one).__module__.partition('.')[0]} on {_device(one)}" for one in arrays]
+    if len(set(places)) > 1:
+        raise DataError(f"{names} must be on one device, got {' and '.join(dict.fromkeys(places))}")
+
+
+def _device(array: Any) -> str:
+    return "the CPU" if isinstance(array, np.ndarray) else str(getattr(array, "device", "a device"))
 
 
 def is_sparse(data: Any) -> bool:

@@ -9,7 +9,16 @@ import numpy as np
 from rankmeter._checks import counted
 from rankmeter._counts import RankCounts
 from rankmeter._hits import IntArray
-from rankmeter._matrix._arrays import asarray, half_type, host, is_number, namespace
+from rankmeter._matrix._arrays import (
+    asarray,
+    ascending,
+    half_type,
+    host,
+    is_number,
+    namespace,
+    places_in,
+    refuse_places,
+)
 from rankmeter._matrix._counting import Level, compare_rows, exact
 from rankmeter._matrix._queries import Queries
 from rankmeter._matrix._scores import Asked
@@ -30,6 +39,7 @@ def count_samples(positive: Any, negatives: Any, asked: Asked) -> Queries:
     half = half_type(positive) or half_type(negatives)
     own = exact(asarray(positive, "positive"), single=asked.single)
     others = exact(asarray(negatives, "negatives"), single=asked.single)
+    refuse_places([own, others], "`positive` and `negatives`")
     for name, array in (("positive", own), ("negatives", others)):
         if not is_number(array):
             raise DataError(f"`{name}` must be numbers, got an array of type {array.dtype}")
@@ -64,10 +74,10 @@ def _own(level: Level, negatives: Any) -> tuple[IntArray, IntArray]:
 
 
 def _shared(level: Level, negatives: Any) -> tuple[IntArray, IntArray]:
-    """The negatives are sorted once; only scores of the pool, not of a matrix, leave the device."""
-    pool = np.sort(host(negatives))
-    high = np.searchsorted(pool, host(level.high), "right")
-    return pool.size - high, high - np.searchsorted(pool, host(level.low), "left")
+    """The negatives are sorted once."""
+    pool = ascending(negatives)
+    high = places_in(pool, level.high, "right")
+    return negatives.shape[0] - high, high - places_in(pool, level.low, "left")
 
 
 def _refuse_odd(name: str, array: Any, asked: Asked) -> None:

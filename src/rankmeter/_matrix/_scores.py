@@ -22,6 +22,8 @@ from rankmeter._matrix._arrays import (
     namespace,
     nonzero,
     on_device_of,
+    pick,
+    refuse_places,
     take,
 )
 from rankmeter._matrix._cells import Cells, is_ragged, read_cells
@@ -210,6 +212,7 @@ def _blocks(scores: Any) -> Blocks:
         )
     if isinstance(scores, list) and scores and np.ndim(scores[0]) == 2:
         arrays = [asarray(block, "scores") for block in scores]
+        refuse_places(arrays, "blocks")
         return lambda: arrays
     whole = asarray(scores, "scores")
     return lambda: [whole]
@@ -224,8 +227,8 @@ def _numbered(blocks: Blocks, problem: _Problem) -> Iterator[tuple[int, Any]]:
         width = block.shape[1]
         if problem.names is not None:
             low, high = np.searchsorted(problem.names, [total, total + width])
-            chosen = on_device_of(block, problem.names[low:high] - total)
-            yield start, block if high - low == width else block[:, chosen]
+            chosen = problem.names[low:high] - total
+            yield start, block if high - low == width else pick(block, chosen, axis=1)
             start += int(high - low)
         else:
             yield start, block
@@ -470,6 +473,7 @@ def _count_factors(
             "`scores` as a pair must be factors of shapes (queries, d) and (items, d), got "
             f"{shapes}; blocks of columns are a list"
         )
+    refuse_places(parts, "factors")
     users, items = parts
     n_rows, n_columns = users.shape[0], items.shape[0]
     problem = _problem(target, exclude, candidates, n_rows, n_columns, each=asked.each)
@@ -478,6 +482,6 @@ def _count_factors(
     found = []
     for start in range(0, max(n_rows, 1), step):
         stop = min(start + step, n_rows)
-        product = [users[start:stop] @ turned]
+        product = [users[start:stop, :] @ turned]
         found.append(_count(product.copy, problem.rows(start, stop), asked))
     return Queries.concat(found)
