@@ -26,6 +26,7 @@ LENIENT = {
     "gzip": "what follows a complete stream of gzip is not part of it",
     "a dict that names columns": "{'user': [...], 'item': [...]} is read as columns",
     "a user without a list": "{item: number} is the only user, user 0",
+    "lines of qrels": "TREC files have any extension, .tsv among others",
     "another field": "a row may have fields that have no role, if they hold no numbers",
     "Parquet": "Polars reads some files whose unused parts PyArrow refuses",
 }

@@ -269,7 +269,10 @@ def _footer(file: Path) -> _Footer:
                 chunks.append(_Chunk(column[3][0], group[3], column[5], begin, data, column[7]))
                 if not 0 <= begin <= data or column[7] < 0:
                     raise ValueError("a column outside of the file")
-        return _Footer(max(0, int(footer[3])), chunks, [max(0, group[3]) for group in footer[4]])
+        groups = [group[3] for group in footer[4]]
+        if min(groups, default=0) < 0 or sum(groups) != footer[3]:
+            raise ValueError(f"{footer[3]} rows in all, and {sum(groups)} in its row groups")
+        return _Footer(footer[3], chunks, groups)
 
 
 def _end(opened: BinaryIO) -> bytes:
