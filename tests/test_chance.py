@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rankmeter as rm
-from rankmeter.errors import UsageError
+from rankmeter.errors import NotEnoughMemoryError, UsageError
 
 
 def random_means(n, relevant, metrics):
@@ -199,3 +199,8 @@ class TestAdjusted:
         claim = "A not better than B on recall(adjusted)@5"
         assert rankmeter("compare", *both, "--fail-if", claim, "--per-user", values).code == 1
         assert rankmeter("compare-values", values).code == 0
+
+
+def test_a_tie_of_too_many_places_is_an_error():
+    with pytest.raises(NotEnoughMemoryError, match=r"first of 1,000,000,000,000 tied items"):
+        rm.evaluate({1: [2]}, {1: [2]}, "rr(adjusted)", n_items=10**12)

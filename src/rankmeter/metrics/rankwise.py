@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
+from rankmeter.errors import NotEnoughMemoryError
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import sum_to
 
@@ -181,24 +182,43 @@ def _expected_first(
     The first of m hits among n tied places is at place i with probability
     C(n - i, m - 1) / C(n, m) = m/n · Π_{j < m-1} (n - i - j) / (n - 1 - j). Beyond place 45 n/m
     it is below 1e-19 together, so the work stays proportional to n however many are relevant.
+    Users with the same numbers, such as those without a hit, share the work.
     """
     groups = hits.groups
     lead = np.flatnonzero(groups.before == 0)
-    size, m = groups.size[lead], groups.hits[lead]
+    ties = np.stack([groups.above[lead], groups.size[lead], groups.hits[lead]])
+    order = np.lexsort(ties)
+    first = np.flatnonzero(np.any(np.diff(ties[:, order], prepend=-1), axis=0))
+    above, size, m = ties[:, order[first]]
     places = np.minimum(size - m + 1, 45 * size // m + 1)
-    start = np.concatenate(([0], np.cumsum(places)))
-    row = np.repeat(np.arange(lead.size), places)
-    i = np.arange(start[-1]) - start[row] + 1
-    chance = (m / size)[row]
-    for j in range(int(m.max(initial=1)) - 1):
-        more = np.flatnonzero(m[row] - 1 > j)
-        n = size[row[more]]
-        chance[more] *= (n - i[more] - j) / (n - 1 - j)
-    rank = (groups.above[lead][row] + i).astype(np.float64)
-    value = chance * weight(rank)
-    if k is not None:
-        value = np.where(rank <= k, value, 0.0)
-    return hits.sum(value, groups.user[lead][row])
+    if places.max(initial=0) > _MOST_PLACES:
+        raise NotEnoughMemoryError(
+            f"the expected rank of the first of {size.max():,} tied items needs too much memory: "
+            "choose ties='realistic', or a smaller n_items"
+        )
+    found = np.empty(places.size)
+    part = np.cumsum(places) // _PLACES_AT_ONCE
+    for some in filter(len, np.split(np.arange(places.size), np.flatnonzero(np.diff(part)) + 1)):
+        start = np.concatenate(([0], np.cumsum(places[some])))
+        row = np.repeat(some, places[some])
+        i = np.arange(row.size) - np.repeat(start[:-1], places[some]) + 1
+        chance = (m / size)[row]
+        for j in range(int(m[some].max(initial=1)) - 1):
+            more = np.flatnonzero(m[row] - 1 > j)
+            n = size[row[more]]
+            chance[more] *= (n - i[more] - j) / (n - 1 - j)
+        rank = (above[row] + i).astype(np.float64)
+        value = chance * weight(rank)
+        if k is not None:
+            value = np.where(rank <= k, value, 0.0)
+        found[some] = np.bincount(row - some[0], value)
+    each = np.empty(lead.size)
+    each[order] = np.repeat(found, np.diff(first, append=lead.size))
+    return hits.sum(each, groups.user[lead])
+
+
+_MOST_PLACES = 2**28
+_PLACES_AT_ONCE = 2**22
 
 
 @register("Mean rank", low=1.0, high=math.inf, increasing=False, synonyms=("mr",))
