@@ -12,6 +12,8 @@ import rankmeter as rm
 from command_line import rankmeter
 from rankmeter.errors import DataError, UsageError
 
+pytestmark = pytest.mark.once
+
 RUN = pl.DataFrame({"user": [1, 1, 2], "item": [1, 2, 1], "score": [3.0, 2.0, 1.0]})
 QRELS = pl.DataFrame({"user": [1, 2], "item": [1, 2], "gain": [1, 2]})
 LISTS = {"u": ["a", "b"]}

@@ -11,6 +11,8 @@ import pytest
 import rankmeter as rm
 from rankmeter.errors import UsageError
 
+pytestmark = pytest.mark.once
+
 TRAIN = {"u1": ["a", "b"], "u2": ["a", "c"], "u3": ["a", "b", "d"], "u4": ["a"]}
 LISTS = {"u1": ["c", "d", "e"], "u2": ["b", "d", "e"], "u3": ["c", "e"]}
 TRUTH = {"u1": {"d"}, "u2": {"b", "e"}, "u3": {"f"}}

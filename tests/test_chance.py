@@ -11,6 +11,8 @@ import pytest
 import rankmeter as rm
 from rankmeter.errors import NotEnoughMemoryError, UsageError
 
+pytestmark = pytest.mark.once
+
 
 def random_means(n, relevant, metrics):
     truth = {"u": {f"i{j}" for j in range(relevant)}}

@@ -15,6 +15,8 @@ from rankmeter._estimates.verdicts import MAX_PAIRS, MAX_SYSTEMS, extremes, hist
 from rankmeter._results.comparison import KINDS
 from rankmeter.errors import MissingDependencyError, UsageError
 
+pytestmark = pytest.mark.once
+
 NAMES = ("one", "two", "three")
 TRUTH = cases.batch(0)[1]
 SYSTEMS = {name: cases.batch(seed)[0] for seed, name in enumerate(NAMES)}

@@ -12,6 +12,8 @@ import pytest
 from rankmeter import _checks
 from rankmeter.errors import UsageError
 
+pytestmark = pytest.mark.once
+
 Ties = Literal["item", "input"]
 
 

@@ -23,6 +23,8 @@ from rankmeter._ingest._forms import FORMS, Form
 from rankmeter._ingest._frames import from_polars
 from rankmeter._side import NO_SIDE, Side, SideTables
 
+pytestmark = pytest.mark.once
+
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "rankmeter"
 RANKINGS = {"ann": {"a": 2.0, "b": 1.0}, "bob": {"b": 3.0, "a": 1.0}}

@@ -12,6 +12,8 @@ from rankmeter import datasets
 from rankmeter.datasets import movielens, synthetic
 from rankmeter.errors import DataError, UsageError
 
+pytestmark = pytest.mark.once
+
 HEADER = "userId,movieId,rating,timestamp\n"
 
 

@@ -16,6 +16,8 @@ from rankmeter._interactions.describe import describe
 from rankmeter.datasets import movielens, synthetic
 from rankmeter.errors import DataError, InvalidValueError
 
+pytestmark = pytest.mark.once
+
 LOG = pl.DataFrame(
     [
         (1, "a", 5.0, 10),

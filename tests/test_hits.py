@@ -7,6 +7,8 @@ import pytest
 
 from rankmeter._hits import DEEP, Hits
 
+pytestmark = pytest.mark.once
+
 
 def hits_at(*ranks):
     """Hits of one user per list of ranks, with gains that no float sums exactly."""

@@ -13,6 +13,8 @@ from rankmeter._cli import main
 from rankmeter.conventions import convention_names
 from rankmeter.metrics import METRICS
 
+pytestmark = pytest.mark.once
+
 
 def strict(text):
     """Read JSON, without the words NaN and Infinity that Python understands, too."""

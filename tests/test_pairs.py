@@ -16,6 +16,8 @@ from rankmeter._align.packing import order_of
 from rankmeter._align.pairs import Pairs
 from rankmeter._ingest import Table
 
+pytestmark = pytest.mark.once
+
 WIDE = [-(2**63), -(2**62), -1, 0, 1, 2**31, 2**62, 2**63 - 1]
 IDS = {
     "dense": (pl.Int64, st.integers(0, 5)),

@@ -25,6 +25,8 @@ from rankmeter.metrics import (
 )
 from rankmeter.testing import check_metric, variants
 
+pytestmark = pytest.mark.once
+
 
 def some(hits, k=None):
     """Something."""

@@ -12,6 +12,8 @@ import rankmeter as rm
 from rankmeter._statistics import crossed_test, crossed_variance, paired_t_test
 from rankmeter.errors import UsageError
 
+pytestmark = pytest.mark.once
+
 
 def table(rng, runs, *, seeds=0.0, users=100, mean=0.3):
     easy = rng.normal(mean, 0.2, (users, 1))

@@ -19,6 +19,8 @@ from rankmeter._statistics import (
 )
 from rankmeter.errors import InvalidValueError, UsageError
 
+pytestmark = pytest.mark.once
+
 A = np.array([0.30, 0.42, 0.11, 0.55, 0.63, 0.20, 0.48, 0.37, 0.72, 0.15, 0.44, 0.58])
 B = np.array([0.27, 0.35, 0.14, 0.50, 0.55, 0.20, 0.40, 0.39, 0.60, 0.12, 0.35, 0.49])
 

@@ -14,6 +14,8 @@ from rankmeter._statistics import Interval, bootstrap_interval, intervals, t_int
 from rankmeter._statistics.intervals import resampled_means
 from rankmeter.errors import InvalidValueError, UsageError
 
+pytestmark = pytest.mark.once
+
 FINITE = st.floats(-100, 100).map(lambda x: round(x, 6))
 RECIPROCAL_RANKS = 1 / np.random.default_rng(1).integers(1, 11, 400)  # ten distinct values
 CONTINUOUS = np.random.default_rng(2).exponential(size=80)

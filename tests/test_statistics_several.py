@@ -15,6 +15,8 @@ from rankmeter._statistics import (
 )
 from rankmeter.errors import UsageError
 
+pytestmark = pytest.mark.once
+
 FIXTURE = np.array(
     [
         [0.30, 0.42, 0.11, 0.55, 0.63, 0.20, 0.48, 0.37, 0.72, 0.15, 0.44, 0.58],

@@ -13,6 +13,8 @@ from scipy import special
 from rankmeter._statistics import t_quantile, t_tail
 from rankmeter.errors import UsageError
 
+pytestmark = pytest.mark.once
+
 # p, degrees of freedom, quantile: incomplete beta function and numerical integration at 40 digits.
 QUANTILES = [
     (0.5001, 7, 0.00025974603090254504),

@@ -10,6 +10,8 @@ from statsmodels.stats.proportion import proportion_confint
 import rankmeter as rm
 from rankmeter._statistics import effective, spread, t_interval, wilson_interval
 
+pytestmark = pytest.mark.once
+
 RNG = np.random.default_rng(8)
 SPARSE = np.where(RNG.random(60) < 0.15, 1 / RNG.integers(1, 11, 60), 0.0)
 

@@ -6,6 +6,8 @@ import pytest
 
 import rankmeter as rm
 
+pytestmark = pytest.mark.once
+
 RANKINGS = {"u": ["a", "b"], "w": ["b", "a"], "y": ["a"]}
 TRUTH = {"u": {"a": 1}, "v": {"a": 1}, "w": {"a": 0}}
 

@@ -14,6 +14,8 @@ import rankmeter as rm
 from rankmeter._report.trackers import BATCH, flat, safe_name
 from rankmeter.errors import UsageError
 
+pytestmark = pytest.mark.once
+
 RANKINGS, TRUTH = cases.batch(0)
 RESULT = rm.evaluate(RANKINGS, TRUTH, "ndcg@10 map@5")
 EXPECTED = {

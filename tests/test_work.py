@@ -11,6 +11,8 @@ import rankmeter as rm
 from rankmeter._align import Codes
 from rankmeter._ingest import Lists
 
+pytestmark = pytest.mark.once
+
 METRICS = ["ndcg@10", "map@100", "rr", "recall@100", "precision@10"]
 QUERIES = {"join", "sort", "unique", "group_by", "is_duplicated", "n_unique", "rank", "filter"}
 
