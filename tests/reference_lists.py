@@ -26,6 +26,13 @@ class Side:
     catalogue: set = field(default_factory=set)
     truth: dict = field(default_factory=dict)  # user to gains of the relevant items
     baseline: dict = field(default_factory=dict)  # user to items
+    propensity: dict = field(default_factory=dict)  # item to number
+
+    def given(self):
+        """The arguments that give it to the library."""
+        items = {item: sorted(names) for item, names in self.categories.items()}
+        return {"train": self.train, "items": items, "catalogue": self.catalogue,
+                "baseline_lists": self.baseline, "propensity": self.propensity}  # fmt: skip
 
     def users_with(self, item):
         return self._users[item]
@@ -665,3 +672,83 @@ def personalization(rankings, side, k, similarity="cosine"):
         size = math.sqrt(len(a) * len(b)) if similarity == "cosine" else longest
         found.append(1 - len(a & b) / size)
     return mean(found)
+
+
+# -- relevant items, and how likely they were seen ----------------------------------------------
+
+
+def seen(side, gamma):
+    """The propensity of each item that has one."""
+    if gamma is None:
+        return side.propensity
+    n = side.interactions
+    return {item: (n[item] / max(n.values())) ** ((gamma + 1) / 2) for item in n}
+
+
+def weights(side, user, gamma, clip, cold):
+    """The weight of each relevant item that is not left out."""
+    known, found = seen(side, gamma), {}
+    for item in side.truth.get(user, {}):
+        if item in known or cold == "rarest":
+            found[item] = min(1 / known.get(item, min(known.values())), clip or math.inf)
+    return found
+
+
+def snips(
+    ranking, side, user, k, gamma=None, clip=None, cold="skip", discount="none", p=0.85
+):  # fmt: skip
+    each = weights(side, user, gamma, clip, cold)
+    found = ips(ranking, side, user, k, gamma, clip, cold, discount, p)
+    return found / sum(each.values()) if each else NAN
+
+
+def ips(
+    ranking,
+    side,
+    user,
+    k,
+    gamma=None,
+    clip=None,
+    cold="skip",
+    discount="none",
+    p=0.85,
+    denominator="one",
+):
+    each = weights(side, user, gamma, clip, cold)
+    if not each:
+        return NAN
+    found = sum(
+        weight(r, discount, p) * each.get(item, 0) for r, item in enumerate(cut(ranking, k), 1)
+    )
+    longest = (len(ranking) or 1) if k is None else k
+    return found / {"one": 1, "k": longest, "relevant": len(each)}[denominator]
+
+
+def fewest(side, share):
+    """The most popular items that together have this share of all interactions."""
+    n, found, reached = side.interactions, set(), 0
+    for item in sorted(n, key=lambda item: (-n[item], item)):
+        if reached >= share * sum(n.values()):
+            break
+        found.add(item)
+        reached += n[item]
+    return found
+
+
+def stratum_recall(ranking, side, user, k, stratum, head=0.2, tail=0.8):
+    first, above = fewest(side, head), fewest(side, tail)
+    every = set(side.truth.get(user, {}))
+    inside = {"head": every & first, "middle": every & above - first, "tail": every - above}
+    wanted = inside[stratum]
+    return len(wanted & set(cut(ranking, k))) / len(wanted) if wanted else NAN
+
+
+def expected(function, scored, side, user, k, **options):
+    """The mean of a metric over every order of the ties."""
+    runs = [
+        [item for item in scored if scored[item] == score]
+        for score in sorted(set(scored.values()), reverse=True)
+    ]
+    every = itertools.product(*(itertools.permutations(run) for run in runs))
+    orders = [[item for run in order for item in run] for order in every]
+    return mean(function(order, side, user, k, **options) for order in orders)

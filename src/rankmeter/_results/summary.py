@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,6 +25,7 @@ from rankmeter._estimates.notes import (
     counts_of,
     facts_of,
     notes_of,
+    uneven,
     unused_labels,
 )
 from rankmeter._estimates.segments import labels_of, masks_of
@@ -36,7 +38,7 @@ from rankmeter._report import charts
 from rankmeter._report.table import Table
 from rankmeter._results.result import Measured
 from rankmeter._statistics import moments, t_interval_of
-from rankmeter.errors import UsageError
+from rankmeter.errors import RankmeterWarning, UsageError
 
 __all__ = ["Summary", "summarise", "summed"]
 
@@ -331,12 +333,15 @@ def summarise(
     `clusters` has the cluster of each user, and `unused` the counts of labels without effect.
     """
     random, best = by_chance(plan, scores, truth)
+    doubts = uneven(plan, scores)
+    for doubt in doubts:
+        warnings.warn(doubt, RankmeterWarning, stacklevel=4)
     return summed(
         plan,
         scores,
         {**counts_of(rankings, truth), **(unused or {})},
         clusters=clusters,
-        cautions=(*truth.cautions, *rankings.cautions),
+        cautions=(*truth.cautions, *rankings.cautions, *doubts),
         random=random,
         best=best,
     )
