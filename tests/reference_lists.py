@@ -27,6 +27,7 @@ class Side:
     truth: dict = field(default_factory=dict)  # user to gains of the relevant items
     baseline: dict = field(default_factory=dict)  # user to items
     propensity: dict = field(default_factory=dict)  # item to number
+    users: list = field(default_factory=list)  # of the rankings, in order
 
     def given(self):
         """The arguments that give it to the library."""
@@ -672,6 +673,60 @@ def personalization(rankings, side, k, similarity="cosine"):
         size = math.sqrt(len(a) * len(b)) if similarity == "cosine" else longest
         found.append(1 - len(a & b) / size)
     return mean(found)
+
+
+def groups_of(side, groups):
+    """The items of each group."""
+    if groups == "popularity":
+        head = fewest(side, 0.8)
+        return [head, set(side.interactions) - head]
+    names = {name for one in side.categories.values() for name in one}
+    return [{item for item, own in side.categories.items() if name in own} for name in names]
+
+
+def of_users(side, rankings):
+    """The users with their rankings."""
+    return list(zip(side.users, rankings, strict=True))
+
+
+def spread(shares):
+    return float(np.std(shares) / np.mean(shares)) if any(shares) else NAN
+
+
+def rsp(rankings, side, k, groups="categories"):
+    shares = []
+    for group in groups_of(side, groups):
+        pairs = of_users(side, rankings)
+        shown = sum(len(group & set(cut(own, k))) for _, own in pairs)
+        could = sum(len(group - set(side.train.get(u, ()))) for u, _ in pairs)
+        if could:
+            shares.append(shown / could)
+    return spread(shares)
+
+
+def reo(rankings, side, k, groups="categories"):
+    shares = []
+    for group in groups_of(side, groups):
+        shown, could = 0, 0
+        for user, own in of_users(side, rankings):
+            good = group & set(side.truth.get(user, ()))
+            shown += len(good & set(cut(own, k)))
+            could += len(good - set(side.train.get(user, ())))
+        if could:
+            shares.append(shown / could)
+    return spread(shares)
+
+
+def bias_disparity(rankings, side, k, groups="categories"):
+    every = [(u, own) for u, own in of_users(side, rankings) if own]
+    found = []
+    for group in groups_of(side, groups):
+        shown = sum(len(group & set(cut(own, k))) for _, own in every)
+        had = sum(len(group & set(side.train.get(u, ()))) for u, _ in every)
+        found.append((shown, had))
+    whole_shown, whole_had = (sum(column) for column in zip(*found, strict=True))
+    changes = [abs(s / whole_shown / (h / whole_had) - 1) for s, h in found if h]
+    return mean(changes)
 
 
 # -- relevant items, and how likely they were seen ----------------------------------------------

@@ -87,6 +87,8 @@ VALUES = {
     "coverage@3": 0.6666667,
     "coverage(items=training)@3": 0.75,  # RePlay
     "coverage(items=training, outside=count)@3": 1.0,  # recommenders
+    "rsp(groups=popularity)@3": 0.0,  # Elliot
+    "reo(groups=popularity)@3": 0.0,
     "personalization@3": 0.3695294873,
     "personalization(similarity=overlap)@3": 0.4444444,
 }

@@ -24,6 +24,7 @@ from rankmeter.metrics import (
     countwise,
     curvewise,
     gainwise,
+    groupwise,
     itemwise,
     judgedwise,
     lengthwise,
@@ -67,8 +68,8 @@ _FAMILIES = [
     f.__name__
     for f in (
         setwise, rankwise, positionwise, pairwise, gainwise, itemwise, listwise, topicwise,
-        novelwise, tailwise, profilewise, baselinewise, lengthwise, systemwise, judgedwise,
-        curvewise, chancewise, countwise,
+        novelwise, tailwise, profilewise, baselinewise, lengthwise, systemwise, groupwise,
+        judgedwise, curvewise, chancewise, countwise,
     )
 ]  # fmt: skip
 for _name in sorted(METRICS, key=lambda n: (_FAMILIES.index(METRICS[n].family), n)):
