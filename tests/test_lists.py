@@ -246,7 +246,7 @@ def test_two_lists_have_a_personalization_and_one_has_none():
 def test_differences_of_numbers_of_all_lists_are_those_of_the_numbers():
     rankings, truth, side = cases.with_side(3)
     other, _, _ = cases.with_side(4)
-    half = {user: str(number % 2) for number, user in enumerate(rankings)}
+    half = {user: str(number // 2 % 2) for number, user in enumerate(rankings)}
     metrics = ["coverage@3", "gini@3", "personalization@3", "bias_disparity@3"]
     given = {"catalogue": side.catalogue, "items": side.categories, "train": side.train}
     found = rm.compare({"a": rankings, "b": other}, truth, metrics, segments=half, **given)
@@ -257,6 +257,17 @@ def test_differences_of_numbers_of_all_lists_are_those_of_the_numbers():
         assert (d.mean_a, d.mean_b) == pytest.approx((a[d.metric], b[d.metric]), rel=1e-12)
         assert d.difference == pytest.approx(d.mean_a - d.mean_b, rel=1e-12)
         assert d.low <= d.difference <= d.high
+
+
+def test_users_without_a_number_of_all_lists_are_not_compared():
+    lists = {"a": LISTS, "b": {user: own[::-1] for user, own in LISTS.items()}}
+    train, segments = {"u1": TRAIN["u1"], "u2": TRAIN["u2"]}, {"u1": "x", "u2": "x", "u3": "y"}
+    found = rm.compare(
+        lists, TRUTH, "bias_disparity@2", segments=segments, train=train, items=GENRES
+    )
+    whole, seen, cold = found.differences
+    assert (whole.n, seen.n, cold.n) == (3, 2, 0)
+    assert np.isnan([cold.difference, cold.p]).all()
 
 
 def test_the_report_draws_accuracy_against_what_was_shown(tmp_path):
