@@ -387,6 +387,39 @@ def err_ia(ranking, side, user, k, alpha=0.5, ideal="bound"):
     return value * alpha if ideal == "none" else value
 
 
+def nrbp(ranking, side, user, k, alpha=0.5, beta=0.5, ideal="bound"):
+    def weight(r):
+        return beta ** (r - 1)
+
+    if ideal == "greedy":
+        return by_ideal(ranking, side, user, k, 1 - alpha, weight, "greedy")
+    value = by_ideal(ranking, side, user, k, 1 - alpha, weight, "none")
+    return value * (1 - (1 - alpha) * beta)
+
+
+def of_topics(ranking, side, user, k, function):
+    """The mean over the topics of a function of the relevant items of the topic."""
+    truth = side.truth.get(user, {})
+    names = topics(side, truth)
+    if not ranking or not names:
+        return NAN
+    good = [{i for i in truth if name in side.categories.get(i, ())} for name in names]
+    return mean(function(cut(ranking, k), own) for own in good)
+
+
+def precision_ia(ranking, side, user, k):
+    n = len(ranking) if k is None else k
+    return of_topics(ranking, side, user, k, lambda top, good: sum(i in good for i in top) / n)
+
+
+def ap_ia(ranking, side, user, k):
+    def ap(top, good):
+        hits = [r for r, item in enumerate(top, 1) if item in good]
+        return sum(n / r for n, r in enumerate(hits, 1)) / len(good)
+
+    return of_topics(ranking, side, user, k, ap)
+
+
 def binomial_diversity(ranking, side, user, k, alpha=0.5, part="both"):
     if not ranking:
         return NAN

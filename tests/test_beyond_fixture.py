@@ -168,6 +168,10 @@ def test_topics_of_ndeval():
         "alpha_ndcg(ideal=bound)@5": 0.4052,
         "alpha_ndcg(ideal=bound)@20": 0.3997,
         "alpha_ndcg@20": 0.7868,
+        "nrbp@20": 0.3906,
+        "nrbp(ideal=greedy)@20": 0.8620,
+        "map_ia": 0.5,
+        "p_ia@5": 0.2,
         "subtopic_recall@20": 0.6666,
     }
     result = rm.evaluate(run, {"q": set("ABCD")}, list(wanted), items=topics)
