@@ -31,7 +31,7 @@ SIDE = {
 }
 REFUSED = {("distance", "given"), ("similarity", "given"), ("head", "count"), ("size", 2.0)}
 """Options that need a matrix of similarities, another option, or a size below 1."""
-BY_PLACES = {"mcc", "mar", "lauc", "pauc", "sufficiency"}
+BY_PLACES = {"mcc", "mar", "lauc", "pauc", "sufficiency", "precision_ia"}
 """Metrics of all places down to k, empty or not: their values go on changing."""
 CASES = [
     (name, option.name, value)
