@@ -66,4 +66,6 @@ def with_side(seed, **shape):
     for own in train.values():
         own.update((item, float(rng.integers(1, 6))) for item in own)
     baseline = {u: rng.permutation(items)[: rng.integers(1, 9)].tolist() for u in [*rankings][3:]}
-    return rankings, truth, Side(train, categories, catalogue, relevant, baseline)
+    propensity = {item: 0.05 + 0.9 * rng.random() for item in items if item != "i03"}
+    more = baseline, propensity, [*rankings]
+    return rankings, truth, Side(train, categories, catalogue, relevant, *more)

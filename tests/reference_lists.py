@@ -26,6 +26,14 @@ class Side:
     catalogue: set = field(default_factory=set)
     truth: dict = field(default_factory=dict)  # user to gains of the relevant items
     baseline: dict = field(default_factory=dict)  # user to items
+    propensity: dict = field(default_factory=dict)  # item to number
+    users: list = field(default_factory=list)  # of the rankings, in order
+
+    def given(self):
+        """The arguments that give it to the library."""
+        items = {item: sorted(names) for item, names in self.categories.items()}
+        return {"train": self.train, "items": items, "catalogue": self.catalogue,
+                "baseline_lists": self.baseline, "propensity": self.propensity}  # fmt: skip
 
     def users_with(self, item):
         return self._users[item]
@@ -379,6 +387,39 @@ def err_ia(ranking, side, user, k, alpha=0.5, ideal="bound"):
     return value * alpha if ideal == "none" else value
 
 
+def nrbp(ranking, side, user, k, alpha=0.5, beta=0.5, ideal="bound"):
+    def weight(r):
+        return beta ** (r - 1)
+
+    if ideal == "greedy":
+        return by_ideal(ranking, side, user, k, 1 - alpha, weight, "greedy")
+    value = by_ideal(ranking, side, user, k, 1 - alpha, weight, "none")
+    return value * (1 - (1 - alpha) * beta)
+
+
+def of_topics(ranking, side, user, k, function):
+    """The mean over the topics of a function of the relevant items of the topic."""
+    truth = side.truth.get(user, {})
+    names = topics(side, truth)
+    if not ranking or not names:
+        return NAN
+    good = [{i for i in truth if name in side.categories.get(i, ())} for name in names]
+    return mean(function(cut(ranking, k), own) for own in good)
+
+
+def precision_ia(ranking, side, user, k):
+    n = len(ranking) if k is None else k
+    return of_topics(ranking, side, user, k, lambda top, good: sum(i in good for i in top) / n)
+
+
+def ap_ia(ranking, side, user, k):
+    def ap(top, good):
+        hits = [r for r, item in enumerate(top, 1) if item in good]
+        return sum(n / r for n, r in enumerate(hits, 1)) / len(good)
+
+    return of_topics(ranking, side, user, k, ap)
+
+
 def binomial_diversity(ranking, side, user, k, alpha=0.5, part="both"):
     if not ranking:
         return NAN
@@ -665,3 +706,137 @@ def personalization(rankings, side, k, similarity="cosine"):
         size = math.sqrt(len(a) * len(b)) if similarity == "cosine" else longest
         found.append(1 - len(a & b) / size)
     return mean(found)
+
+
+def groups_of(side, groups):
+    """The items of each group."""
+    if groups == "popularity":
+        head = fewest(side, 0.8)
+        return [head, set(side.interactions) - head]
+    names = {name for one in side.categories.values() for name in one}
+    return [{item for item, own in side.categories.items() if name in own} for name in names]
+
+
+def of_users(side, rankings):
+    """The users with their rankings."""
+    return list(zip(side.users, rankings, strict=True))
+
+
+def spread(shares):
+    return float(np.std(shares) / np.mean(shares)) if any(shares) else NAN
+
+
+def rsp(rankings, side, k, groups="categories"):
+    shares = []
+    for group in groups_of(side, groups):
+        pairs = of_users(side, rankings)
+        shown = sum(len(group & set(cut(own, k))) for _, own in pairs)
+        could = sum(len(group - set(side.train.get(u, ()))) for u, _ in pairs)
+        if could:
+            shares.append(shown / could)
+    return spread(shares)
+
+
+def reo(rankings, side, k, groups="categories"):
+    shares = []
+    for group in groups_of(side, groups):
+        shown, could = 0, 0
+        for user, own in of_users(side, rankings):
+            good = group & set(side.truth.get(user, ()))
+            shown += len(good & set(cut(own, k)))
+            could += len(good - set(side.train.get(user, ())))
+        if could:
+            shares.append(shown / could)
+    return spread(shares)
+
+
+def bias_disparity(rankings, side, k, groups="categories"):
+    every = [(u, own) for u, own in of_users(side, rankings) if own]
+    found = []
+    for group in groups_of(side, groups):
+        shown = sum(len(group & set(cut(own, k))) for _, own in every)
+        had = sum(len(group & set(side.train.get(u, ()))) for u, _ in every)
+        found.append((shown, had))
+    whole_shown, whole_had = (sum(column) for column in zip(*found, strict=True))
+    changes = [abs(s / whole_shown / (h / whole_had) - 1) for s, h in found if h]
+    return mean(changes)
+
+
+# -- relevant items, and how likely they were seen ----------------------------------------------
+
+
+def seen(side, gamma):
+    """The propensity of each item that has one."""
+    if gamma is None:
+        return side.propensity
+    n = side.interactions
+    return {item: (n[item] / max(n.values())) ** ((gamma + 1) / 2) for item in n}
+
+
+def weights(side, user, gamma, clip, cold):
+    """The weight of each relevant item that is not left out."""
+    known, found = seen(side, gamma), {}
+    for item in side.truth.get(user, {}):
+        if item in known or cold == "rarest":
+            found[item] = min(1 / known.get(item, min(known.values())), clip or math.inf)
+    return found
+
+
+def snips(
+    ranking, side, user, k, gamma=None, clip=None, cold="skip", discount="none", p=0.85
+):  # fmt: skip
+    each = weights(side, user, gamma, clip, cold)
+    found = ips(ranking, side, user, k, gamma, clip, cold, discount, p)
+    return found / sum(each.values()) if each else NAN
+
+
+def ips(
+    ranking,
+    side,
+    user,
+    k,
+    gamma=None,
+    clip=None,
+    cold="skip",
+    discount="none",
+    p=0.85,
+    denominator="one",
+):
+    each = weights(side, user, gamma, clip, cold)
+    if not each:
+        return NAN
+    found = sum(
+        weight(r, discount, p) * each.get(item, 0) for r, item in enumerate(cut(ranking, k), 1)
+    )
+    longest = (len(ranking) or 1) if k is None else k
+    return found / {"one": 1, "k": longest, "relevant": len(each)}[denominator]
+
+
+def fewest(side, share):
+    """The most popular items that together have this share of all interactions."""
+    n, found, reached = side.interactions, set(), 0
+    for item in sorted(n, key=lambda item: (-n[item], item)):
+        if reached >= share * sum(n.values()):
+            break
+        found.add(item)
+        reached += n[item]
+    return found
+
+
+def stratum_recall(ranking, side, user, k, stratum, head=0.2, tail=0.8):
+    first, above = fewest(side, head), fewest(side, tail)
+    every = set(side.truth.get(user, {}))
+    inside = {"head": every & first, "middle": every & above - first, "tail": every - above}
+    wanted = inside[stratum]
+    return len(wanted & set(cut(ranking, k))) / len(wanted) if wanted else NAN
+
+
+def expected(function, scored, side, user, k, **options):
+    """The mean of a metric over every order of the ties."""
+    runs = [
+        [item for item in scored if scored[item] == score]
+        for score in sorted(set(scored.values()), reverse=True)
+    ]
+    every = itertools.product(*(itertools.permutations(run) for run in runs))
+    orders = [[item for run in order for item in run] for order in every]
+    return mean(function(order, side, user, k, **options) for order in orders)

@@ -89,6 +89,8 @@ VALUES = {
     "coverage@3": 0.6666667,
     "coverage(items=training)@3": 0.75,  # RePlay
     "coverage(items=training, outside=count)@3": 1.0,  # recommenders
+    "rsp(groups=popularity)@3": 0.0,  # Elliot
+    "reo(groups=popularity)@3": 0.0,
     "personalization@3": 0.3695294873,
     "personalization(similarity=overlap)@3": 0.4444444,
 }
@@ -168,6 +170,10 @@ def test_topics_of_ndeval():
         "alpha_ndcg(ideal=bound)@5": 0.4052,
         "alpha_ndcg(ideal=bound)@20": 0.3997,
         "alpha_ndcg@20": 0.7868,
+        "nrbp@20": 0.3906,
+        "nrbp(ideal=greedy)@20": 0.8620,
+        "map_ia": 0.5,
+        "p_ia@5": 0.2,
         "subtopic_recall@20": 0.6666,
     }
     result = rm.evaluate(run, {"q": set("ABCD")}, list(wanted), items=topics)

@@ -29,6 +29,7 @@ FILES = {
     "empty_truth.jsonl": ('{"user": "ann", "items": ["a"]}\n{"user": "bob", "items": []}\n'),
     "clusters.csv": "user,cluster\nann,x\nbob,x\n",
     "items.csv": "item,genres\na,war|noir\nb,war\nx,noir\ny,war\n",
+    "propensity.csv": "item,p\na,0.5\nb,0.25\nx,1\n",
     "records.jsonl": '{"predict_list": ["x", "a"], "ground_truth": {"a": 1.0}}\n',
 }
 
@@ -89,6 +90,7 @@ OPTIONS = {
     "items": (BOTH, "ild@3", ["--items", "items.csv"], "items.csv"),
     "catalogue": (BOTH, "coverage@2", ["--catalogue", "9"], "9"),
     "baseline_lists": (BOTH, "unexpectedness@2", ["--baseline-lists", "recs.csv"], "recs.csv"),
+    "propensity": (BOTH, "snips@2", ["--propensity", "propensity.csv"], "propensity.csv"),
 }
 # Other options that two options need to show their effect, on both sides of the comparison.
 BESIDE = {

@@ -7,6 +7,7 @@ tables below, with the reason.
 from __future__ import annotations
 
 import doctest
+import functools
 import inspect
 import re
 import textwrap
@@ -66,9 +67,14 @@ NO_MEAN_OVER_ORDERS = {
 """Metrics whose value for unresolved ties is defined, but not as the mean over all orders."""
 
 
+def needs_side(name):
+    """Whether a metric needs more than ranks and gains."""
+    return METRICS[name].of_lists or METRICS[name].named
+
+
 def definition(name):
     """The slow definition of a metric: a module of references, and the function there."""
-    if METRICS[name].of_lists:
+    if needs_side(name):
         function = vars(reference_lists).get(name)
         assert function is not None, f"{name} has no slow definition: write one, from its source"
         missing = METRICS[name].options.keys() - set(inspect.signature(function).parameters)
@@ -112,14 +118,10 @@ def agree(name, chosen, rankings, truth, wanted, **choices):
 
 
 def lists_agree(name, function, *, ties=False, rule="item"):
-    """Assert that a metric of what was shown has the values of its slow definition."""
-    rankings, truth, side = cases.with_side(7, ties=ties)
-    given = {
-        "train": side.train,
-        "items": {item: sorted(names) for item, names in side.categories.items()},
-        "catalogue": side.catalogue,
-        "baseline_lists": side.baseline,
-    }
+    """Assert that a metric that needs side data has the values of its slow definition."""
+    few = {"max_length": 6, "n_items": 8, "ties": True} if rule == "expected" else {"ties": ties}
+    rankings, truth, side = cases.with_side(7, **few)
+    given = side.given()
     if ties:  # the rule orders the lists, whatever the options make of them
         spec = METRICS[name]
         chosen = [case for case in cases.of(spec) if case[1] == spec.example]
@@ -127,7 +129,9 @@ def lists_agree(name, function, *, ties=False, rule="item"):
         chosen = accepted(name)
     asked = [cases.metric(name, *case) for case in chosen]
     scores = rm.evaluate(rankings, truth, asked, ties=rule, **given)
-    ordered = {user: in_order(scored, rule) for user, scored in rankings.items()}
+    ordered = rankings
+    if rule != "expected":
+        ordered = {user: in_order(scored, rule) for user, scored in rankings.items()}
     for one, (k, options) in zip(asked, chosen, strict=True):
         message = str(one)
         if METRICS[name].whole:
@@ -135,7 +139,7 @@ def lists_agree(name, function, *, ties=False, rule="item"):
             np.testing.assert_allclose(scores[message].mean, wanted, rtol=1e-10, err_msg=message)
             continue
         users = scores.scores.users.to_list()
-        wanted = [function(ordered.get(u, []), side, u, k, **options) for u in users]
+        wanted = [function(ordered.get(u, {}), side, u, k, **options) for u in users]
         got = scores.scores.values[message]
         np.testing.assert_allclose(got, wanted, rtol=1e-10, atol=1e-12, err_msg=message)
 
@@ -162,7 +166,7 @@ def merged(seeds, **shape):
 
 def equals_its_definition(name):
     module = definition(name)
-    if METRICS[name].of_lists:
+    if needs_side(name):
         lists_agree(name, module)
         return
 
@@ -176,7 +180,7 @@ def equals_its_definition(name):
 def takes_a_tie_rule_for_an_order_of_the_tied_items(name):
     module = definition(name)
     for rule in ORDERED:
-        if METRICS[name].of_lists:
+        if needs_side(name):
             lists_agree(name, module, ties=True, rule=rule)
             continue
 
@@ -189,10 +193,11 @@ def takes_a_tie_rule_for_an_order_of_the_tied_items(name):
 def means_over_every_order_of_open_ties(name):
     module = definition(name)
     rankings, truth = merged(range(50, 53), n_users=40, max_length=6, n_items=8, ties=True)
+    if METRICS[name].named:
+        lists_agree(name, functools.partial(reference_lists.expected, module), rule="expected")
+        return
     if METRICS[name].of_lists:
-        _, _, side = cases.with_side(7)
-        given = {"train": side.train, "items": side.categories, "catalogue": side.catalogue}
-        given["baseline_lists"] = side.baseline
+        given = cases.with_side(7)[2].given()
         with pytest.raises(UsageError, match="tied items"):
             rm.evaluate(rankings, truth, cases.metric(name, 3, {}), ties="expected", **given)
         return

@@ -73,6 +73,7 @@ class TestProfiles:
             "items": {item: ["early" if item < "n" else "late", item] for item in "abcxy"},
             "catalogue": 9,
             "baseline_lists": rankings,
+            "propensity": dict.fromkeys("abcxy", 0.5),
         }
         for theirs in load_convention(name).names:
             (metric,) = translate(theirs, name)

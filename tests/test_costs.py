@@ -112,7 +112,7 @@ class OneUserAtATime:
         keep: bool = False,  # noqa: ARG002
     ) -> Data:
         opened.append(tuple(systems))
-        known = SideTables(side, systems)
+        known = SideTables(side, systems, truth)
         users = Block(truth, systems).users
 
         class Blocks:

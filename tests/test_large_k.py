@@ -27,10 +27,11 @@ SIDE = {
     "items": {"a": ["x"], "b": ["y"], "c": ["x", "y"], "d": ["y"], "x": ["x"], "z": ["y"]},
     "catalogue": 9,
     "baseline_lists": {"u": ["b", "x"], "v": ["a"]},
+    "propensity": {"a": 0.5, "b": 0.25, "c": 1.0},
 }
 REFUSED = {("distance", "given"), ("similarity", "given"), ("head", "count"), ("size", 2.0)}
 """Options that need a matrix of similarities, another option, or a size below 1."""
-BY_PLACES = {"mcc", "mar", "lauc", "pauc", "sufficiency"}
+BY_PLACES = {"mcc", "mar", "lauc", "pauc", "sufficiency", "precision_ia"}
 """Metrics of all places down to k, empty or not: their values go on changing."""
 CASES = [
     (name, option.name, value)
@@ -94,7 +95,7 @@ def test_every_metric_at_every_large_k(name, option, value):
             continue
         start = time.process_time()
         tracemalloc.start()
-        side = SIDE if spec.of_lists else {}
+        side = SIDE if spec.of_lists or spec.named else {}
         asked = [metric @ k for k in (1000, *HUGE)]
         if (option, value) in REFUSED:
             tracemalloc.stop()
@@ -137,7 +138,7 @@ def test_tied_ranks_of_any_size_need_little_memory(name):
     top = 2**53 - 3
     ranks = {"user": ["u"] * 14, "item": [*"abcdefghijklmn"], "rank": [1] + [top] * 13}
     tracemalloc.start()
-    found = rm.evaluate(pl.DataFrame(ranks), {"u": ["a", "b"]}, metric, ties="expected")
+    found = rm.evaluate(pl.DataFrame(ranks), {"u": ["a", "b"]}, metric, ties="expected", **SIDE)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert all(math.isfinite(e.mean) for e in found.values())

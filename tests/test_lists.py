@@ -25,7 +25,8 @@ GENRES = {"a": ["x"], "b": ["x", "y"], "c": ["y"], "d": ["y", "z"], "e": ["z"], 
 VECTORS = {"a": [1, 0, 0], "b": [1, 1, 0], "c": [0, 1, 0], "d": [0, 1, 1], "e": [0, 0, 1]}
 SIDE = {"train": TRAIN, "items": GENRES, "catalogue": list("abcdef")}
 EVERY = ["ild@3", "novelty@3", "popularity@2", "unseen", "coverage@3", "gini@3", "entropy@3",
-         "effective_items@2", "personalization@3", "user_coverage(least=3)@3"]  # fmt: skip
+         "effective_items@2", "personalization@3", "user_coverage(least=3)@3",
+         "rsp@3", "bias_disparity(groups=popularity)@3"]  # fmt: skip
 
 
 def means(lists=LISTS, metrics=EVERY, truth=TRUTH, **side):
@@ -245,18 +246,28 @@ def test_two_lists_have_a_personalization_and_one_has_none():
 def test_differences_of_numbers_of_all_lists_are_those_of_the_numbers():
     rankings, truth, side = cases.with_side(3)
     other, _, _ = cases.with_side(4)
-    half = {user: str(number % 2) for number, user in enumerate(rankings)}
-    metrics = ["coverage@3", "gini@3", "personalization@3"]
-    found = rm.compare(
-        {"a": rankings, "b": other}, truth, metrics, segments=half, catalogue=side.catalogue
-    )
+    half = {user: str(number // 2 % 2) for number, user in enumerate(rankings)}
+    metrics = ["coverage@3", "gini@3", "personalization@3", "bias_disparity@3"]
+    given = {"catalogue": side.catalogue, "items": side.categories, "train": side.train}
+    found = rm.compare({"a": rankings, "b": other}, truth, metrics, segments=half, **given)
     for d in found.differences:
         users = [u for u in rankings if d.segment in ("", half[u]) and rankings[u] and other[u]]
         parts = [{u: r[u] for u in users} for r in (rankings, other)]
-        a, b = (means(part, [d.metric], None, catalogue=side.catalogue) for part in parts)
+        a, b = (means(part, [d.metric], None, **given) for part in parts)
         assert (d.mean_a, d.mean_b) == pytest.approx((a[d.metric], b[d.metric]), rel=1e-12)
         assert d.difference == pytest.approx(d.mean_a - d.mean_b, rel=1e-12)
         assert d.low <= d.difference <= d.high
+
+
+def test_users_without_a_number_of_all_lists_are_not_compared():
+    lists = {"a": LISTS, "b": {user: own[::-1] for user, own in LISTS.items()}}
+    train, segments = {"u1": TRAIN["u1"], "u2": TRAIN["u2"]}, {"u1": "x", "u2": "x", "u3": "y"}
+    found = rm.compare(
+        lists, TRUTH, "bias_disparity@2", segments=segments, train=train, items=GENRES
+    )
+    whole, seen, cold = found.differences
+    assert (whole.n, seen.n, cold.n) == (3, 2, 0)
+    assert np.isnan([cold.difference, cold.p]).all()
 
 
 def test_the_report_draws_accuracy_against_what_was_shown(tmp_path):

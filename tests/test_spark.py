@@ -171,6 +171,9 @@ def test_an_evaluation_is_the_same(spark):
     rankings, truth = some(1000)
     same(spark, rankings, truth)
     same(spark, named(rankings), named(truth), ties="item-descending", duplicates="unchecked")
+    side = {"train": {user: [user % 7, user % 9] for user in range(40)}, "propensity": {1: 0.5}}
+    asked = ["snips(gamma=1,cold=rarest)@3", "ips@3", "stratum_recall(stratum=tail)@3"]
+    same(spark, rankings, truth, metrics=asked, **side)
 
 
 def test_curves_explanations_and_comparisons_are_the_same(spark):

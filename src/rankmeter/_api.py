@@ -55,6 +55,7 @@ def evaluate(
     items: object = None,
     catalogue: object = None,
     baseline_lists: object = None,
+    propensity: object = None,
     engine: EngineName = "auto",
     memory: str | int | None = None,
     **choices: Unpack[Choices],
@@ -100,6 +101,10 @@ def evaluate(
     baseline_lists : object, optional
         Rankings of the same users by a system with which to compare what is shown, such as the
         most popular items, for metrics of the unexpected.
+    propensity : object, optional
+        How likely each item was seen, so that it could be judged, above 0 and at most 1, for
+        metrics that count rare items more: a mapping from item to number, a pair (ids, numbers),
+        or a frame or file with the item and a column of numbers.
     engine : str
         ``memory`` holds all rankings in memory. ``disk`` reads them in pieces, several times, and
         keeps only the rows with judged items; the results are the same. So does ``spark`` with
@@ -141,7 +146,9 @@ def evaluate(
     how = reading(engine, memory)
     plan = resolve(metrics, like=like, choices=choices)
     judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns, how=how)
-    side = read_side(Given(train, items, catalogue, baseline_lists), systems[ONE], plan.n_items)
+    side = read_side(
+        Given(train, items, catalogue, baseline_lists, propensity), systems[ONE], plan.n_items
+    )
     plan = replace(plan, engine=how.said(systems.values()), side=side.notes)
     scores = open_data(judged, systems, side=side).run(plan)[ONE]
     unused: dict[str, int] = {}
@@ -171,6 +178,7 @@ def compare(
     items: object = None,
     catalogue: object = None,
     baseline_lists: object = None,
+    propensity: object = None,
     engine: EngineName = "auto",
     memory: str | int | None = None,
     **choices: Unpack[Choices],
@@ -221,7 +229,7 @@ def compare(
         As in `evaluate`.
     clusters : object, optional
         As in `evaluate`; tests then compare clusters, not users.
-    train, items, catalogue, baseline_lists, engine, memory
+    train, items, catalogue, baseline_lists, propensity, engine, memory
         As in `evaluate`.
     {choices}
 
@@ -273,7 +281,9 @@ def compare(
     flat, runs = _separate_runs(systems)
     how = reading(engine, memory)
     judged, tables = read_all(flat, truth, plan, columns=columns, how=how)
-    side = read_side(Given(train, items, catalogue, baseline_lists), judged, plan.n_items)
+    side = read_side(
+        Given(train, items, catalogue, baseline_lists, propensity), judged, plan.n_items
+    )
     plan = replace(plan, engine=how.said(tables.values()), side=side.notes)
     return compare_tables(
         tables, judged, plan, settings, segments=segments, clusters=clusters, runs=runs, side=side
@@ -294,6 +304,7 @@ def curve(
     items: object = None,
     catalogue: object = None,
     baseline_lists: object = None,
+    propensity: object = None,
     **choices: Unpack[Choices],
 ) -> Curve:
     """Measure one metric at every cutoff from 1 to `max_k`, to choose how many items to show.
@@ -306,7 +317,7 @@ def curve(
         Its cutoff, if it has one, does not matter.
     max_k : int
         The largest cutoff.
-    like, columns, clusters, train, items, catalogue, baseline_lists
+    like, columns, clusters, train, items, catalogue, baseline_lists, propensity
         As in `evaluate`.
     {choices}
 
@@ -336,7 +347,9 @@ def curve(
         raise UsageError(f"a curve needs exactly one metric, got {len(plan.metrics)}")
     entry = plan.metrics[0]
     judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns)
-    side = read_side(Given(train, items, catalogue, baseline_lists), judged, plan.n_items)
+    side = read_side(
+        Given(train, items, catalogue, baseline_lists, propensity), judged, plan.n_items
+    )
     scored, counts = (
         open_data(judged, systems, side=side).run,
         {ONE: counts_of(systems[ONE], judged)},

@@ -36,6 +36,8 @@ class RankCounts:
         How many of the `equal` ones the tie order puts first; None where no order is known.
     n_ranked : int64 array of shape (n_users,)
         Candidates of each user.
+    item : int64 array of shape (n_found,), optional
+        The code of each judged item.
     """
 
     user: IntArray
@@ -44,6 +46,7 @@ class RankCounts:
     equal: IntArray
     before: IntArray | None
     n_ranked: IntArray
+    item: IntArray | None = None
 
     def only(self, chosen: npt.NDArray[np.bool_] | IntArray) -> RankCounts:
         """Counts of some of the judged items, by mask or place; all candidates still count."""
@@ -56,6 +59,7 @@ class RankCounts:
             above=self.above[chosen],
             equal=self.equal[chosen],
             before=None if self.before is None else self.before[chosen],
+            item=None if self.item is None else self.item[chosen],
         )
 
     def __add__(self, other: RankCounts) -> RankCounts:

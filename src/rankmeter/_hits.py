@@ -102,6 +102,8 @@ class Hits:
         The possible ranks in unresolved ties; without it every rank is certain.
     ideal : Hits, optional
         The perfect ranking of the same truth.
+    item : int64 array of shape (n_hits,), optional
+        The code of the item of each hit, for metrics that ask for facts about items.
     together : bool
         Whether hits of equal rank are found at once (tie rule ``together``): `nth` then gives each
         of them the last of their places, and otherwise the mean of their places.
@@ -115,6 +117,7 @@ class Hits:
     span: Span | None = None
     ideal: Hits | None = None
     together: bool = False
+    item: IntArray | None = None
 
     @classmethod
     def perfect(cls, offsets: IntArray, gain: FloatArray) -> Hits:
@@ -216,6 +219,7 @@ class Hits:
             rank=self.rank[chosen],
             gain=self.gain[chosen],
             span=None if self.span is None else self.span[chosen],
+            item=None if self.item is None else self.item[chosen],
         )
 
     @cached_property

@@ -16,7 +16,16 @@ import numpy.typing as npt
 
 from rankmeter._hits import BoolArray, FloatArray, IntArray, ratio
 
-__all__ = ["Catalogue", "Features", "Likeness", "Lists", "Popularity", "Profiles", "Similarity"]
+__all__ = [
+    "Catalogue",
+    "Features",
+    "Likeness",
+    "Lists",
+    "Popularity",
+    "Profiles",
+    "Propensity",
+    "Similarity",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +170,24 @@ class Popularity:
     def known(self) -> BoolArray:
         """Which items are in the training data."""
         return self.interactions > 0
+
+
+@dataclass(frozen=True, eq=False)
+class Propensity:
+    """How likely each item was seen, so that it could be judged.
+
+    Parameters
+    ----------
+    value : float64 array of shape (n_items,)
+        Above 0 and at most 1; NaN for items without one.
+    """
+
+    value: FloatArray
+
+    @property
+    def known(self) -> BoolArray:
+        """Which items have a propensity."""
+        return ~np.isnan(self.value)
 
 
 @dataclass(frozen=True, eq=False)

@@ -67,6 +67,16 @@ class MetricPlan:
             return self.metric.spec
         return replace(self.metric.spec, low=-math.inf, high=1.0, increasing=True, reached=False)
 
+    @property
+    def pooled(self) -> bool:
+        """Whether users are pooled, and not averaged."""
+        return self.averaging.aggregate == "micro"
+
+    @property
+    def keeps_state(self) -> bool:
+        """Whether more is asked for than the values of the users."""
+        return self.pooled or self.spec.weighted
+
     def switches(self) -> dict[str, Any]:
         """Every choice by name, metric options first."""
         adjusted = {} if self.candidates is None else {ADJUSTED: True, "n_items": self.candidates}
@@ -157,6 +167,10 @@ class Plan(Setting):
                 both = None if k is None or deepest is None else max(k, deepest)
                 found[entry.alignment] = both
         return found
+
+    def named(self) -> set[Alignment]:
+        """The alignments of metrics that ask for facts about the items of the hits."""
+        return {entry.alignment for entry in self.metrics if entry.spec.named}
 
     def settings(self) -> dict[str, Any]:
         """The choices that hold for all metrics and that every result depends on."""

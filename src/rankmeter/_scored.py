@@ -383,7 +383,7 @@ def _refuse_unknown_candidates(plan: Plan, queries: Queries) -> None:
     more = replace(queries, counts=replace(counts, n_ranked=2 * counts.n_ranked + 1))
     one, other = score_queries(plan, queries), score_queries(plan, more)
     for entry in plan.metrics:
-        if entry.spec.of_lists:
+        if entry.spec.of_lists or entry.spec.named:
             raise one.errors[entry.label]
         values, others = one.values[entry.label], other.values[entry.label]
         if entry.label in one.errors or not np.array_equal(values, others, equal_nan=True):

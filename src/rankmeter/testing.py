@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from rankmeter._hits import FloatArray, Hits, IntArray, Span
 from rankmeter._list_laws import check_list_metric
+from rankmeter._lists import Popularity, Propensity
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS, Spec
 from rankmeter.metrics._registry import describe
@@ -46,7 +47,8 @@ def random_hits(rng: np.random.Generator, n_users: int = 50, *, max_gain: int = 
     >>> random_hits(np.random.default_rng(0), 10).n_users
     10
     """
-    return _evidence(_random_lists(rng, n_users, max_gain=max_gain))["hits"]
+    hits: Hits = _evidence(_random_lists(rng, n_users, max_gain=max_gain))["hits"]
+    return hits
 
 
 def variants(spec: Spec) -> list[dict[str, Any]]:
@@ -201,8 +203,11 @@ def _random_lists(rng: np.random.Generator, n_users: int, *, max_gain: int = 3) 
     return lists
 
 
-def _evidence(lists: Lists, groups: Sequence[IntArray] | None = None) -> dict[str, Hits]:
-    """The evidence for metrics; given the number of each item's tied group, ties are unresolved."""
+def _evidence(lists: Lists, groups: Sequence[IntArray] | None = None) -> dict[str, Any]:
+    """The evidence for metrics; given the number of each item's tied group, ties are unresolved.
+
+    Items of one gain are one item.
+    """
     length = np.array([ranked.size for ranked, _ in lists], dtype=np.int64)
     user = np.repeat(np.arange(length.size), length)
     gain = np.concatenate([*(ranked for ranked, _ in lists), np.zeros(0)])
@@ -216,25 +221,36 @@ def _evidence(lists: Lists, groups: Sequence[IntArray] | None = None) -> dict[st
         low, high = first[run], first[run] + np.bincount(run)[run] - 1
     rank = (low + high) / 2.0
     every = [np.concatenate(pair) for pair in lists]
-    found = {}
+    found: dict[str, Any] = {
+        "popularity": Popularity(_OCCURS, _OCCURS, 10, int(_OCCURS.sum())),
+        "propensity": Propensity(np.array([0.9, 0.8, 0.5, 0.2, np.nan])),
+    }
     for name, wanted in (("hits", np.greater), ("nonrelevant", np.less_equal)):
         ideal = [one[wanted(one, 0.0)] for one in every]
         ends = np.concatenate(([0], np.cumsum([one.size for one in ideal])))
-        perfect = Hits.perfect(ends, np.concatenate([*ideal, np.zeros(0)]))
+        perfect = _with_items(Hits.perfect(ends, np.concatenate([*ideal, np.zeros(0)])))
         chosen = np.flatnonzero(wanted(gain, 0.0))
         chosen = chosen[np.lexsort((-gain[chosen], rank[chosen], user[chosen]))]
         offsets = np.searchsorted(user[chosen], np.arange(length.size + 1))
         span = None if groups is None else Span(low[chosen], high[chosen])
-        found[name] = Hits(
-            offsets, rank[chosen], gain[chosen], perfect.n_relevant, length, span, perfect
+        found[name] = _with_items(
+            Hits(offsets, rank[chosen], gain[chosen], perfect.n_relevant, length, span, perfect)
         )
     return found
 
 
-def _arrays(evidence: Mapping[str, Hits]) -> Iterator[Any]:
-    for hits in evidence.values():
+_OCCURS = np.array([0, 1, 8, 6, 5])
+
+
+def _with_items(hits: Hits) -> Hits:
+    return dataclasses.replace(hits, item=(hits.gain + 1).astype(np.int64))
+
+
+def _arrays(evidence: Mapping[str, Any]) -> Iterator[Any]:
+    for hits in (evidence["hits"], evidence["nonrelevant"]):
         for one in (hits, hits.best):
             yield from (one.offsets, one.rank, one.gain, one.n_relevant, one.n_ranked)
+    yield from (evidence["popularity"].interactions, np.nan_to_num(evidence["propensity"].value))
 
 
 def _same(a: npt.ArrayLike, b: npt.ArrayLike) -> bool:
@@ -265,7 +281,8 @@ def _check_users(subject: _Subject, lists: Lists) -> None:
     evidence, n = _evidence(lists), len(lists)
     got = subject(evidence)
     for users in (np.arange(1), np.arange(17, n), np.arange(n)[::-1], np.arange(0)):
-        part = subject({name: hits.only(users) for name, hits in evidence.items()})
+        own = {name: evidence[name].only(users) for name in ("hits", "nonrelevant")}
+        part = subject({**evidence, **own})
         alike = np.array_equal(got[users], part, equal_nan=True)
         assert alike, f"{subject.name} depends on the other users"
 
@@ -345,7 +362,7 @@ def _check_negative_gains(subject: _Subject, lists: Lists) -> None:
     evidence = _evidence(lists)
     hits = evidence["hits"]
     lower = dataclasses.replace(hits, gain=hits.gain - 2.0)
-    perfect = Hits.perfect(hits.best.offsets, hits.best.gain - 2.0)
+    perfect = dataclasses.replace(hits.best, gain=hits.best.gain - 2.0)
     got = subject({**evidence, "hits": dataclasses.replace(lower, ideal=perfect)})
     assert got.shape == (len(lists),), f"{subject.name} returned shape {got.shape}"
 

@@ -25,10 +25,11 @@ SIDE: dict[str, Any] = {
         "i": ["action"], "j": ["comedy"], "p": ["comedy", "noir"],
     },
     "catalogue": 20,
+    "propensity": {"a": 1, "c": 0.5, "e": 0.8, "h": 0.2, "m": 0.5, "n": 0.25},
     "baseline_lists": {"u": ["a", "e", "b", "p", "c", "d", "m", "h", "f", "g"]},
 }  # fmt: skip
-"""What is known besides: the history of four users, categories of the items, the catalogue, and
-the list of another system."""
+"""What is known besides: the history of four users, categories of the items, the catalogue,
+how likely the relevant items were seen, and the list of another system."""
 
 LOST = tuple(gain for item, gain in TRUTH.items() if item not in RANKING)
 CATALOGUE = len(set(RANKING) | set(TRUTH))
@@ -55,7 +56,7 @@ def given(spec: Spec) -> dict[str, Any]:
 
 def value(metric: Metric) -> float:
     """A metric of the list."""
-    side = SIDE if metric.spec.of_lists else {}
+    side = SIDE if metric.spec.of_lists or metric.spec.named else {}
     result = rm.evaluate({"u": list(RANKING)}, {"u": truth_for(metric.spec)}, [metric], **side)
     return next(iter(result.values())).mean
 

@@ -88,6 +88,7 @@ class Judged:
     others: Hits  # and of the other judged ones
     counts: dict[str, int]
     contradictions: Refused
+    names: Codes | None = None  # the codes of all items, if hits have their items
 
     @cached_property
     def frame(self) -> pl.DataFrame:
@@ -101,8 +102,8 @@ class Judged:
         return self.rows.items() if isinstance(self.rows, Lists) else self.rows["item"].to_list()
 
 
-def prepare(truth: Table, codes: Codes, choices: Alignment) -> Judged:
-    """Prepare the ground truth of a block for `align`."""
+def prepare(truth: Table, codes: Codes, choices: Alignment, names: Codes | None = None) -> Judged:
+    """Prepare the ground truth of a block for `align`; with `names` hits have the item codes."""
     counts: dict[str, int] = {}
     code, rows, contradictions = codes.of(truth.users), truth.rows, Refused()
     if isinstance(rows, Lists):  # without repeated items
@@ -114,8 +115,11 @@ def prepare(truth: Table, codes: Codes, choices: Alignment) -> Judged:
             code = codes.of(rows["user"])
         gain = rows["gain"].to_numpy()
     gain = reached(code, gain, codes.n, choices)
-    ideals = perfect(code, gain, codes.n, choices)
-    return Judged(choices, codes, rows, code, gain, *ideals, counts, contradictions)
+    item = None
+    if names is not None:
+        item = names.of((rows.frame() if isinstance(rows, Lists) else rows)["item"])
+    ideals = perfect(code, gain, codes.n, choices, item)
+    return Judged(choices, codes, rows, code, gain, *ideals, counts, contradictions, names)
 
 
 def reached(user: IntArray, gain: FloatArray, n_users: int, choices: Alignment) -> FloatArray:
@@ -128,14 +132,20 @@ def reached(user: IntArray, gain: FloatArray, n_users: int, choices: Alignment) 
 
 
 def perfect(
-    user: IntArray, gain: FloatArray, n_users: int, choices: Alignment
+    user: IntArray,
+    gain: FloatArray,
+    n_users: int,
+    choices: Alignment,
+    item: IntArray | None = None,
 ) -> tuple[Hits, Hits]:
     """The perfect rankings of the relevant judged items, and of the others."""
     wanted = choices.is_relevant(gain)
-    return (
-        _perfect(user[wanted], _worth(gain[wanted], choices), n_users),
-        _perfect(user[~wanted], gain[~wanted], n_users),
-    )
+
+    def of(chosen: BoolArray, worth: FloatArray) -> Hits:
+        own = None if item is None else item[chosen]
+        return _perfect(user[chosen], worth, n_users, own)
+
+    return of(wanted, _worth(gain[wanted], choices)), of(~wanted, gain[~wanted])
 
 
 def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Aligned:
@@ -150,6 +160,7 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     in_rankings[user] = True
     lists, repeated, score, shown = rankings.rows, Refused(), None, None
     rows_needed = choices.pool != "all" or choices.scope == "appended" or listing is not None
+    rows_needed = rows_needed or truth.names is not None
     if isinstance(lists, Lists) and not rows_needed:
         found, score = count_listed(
             lists, user, Sought(truth.code, truth.gain, truth.items), codes.n, choices
@@ -198,7 +209,7 @@ def settle(
     """
     if choices.scope != "all":
         inside = place(found, choices.ties, choices.depth)
-        ideals = perfect(inside.user, inside.gain, found.n_ranked.size, choices)
+        ideals = perfect(inside.user, inside.gain, found.n_ranked.size, choices, inside.item)
     if choices.retrieved == "positive" and positive is not None:
         found = found.only(positive)
     counts = {
@@ -251,6 +262,8 @@ def _count_rows(
     counted = count(candidates, targets, choices.ties)
     if rankings.rest is not None and choices.pool == "all":
         counted += _count_rest(rankings.rest, frame[row], targets, codes, choices)
+    if truth.names is not None:
+        counted = replace(counted, item=truth.names.of(targets.item))
     score = frame["score"].to_numpy()[row] if rankings.order == "score" else None
     return counted, score, refused, shown
 
@@ -321,9 +334,12 @@ def _worth(gain: FloatArray, choices: Alignment) -> FloatArray:
     return gain - threshold + (operator == ">=")
 
 
-def _perfect(user: IntArray, gain: FloatArray, n_users: int) -> Hits:
+def _perfect(user: IntArray, gain: FloatArray, n_users: int, item: IntArray | None = None) -> Hits:
     counts = np.bincount(user, minlength=n_users)
     offsets = np.concatenate(([0], np.cumsum(counts)))
+    if item is not None:
+        order = np.lexsort((item, -gain, user))
+        return replace(Hits.perfect(offsets, gain[order]), item=item[order])
     if np.any(user[1:] < user[:-1]):
         gain = gain[np.lexsort((-gain, user))]
     return Hits.perfect(offsets, gain)
@@ -344,4 +360,5 @@ def _select(
         Span(kept.low, kept.high),
         ideal,
         together,
+        kept.item,
     )

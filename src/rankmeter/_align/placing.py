@@ -33,6 +33,7 @@ class Placed:
     rank: FloatArray  # 1-based
     low: IntArray  # first and last possible rank in an unresolved tie;
     high: IntArray  # equal where the rank is certain
+    item: IntArray | None = None  # codes
 
     def only(self, chosen: npt.NDArray[np.bool_] | IntArray) -> Placed:
         """Some of the items, by mask or place."""
@@ -44,6 +45,7 @@ class Placed:
             self.rank[chosen],
             self.low[chosen],
             self.high[chosen],
+            None if self.item is None else self.item[chosen],
         )
 
 
@@ -70,7 +72,7 @@ def place(counts: RankCounts, ties: TieRule, depth: int | None = None) -> Placed
             low = high = low + counts.before
             rank = low.astype(np.float64)
         elif ties in ("optimistic", "pessimistic"):
-            low = high = _bounds(counts.user, counts.gain, low, high, best=ties == "optimistic")
+            low = high = _bounds(counts, low, high, best=ties == "optimistic")
             rank = low.astype(np.float64)
         elif ties == "together":
             low = high
@@ -82,28 +84,33 @@ def place(counts: RankCounts, ties: TieRule, depth: int | None = None) -> Placed
             rank = (low + high) / 2.0
             if ties == "realistic":
                 low = high = low + (high - low) // 2
-    placed = Placed(counts.user, counts.gain, rank, low, high)
+    placed = Placed(counts.user, counts.gain, rank, low, high, counts.item)
     if np.any(placed.user[1:] <= placed.user[:-1]):
-        placed = placed.only(_order(placed.user, rank, placed.gain))
+        placed = placed.only(_order(placed))
     return placed if depth is None else placed.only(placed.rank <= depth)
 
 
-def _order(user: IntArray, rank: FloatArray, gain: FloatArray) -> IntArray:
+def _order(placed: Placed) -> IntArray:
     """Positions by user and rank, large gains first within one rank."""
+    user, rank = placed.user, placed.rank
     twice = (2 * rank).astype(np.uint64)  # a rank can end in .5
     users, ranks = bits(int(user.max()) + 1), bits(int(twice.max()) + 1)
     if users + ranks <= BITS:
         keys, order = sort((user.astype(np.uint64) << np.uint64(ranks)) | twice, users + ranks)
         if not np.any(keys[1:] == keys[:-1]):
             return order
-    return np.lexsort((-gain, rank, user))
+    return np.lexsort((*_last(placed.item), -placed.gain, rank, user))
 
 
-def _bounds(
-    user: IntArray, gain: FloatArray, low: IntArray, high: IntArray, *, best: bool
-) -> IntArray:
+def _last(item: IntArray | None) -> tuple[IntArray, ...]:
+    """The last key of an order that does not depend on the rows, where items are known."""
+    return () if item is None else (item,)
+
+
+def _bounds(counts: RankCounts, low: IntArray, high: IntArray, *, best: bool) -> IntArray:
     """Ranks in the best order of each tied group (large gains first, misses last), or the worst."""
-    order = np.lexsort((-gain if best else gain, low, user))
+    user, gain = counts.user, counts.gain
+    order = np.lexsort((*_last(counts.item), -gain if best else gain, low, user))
     new = np.ones(order.size, dtype=bool)
     new[1:] = (user[order][1:] != user[order][:-1]) | (low[order][1:] != low[order][:-1])
     head = np.maximum.accumulate(np.where(new, np.arange(order.size), 0))

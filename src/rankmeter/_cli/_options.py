@@ -105,7 +105,10 @@ def given(choices: Mapping[str, Any]) -> dict[str, Any]:
 
 def side_files(choices: Mapping[str, Any]) -> list[str | None]:
     """The files with side data."""
-    return [choices.get(name) for name in ("train", "items", "catalogue", "baseline_lists")]
+    return [
+        choices.get(name)
+        for name in ("train", "items", "catalogue", "baseline_lists", "propensity")
+    ]
 
 
 def own_options(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def to_arrow(scores: Scores) -> Any:
             raise UsageError(
                 f"{label} is one number for the lists of all users, and has no columns"
             )
-        columns |= {f"part {i}": state.part, f"whole {i}": state.whole}
+        columns |= {f"{name} {i}": column for name, column in vars(state).items()}
     errors = {
         label: [type(error).__name__, str(error), getattr(error, "extent", None)]
         for label, error in scores.errors.items()
@@ -114,13 +115,17 @@ def from_arrow(batch: Any) -> Scores:
         array("has_truth"),
         facts,
         {
-            label: getattr(states, kind)(array(f"part {i}"), array(f"whole {i}"))
+            label: _state(getattr(states, kind), i, array)
             for i, (label, kind) in enumerate(known["states"].items())
         },
         {label: _error(*parts) for label, parts in known["errors"].items()},
         known["textual"],
         known.get("lowest", {}),
     )
+
+
+def _state(kind: type[Ratio], i: int, array: Callable[[str], Any]) -> Ratio:
+    return kind(**{field.name: array(f"{field.name} {i}") for field in fields(kind)})
 
 
 def _refused(known: dict[str, Any]) -> Refused:

@@ -41,18 +41,30 @@ class Block:
         self.truth, self.systems, self.tables, self.keep = truth, systems, tables, keep
         self.users: pl.Series = universe(truth, *systems.values())
         self._codes = Codes(self.users)
-        self._prepared: dict[Alignment, Judged] = {}
-        self._aligned: dict[tuple[Alignment, str, int | None], Aligned] = {}
+        self._prepared: dict[tuple[Alignment, bool], Judged] = {}
+        self._aligned: dict[tuple[Alignment, str, int | None, bool], Aligned] = {}
 
-    def aligned(self, name: str, choices: Alignment, depth: int | None = 0) -> Aligned:
-        """The hits of one system, and its items down to a rank; None is all of them."""
-        known = choices, name, depth
+    def aligned(
+        self, name: str, choices: Alignment, depth: int | None = 0, *, named: bool = False
+    ) -> Aligned:
+        """The hits of one system, and its items down to a rank; None is all of them.
+
+        If `named`, each hit has its item.
+        """
+        known = choices, name, depth, named
         if known not in self._aligned:
-            if choices not in self._prepared:
-                self._prepared[choices] = prepare(self.truth, self._codes, choices)
             listing = self.tables.listing(depth) if self.tables and depth != 0 else None
-            self._aligned[known] = align(self.systems[name], self._prepared[choices], listing)
+            truth = self._judged(choices, named=named)
+            self._aligned[known] = align(self.systems[name], truth, listing)
         return self._aligned[known]
+
+    def _judged(self, choices: Alignment, *, named: bool) -> Judged:
+        """The ground truth in one alignment, prepared once."""
+        known = choices, named
+        if known not in self._prepared:
+            names = self.tables.items if self.tables and named else None
+            self._prepared[known] = prepare(self.truth, self._codes, choices, names)
+        return self._prepared[known]
 
     def score(self, plan: Plan) -> dict[str, Scores]:
         """The values of every metric for each system."""
@@ -74,21 +86,25 @@ class Block:
 
     def _score(self, name: str, plan: Plan) -> Scores:
         textual = self.truth.textual and all(table.textual for table in self.systems.values())
-        depths = plan.depths()
+        depths, named = plan.depths(), plan.named()
 
         def aligned(choices: Alignment) -> Aligned:
-            return self.aligned(name, choices, depths.get(choices, 0))
+            return self.aligned(name, choices, depths.get(choices, 0), named=choices in named)
 
         found = scores_of(plan, aligned, self._in_truth, self._has_truth, self._known)
-        facts = {one: self._with_lists(aligned(one), known) for one, known in found.facts.items()}
+        facts = {one: self._with_items(aligned(one), known) for one, known in found.facts.items()}
         return replace(found, ids=self.users, textual=textual, facts=facts)
 
-    def _with_lists(self, aligned: Aligned, facts: Facts) -> Facts:
-        """Facts that include what is known of the items in the lists."""
-        if aligned.lists is None or self.tables is None:
+    def _with_items(self, aligned: Aligned, facts: Facts) -> Facts:
+        """Facts that include what is known of the items in the lists, and of the relevant ones."""
+        if self.tables is None:
             return facts
-        counts = self.tables.counts(aligned.lists, self._codes)
-        return replace(facts, counts=dict(sorted({**facts.counts, **counts}.items())))
+        counts = dict(facts.counts)
+        if aligned.lists is not None:
+            counts |= self.tables.counts(aligned.lists, self._codes)
+        if (item := aligned.hits.best.item) is not None:
+            counts |= self.tables.counts_of_relevant(item)
+        return replace(facts, counts=dict(sorted(counts.items())))
 
     @functools.cached_property
     def _known(self) -> Evidence:
@@ -100,7 +116,7 @@ class Block:
             if tables is None:
                 return no_lists(name, choices)
             if name == "relevant":
-                return relevant_items(self._prepared[choices], tables.items)
+                return relevant_items(self._judged(choices, named=False), tables.items)
             return tables.evidence(name, self._codes, choices)
 
         return known
@@ -130,7 +146,7 @@ def scores_of(
                     states[entry.label] = state
                 continue
             values[:, column] = call(entry, aligned, entry.spec.function, evidence)
-            if entry.averaging.aggregate == "micro" and entry.spec.state is not None:
+            if entry.keeps_state and entry.spec.state is not None:
                 states[entry.label] = call(entry, aligned, entry.spec.state, evidence)
         except UsageError as error:
             errors[entry.label] = error

@@ -68,7 +68,7 @@ class Memory:
         keep: bool = False,
     ) -> _Tables:
         """See `Engine.open`."""
-        tables = SideTables(side, systems)
+        tables = SideTables(side, systems, truth)
         rows = truth.height + max((t.height for t in systems.values()), default=0)
         check_memory(rows * PER_MEASURED_ROW, f"Measuring {rows:,} rows of rankings and truth")
         room = min((t.rest.room for t in systems.values() if t.rest is not None), default=None)

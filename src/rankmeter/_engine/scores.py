@@ -19,7 +19,7 @@ from rankmeter._choices import Alignment
 from rankmeter._hits import FloatArray
 from rankmeter._plan import MetricPlan
 from rankmeter.errors import DataError, RankmeterError, UsageError
-from rankmeter.metrics import Exposure, State
+from rankmeter.metrics import Exposure, State, Weighted
 
 __all__ = ["Averaged", "Scores"]
 
@@ -65,7 +65,7 @@ class Scores:
     in_rankings: BoolArray  # whether the rankings do
     has_truth: BoolArray  # whether the ground truth judges any item of the user
     facts: Mapping[Alignment, Facts]  # once for all metrics of an alignment
-    states: Mapping[str, State]  # by label, of the metrics that are pooled
+    states: Mapping[str, State]  # by label, of the metrics that are pooled, or have weights
     errors: Mapping[str, RankmeterError]  # by label, why a metric has no values on these data
     textual: bool = False  # whether the ids were read from text, so that "7" and 7 may be the same
     lowest: Mapping[str, float] = field(default_factory=dict)  # by label, of adjusted metrics
@@ -199,9 +199,25 @@ class Scores:
         elif undefined.any():
             values[undefined] = {"zero": 0.0, "one": 1.0, "nan": np.nan}[choices.undefined]
         rows = np.flatnonzero(chosen)
-        state = self.states[entry.label].take(rows) if entry.label in self.states else None
+        state = (
+            self.states[entry.label].take(rows)
+            if entry.pooled and entry.label in self.states
+            else None
+        )
         counts, lowest = (int(undefined.sum()), int(missing.sum())), self.lowest.get(entry.label)
         return Averaged(_values(values[rows], state), rows, *counts, state, lowest)
+
+    def effective(self, entry: MetricPlan) -> tuple[float, int] | None:
+        """How many relevant items of equal weight vary as much, and of how many.
+
+        None for a metric without weights.
+        """
+        state = self.states.get(entry.label)
+        if not isinstance(state, Weighted):
+            return None
+        users = self.averaged(entry).users
+        n = int(self.facts[entry.alignment].n_relevant[users].sum())
+        return state.take(users).effective(pooled=entry.pooled), n
 
     def _refusal(self, entry: MetricPlan, name: str, mask: BoolArray, what: str) -> str:
         examples = ", ".join(shown(user) for user in self.users.filter(mask).head(3))

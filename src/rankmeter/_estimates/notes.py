@@ -31,6 +31,7 @@ __all__ = [
     "facts_of",
     "missing_users",
     "notes_of",
+    "uneven",
     "unused_labels",
 ]
 
@@ -62,6 +63,8 @@ UNUSED_LABELS = {
 """Notes about the labels of users."""
 FEW_CLUSTERS = 30
 """Below this number the variance between clusters is itself uncertain."""
+FEW_WEIGHTS = 0.1
+"""Below this share of the relevant items their effective number is small."""
 MAX_GROUPS = 10
 """Groups of systems with different facts that a note shows; the result counts all of them."""
 
@@ -107,6 +110,18 @@ def alike(estimates: Iterable[Estimate]) -> Facts:
     labels = [e.label for e in estimates if e.n > 1 and e.low == e.high]
     what = "identical for all users, so the interval is not informative"
     return {what: ", ".join(labels)} if labels else {}
+
+
+def uneven(plan: Plan, scores: Scores) -> list[str]:
+    """A caution for each metric whose weights leave less than a tenth of the relevant items."""
+    found = {entry.label: scores.effective(entry) for entry in plan.metrics}
+    return [
+        f"{label}: {counted(known[1], 'relevant item')} with these weights vary as much as "
+        f"{number(known[0])} of equal weight, so a few rare items decide: choose `clip`, or a "
+        "smaller `gamma`"
+        for label, known in found.items()
+        if known is not None and known[0] < FEW_WEIGHTS * known[1]
+    ]
 
 
 def notes_of(plan: Plan, found: Mapping[str, Facts]) -> list[str]:
@@ -230,8 +245,16 @@ def _special(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
     return {
         **{what: (int(np.count_nonzero(mask)), rule) for what, (mask, rule) in users.items()},
         "hits tied in score": (found.counts["tied_hits"], entry.alignment.ties),
+        **_effective(entry, scores),
         **_merged(found.counts.items()),
     }
+
+
+def _effective(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
+    known = scores.effective(entry)
+    if known is None:
+        return {}
+    return {"effective sample size": (round(known[0]), f"of {known[1]:,} relevant items")}
 
 
 def _merged(counts: Iterable[tuple[str, int]]) -> dict[str, tuple[int, str]]:

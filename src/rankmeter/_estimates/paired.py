@@ -225,6 +225,8 @@ class PairedTests:
             for columns, pairs in parts:
                 users = np.flatnonzero(values.members[:, columns].all(axis=1) & mask)
                 table = values.over(users, columns)
+                if values.whole and np.isnan(table).any():  # a number that these users do not have
+                    users, table = users[:0], table[:0]
                 own, rows, units = None, users, table
                 if self.clusters is not None:
                     own = self.clusters[users]

@@ -21,7 +21,7 @@ A new input form needs one function and one row of `_forms.FORMS`.
 from __future__ import annotations
 
 from rankmeter._ingest._doubts import all_relevant, look_like_labels, look_misread
-from rankmeter._ingest._items import Items, read_item_ids, read_items
+from rankmeter._ingest._items import Items, read_item_ids, read_item_numbers, read_items
 from rankmeter._ingest._labels import Labels, fit_ids, read_labels, read_users
 from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._memory import PER_MEASURED_ROW, check_memory, size
@@ -74,6 +74,7 @@ __all__ = [
     "places",
     "read_interactions",
     "read_item_ids",
+    "read_item_numbers",
     "read_items",
     "read_labels",
     "read_per_user",

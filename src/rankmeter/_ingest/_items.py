@@ -18,7 +18,7 @@ from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._numbers import typed
 from rankmeter.errors import DataError, InvalidValueError
 
-__all__ = ["Items", "read_item_ids", "read_items"]
+__all__ = ["Items", "read_item_ids", "read_item_numbers", "read_items"]
 
 _NO_CATEGORY = "(no genres listed)"  # in MovieLens
 
@@ -90,6 +90,32 @@ def read_item_ids(data: object, what: str) -> tuple[pl.Series, str, bool]:
     name = resolve(found, "items", None)["item"]
     column = ids(found.fetch([name])[name], "item", found.source, Counter(), untyped=found.untyped)
     return column.unique(maintain_order=True), found.source, found.textual
+
+
+def read_item_numbers(data: object, what: str) -> Items:
+    """Read one number for each item, as features with one column.
+
+    Takes a mapping from item to number; a pair (ids, numbers); an array, whose items are 0, 1, …;
+    or a frame or file with a column for the item and one of numbers.
+    """
+    wanted = "a mapping from item to number, a pair (ids, numbers), or a frame or file with the "
+    wanted += "item and one column of numbers"
+    if isinstance(data, Mapping):
+        data = [*data], [*data.values()]
+    if isinstance(data, np.ndarray):
+        data = np.arange(len(data)), data
+    if isinstance(data, tuple) and len(data) == 2:
+        item, values = ids([*data[0]], "item", f"{what}=", Counter()), np.asarray(data[1])
+        if values.shape != (len(item),) or not len(item) or values.dtype.kind not in "fiub":
+            raise DataError(f"{what}= must be {wanted}, got {short(data[1])}")
+        _each_once(item, f"{what}=")
+        return Items(item, None, values.astype(np.float64)[:, None], f"{what}=")
+    if not is_accepted(data) or isinstance(data, list | tuple):
+        raise DataError(f"{what}= must be {wanted}, got {short(data)}")
+    found = _of_columns(find(data, "items"))
+    if found.features is None or found.features.shape[1] != 1:
+        raise DataError(f"{what}= must be {wanted}: {found.source} has other columns")
+    return found
 
 
 def _is_matrix(data: object) -> bool:
@@ -240,7 +266,7 @@ def _each_once(item: pl.Series, source: str) -> None:
     if len(twice):
         raise DataError(
             f"{counted(len(twice), 'item')} of {source} occur several times, for example "
-            f"{some(twice)}: an item has one vector"
+            f"{some(twice)}: an item has one row"
         )
 
 

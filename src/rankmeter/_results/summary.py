@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,7 +14,8 @@ import polars as pl
 
 from rankmeter._checks import choice
 from rankmeter._engine import Scores, chance
-from rankmeter._estimates.estimates import Estimate, estimate
+from rankmeter._estimates.estimates import Estimate, estimate, mean_interval
+from rankmeter._estimates.gaps import gap_values
 from rankmeter._estimates.notes import (
     UNUSED_LABELS,
     Facts,
@@ -24,6 +26,7 @@ from rankmeter._estimates.notes import (
     counts_of,
     facts_of,
     notes_of,
+    uneven,
     unused_labels,
 )
 from rankmeter._estimates.segments import labels_of, masks_of
@@ -36,7 +39,7 @@ from rankmeter._report import charts
 from rankmeter._report.table import Table
 from rankmeter._results.result import Measured
 from rankmeter._statistics import moments, t_interval_of
-from rankmeter.errors import UsageError
+from rankmeter.errors import RankmeterWarning, UsageError
 
 __all__ = ["Summary", "summarise", "summed"]
 
@@ -130,6 +133,57 @@ class Summary(Measured, Mapping[str, Estimate]):
             their segment is null.
         """
         return self._by_label(labels_of(segments, "segment", self.scores))
+
+    def gap(self, segments: object) -> pl.DataFrame:
+        """How far apart the means of segments are: the mean absolute difference of each two.
+
+        Parameters
+        ----------
+        segments : mapping or frame
+            A label per user, or a frame with the columns ``user`` and ``segment``.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns metric, gap, low, high, n_users, n_segments. Users without a label are left out.
+
+        Raises
+        ------
+        UsageError
+            If a metric is not a mean over users.
+
+        Notes
+        -----
+        The interval is that of the jackknife over users. Segments that are alike differ by chance,
+        too: the gap is above 0 with any finite number of users. Source: the MAD of Deldjoo et al.,
+        A flexible framework for evaluating user and item fairness in recommender systems, User
+        Modeling and User-Adapted Interaction 2021.
+
+        Examples
+        --------
+        >>> import rankmeter as rm
+        >>> lists = {"ann": ["a"], "bob": ["x"], "cat": ["x"]}
+        >>> result = rm.evaluate(lists, dict.fromkeys(lists, {"a"}), "hr@1")
+        >>> result.gap({"ann": "new", "bob": "new", "cat": "old"})["gap"].to_list()
+        [0.5]
+        """
+        labels = labels_of(segments, "segment", self.scores)
+        rows = []
+        for entry in self.plan.metrics:
+            if entry.averaging.aggregate != "mean":
+                raise UsageError(f"{entry.label} is not a mean over users, so it has no gap")
+            averaged = self.scores.averaged(entry)
+            known = pl.Series(labels).gather(averaged.users)
+            inside = known.is_not_null().to_numpy()
+            group = known.drop_nulls().rank("dense").to_numpy()
+            values = gap_values(averaged.values[inside], group)
+            found = moments(values)
+            own = None if self.clusters is None else self.clusters[averaged.users[inside]]
+            low, high = mean_interval(values, found, self.plan, own)
+            n = len(np.unique(group))
+            rows.append((entry.label, found.mean, max(low, 0.0), high, found.n, n))
+        names = ["metric", "gap", "low", "high", "n_users", "n_segments"]
+        return pl.DataFrame(rows, schema=names, orient="row")
 
     def _by_label(self, labels: pl.Series | None) -> pl.DataFrame:
         rows = []
@@ -331,12 +385,15 @@ def summarise(
     `clusters` has the cluster of each user, and `unused` the counts of labels without effect.
     """
     random, best = by_chance(plan, scores, truth)
+    doubts = uneven(plan, scores)
+    for doubt in doubts:
+        warnings.warn(doubt, RankmeterWarning, stacklevel=4)
     return summed(
         plan,
         scores,
         {**counts_of(rankings, truth), **(unused or {})},
         clusters=clusters,
-        cautions=(*truth.cautions, *rankings.cautions),
+        cautions=(*truth.cautions, *rankings.cautions, *doubts),
         random=random,
         best=best,
     )

@@ -6,19 +6,21 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from rankmeter._checks import integer
+from rankmeter._checks import counted, integer, shown
 from rankmeter._ingest import (
     Interactions,
     Items,
     Table,
     fit_ids,
     read_item_ids,
+    read_item_numbers,
     read_items,
     read_rankings,
 )
-from rankmeter.errors import DataError
+from rankmeter.errors import DataError, InvalidValueError
 
 __all__ = ["NO_SIDE", "Given", "Side", "read_side"]
 
@@ -31,6 +33,7 @@ class Given:
     items: object = None
     catalogue: object = None
     baseline_lists: object = None
+    propensity: object = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +51,8 @@ class Side:
         The size of the catalogue, if only that is known.
     baseline : Table or None
         Rankings of the same users by another system.
+    propensity : polars.DataFrame or None
+        Columns item and value.
     notes : tuple of str
         How the data were read, where a reader should know.
     """
@@ -57,6 +62,7 @@ class Side:
     catalogue: pl.Series | None = None
     size: int | None = None
     baseline: Table | None = None
+    propensity: pl.DataFrame | None = None
     notes: tuple[str, ...] = field(default=())
 
 
@@ -72,7 +78,7 @@ def read_side(given: Given, known: Table, size: int | None = None) -> Side:
     DataError
         If data cannot be read with certainty, or their ids cannot match the known ones.
     """
-    train, items, catalogue, baseline = None, None, None, None
+    train, items, catalogue, baseline, propensity = None, None, None, None, None
     if given.train is not None:
         train = _train(Interactions.read(given.train), known)
     if given.items is not None:
@@ -89,8 +95,10 @@ def read_side(given: Given, known: Table, size: int | None = None) -> Side:
         catalogue = fit_ids(ids, "item", known, source, textual=textual)
     if given.baseline_lists is not None:
         baseline = _baseline(read_rankings(given.baseline_lists), known)
+    if given.propensity is not None:
+        propensity = _propensity(read_item_numbers(given.propensity, "propensity"), known)
     notes = () if items is None else items.notes
-    return Side(train, items, catalogue, size, baseline, notes)
+    return Side(train, items, catalogue, size, baseline, propensity, notes)
 
 
 def _train(read: Interactions, known: Table) -> pl.DataFrame:
@@ -106,6 +114,20 @@ def _baseline(table: Table, known: Table) -> Table:
         for role in ("user", "item")
     )
     return replace(table, rows=rows, empty_users=rows["user"].clear())
+
+
+def _propensity(items: Items, known: Table) -> pl.DataFrame:
+    value = items.features[:, 0]
+    wrong = np.flatnonzero(~((value > 0) & (value <= 1)))
+    if wrong.size:
+        raise InvalidValueError(
+            f"{counted(wrong.size, 'propensity', 'propensities')} of {items.source} "
+            f"{'is' if wrong.size == 1 else 'are'} not above 0 and at most 1, for example "
+            f"{value[wrong[0]]:g} of {shown(items.ids[int(wrong[0])])}: it is the probability that "
+            "an item was seen"
+        )
+    ids = fit_ids(items.ids, "item", known, items.source, textual=items.textual)
+    return pl.DataFrame({"item": ids, "value": value})
 
 
 def _items(items: Items, known: Table) -> Items:

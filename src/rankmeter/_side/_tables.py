@@ -21,6 +21,7 @@ from rankmeter._lists import (
     Lists,
     Popularity,
     Profiles,
+    Propensity,
     Similarity,
 )
 from rankmeter._side._given import Side
@@ -30,6 +31,7 @@ __all__ = ["SideTables"]
 
 _NEEDS = {
     "popularity": ("train", "the training interactions"),
+    "propensity": ("propensity", "the propensities of the items"),
     "profiles": ("train", "the training interactions"),
     "features": ("items", "features of the items"),
     "categories": ("items", "categories of the items"),
@@ -45,18 +47,20 @@ class SideTables:
 
     side: Side
     systems: Mapping[str, Table]
+    truth: Table
 
     @cached_property
     def items(self) -> Codes:
         """All items as their place in sorted order."""
         side = self.side
-        parts = [table.frame["item"] for table in self.systems.values()]
+        parts = [table.frame["item"] for table in (self.truth, *self.systems.values())]
         rests = [table.rest for table in self.systems.values() if table.rest is not None]
         parts += [rest.tops["item"] for rest in rests]
         parts += [] if side.train is None else [side.train["item"]]
         parts += [] if side.items is None else [side.items.ids]
         parts += [] if side.catalogue is None else [side.catalogue]
         parts += [] if side.baseline is None else [side.baseline.frame["item"]]
+        parts += [] if side.propensity is None else [side.propensity["item"]]
         return Codes(distinct(parts))
 
     def listing(self, depth: int | None) -> Listing:
@@ -92,6 +96,25 @@ class SideTables:
         if self.catalogue is not None and self.catalogue.item is not None:
             found["items_listed_outside_the_catalogue"] = ~self.catalogue.item[item]
         return {name: int(np.count_nonzero(places)) for name, places in found.items()}
+
+    def counts_of_relevant(self, item: IntArray) -> dict[str, int]:
+        """How many relevant items metrics may treat in a special way."""
+        found = {}
+        if self.popularity is not None:
+            found["relevant_items_without_training_data"] = ~self.popularity.known[item]
+        if self.propensity is not None:
+            found["relevant_items_without_propensity"] = ~self.propensity.known[item]
+        return {name: int(np.count_nonzero(places)) for name, places in found.items()}
+
+    @cached_property
+    def propensity(self) -> Propensity | None:
+        """How likely each item was seen."""
+        given = self.side.propensity
+        if given is None:
+            return None
+        value = np.full(self.items.n, np.nan)
+        value[self.items.of(given["item"])] = given["value"].to_numpy()
+        return Propensity(value)
 
     @cached_property
     def popularity(self) -> Popularity | None:

@@ -15,6 +15,7 @@ from rankmeter._lists import (
     Lists,
     Popularity,
     Profiles,
+    Propensity,
     Similarity,
 )
 from rankmeter.metrics import (
@@ -23,6 +24,8 @@ from rankmeter.metrics import (
     countwise,
     curvewise,
     gainwise,
+    groupwise,
+    itemwise,
     judgedwise,
     lengthwise,
     listwise,
@@ -58,15 +61,15 @@ from rankmeter.metrics._spelling import (
     take_cutoffs,
 )
 from rankmeter.metrics.exposures import Exposure
-from rankmeter.metrics.states import Ratio, State
+from rankmeter.metrics.states import Ratio, State, Weighted
 
 # In the order in which readers look for them: common metrics first, counts last.
 _FAMILIES = [
     f.__name__
     for f in (
-        setwise, rankwise, positionwise, pairwise, gainwise, listwise, topicwise, novelwise,
-        tailwise, profilewise, baselinewise, lengthwise, systemwise, judgedwise, curvewise,
-        chancewise, countwise,
+        setwise, rankwise, positionwise, pairwise, gainwise, itemwise, listwise, topicwise,
+        novelwise, tailwise, profilewise, baselinewise, lengthwise, systemwise, groupwise,
+        judgedwise, curvewise, chancewise, countwise,
     )
 ]  # fmt: skip
 for _name in sorted(METRICS, key=lambda n: (_FAMILIES.index(METRICS[n].family), n)):
@@ -90,11 +93,13 @@ __all__ = [
     "Option",
     "Popularity",
     "Profiles",
+    "Propensity",
     "Ratio",
     "Similarity",
     "Span",
     "Spec",
     "State",
+    "Weighted",
     "is_elsewhere",
     "metric",
     "parse_metrics",

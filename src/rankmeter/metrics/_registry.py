@@ -25,7 +25,7 @@ from rankmeter._hits import BoolArray, FloatArray, Hits
 from rankmeter._lists import Lists
 from rankmeter.errors import UsageError
 from rankmeter.metrics.exposures import Exposure
-from rankmeter.metrics.states import Ratio, State
+from rankmeter.metrics.states import Ratio, State, Weighted
 
 __all__ = [
     "EVIDENCE",
@@ -55,6 +55,7 @@ EVIDENCE = {
     "of them.",
     "lists": "Lists\n    Ranked items of n_users users.",
     "popularity": "Popularity\n    How often each item occurs in the training data.",
+    "propensity": "Propensity\n    How likely each item was seen, so that it could be judged.",
     "profiles": "Profiles\n    The items of each user in the training data.",
     "features": "Features\n    A vector for each item.",
     "likeness": "Likeness\n    What says how alike two items are.",
@@ -153,6 +154,8 @@ class Spec:
     state : callable, optional
         For a metric that can be pooled over users: gives the value that adds up, called like
         `function`.
+    weighted : bool
+        Whether this value says how much the weights of its items differ.
     options : mapping of str to Option
     """
 
@@ -171,6 +174,7 @@ class Spec:
     cutoff: bool = True
     at: str = ""
     state: Callable[..., State] | None = None
+    weighted: bool = False
     options: Mapping[str, Option] = field(default_factory=dict)
 
     @property
@@ -183,6 +187,11 @@ class Spec:
     def of_lists(self) -> bool:
         """Whether the metric measures what was shown, whatever is relevant."""
         return "lists" in self.needs
+
+    @property
+    def named(self) -> bool:
+        """Whether the metric of hits asks for facts about their items."""
+        return not self.of_lists and not {"hits", "nonrelevant"}.issuperset(self.needs)
 
     @property
     def pools(self) -> bool:
@@ -386,7 +395,7 @@ def describe(
 
     spec = Spec(
         name, title, metric, needs, spares, cutoff=cutoff, open_ties=open_ties, at=at,
-        state=checked if pools else None, options=options, **facts,
+        state=checked if pools else None, weighted=returned is Weighted, options=options, **facts,
     )  # fmt: skip
     metric.__doc__ = _documented(spec, [need for _, need, _ in masked])
     return spec

@@ -10,7 +10,7 @@ import numpy as np
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._lists import Lists
 
-__all__ = ["Exposure", "Statistic", "of_counts"]
+__all__ = ["Exposure", "Grouped", "Statistic", "of_counts", "of_groups"]
 
 
 @dataclass(frozen=True)
@@ -111,3 +111,48 @@ def of_counts(
         return value(counts) - exposure.lists.sum(loss(counts)[exposure.lists.item])
 
     return Statistic(lambda exposure: value(exposure.counts()), without)
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped(Exposure):
+    """Lists with two numbers of each user for each group of items, which add up over users.
+
+    Parameters
+    ----------
+    part, whole : float64 arrays of shape (n_users, n_groups)
+        Integers, such as the items that are shown, and those that could be.
+    """
+
+    part: FloatArray
+    whole: FloatArray
+
+    def __add__(self, other: Exposure) -> Grouped:
+        """The users of both, those of `self` first."""
+        if not isinstance(other, Grouped):
+            return NotImplemented
+        part, whole = np.concatenate([self.part, other.part]), [self.whole, other.whole]
+        return replace(super().__add__(other), part=part, whole=np.concatenate(whole))  # type: ignore[return-value,call-arg]
+
+    def take(self, rows: IntArray) -> Grouped:
+        """The lists of some users, in the order given."""
+        return replace(super().take(rows), part=self.part[rows], whole=self.whole[rows])  # type: ignore[return-value,call-arg]
+
+
+def of_groups(number: Callable[[FloatArray, FloatArray], FloatArray]) -> Statistic:
+    """A number of the sums over all users.
+
+    Parameters
+    ----------
+    number : callable
+        From part and whole of the groups, of shape (…, n_groups), to a number, of shape (…).
+    """
+
+    def value(one: Exposure) -> float:
+        assert isinstance(one, Grouped)
+        return float(number(one.part.sum(axis=0), one.whole.sum(axis=0)))
+
+    def without(one: Exposure) -> FloatArray:
+        assert isinstance(one, Grouped)
+        return number(one.part.sum(axis=0) - one.part, one.whole.sum(axis=0) - one.whole)
+
+    return Statistic(value, without)

@@ -9,7 +9,7 @@ import numpy as np
 
 from rankmeter._hits import FloatArray, IntArray, ratio
 
-__all__ = ["Defined", "Ratio", "Standardised", "State"]
+__all__ = ["Defined", "Ratio", "Standardised", "State", "Weighted"]
 
 
 class State(Protocol):
@@ -55,14 +55,16 @@ class Ratio:
     part: FloatArray
     whole: FloatArray | IntArray
 
-    def __add__(self, other: Ratio) -> Ratio:
+    def __add__(self, other: Self) -> Self:
         """The users of both, those of `self` first."""
-        part = np.concatenate([self.part, other.part])
-        return replace(self, part=part, whole=np.concatenate([self.whole, other.whole]))
+        return replace(
+            self,
+            **{name: np.concatenate([own, vars(other)[name]]) for name, own in vars(self).items()},
+        )
 
-    def take(self, rows: IntArray) -> Ratio:
+    def take(self, rows: IntArray) -> Self:
         """The shares of some users, in the order given."""
-        return replace(self, part=self.part[rows], whole=self.whole[rows])
+        return replace(self, **{name: own[rows] for name, own in vars(self).items()})
 
     def per_user(self, nothing: float = 0.0) -> FloatArray:
         """``part / whole`` of each user, and `nothing` where the whole is 0."""
@@ -112,6 +114,38 @@ class Defined(Ratio):
     def per_user(self, nothing: float = np.nan) -> FloatArray:
         """``part / whole`` of each user, and `nothing` where the whole is 0."""
         return super().per_user(nothing)
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted(Defined):
+    """A share of each user in which items have weights, undefined where the whole is 0.
+
+    Parameters
+    ----------
+    part, whole : float64 arrays of shape (n_users,)
+    total, squares : float64 arrays of shape (n_users,)
+        The sum of the weights of the user's items, and of their squares.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one = np.ones(2)
+    >>> Weighted(one, 4 * one, 4 * one, 10 * one).effective(pooled=True)
+    3.2
+    """
+
+    total: FloatArray
+    squares: FloatArray
+
+    def effective(self, *, pooled: bool) -> float:
+        """How many items of equal weight vary as much: (Σ w)² / Σ w², by Kish.
+
+        The weights are those that items have in the mean over users, or in the pooled share.
+        """
+        scale = np.ones(self.part.size) if pooled else ratio(np.ones(self.part.size), self.whole)
+        total = float(np.sort(scale * self.total).sum())
+        squares = float(np.sort(scale**2 * self.squares).sum())
+        return total**2 / squares if squares else 0.0
 
 
 class Standardised(Ratio):

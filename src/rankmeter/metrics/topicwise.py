@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankmeter._checks import number
+from rankmeter._checks import fraction, number
 from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Features, Lists, Popularity, Profiles
 from rankmeter.errors import UsageError
@@ -249,6 +249,121 @@ def err_ia(
         n = np.count_nonzero(counts(relevant, categories), axis=1)
         return ratio(found * alpha, n, nothing=np.nan)
     return ratio(found, best if ideal == "greedy" else bound, nothing=np.nan)
+
+
+@register("Novelty- and rank-biased precision", high=math.inf, reached=False)
+def nrbp(
+    lists: Lists,
+    relevant: Lists,
+    categories: Features,
+    k: int | None = None,
+    *,
+    alpha: Annotated[float, Example(0.2)] = 0.5,
+    beta: Annotated[float, Example(0.8)] = 0.5,
+    ideal: Literal["bound", "greedy"] = "bound",
+) -> FloatArray:
+    """Rank-biased precision in which a category counts less each time it is seen again.
+
+    Parameters
+    ----------
+    alpha : float
+        As in `alpha_ndcg`.
+    beta : float
+        The chance that the reader goes on to the next item, between 0 and 1.
+    ideal : {"bound", "greedy"}
+        What the sum is divided by: the sum if every rank, without end, had an item of every
+        category; or that of an ideal ranking, found step by step among the user's relevant items.
+
+    Notes
+    -----
+    A user whose relevant items have no categories is undefined (NaN). Source: Clarke, Kolla and
+    Vechtomova, An effectiveness measure for ambiguous and underspecified queries, ICTIR 2009.
+
+    Examples
+    --------
+    b repeats the category of a, and counts as half: (1 + 0.5 · 0.5) · (1 - 0.5 · 0.5) / 2.
+
+    >>> import rankmeter as rm
+    >>> genres = {"a": ["action"], "b": ["action"], "c": ["drama"]}
+    >>> lists, truth = {"ann": ["a", "b"]}, {"ann": {"a", "b", "c"}}
+    >>> rm.evaluate(lists, truth, "nrbp", items=genres)["nrbp"].mean
+    0.46875
+    """
+    weight = weight_of("geometric", fraction("beta", beta))
+    stay = 1.0 - number("alpha", alpha, least=0, most=1)
+    found, best, _ = _gains(lists, relevant, categories, k, stay, weight, greedy=ideal)
+    if ideal == "greedy":
+        return ratio(found, best, nothing=np.nan)
+    asked = np.count_nonzero(counts(relevant, categories), axis=1)
+    return ratio(found * (1.0 - stay * beta), asked, nothing=np.nan)
+
+
+@register("Intent-aware precision", reached=False, synonyms=("p_ia",))
+def precision_ia(
+    lists: Lists,
+    relevant: Lists,
+    categories: Features,
+    k: int | None = None,
+) -> FloatArray:
+    """Mean over the categories of the share of the top k that is relevant and of the category.
+
+    Notes
+    -----
+    The categories are those of the user's relevant items; a user without any is undefined (NaN).
+    Without a cutoff k is the length of the list. Source: Agrawal et al., Diversifying search
+    results, WSDM 2009.
+
+    Examples
+    --------
+    Half of the list is action, and none of it drama.
+
+    >>> import rankmeter as rm
+    >>> genres = {"a": ["action"], "c": ["drama"]}
+    >>> lists, truth = {"ann": ["a", "x"]}, {"ann": {"a", "c"}}
+    >>> rm.evaluate(lists, truth, "precision_ia@2", items=genres)["precision_ia@2"].mean
+    0.25
+    """
+    top = lists.top(k)
+    n = lists.lengths if k is None else np.full(lists.n_users, k)
+    shown = counts(top.only(top.relevant), categories).sum(axis=1)
+    asked = np.count_nonzero(counts(relevant, categories), axis=1)
+    return ratio(ratio(shown, n), asked, nothing=np.nan)
+
+
+@register("Intent-aware average precision", reached=False, synonyms=("map_ia",))
+def ap_ia(
+    lists: Lists,
+    relevant: Lists,
+    categories: Features,
+    k: int | None = None,
+) -> FloatArray:
+    """Mean over the categories of the average precision of the relevant items of the category.
+
+    Notes
+    -----
+    The categories are those of the user's relevant items; a user without any is undefined (NaN).
+    Each sum of precisions is divided by the relevant items of the category, also with a cutoff.
+    Source: Agrawal et al., Diversifying search results, WSDM 2009.
+
+    Examples
+    --------
+    Action is at rank 1 of 1, drama at rank 2 of 2: (1 + ½ / 2) / 2.
+
+    >>> import rankmeter as rm
+    >>> genres = {"a": ["action"], "b": ["drama"], "c": ["drama"]}
+    >>> lists, truth = {"ann": ["a", "b"]}, {"ann": {"a", "b", "c"}}
+    >>> rm.evaluate(lists, truth, "ap_ia", items=genres)["ap_ia"].mean
+    0.625
+    """
+    top, width = lists.top(k), categories.n_features
+    top = top.only(top.relevant)
+    found = np.zeros((lists.n_users, width))
+    for users, item, at in top.blocks(CELLS // max(width, 1) + 1):
+        rows = categories.rows(item.ravel()).reshape(*item.shape, width)
+        found[users] = (rows * np.cumsum(rows, axis=1) / top.rank[at][:, :, None]).sum(axis=1)
+    every = counts(relevant, categories)
+    asked = np.count_nonzero(every, axis=1)
+    return ratio(ratio(found, every).sum(axis=1), asked, nothing=np.nan)
 
 
 def _gains(

@@ -1,0 +1,228 @@
+"""Metrics of which relevant items are found: rare ones count more, or are measured apart."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+import numpy as np
+
+from rankmeter._checks import fraction, number, refused
+from rankmeter._hits import FloatArray, Hits, IntArray
+from rankmeter._lists import Popularity, Propensity
+from rankmeter.errors import UsageError
+from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics.discounts import RankDiscount, weight_of
+from rankmeter.metrics.states import Defined, Weighted
+from rankmeter.metrics.tailwise import tail_of
+
+Cold = Literal["skip", "rarest"]
+
+
+@register("Self-normalised inverse propensity score", reached=False)
+def snips(
+    hits: Hits,
+    propensity: Propensity | None,
+    popularity: Popularity | None,
+    k: int | None = None,
+    *,
+    gamma: Annotated[float | None, Example(1.5)] = None,
+    clip: Annotated[float | None, Example(3.0)] = None,
+    cold: Cold = "skip",
+    discount: RankDiscount = "none",
+    p: Annotated[float, Example(0.5)] = 0.85,
+) -> Weighted:
+    """Recall in which each item counts by how unlikely it was seen: 1 / propensity.
+
+    Parameters
+    ----------
+    gamma : float, optional
+        Estimates the propensities from the training data: ``(n / most) ** ((gamma + 1) / 2)``,
+        where the item occurs n times, and the most popular one `most` times. With -1 all are
+        alike. Without it they are those of ``propensity=``.
+    clip : float, optional
+        The largest weight of an item, 1 or more.
+    cold : {"skip", "rarest"}
+        A relevant item without propensity, or without training data: it is left out, found or not,
+        or is as rare as the ``rarest`` one that has it.
+    discount : {"none", "log2", "reciprocal", "geometric"}
+        What an item counts at rank r: 1, so that it is recall; 1 / log2(r + 1); 1 / r; or
+        p^(r - 1).
+    p : float
+        Of the geometric discount, between 0 and 1.
+
+    Notes
+    -----
+    A user whose relevant items are all left out is undefined (NaN). With ``clip`` it is also called
+    NCIS. ``snips(gamma=2β-1, aggregate=micro)`` is Steck's popularity-stratified recall with the
+    exponent β. Source: Yang et al., Unbiased offline recommender evaluation for
+    missing-not-at-random implicit feedback, RecSys 2018; Swaminathan and Joachims, The
+    self-normalized estimator for counterfactual learning, NIPS 2015; Steck, Item popularity and
+    recommendation accuracy, RecSys 2011.
+
+    Examples
+    --------
+    Ann's list has a, which everybody sees, and not b, which one of four sees: 1 / (1 + 4).
+
+    >>> import rankmeter as rm
+    >>> lists, truth = {"ann": ["a", "x"]}, {"ann": {"a", "b"}}
+    >>> rm.evaluate(lists, truth, "snips@2", propensity={"a": 1, "b": 0.25})["snips@2"].mean
+    0.2
+    """
+    found, every = _weights(hits, propensity, popularity, gamma, clip, cold)
+    whole = hits.best.sum(every)
+    part = hits.sum(_counted(hits, k, discount, p) * found)
+    return Weighted(part, whole, whole, hits.best.sum(every**2))
+
+
+@register("Inverse propensity score", high=math.inf)
+def ips(
+    hits: Hits,
+    propensity: Propensity | None,
+    popularity: Popularity | None,
+    k: int | None = None,
+    *,
+    gamma: Annotated[float | None, Example(1.5)] = None,
+    clip: Annotated[float | None, Example(3.0)] = None,
+    cold: Cold = "skip",
+    discount: RankDiscount = "none",
+    p: Annotated[float, Example(0.5)] = 0.85,
+    denominator: Literal["one", "k", "relevant"] = "one",
+) -> Weighted:
+    """Relevant items that the top k would have if all items had been seen, an unbiased estimate.
+
+    Parameters
+    ----------
+    gamma, clip, cold, discount, p
+        As in `snips`.
+    denominator : {"one", "k", "relevant"}
+        What the sum of the weights of the hits is divided by: 1; k, or the length of the list
+        without a cutoff, for a precision; or the number of relevant items with a propensity.
+
+    Notes
+    -----
+    It is unbiased if the propensities are right, and varies more than `snips`. Clipped weights vary
+    less, and make it too small. With ``discount=log2`` it estimates the DCG of binary gains. A user
+    whose relevant items are all left out is undefined (NaN). Source: Schnabel et al.,
+    Recommendations as treatments, ICML 2016; Yang et al., RecSys 2018.
+
+    Examples
+    --------
+    One of four sees b, so this hit is worth four.
+
+    >>> import rankmeter as rm
+    >>> lists, truth = {"ann": ["b", "x"]}, {"ann": {"a", "b"}}
+    >>> rm.evaluate(lists, truth, "ips@2", propensity={"a": 1, "b": 0.25})["ips@2"].mean
+    4.0
+    """
+    found, every = _weights(hits, propensity, popularity, gamma, clip, cold)
+    known = hits.best.sum((every > 0).astype(np.float64))
+    whole = np.ones_like(known)
+    if denominator == "k":
+        whole = hits.n_ranked.astype(np.float64) if k is None else np.full(known.size, float(k))
+        whole = np.maximum(whole, 1.0)  # of an empty list
+    elif denominator == "relevant":
+        whole = known
+    part = hits.sum(_counted(hits, k, discount, p) * found)
+    squares = hits.best.sum(every**2)
+    return Weighted(part, np.where(known > 0, whole, 0.0), hits.best.sum(every), squares)
+
+
+def _counted(hits: Hits, k: int | None, discount: RankDiscount, p: float) -> FloatArray:
+    """What each hit counts at its rank; 0 below k."""
+    weight = weight_of(discount, p)
+    return hits.within(k) if discount == "none" else hits.weigh(weight, k)
+
+
+def _weights(
+    hits: Hits,
+    propensity: Propensity | None,
+    popularity: Popularity | None,
+    gamma: float | None,
+    clip: float | None,
+    cold: Cold,
+) -> tuple[FloatArray, FloatArray]:
+    """The weights of the hits, and of all relevant items; 0 for what is left out."""
+    found, every = _items(hits)
+    if gamma is not None:
+        power = (number("gamma", gamma, least=-1, most=20) + 1) / 2
+        n = _trained(popularity).interactions
+        value = np.where(n > 0, n / max(int(n.max(initial=0)), 1), np.nan) ** power
+    elif propensity is not None:
+        value = propensity.value
+    else:
+        raise UsageError(
+            "needs propensities of the items: pass propensity=, or estimate them from train= with "
+            "gamma, as in snips(gamma=1.5)",
+            option="propensity",
+        )
+    unknown = np.isnan(value)
+    least = float(value[~unknown].min(initial=1.0)) if cold == "rarest" else math.inf
+    weight = 1.0 / np.where(unknown, least, value)
+    if clip is not None:
+        weight = np.minimum(weight, number("clip", clip, least=1))
+    return weight[found], weight[every]
+
+
+def _items(hits: Hits) -> tuple[IntArray, IntArray]:
+    """The items of the hits, and of all relevant items."""
+    if hits.item is None or hits.best.item is None:
+        raise UsageError("needs the items of the hits, which scores and ranks do not have")
+    return hits.item, hits.best.item
+
+
+def _trained(popularity: Popularity | None) -> Popularity:
+    if popularity is None:
+        raise UsageError("needs the training interactions: pass train=", option="train")
+    return popularity
+
+
+@register("Recall of a popularity stratum", reached=False)
+def stratum_recall(
+    hits: Hits,
+    popularity: Popularity,
+    k: int | None = None,
+    *,
+    stratum: Literal["head", "middle", "tail"],
+    head: Annotated[float, Example(0.6)] = 0.2,
+    tail: Annotated[float, Example(0.7)] = 0.8,
+) -> Defined:
+    """Share of the user's relevant items in a stratum, such as the long tail, that the top k has.
+
+    Parameters
+    ----------
+    stratum : {"head", "middle", "tail"}
+        The relevant items that count: those in the ``head``, the most popular items; in the
+        ``tail``, with all items that have no training data; or in the ``middle``, between both.
+    head : float
+        The head are the fewest items with at least this share of all training interactions.
+    tail : float
+        The tail are the items outside the fewest ones with at least this share.
+
+    Notes
+    -----
+    A user without relevant items in the stratum is undefined (NaN). Pooled over users
+    (``aggregate="micro"``) the recall of all items is the mean of those of the strata, weighted by
+    their relevant items. Of items that occur equally often, the first in the order of items
+    are the more popular ones. Source: the strata of Abdollahpouri et al., User-centered evaluation
+    of popularity bias in recommender systems, UMAP 2021.
+
+    Examples
+    --------
+    a has 3 of 6 training interactions, so it is the head; d has none, so it is in the tail.
+
+    >>> import rankmeter as rm
+    >>> train = {"ann": ["a", "b"], "bob": ["a", "b"], "cat": ["a", "c"]}
+    >>> lists, truth = {"ann": ["a", "c"]}, {"ann": {"a", "c", "d"}}
+    >>> metrics = ["stratum_recall(stratum=head)@2", "stratum_recall(stratum=tail)@2"]
+    >>> [one.mean for one in rm.evaluate(lists, truth, metrics, train=train).values()]
+    [1.0, 0.5]
+    """
+    found, every = _items(hits)
+    if fraction("tail", tail) < fraction("head", head):
+        raise refused("tail", f"at least head, {head:g}", tail)
+    below = tail_of(popularity, "interactions", head, "tail")
+    last = tail_of(popularity, "interactions", tail, "tail")
+    inside = {"head": ~below, "middle": below & ~last, "tail": last}[stratum]
+    part = hits.sum(hits.within(k) * inside[found])
+    return Defined(part, hits.best.sum(inside[every].astype(np.float64)))
