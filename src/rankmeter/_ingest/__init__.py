@@ -4,7 +4,8 @@ Three steps, each in one place:
 
 1. A *form* (`_forms`) recognises the data and its reader hands over named `Columns`:
    `_frames`, `_spark`, `_arrays`, `_containers`, `_files` (with `_text`, `_trec`, `_json`,
-   `_parquet`).
+   `_parquet`, `_bundles`), `_foreign`.
+   `_nested` makes rows of columns of lists.
    Containers of plain values are handed over as `Lists` (`_lists`), checked all at once.
 2. `_columns` decides which column is the user, the item, the score, the rank, the gain.
 3. `_read` fetches these columns only, has `_ids` and `_numbers` check every value, and returns a
