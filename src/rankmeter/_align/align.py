@@ -13,6 +13,7 @@ import polars as pl
 
 from rankmeter._align.codes import Codes
 from rankmeter._align.counts import Candidates, Targets, count
+from rankmeter._align.excluded import SELF, without_self
 from rankmeter._align.listing import Listing, listed
 from rankmeter._align.lookup import Sought, count_listed
 from rankmeter._align.pairs import Pairs, Refused, best_of, unique_items, unique_judgements
@@ -150,6 +151,7 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     in_rankings[user] = True
     lists, repeated, score, shown = rankings.rows, Refused(), None, None
     rows_needed = choices.pool != "all" or choices.scope == "appended" or listing is not None
+    rows_needed |= choices.exclude == "self"
     if isinstance(lists, Lists) and not rows_needed:
         found, score = count_listed(
             lists, user, Sought(truth.code, truth.gain, truth.items), codes.n, choices
@@ -227,10 +229,14 @@ def _count_rows(
     choices, judged, codes = truth.choices, truth.frame, truth.codes
     pairs = Pairs.of(user, rankings.frame["item"], codes.n, judged)
     frame, refused = unique_items(rankings, choices, counts, repeated=pairs.repeated)
+    if choices.exclude == "self":
+        frame = without_self(frame, rankings.order, counts)
     if choices.pool == "judged":
         known = judged.filter(pl.col("gain") >= 0)
         frame = frame.join(known, on=["user", "item"], how="semi")
     if choices.scope == "appended":
+        if choices.exclude == "self":
+            judged = judged.filter(~SELF)
         frame = _append(frame, judged, rankings, choices.pool)
     if frame is not rankings.frame:
         user = codes.of(frame["user"])
@@ -280,7 +286,10 @@ def _listed_apart(
     if rest is None or listing.depth is None or listing.depth > rest.depth:
         raise UsageError("rankings on disk were listed down to a smaller rank", option="engine")
     user = codes.find(rest.tops["user"])
-    frame, user = rest.tops.filter(series(user >= 0)), user[user >= 0]
+    frame = rest.tops.filter(series(user >= 0))
+    if choices.exclude == "self":
+        frame = without_self(frame, rankings.order, {})
+    user = codes.find(frame["user"])
     if choices.duplicates == "best" and frame.select("user", "item").is_duplicated().any():
         raise UsageError(
             "duplicates='best' moves items up that were not kept: choose engine='memory'",

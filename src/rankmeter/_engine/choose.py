@@ -112,13 +112,21 @@ class Reading:
                 option="engine",
             )
         depth = max((depth for depth in depths if depth is not None), default=0)
+        own = any(one.exclude == "self" for one in plan.alignments())
+        if table.query is not None and own:
+            raise UsageError(
+                "exclude='self' cannot be counted in Spark: leave these rows out of the DataFrame, "
+                "or choose engine='memory' or 'disk' for files",
+                option="exclude",
+            )
         if table.query is not None:
             how = table.origin.engine
             if repeats:
                 how += ", and a hash of every row is moved to find repeated items"
             table = replace(table, origin=replace(table.origin, engine=how))
             return gather(table, truth, room=self.limit, repeats=repeats, depth=depth)
-        return sift(table, truth, limit=self.limit // 2, repeats=repeats, depth=depth)
+        deeper = depth and depth + own
+        return sift(table, truth, limit=self.limit // 2, repeats=repeats, depth=deeper, own=own)
 
     def _too_large(self, data: object) -> bool:
         room = self.memory or _SHARE * (available_memory() or float("inf"))
