@@ -13,7 +13,7 @@ import polars as pl
 
 from rankmeter._align.codes import Codes
 from rankmeter._align.counts import Candidates, Targets, count
-from rankmeter._align.excluded import SELF, without_self
+from rankmeter._align.excluded import SELF, moved_up, without_self
 from rankmeter._align.listing import Listing, listed
 from rankmeter._align.lookup import Sought, count_listed
 from rankmeter._align.pairs import Pairs, Refused, best_of, unique_items, unique_judgements
@@ -235,9 +235,7 @@ def _count_rows(
         known = judged.filter(pl.col("gain") >= 0)
         frame = frame.join(known, on=["user", "item"], how="semi")
     if choices.scope == "appended":
-        if choices.exclude == "self":
-            judged = judged.filter(~SELF)
-        frame = _append(frame, judged, rankings, choices.pool)
+        frame = _append(frame, judged, rankings, choices)
     if frame is not rankings.frame:
         user = codes.of(frame["user"])
         pairs = Pairs.of(user, frame["item"], codes.n, judged)
@@ -302,17 +300,23 @@ def _listed_apart(
     return listed(candidates, at[found], gain[found], choices, listing)
 
 
-def _append(frame: pl.DataFrame, judged: pl.DataFrame, rankings: Table, pool: str) -> pl.DataFrame:
+def _append(
+    frame: pl.DataFrame, judged: pl.DataFrame, rankings: Table, choices: Alignment
+) -> pl.DataFrame:
     """The ranking rows, followed by the judged items missing from them, tied with each other."""
     order, rest = rankings.order, rankings.rest
+    own = choices.exclude == "self"
+    judged = judged.filter(~SELF) if own else judged
     absent = judged.join(frame, on=["user", "item"], how="anti", maintain_order="left")
     absent = absent.select("user", "item")
     if order == "score":
         absent = absent.with_columns(score=pl.lit(-np.inf))
     elif order == "rank":
         ranks = frame.select("user", "rank")
-        if rest is not None and pool == "all":
-            ranks = pl.concat([ranks, rest.last_ranks()])
+        if rest is not None and choices.pool == "all":
+            last = rest.last_ranks()
+            last = moved_up(last, rankings.frame.filter(SELF)) if own else last
+            ranks = pl.concat([ranks, last])
         last = ranks.group_by("user").agg(pl.col("rank").max() + 1)
         absent = absent.join(last, on="user", how="left", maintain_order="left")
         absent = absent.with_columns(pl.col("rank").fill_null(1))

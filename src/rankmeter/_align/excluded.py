@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-__all__ = ["SELF", "without_self"]
+__all__ = ["SELF", "moved_up", "without_self"]
 
 SELF = pl.col("user").cast(pl.String) == pl.col("item").cast(pl.String)
 """Whether the item of a row has the id of the user."""
@@ -17,15 +17,16 @@ def without_self(frame: pl.DataFrame, order: str, counts: dict[str, int]) -> pl.
         return frame
     counts["excluded_items"] = gone.height
     kept = frame.filter(~SELF)
-    if order != "rank":
-        return kept
+    return moved_up(kept, gone) if order == "rank" else kept
+
+
+def moved_up(kept: pl.DataFrame, gone: pl.DataFrame) -> pl.DataFrame:
+    """Given ranks without those of the rows that are left out."""
     kept = kept.with_row_index("place")
-    above = kept.join(gone.select("user", gone="rank"), on="user").filter(
+    below = kept.join(gone.select("user", gone="rank"), on="user").filter(
         pl.col("gone") < pl.col("rank")
     )
-    kept = kept.join(
-        above.group_by("place").len("above"), on="place", how="left", maintain_order="left"
-    )
-    return kept.with_columns(rank=pl.col("rank") - pl.col("above").fill_null(0)).drop(
-        "place", "above"
-    )
+    above = below.group_by("place").len("above")
+    kept = kept.join(above, on="place", how="left", maintain_order="left")
+    fewer = pl.col("rank") - pl.col("above").fill_null(0)
+    return kept.with_columns(rank=fewer).drop("place", "above")
