@@ -47,6 +47,10 @@ def truth(names="{}"):
 @pytest.mark.parametrize("names", ["{}", "x{}"])
 def test_excluding_is_leaving_the_rows_out(order, names, engine):
     frame, judged = rankings(order, names=names), truth(names)
+    if order == "rank" and engine == "disk":
+        with pytest.raises(UsageError, match="in pieces where ranks are given"):
+            rm.evaluate(frame, judged, METRICS, exclude="self", engine=engine)
+        return
     wanted = rm.evaluate(without(frame), judged, METRICS)
     found = rm.evaluate(frame, judged, METRICS, exclude="self", engine=engine)
     assert found.per_user.equals(wanted.per_user)
@@ -67,7 +71,7 @@ def test_one_metric_of_several_can_exclude():
 
 
 @pytest.mark.parametrize("engine", ["memory", "disk"])
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", ["score", "list"])
 def test_metrics_of_what_was_shown_see_the_rest(order, engine):
     frame, judged = rankings(order), truth()
     metrics = ["coverage@3", "novelty@3"]

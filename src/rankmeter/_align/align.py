@@ -13,7 +13,7 @@ import polars as pl
 
 from rankmeter._align.codes import Codes
 from rankmeter._align.counts import Candidates, Targets, count
-from rankmeter._align.excluded import SELF, moved_up, without_self
+from rankmeter._align.excluded import SELF, without_self
 from rankmeter._align.listing import Listing, listed
 from rankmeter._align.lookup import Sought, count_listed
 from rankmeter._align.pairs import Pairs, Refused, best_of, unique_items, unique_judgements
@@ -305,8 +305,7 @@ def _append(
 ) -> pl.DataFrame:
     """The ranking rows, followed by the judged items missing from them, tied with each other."""
     order, rest = rankings.order, rankings.rest
-    own = choices.exclude == "self"
-    judged = judged.filter(~SELF) if own else judged
+    judged = judged.filter(~SELF) if choices.exclude == "self" else judged
     absent = judged.join(frame, on=["user", "item"], how="anti", maintain_order="left")
     absent = absent.select("user", "item")
     if order == "score":
@@ -314,9 +313,7 @@ def _append(
     elif order == "rank":
         ranks = frame.select("user", "rank")
         if rest is not None and choices.pool == "all":
-            last = rest.last_ranks()
-            last = moved_up(last, rankings.frame.filter(SELF)) if own else last
-            ranks = pl.concat([ranks, last])
+            ranks = pl.concat([ranks, rest.last_ranks()])
         last = ranks.group_by("user").agg(pl.col("rank").max() + 1)
         absent = absent.join(last, on="user", how="left", maintain_order="left")
         absent = absent.with_columns(pl.col("rank").fill_null(1))

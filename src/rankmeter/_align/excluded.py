@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-__all__ = ["SELF", "moved_up", "without_self"]
+__all__ = ["SELF", "without_self"]
 
 SELF = pl.col("user").cast(pl.String) == pl.col("item").cast(pl.String)
 """Whether the item of a row has the id of the user."""
@@ -17,11 +17,8 @@ def without_self(frame: pl.DataFrame, order: str, counts: dict[str, int]) -> pl.
         return frame
     counts["excluded_items"] = gone.height
     kept = frame.filter(~SELF)
-    return moved_up(kept, gone) if order == "rank" else kept
-
-
-def moved_up(kept: pl.DataFrame, gone: pl.DataFrame) -> pl.DataFrame:
-    """Given ranks without those of the rows that are left out."""
+    if order != "rank":
+        return kept
     kept = kept.with_row_index("place")
     below = kept.join(gone.select("user", gone="rank"), on="user").filter(
         pl.col("gone") < pl.col("rank")

@@ -113,10 +113,11 @@ class Reading:
             )
         depth = max((depth for depth in depths if depth is not None), default=0)
         own = any(one.exclude == "self" for one in plan.alignments())
-        if table.query is not None and own:
+        if own and (table.query is not None or table.order == "rank"):
+            where = "in Spark" if table.query is not None else "in pieces where ranks are given"
             raise UsageError(
-                "exclude='self' cannot be counted in Spark: leave these rows out of the DataFrame, "
-                "or choose engine='memory' or 'disk' for files",
+                f"exclude='self' cannot be counted {where}: leave these rows of {table.source} out "
+                f"yourself, or choose engine='memory'",
                 option="exclude",
             )
         if table.query is not None:
