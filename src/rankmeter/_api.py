@@ -25,6 +25,7 @@ from rankmeter._ingest import (
     look_misread,
     meet_all,
     no_judgments,
+    read_collapse,
     read_truth,
 )
 from rankmeter._plan import Plan, resolve
@@ -55,6 +56,7 @@ def evaluate(
     items: object = None,
     catalogue: object = None,
     baseline_lists: object = None,
+    collapse: object = None,
     engine: EngineName = "auto",
     memory: str | int | None = None,
     **choices: Unpack[Choices],
@@ -100,6 +102,11 @@ def evaluate(
     baseline_lists : object, optional
         Rankings of the same users by a system with which to compare what is shown, such as the
         most popular items, for metrics of the unexpected.
+    collapse : object, optional
+        What ranked items are parts of, such as chunks of documents: a rule (``before:#`` is the
+        text before the first ``#``, ``regex:PATTERN`` its group), or a mapping, frame or file from
+        part to whole. A whole item is at the place of its best part; the others are counted as
+        ``collapsed_items``. The ground truth names whole items.
     engine : str
         ``memory`` holds all rankings in memory. ``disk`` reads them in pieces, several times, and
         keeps only the rows with judged items; the results are the same. So does ``spark`` with
@@ -140,8 +147,12 @@ def evaluate(
     """
     how = reading(engine, memory)
     plan = resolve(metrics, like=like, choices=choices)
-    judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns, how=how)
-    side = read_side(Given(train, items, catalogue, baseline_lists), systems[ONE], plan.n_items)
+    judged, systems = read_all(
+        {ONE: rankings}, truth, plan, columns=columns, how=how, collapse=collapse
+    )
+    side = read_side(
+        Given(train, items, catalogue, baseline_lists, collapse), systems[ONE], plan.n_items
+    )
     plan = replace(plan, engine=how.said(systems.values()), side=side.notes)
     scores = open_data(judged, systems, side=side).run(plan)[ONE]
     unused: dict[str, int] = {}
@@ -171,6 +182,7 @@ def compare(
     items: object = None,
     catalogue: object = None,
     baseline_lists: object = None,
+    collapse: object = None,
     engine: EngineName = "auto",
     memory: str | int | None = None,
     **choices: Unpack[Choices],
@@ -221,7 +233,7 @@ def compare(
         As in `evaluate`.
     clusters : object, optional
         As in `evaluate`; tests then compare clusters, not users.
-    train, items, catalogue, baseline_lists, engine, memory
+    train, items, catalogue, baseline_lists, collapse, engine, memory
         As in `evaluate`.
     {choices}
 
@@ -272,8 +284,8 @@ def compare(
     plan = resolve(metrics, like=like, choices=choices)
     flat, runs = _separate_runs(systems)
     how = reading(engine, memory)
-    judged, tables = read_all(flat, truth, plan, columns=columns, how=how)
-    side = read_side(Given(train, items, catalogue, baseline_lists), judged, plan.n_items)
+    judged, tables = read_all(flat, truth, plan, columns=columns, how=how, collapse=collapse)
+    side = read_side(Given(train, items, catalogue, baseline_lists, collapse), judged, plan.n_items)
     plan = replace(plan, engine=how.said(tables.values()), side=side.notes)
     return compare_tables(
         tables, judged, plan, settings, segments=segments, clusters=clusters, runs=runs, side=side
@@ -294,6 +306,7 @@ def curve(
     items: object = None,
     catalogue: object = None,
     baseline_lists: object = None,
+    collapse: object = None,
     **choices: Unpack[Choices],
 ) -> Curve:
     """Measure one metric at every cutoff from 1 to `max_k`, to choose how many items to show.
@@ -306,7 +319,7 @@ def curve(
         Its cutoff, if it has one, does not matter.
     max_k : int
         The largest cutoff.
-    like, columns, clusters, train, items, catalogue, baseline_lists
+    like, columns, clusters, train, items, catalogue, baseline_lists, collapse
         As in `evaluate`.
     {choices}
 
@@ -335,8 +348,8 @@ def curve(
     if len(plan.metrics) != 1:
         raise UsageError(f"a curve needs exactly one metric, got {len(plan.metrics)}")
     entry = plan.metrics[0]
-    judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns)
-    side = read_side(Given(train, items, catalogue, baseline_lists), judged, plan.n_items)
+    judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns, collapse=collapse)
+    side = read_side(Given(train, items, catalogue, baseline_lists, collapse), judged, plan.n_items)
     scored, counts = (
         open_data(judged, systems, side=side).run,
         {ONE: counts_of(systems[ONE], judged)},
@@ -351,6 +364,7 @@ def read_all(
     *,
     columns: Mapping[str, Any] | None = None,
     how: Reading = Reading(),  # noqa: B008 - it never changes
+    collapse: object = None,
 ) -> tuple[Table, dict[str, Table]]:
     """Ground truth and rankings in canonical form, with ids of the same types.
 
@@ -366,6 +380,8 @@ def read_all(
         Gives the rule for bad scores.
     how : Reading
         In memory or in pieces.
+    collapse
+        As in `evaluate`.
 
     Raises
     ------
@@ -382,13 +398,14 @@ def read_all(
                 "truth is missing: pass the judged items as the second argument, or records of the "
                 "form {'predict_list': […], 'ground_truth': {…}} as the only argument"
             )
-    by_side = _columns_by_side(columns)
+    by_side, collapsing = _columns_by_side(columns), read_collapse(collapse)
     tables: dict[str, Table] = {}
     for name, rankings in systems.items():
         if str(name) in tables:
             raise UsageError(f"two systems are called {str(name)!r}")
         try:
-            tables[str(name)] = how.read(rankings, by_side["rankings"], plan)
+            table = how.read(rankings, by_side["rankings"], plan)
+            tables[str(name)] = table if collapsing is None else collapsing(table)
         except DataError as error:
             if len(systems) == 1 or "nothing to evaluate" not in str(error):
                 raise

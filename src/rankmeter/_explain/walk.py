@@ -59,6 +59,7 @@ def explain(
     items: object = None,
     catalogue: object = None,
     baseline_lists: object = None,
+    collapse: object = None,
     **choices: Unpack[Choices],
 ) -> Explanation:
     """Find the options that make two tools differ, or that give a number.
@@ -82,7 +83,7 @@ def explain(
         zeros (``"0.140"``).
     like : str, optional
         The convention that is also searched with two options changed; default ``rankmeter``.
-    columns, train, items, catalogue, baseline_lists
+    columns, train, items, catalogue, baseline_lists, collapse
         As in `evaluate`.
     {choices}
 
@@ -129,8 +130,8 @@ def explain(
         return dataclasses.replace(plan, label=wanted[names[0]].label or plan.label)
 
     plan = resolve(wanted[names[0]], like=names[0], choices=choices)
-    judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns)
-    side = read_side(Given(train, items, catalogue, baseline_lists), judged, plan.n_items)
+    judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns, collapse=collapse)
+    side = read_side(Given(train, items, catalogue, baseline_lists, collapse), judged, plan.n_items)
     bench = _Bench(judged, systems, dataclasses.replace(plan, side=side.notes), side)
     if between is not None:
         return _walk(bench, entry(between[0]), entry(between[1]), between)

@@ -21,6 +21,7 @@ A new input form needs one function and one row of `_forms.FORMS`.
 
 from __future__ import annotations
 
+from rankmeter._ingest._collapse import Collapse, read_collapse
 from rankmeter._ingest._doubts import all_relevant, look_like_labels, look_misread
 from rankmeter._ingest._items import Items, read_item_ids, read_items
 from rankmeter._ingest._labels import Labels, fit_ids, read_labels, read_users
@@ -45,6 +46,7 @@ from rankmeter._ingest._table import Origin, Table, meet, meet_all, no_judgments
 
 __all__ = [
     "PER_MEASURED_ROW",
+    "Collapse",
     "Cut",
     "Interactions",
     "Items",
@@ -73,6 +75,7 @@ __all__ = [
     "open_rankings",
     "open_spark",
     "places",
+    "read_collapse",
     "read_interactions",
     "read_item_ids",
     "read_items",

@@ -14,6 +14,7 @@ from rankmeter._ingest import (
     Items,
     Table,
     fit_ids,
+    read_collapse,
     read_item_ids,
     read_items,
     read_rankings,
@@ -31,6 +32,7 @@ class Given:
     items: object = None
     catalogue: object = None
     baseline_lists: object = None
+    collapse: object = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +91,9 @@ def read_side(given: Given, known: Table, size: int | None = None) -> Side:
         catalogue = fit_ids(ids, "item", known, source, textual=textual)
     if given.baseline_lists is not None:
         baseline = _baseline(read_rankings(given.baseline_lists), known)
+    collapsing = read_collapse(given.collapse)
     notes = () if items is None else items.notes
+    notes += () if collapsing is None else (collapsing.note,)
     return Side(train, items, catalogue, size, baseline, notes)
 
 
