@@ -14,6 +14,7 @@ SPELLINGS = {
     "user": "user user_id uid userid query_id qid q_id userID topic_id session session_id "
     "USER User_Id user-id",
     "item": "item item_id iid doc_id docid docno itemID doc document movieId movie_id product_id "
+    "corpus-id passage_id pid chunk_id "
     "ITEM Item-ID",
     "score": "score rating prediction pred SCORE Rating est predicted predicted_rating yhat y_hat "
     "prob probability similarity logit pred_score predicted_score",

@@ -385,7 +385,7 @@ def test_empty_interactions_are_an_error():
         ({"u": [(0.5, "x"), (0.7, "y")]}, ["tuple (0.5, 'x')", "{item: number}"]),
         ({"u": [(5, 2), (7, 1)]}, ["tuple (5, 2)", "{item: number}"]),
         ([[["x", 0.5, 1]]], ["list ['x', 0.5, 1]", "{item: number}"]),
-        ({"u": [{"item": "x", "score": 0.5}]}, ["dict {'item'", "{item: number}"]),
+        ({"u": [{"name": "x", "score": 0.5}]}, ["dict {'name'", "{item: number}"]),
         ({("h", "r"): ["x"]}, ["tuple ('h', 'r')", "such as 'h|r'"]),
         ({("h", 7): ["x"]}, ["such as 'h|7'"]),
     ],

@@ -25,6 +25,7 @@ from rankmeter._ingest import (
     look_misread,
     meet_all,
     no_judgments,
+    read_collapse,
     read_truth,
 )
 from rankmeter._plan import Plan, resolve
@@ -56,6 +57,7 @@ def evaluate(
     catalogue: object = None,
     baseline_lists: object = None,
     propensity: object = None,
+    collapse: object = None,
     engine: EngineName = "auto",
     memory: str | int | None = None,
     **choices: Unpack[Choices],
@@ -105,6 +107,11 @@ def evaluate(
         How likely each item was seen, so that it could be judged, above 0 and at most 1, for
         metrics that count rare items more: a mapping from item to number, a pair (ids, numbers),
         or a frame or file with the item and a column of numbers.
+    collapse : object, optional
+        What ranked items are parts of, such as chunks of documents: a rule (``before:#`` is the
+        text before the first ``#``, ``regex:PATTERN`` its group), or a mapping, frame or file from
+        part to whole. A whole item is at the place of its best part; the others are counted as
+        ``collapsed_items``. The ground truth names whole items.
     engine : str
         ``memory`` holds all rankings in memory. ``disk`` reads them in pieces, several times, and
         keeps only the rows with judged items; the results are the same. So does ``spark`` with
@@ -145,9 +152,13 @@ def evaluate(
     """
     how = reading(engine, memory)
     plan = resolve(metrics, like=like, choices=choices)
-    judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns, how=how)
+    judged, systems = read_all(
+        {ONE: rankings}, truth, plan, columns=columns, how=how, collapse=collapse
+    )
     side = read_side(
-        Given(train, items, catalogue, baseline_lists, propensity), systems[ONE], plan.n_items
+        Given(train, items, catalogue, baseline_lists, propensity, collapse),
+        systems[ONE],
+        plan.n_items,
     )
     plan = replace(plan, engine=how.said(systems.values()), side=side.notes)
     scores = open_data(judged, systems, side=side).run(plan)[ONE]
@@ -179,6 +190,7 @@ def compare(
     catalogue: object = None,
     baseline_lists: object = None,
     propensity: object = None,
+    collapse: object = None,
     engine: EngineName = "auto",
     memory: str | int | None = None,
     **choices: Unpack[Choices],
@@ -229,7 +241,7 @@ def compare(
         As in `evaluate`.
     clusters : object, optional
         As in `evaluate`; tests then compare clusters, not users.
-    train, items, catalogue, baseline_lists, propensity, engine, memory
+    train, items, catalogue, baseline_lists, propensity, collapse, engine, memory
         As in `evaluate`.
     {choices}
 
@@ -280,9 +292,9 @@ def compare(
     plan = resolve(metrics, like=like, choices=choices)
     flat, runs = _separate_runs(systems)
     how = reading(engine, memory)
-    judged, tables = read_all(flat, truth, plan, columns=columns, how=how)
+    judged, tables = read_all(flat, truth, plan, columns=columns, how=how, collapse=collapse)
     side = read_side(
-        Given(train, items, catalogue, baseline_lists, propensity), judged, plan.n_items
+        Given(train, items, catalogue, baseline_lists, propensity, collapse), judged, plan.n_items
     )
     plan = replace(plan, engine=how.said(tables.values()), side=side.notes)
     return compare_tables(
@@ -305,6 +317,7 @@ def curve(
     catalogue: object = None,
     baseline_lists: object = None,
     propensity: object = None,
+    collapse: object = None,
     **choices: Unpack[Choices],
 ) -> Curve:
     """Measure one metric at every cutoff from 1 to `max_k`, to choose how many items to show.
@@ -317,7 +330,7 @@ def curve(
         Its cutoff, if it has one, does not matter.
     max_k : int
         The largest cutoff.
-    like, columns, clusters, train, items, catalogue, baseline_lists, propensity
+    like, columns, clusters, train, items, catalogue, baseline_lists, propensity, collapse
         As in `evaluate`.
     {choices}
 
@@ -346,9 +359,9 @@ def curve(
     if len(plan.metrics) != 1:
         raise UsageError(f"a curve needs exactly one metric, got {len(plan.metrics)}")
     entry = plan.metrics[0]
-    judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns)
+    judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns, collapse=collapse)
     side = read_side(
-        Given(train, items, catalogue, baseline_lists, propensity), judged, plan.n_items
+        Given(train, items, catalogue, baseline_lists, propensity, collapse), judged, plan.n_items
     )
     scored, counts = (
         open_data(judged, systems, side=side).run,
@@ -364,6 +377,7 @@ def read_all(
     *,
     columns: Mapping[str, Any] | None = None,
     how: Reading = Reading(),  # noqa: B008 - it never changes
+    collapse: object = None,
 ) -> tuple[Table, dict[str, Table]]:
     """Ground truth and rankings in canonical form, with ids of the same types.
 
@@ -379,6 +393,8 @@ def read_all(
         Gives the rule for bad scores.
     how : Reading
         In memory or in pieces.
+    collapse
+        As in `evaluate`.
 
     Raises
     ------
@@ -395,13 +411,14 @@ def read_all(
                 "truth is missing: pass the judged items as the second argument, or records of the "
                 "form {'predict_list': […], 'ground_truth': {…}} as the only argument"
             )
-    by_side = _columns_by_side(columns)
+    by_side, collapsing = _columns_by_side(columns), read_collapse(collapse)
     tables: dict[str, Table] = {}
     for name, rankings in systems.items():
         if str(name) in tables:
             raise UsageError(f"two systems are called {str(name)!r}")
         try:
-            tables[str(name)] = how.read(rankings, by_side["rankings"], plan)
+            table = how.read(rankings, by_side["rankings"], plan)
+            tables[str(name)] = table if collapsing is None else collapsing(table)
         except DataError as error:
             if len(systems) == 1 or "nothing to evaluate" not in str(error):
                 raise

@@ -116,6 +116,12 @@ class Alignment:
         "gain means that an item was pooled but not judged.",
         rare=True,
     )
+    exclude: Literal["none", "self"] = choice(
+        "none",
+        "Which ranked items are left out, and those below them move up: ``none``, or ``self``, the "
+        "item whose id is that of the user, such as the document that a query was made from.",
+        rare=True,
+    )
     retrieved: Literal["all", "positive"] = choice(
         "all",
         "Which ranked items can be hits: ``all``, or only those with a ``positive`` score; the "
@@ -245,6 +251,7 @@ class Choices(TypedDict, total=False):
     judgements: Literal["error", "max", "last", "sum"] | None
     scope: Literal["all", "ranked", "appended"] | None
     pool: Literal["all", "judged"] | None
+    exclude: Literal["none", "self"] | None
     retrieved: Literal["all", "positive"] | None
     score_type: Literal["float64", "float32"] | None
     depth: int | None

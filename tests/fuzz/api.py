@@ -56,6 +56,7 @@ WORDS = {
     "judgements": ["max", "last", "sum"],
     "scope": ["ranked", "appended"],
     "pool": ["judged"],
+    "exclude": ["self"],
     "retrieved": ["positive"],
     "score_type": ["float32"],
     "depth": [1, 10**19, 0, "none"],

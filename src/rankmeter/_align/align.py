@@ -13,6 +13,7 @@ import polars as pl
 
 from rankmeter._align.codes import Codes
 from rankmeter._align.counts import Candidates, Targets, count
+from rankmeter._align.excluded import SELF, without_self
 from rankmeter._align.listing import Listing, listed
 from rankmeter._align.lookup import Sought, count_listed
 from rankmeter._align.pairs import Pairs, Refused, best_of, unique_items, unique_judgements
@@ -159,8 +160,8 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     user = codes.of(rankings.users)
     in_rankings[user] = True
     lists, repeated, score, shown = rankings.rows, Refused(), None, None
-    rows_needed = choices.pool != "all" or choices.scope == "appended" or listing is not None
-    rows_needed = rows_needed or truth.names is not None
+    rows_needed = choices.pool != "all" or choices.scope == "appended" or choices.exclude == "self"
+    rows_needed |= listing is not None or truth.names is not None
     if isinstance(lists, Lists) and not rows_needed:
         found, score = count_listed(
             lists, user, Sought(truth.code, truth.gain, truth.items), codes.n, choices
@@ -238,11 +239,13 @@ def _count_rows(
     choices, judged, codes = truth.choices, truth.frame, truth.codes
     pairs = Pairs.of(user, rankings.frame["item"], codes.n, judged)
     frame, refused = unique_items(rankings, choices, counts, repeated=pairs.repeated)
+    if choices.exclude == "self":
+        frame = without_self(frame, rankings.order, counts)
     if choices.pool == "judged":
         known = judged.filter(pl.col("gain") >= 0)
         frame = frame.join(known, on=["user", "item"], how="semi")
     if choices.scope == "appended":
-        frame = _append(frame, judged, rankings, choices.pool)
+        frame = _append(frame, judged, rankings, choices)
     if frame is not rankings.frame:
         user = codes.of(frame["user"])
         pairs = Pairs.of(user, frame["item"], codes.n, judged)
@@ -293,7 +296,10 @@ def _listed_apart(
     if rest is None or listing.depth is None or listing.depth > rest.depth:
         raise UsageError("rankings on disk were listed down to a smaller rank", option="engine")
     user = codes.find(rest.tops["user"])
-    frame, user = rest.tops.filter(series(user >= 0)), user[user >= 0]
+    frame = rest.tops.filter(series(user >= 0))
+    if choices.exclude == "self":
+        frame = without_self(frame, rankings.order, {})
+    user = codes.find(frame["user"])
     if choices.duplicates == "best" and frame.select("user", "item").is_duplicated().any():
         raise UsageError(
             "duplicates='best' moves items up that were not kept: choose engine='memory'",
@@ -306,16 +312,19 @@ def _listed_apart(
     return listed(candidates, at[found], gain[found], choices, listing)
 
 
-def _append(frame: pl.DataFrame, judged: pl.DataFrame, rankings: Table, pool: str) -> pl.DataFrame:
+def _append(
+    frame: pl.DataFrame, judged: pl.DataFrame, rankings: Table, choices: Alignment
+) -> pl.DataFrame:
     """The ranking rows, followed by the judged items missing from them, tied with each other."""
     order, rest = rankings.order, rankings.rest
+    judged = judged.filter(~SELF) if choices.exclude == "self" else judged
     absent = judged.join(frame, on=["user", "item"], how="anti", maintain_order="left")
     absent = absent.select("user", "item")
     if order == "score":
         absent = absent.with_columns(score=pl.lit(-np.inf))
     elif order == "rank":
         ranks = frame.select("user", "rank")
-        if rest is not None and pool == "all":
+        if rest is not None and choices.pool == "all":
             ranks = pl.concat([ranks, rest.last_ranks()])
         last = ranks.group_by("user").agg(pl.col("rank").max() + 1)
         absent = absent.join(last, on="user", how="left", maintain_order="left")

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._align.counts import holds, search
+from rankmeter._align.excluded import SELF
 from rankmeter._align.packing import BITS, Keys, bits
 from rankmeter._align.repeats import Repeats
 from rankmeter._align.sizes import Sizes
@@ -31,11 +32,14 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 _SMALLEST = 3  # ids that the error of two sides without a common one shows
 
 
-def sift(table: Table, truth: Table, *, limit: int, repeats: bool, depth: int = 0) -> Table:
+def sift(
+    table: Table, truth: Table, *, limit: int, repeats: bool, depth: int = 0, own: bool = False
+) -> Table:
     """The same rankings, of which only the rows with judged items are in memory.
 
     With `repeats` those of repeated items are, too: these are found in about `limit` bytes. The
-    rows of each user down to rank `depth` are in memory for themselves.
+    rows of each user down to rank `depth` are in memory for themselves, and with `own` the rows of
+    the item that has the id of its user.
     """
     pieces = table.pieces
     if pieces is None:
@@ -49,7 +53,8 @@ def sift(table: Table, truth: Table, *, limit: int, repeats: bool, depth: int = 
         piece = pieces.read(n)
         rows = piece.rows.cast(types)  # type: ignore[arg-type]
         keys = _keys(rows)
-        found = rows[judged.find(keys)]
+        at = judged.find(keys)
+        found = rows[np.union1d(at, rows.select(SELF.arg_true()).to_series()) if own else at]
         sizes.add(rows["user"])
         if seen is not None:
             seen.add(keys)
@@ -67,7 +72,8 @@ def sift(table: Table, truth: Table, *, limit: int, repeats: bool, depth: int = 
     if seen is not None:
         again = np.setdiff1d(seen.found(), judged.keys, assume_unique=True)
         if again.size:
-            rows = pl.concat([rows, _rows_of(pieces, types, _Hashes(again))]).sort("number")
+            rows = pl.concat([rows, _rows_of(pieces, types, _Hashes(again))])
+            rows = (rows.unique("number") if own else rows).sort("number")
     if not _any_judged(rows, truth.frame):
         rows = pl.concat([rows, _examples(pieces, types, truth)]).unique("number").sort("number")
     pieces.check()

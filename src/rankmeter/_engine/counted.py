@@ -34,8 +34,10 @@ def score_queries(plan: Plan, queries: Queries, ids: pl.Series | None = None) ->
 
     @functools.cache
     def aligned(choices: Alignment) -> Aligned:
-        if choices.pool != "all" or (choices.scope == "appended" and not queries.found.all()):
-            wrong = "pool" if choices.pool != "all" else "scope"
+        usual = {"pool": "all", "exclude": "none"}
+        if choices.scope == "appended" and not queries.found.all():
+            usual["scope"] = "all"
+        if wrong := next((n for n, word in usual.items() if getattr(choices, n) != word), ""):
             raise UsageError(
                 f"{wrong}={getattr(choices, wrong)!r} needs lists of items, which scores are not",
                 option=wrong,

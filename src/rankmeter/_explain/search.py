@@ -39,7 +39,9 @@ NEAREST = 5
 
 _PROBES = ("n_relevant", "n_ranked", "n_hits", "dcg", "dcg(gain=binary)", "ideal_dcg")
 """Metrics whose values differ if the hits do."""
-_INERT = ("ties", "duplicates", "judgements", "scope", "pool", "retrieved", "score_type")
+_INERT = (
+    "ties", "duplicates", "judgements", "scope", "pool", "exclude", "retrieved", "score_type"
+)  # fmt: skip
 """Choices that can be without effect on the given data, whatever the others are."""
 
 Switches = dict[str, Any]

@@ -60,6 +60,7 @@ def explain(
     catalogue: object = None,
     baseline_lists: object = None,
     propensity: object = None,
+    collapse: object = None,
     **choices: Unpack[Choices],
 ) -> Explanation:
     """Find the options that make two tools differ, or that give a number.
@@ -83,7 +84,7 @@ def explain(
         zeros (``"0.140"``).
     like : str, optional
         The convention that is also searched with two options changed; default ``rankmeter``.
-    columns, train, items, catalogue, baseline_lists, propensity
+    columns, train, items, catalogue, baseline_lists, propensity, collapse
         As in `evaluate`.
     {choices}
 
@@ -130,9 +131,9 @@ def explain(
         return dataclasses.replace(plan, label=wanted[names[0]].label or plan.label)
 
     plan = resolve(wanted[names[0]], like=names[0], choices=choices)
-    judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns)
+    judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns, collapse=collapse)
     side = read_side(
-        Given(train, items, catalogue, baseline_lists, propensity), judged, plan.n_items
+        Given(train, items, catalogue, baseline_lists, propensity, collapse), judged, plan.n_items
     )
     bench = _Bench(judged, systems, dataclasses.replace(plan, side=side.notes), side)
     if between is not None:

@@ -4,7 +4,8 @@ Three steps, each in one place:
 
 1. A *form* (`_forms`) recognises the data and its reader hands over named `Columns`:
    `_frames`, `_spark`, `_arrays`, `_containers`, `_files` (with `_text`, `_trec`, `_json`,
-   `_parquet`).
+   `_parquet`, `_bundles`), `_foreign`.
+   `_nested` makes rows of columns of lists.
    Containers of plain values are handed over as `Lists` (`_lists`), checked all at once.
 2. `_columns` decides which column is the user, the item, the score, the rank, the gain.
 3. `_read` fetches these columns only, has `_ids` and `_numbers` check every value, and returns a
@@ -20,6 +21,7 @@ A new input form needs one function and one row of `_forms.FORMS`.
 
 from __future__ import annotations
 
+from rankmeter._ingest._collapse import Collapse, read_collapse
 from rankmeter._ingest._doubts import all_relevant, look_like_labels, look_misread
 from rankmeter._ingest._items import Items, read_item_ids, read_item_numbers, read_items
 from rankmeter._ingest._labels import Labels, fit_ids, read_labels, read_users
@@ -44,6 +46,7 @@ from rankmeter._ingest._table import Origin, Table, meet, meet_all, no_judgments
 
 __all__ = [
     "PER_MEASURED_ROW",
+    "Collapse",
     "Cut",
     "Interactions",
     "Items",
@@ -72,6 +75,7 @@ __all__ = [
     "open_rankings",
     "open_spark",
     "places",
+    "read_collapse",
     "read_interactions",
     "read_item_ids",
     "read_item_numbers",

@@ -16,6 +16,7 @@ from rankmeter._ingest._table import Shape
 from rankmeter.errors import ColumnError, UsageError
 
 __all__ = [
+    "LIST_NAMES",
     "OF_USERS",
     "ROLES",
     "SYNONYMS",
@@ -23,6 +24,7 @@ __all__ = [
     "Column",
     "Columns",
     "Side",
+    "holds_lists",
     "named",
     "plain",
     "resolve",
@@ -60,10 +62,12 @@ class Columns:
     )  # values that the reader dropped or converted
     shape: Shape = ""
     lists: Lists | None = None  # the same, if the values need no check
+    nested: frozenset[str] = frozenset()  # the columns whose values are lists
 
     @classmethod
     def of(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:
         """Columns that are in memory already."""
+        facts.setdefault("nested", frozenset(n for n in columns if holds_lists(columns[n])))
         return cls(
             list(columns), lambda names: {name: columns[name] for name in names}, source, **facts
         )
@@ -82,10 +86,13 @@ class Columns:
         return [*users, *self.empty_users]
 
 
+VALUE: dict[Side, str] = {"rankings": "score", "truth": "gain", "interactions": "rating"}
+
 # As `plain` leaves them: lower case, without underscores, hyphens and spaces.
 _NAMES = {
     "user": "user userid uid queryid qid topicid session sessionid",
-    "item": "item itemid iid doc docid docno document movie movieid product productid",
+    "item": "item itemid iid doc docid docno document movie movieid product productid corpusid "
+    "passageid pid chunkid",
     # Only names of values where higher is better: no distance. And no position, which can start at
     # 0.
     "score": "score rating prediction pred predscore predicted predictedrating predictedscore est "
@@ -96,6 +103,20 @@ _NAMES = {
     "time": "time timestamp ts date datetime unixtime",
 }
 SYNONYMS = {role: frozenset(names.split()) for role, names in _NAMES.items()}
+
+_UNLESS = frozenset({"corpusid", "passageid", "pid", "chunkid"})
+"""Names of items where no other name is there: a passage or chunk may be part of a document."""
+
+_LISTS = frozenset({"items", "itemids", "docs", "docids", "docnos", "documents"})
+LIST_NAMES: dict[Side, dict[str, frozenset[str]]] = {
+    "rankings": {
+        "item": _LISTS | {"recommendations", "results", "retrieved"},
+        "score": frozenset({"scores"}),
+    },
+    "truth": {"item": _LISTS, "gain": frozenset({"gains", "ratings", "relevances"})},
+    "interactions": {"item": _LISTS, "rating": frozenset({"gains", "ratings", "scores"})},
+}
+"""Names of columns and keys with a list for each user: of items, or of their numbers."""
 
 ROLES: dict[Side, tuple[str, ...]] = {
     "rankings": ("user", "item", "score", "rank"),
@@ -112,7 +133,18 @@ _WITHOUT_CHOICE = frozenset(
     {"segments", "clusters", "items"}
 )  # no option says which column is which
 
-VALUE: dict[Side, str] = {"rankings": "score", "truth": "gain", "interactions": "rating"}
+
+def holds_lists(column: Column) -> bool:
+    """Whether the values of a column are lists or mappings; a tuple may be one id."""
+    if isinstance(column, pl.Series):
+        return column.dtype in (pl.List, pl.Array)
+    values = (value for value in column if value is not None)
+    first = next(values, None)
+    return _is_list(first) and all(map(_is_list, values))
+
+
+def _is_list(value: object) -> bool:
+    return hasattr(value, "__len__") and not isinstance(value, str | bytes | tuple)
 
 
 def plain(name: object) -> str:
@@ -127,7 +159,8 @@ def named(role: str, names: Sequence[object]) -> list[str]:
     # All at once first: the names may be the ids of many users.
     if set(known).isdisjoint(plain("\0".join(texts)).split("\0")):
         return []
-    return [text for text in texts if plain(text) in known]
+    found = [text for text in texts if plain(text) in known]
+    return [text for text in found if plain(text) not in _UNLESS] or found
 
 
 def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> dict[str, str]:
@@ -163,10 +196,11 @@ def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> di
         for role in ROLES[side]:
             if role not in roles and (name := _by_synonym(role, found, roles, side)):
                 roles[role] = name
+        _of_tools(found, side, roles)
     for role in ROLES[side][:2]:
         if role not in roles:
             raise _missing(role, found, side)
-    if "score" in chosen and "rank" not in chosen:
+    if "rank" not in chosen and ("score" in chosen or _is_run(roles)):
         roles.pop("rank", None)
     return {role: roles[role] for role in ROLES[side] if role in roles}
 
@@ -185,8 +219,27 @@ def _explicit(role: str, name: str, found: Columns) -> str:
     raise ColumnError(f"columns={{{role!r}: {short(name)}}} names {wrong}")
 
 
+def _is_run(roles: Mapping[str, str]) -> bool:
+    """Whether these are the columns of a TREC run in PyTerrier, where the score decides."""
+    return [roles.get(role) for role in ("user", "item", "score")] == ["qid", "docno", "score"]
+
+
+def _of_tools(found: Columns, side: Side, roles: dict[str, str]) -> None:
+    """Add the columns that only have their role next to certain others."""
+    if side != "truth" or "gain" in roles:
+        return
+    scores = [name for name in found.names if plain(name) == "score"]
+    if scores and [plain(roles.get(role)) for role in ("user", "item")] == ["queryid", "corpusid"]:
+        roles["gain"] = _explicit("gain", scores[0], found)  # the judgments of BEIR
+
+
 def _by_synonym(role: str, found: Columns, taken: Mapping[str, str], side: Side) -> str | None:
     candidates = [name for name in named(role, found.names) if name not in taken.values()]
+    if candidates == ["docid", "docno"] and "qid" in found.names:  # in PyTerrier docid is internal
+        return "docno"
+    if not candidates and found.nested and (role == "item" or taken.get("item") in found.nested):
+        known = LIST_NAMES.get(side, {}).get(role, frozenset())
+        candidates = [name for name in found.names if plain(name) in known and name in found.nested]
     if len(candidates) > 1:
         choose = (
             f"Say which one, for example columns={{{role!r}: {short(candidates[0])}}}, or rename"

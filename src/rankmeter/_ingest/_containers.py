@@ -11,7 +11,9 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from rankmeter._ingest._bundles import is_bundle, predictions
 from rankmeter._ingest._columns import (
+    LIST_NAMES,
     OF_USERS,
     ROLES,
     SYNONYMS,
@@ -22,27 +24,33 @@ from rankmeter._ingest._columns import (
     named,
     plain,
 )
-from rankmeter._ingest._ids import is_null
+from rankmeter._ingest._frames import made_by
 from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._unused import refuse_unused_lists
-from rankmeter._ingest._values import are_scored, implied, is_pair, items_of, paired
-from rankmeter.errors import ColumnError, DataError, DuplicateError
+from rankmeter._ingest._values import (
+    are_scored,
+    implied,
+    is_hit,
+    is_pair,
+    items_of,
+    paired,
+    refuse_twice,
+)
+from rankmeter.errors import ColumnError, DataError
 
-__all__ = ["from_listing", "from_mapping", "from_pandas_series", "starts_with_record"]
+__all__ = ["from_listing", "from_mapping", "from_pandas_series", "records_of", "starts_with_record"]
 
-RECORD_KEYS: Mapping[Side, str] = {
-    "rankings": "predict_list",
-    "truth": "ground_truth",
-    "interactions": "ground_truth",
-    "users": "ground_truth",
-}
-LIST_KEYS = frozenset({"items", "itemids", "docs", "docids", "documents"})
-VALUE_KEYS: Mapping[Side, frozenset[str]] = {
-    "rankings": frozenset({"scores"}),
-    "truth": frozenset({"gains", "ratings", "relevances"}),
-    "interactions": frozenset({"gains", "ratings", "scores"}),
-}
+RECORDS: Sequence[Mapping[Side, str]] = [
+    {"rankings": ranked, "truth": judged, "interactions": judged, "users": judged}
+    for ranked, judged in (
+        ("predict_list", "ground_truth"),
+        ("retrieved_context_ids", "reference_context_ids"),  # ragas
+        ("retrieved_ids", "expected_ids"),  # LlamaIndex
+    )
+]
+"""The keys of records that hold both sides."""
+_LISTS = frozenset[str]().union(*(names["item"] for names in LIST_NAMES.values()))
 
 
 def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> Columns:
@@ -53,8 +61,10 @@ def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> C
     """
     if side in OF_USERS:
         return _users_of_mapping(data, side, source)
+    if is_bundle(data):
+        data = predictions(data, "", source)
     row = _row(data)
-    if row == "item" and not any(map(_is_scalar, data.values())):
+    if row in ("item", "list") and not any(map(_is_scalar, data.values())):
         return _columns(data, source)
     if row:
         return _READERS[row]([data], side, source)
@@ -74,12 +84,12 @@ def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> 
         raise DataError(f"{source} is empty: there is nothing to evaluate.")
     if side in OF_USERS and (users := _users_of_listing(values, side, source)):
         return users
+    if row := _row(values[0]):
+        return _READERS[row](list(map(_fields, values)), side, source)
     if all(map(_is_scalar, values)):
         items = data if isinstance(data, AbstractSet) else values
         return replace(_flattened(range(1), [items], side, source), shape="flat")
-    if row := _row(values[0]):
-        return _READERS[row](list(map(_fields, values)), side, source)
-    if is_pair(values[0]) and are_scored(values, named=False):
+    if is_hit(values[0]) or (is_pair(values[0]) and are_scored(values, named=False)):
         return replace(_flattened(range(1), [values], side, source), shape="pairs")
     _refuse_tuples(values, side, source)
     found = _flattened(range(len(values)), values, side, source)
@@ -102,8 +112,27 @@ def from_pandas_series(data: Any, side: Side) -> Columns:
 
 
 def starts_with_record(data: object) -> bool:
-    """Whether a list starts with a record, or a single mapping is one."""
+    """Whether a list starts with a record, or a single mapping or a frame is one."""
+    if made_by("ragas", "EvaluationDataset")(data):
+        return True
+    names = set(map(str, getattr(data, "columns", ())))
+    if any({keys["rankings"], keys["truth"]} <= names for keys in RECORDS):
+        return True
     return _row(data[0] if isinstance(data, list | tuple) and data else data) == "record"
+
+
+def records_of(found: Columns, side: Side) -> Columns | None:
+    """The records of a frame that has a column for each side of them."""
+    for keys in RECORDS:
+        if found.roles is None and side in keys and {*keys.values()} <= {*found.names}:
+            columns = found.fetch([keys[side], *named("user", found.names)])
+            rows = (
+                column if isinstance(column, list) else column.to_list()
+                for column in columns.values()
+            )
+            records = [dict(zip(columns, row, strict=True)) for row in zip(*rows, strict=True)]
+            return replace(_from_records(records, side, found.source), textual=found.textual)
+    return None
 
 
 def _is_scalar(value: object) -> bool:
@@ -134,12 +163,12 @@ def _row(value: object) -> Literal["record", "list", "item", ""]:
     value = _fields(value)
     if not isinstance(value, Mapping):
         return ""
-    if any(key in value for key in RECORD_KEYS.values()):
+    if any(key in value for keys in RECORDS for key in keys.values()):
         return "record"
     keys = [key for key in value if isinstance(key, str)]
     if not named("user", keys):
         return ""
-    if any(plain(key) in LIST_KEYS for key in keys):
+    if any(plain(key) in _LISTS and not isinstance(value[key], int | float) for key in keys):
         return "list"
     if named("item", keys):
         return "item"
@@ -153,8 +182,15 @@ def _row(value: object) -> Literal["record", "list", "item", ""]:
 
 
 def _fields(row: object) -> object:
-    """A named tuple as a mapping; any other value unchanged."""
-    return row._asdict() if isinstance(row, tuple) and hasattr(row, "_asdict") else row
+    """A named tuple, or an object with the fields of a record, as a mapping; others unchanged."""
+    if isinstance(row, tuple):
+        return row._asdict() if hasattr(row, "_asdict") else row
+    if isinstance(row, Mapping | str):
+        return row
+    for keys in RECORDS:
+        if all(hasattr(row, key) for key in keys.values()):
+            return {key: getattr(row, key) for key in keys.values()}
+    return row
 
 
 def _from_item_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
@@ -169,21 +205,22 @@ def _from_item_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
 def _from_list_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
     """One row per user: ``{"user": ..., "items": [...], "scores": [...]}``."""
     _only_mappings(rows, source)
+    known = LIST_NAMES[side]
     users: list[Any] = []
     values: list[Any] = []
     for number, row in enumerate(rows, start=1):
         user = [row[name] for name in named("user", list(row))]
-        items = [row[name] for name in row if plain(name) in LIST_KEYS]
-        numbers = [row[name] for name in row if plain(name) in VALUE_KEYS[side]]
+        items = [row[name] for name in row if plain(name) in known["item"]]
+        numbers = [row[name] for name in row if plain(name) in known[VALUE[side]]]
         where = f"Row {number} of {source}"
         if len(user) != 1 or len(items) != 1 or len(numbers) > 1:
             raise DataError(
                 f"{where} is not one user with one list of items: {short(row)}. "
                 f"Expected {{'user': ..., 'items': [...]}}, with at most one list of "
-                f"{some(sorted(VALUE_KEYS[side]))} next to the items."
+                f"{some(sorted(known[VALUE[side]]))} next to the items."
             )
         if not numbers and side != "interactions":
-            refuse_unused_lists(row, items[0], side, where, VALUE_KEYS[side])
+            refuse_unused_lists(row, items[0], side, where, known[VALUE[side]])
         users += user
         values.append(paired(items[0], numbers[0], where) if numbers else items[0])
     return _flattened(users, values, side, source)
@@ -191,12 +228,14 @@ def _from_list_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
 
 def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
     """The part of each record for the side; without names users are numbers."""
-    key = RECORD_KEYS[side]
+    first = _fields(records[0])
+    keys_of = next(keys for keys in RECORDS if any(key in first for key in keys.values()))  # type: ignore[operator]
+    key = keys_of[side]
     for number, record in enumerate(records, start=1):
         if not isinstance(record, Mapping) or key not in record:
             raise DataError(
                 f"Record {number} of {source} has no {key!r}: {short(record)}. Expected "
-                f"{{'predict_list': [...], 'ground_truth': {{...}}}}."
+                f"{{{keys_of['rankings']!r}: [...], {keys_of['truth']!r}: {{...}}}}."
             )
     values = [record[key] for record in records]
     keys = [named("user", list(record)) for record in records]
@@ -293,7 +332,7 @@ def _flattened(users: Sequence[Any], values: Sequence[Any], side: Side, source: 
     if len(users) == 0:
         raise DataError(f"{source} is empty: there is nothing to evaluate.")
     if side != "interactions" and not isinstance(users, range):
-        _refuse_twice(users, source)
+        refuse_twice(users, source)
     if side in ("rankings", "truth") and (found := _left_in_place(users, values, side, source)):
         return found
     pairs = [items_of(user, value, side, source) for user, value in zip(users, values, strict=True)]
@@ -330,19 +369,3 @@ def _left_in_place(
         empty_users=lists.empty_users,
         lists=lists,
     )
-
-
-def _refuse_twice(users: Sequence[Any], source: str) -> None:
-    """Two lists of one user have no order among each other."""
-    try:
-        if len(set(users)) == len(users):
-            return
-    except TypeError:
-        return  # values that cannot be ids are refused later
-    first: dict[Any, int] = {}
-    for number, user in enumerate(users, start=1):
-        if not is_null(user) and (before := first.setdefault(user, number)) != number:
-            raise DuplicateError(
-                f"User {short(user)} of {source} has two lists, number {before} and number "
-                f"{number}. Which comes first is not known: merge them, or leave one out."
-            )

@@ -12,6 +12,14 @@ from io import BytesIO
 from os import PathLike
 from pathlib import Path
 
+from rankmeter._ingest._bundles import (
+    from_database,
+    is_beir,
+    is_database,
+    judged_in,
+    local,
+    parted,
+)
 from rankmeter._ingest._columns import Columns, Side
 from rankmeter._ingest._containers import starts_with_record
 from rankmeter._ingest._json import read_json, read_json_lines
@@ -28,6 +36,7 @@ __all__ = [
     "from_path",
     "holds_records",
     "is_parquet",
+    "is_text",
     "local",
     "read_content",
     "read_first",
@@ -37,8 +46,8 @@ __all__ = [
 
 ACCEPTED = (
     "a Parquet file or a folder of them, CSV or TSV with a header line, JSON, JSON Lines, a TREC "
-    "run (qid Q0 docid rank score tag) or TREC qrels (qid 0 docid rel); the text formats may be "
-    "gzipped"
+    "run (qid Q0 docid rank score tag) or TREC qrels (qid 0 docid rel), a folder of BEIR, or a "
+    "DuckDB file; the text formats may be gzipped"
 )
 
 TEXT_FORMATS: Mapping[str, Callable[[Text, Side], Columns]] = {
@@ -61,13 +70,19 @@ def from_path(data: str | PathLike[str], side: Side) -> Columns:
         raise FileFormatError(
             "The path is empty. Name a file, or a folder of Parquet files; '.' is this folder."
         )
-    path = local(data)
+    path, part = parted(data)
     if "://" in str(data):
         raise FileFormatError(
             f"{data} is an address on the network; rankmeter reads local files. Pass the "
             f"frame that polars.scan_parquet or polars.read_csv makes of it."
         )
     try:
+        if is_beir(path):
+            return from_path(judged_in(path, part, side), side)
+        if is_database(path):
+            return from_database(path, part, side)
+        if part:
+            return _part_of_json(path, part, side)
         if is_parquet(path):
             return read_parquet(path)
         if not path.exists():
@@ -81,6 +96,13 @@ def from_path(data: str | PathLike[str], side: Side) -> Columns:
     return reader_of(text, path, side)(text, side)
 
 
+def _part_of_json(path: Path, part: str, side: Side) -> Columns:
+    text = as_text(read_content(path), path)
+    if reader_of(text, path, side) is not read_json:
+        raise FileFormatError(f"{path} is one table, so there is no part {short(part)} of it.")
+    return read_json(text, side, part)
+
+
 def is_parquet(path: Path) -> bool:
     """Whether a path is that of a Parquet file, a folder, or a pattern of files."""
     if not path.exists():
@@ -88,9 +110,14 @@ def is_parquet(path: Path) -> bool:
     if _extension(path) in PARQUET and path.is_file() and path.stat().st_size == 0:
         raise FileFormatError(f"{path} is empty. Was it written completely?")
     if path.is_dir() or _extension(path) in PARQUET:
-        return True
+        return not is_beir(path)
     # A pipe can be read only once, so it is text.
     return path.is_file() and read_first(path, 4) == b"PAR1"
+
+
+def is_text(path: Path) -> bool:
+    """Whether a path is that of a text file."""
+    return path.is_file() and not is_parquet(path) and not is_database(path)
 
 
 def holds_records(data: str | PathLike[str]) -> bool:
@@ -117,12 +144,6 @@ def read_first(path: Path, n: int) -> bytes:
     """The first bytes of a file."""
     with path.open("rb") as file:
         return file.read(n)
-
-
-def local(data: str | PathLike[str]) -> Path:
-    """A path, in which ``~`` is the home of a user."""
-    # Path.expanduser raises where there is no such user; then the name can be a file.
-    return Path(os.path.expanduser(data))  # noqa: PTH111
 
 
 def _extension(path: Path) -> str:

@@ -11,8 +11,14 @@ import polars as pl
 
 from rankmeter._ingest._arrays import from_array, from_sparse
 from rankmeter._ingest._columns import Columns, Side
-from rankmeter._ingest._containers import from_listing, from_mapping, from_pandas_series
+from rankmeter._ingest._containers import (
+    from_listing,
+    from_mapping,
+    from_pandas_series,
+    records_of,
+)
 from rankmeter._ingest._files import from_path
+from rankmeter._ingest._foreign import from_foreign, is_foreign
 from rankmeter._ingest._frames import (
     from_arrow,
     from_dataset,
@@ -73,6 +79,9 @@ FORMS = (
     Form("a pandas DataFrame", made_by("pandas", "DataFrame"), from_pandas),
     Form("a pandas Series of lists", made_by("pandas", "Series"), from_pandas_series),
     Form("a SciPy sparse matrix (users × items)", _is_sparse, from_sparse),
+    Form(
+        "an object of ranx, ir_datasets, sentence-transformers or ragas", is_foreign, from_foreign
+    ),
     Form("a dict {user: [items]} or {user: {item: number}}", _is(Mapping), from_mapping),
     Form("a DuckDB relation", made_by("duckdb", "DuckDBPyRelation"), from_duckdb),
     Form("a Spark DataFrame", is_spark, from_spark),
@@ -94,7 +103,8 @@ def find(data: object, side: Side) -> Columns:
     """Read data of the first form that recognises it as far as its columns, not yet checked."""
     for form in FORMS:
         if form.recognise(data):
-            return form.read(data, side)
+            found = form.read(data, side)
+            return records_of(found, side) or found
     what = "None" if data is None else f"{short(data)} ({type(data).__name__})"
     accepted = "; ".join(form.name for form in FORMS)
     raise DataError(f"{what} cannot be read as {side}. Accepted: {accepted}.")

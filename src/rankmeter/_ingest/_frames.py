@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter._ingest._columns import Column, Columns, Side, named
+from rankmeter._ingest._columns import Column, Columns, Side, holds_lists, named
 from rankmeter._ingest._messages import POLARS_ERRORS, reason
 from rankmeter.errors import DataError
 
@@ -21,6 +21,7 @@ __all__ = [
     "from_pandas",
     "from_polars",
     "made_by",
+    "nested_in",
     "numpy_column",
     "origin",
     "query_errors",
@@ -46,7 +47,13 @@ def from_polars(data: pl.DataFrame, side: Side, source: str = "polars DataFrame"
         data.columns,
         lambda names: {name: _storage(data.get_column(name)) for name in names},
         source,
+        nested=nested_in(data.schema),
     )
+
+
+def nested_in(schema: Mapping[str, Any]) -> frozenset[str]:
+    """The columns of a frame of Polars that hold lists."""
+    return frozenset(name for name, dtype in schema.items() if dtype in (pl.List, pl.Array))
 
 
 def from_lazy(data: pl.LazyFrame, side: Side, source: str = "polars LazyFrame") -> Columns:
@@ -59,7 +66,8 @@ def from_lazy(data: pl.LazyFrame, side: Side, source: str = "polars LazyFrame") 
         return from_polars(frame, side).fetch(names)
 
     with query_errors(source):
-        return Columns(data.collect_schema().names(), fetch, source)
+        schema = data.collect_schema()
+    return Columns(schema.names(), fetch, source, nested=nested_in(schema))
 
 
 @contextmanager
@@ -102,7 +110,8 @@ def from_dataset(data: Any, side: Side) -> Columns:
             table = data.to_table(columns=list(names))
         return from_arrow(table, side).fetch(names)
 
-    return Columns(data.schema.names, fetch, "pyarrow Dataset")
+    nested = frozenset(one.name for one in data.schema if "list<" in str(one.type))
+    return Columns(data.schema.names, fetch, "pyarrow Dataset", nested=nested)
 
 
 def _half_floats(data: Any) -> list[str]:
@@ -118,17 +127,19 @@ def _as_table(data: Any) -> Any:
     return pa.table(data)
 
 
-def from_duckdb(data: Any, side: Side) -> Columns:
+def from_duckdb(data: Any, side: Side, source: str = "DuckDB relation") -> Columns:
     """A DuckDB relation, of which only the needed columns are computed."""
 
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
-        with query_errors("DuckDB relation"):
+        with query_errors(source):
             chosen = data.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
             if hasattr(chosen, "__arrow_c_stream__"):
                 return from_polars(pl.DataFrame(chosen), side).fetch(names)
             return {name: numpy_column(values) for name, values in chosen.fetchnumpy().items()}
 
-    return Columns(data.columns, fetch, "DuckDB relation")
+    types = zip(data.columns, map(str, data.types), strict=True)
+    nested = frozenset(name for name, kind in types if kind.endswith("]"))
+    return Columns(data.columns, fetch, source, nested=nested)
 
 
 def from_pandas(data: Any, side: Side) -> Columns:
@@ -143,7 +154,15 @@ def from_pandas(data: Any, side: Side) -> Columns:
     levels = [str(name) for name in data.index.names if name is not None]
     in_index = [name for role in ("user", "item") for name in named(role, levels)]
     hint = f" {in_index[0]!r} is in the index: call .reset_index() first." if in_index else ""
-    return Columns(names, fetch, "pandas DataFrame", hint=hint)
+    lists = [_holds_lists(data.iloc[:, n]) for n in range(len(names))]
+    nested = frozenset(name for name, held in zip(names, lists, strict=True) if held)
+    return Columns(names, fetch, "pandas DataFrame", hint=hint, nested=nested)
+
+
+def _holds_lists(series: Any) -> bool:
+    if series.dtype == object:
+        return holds_lists(series.to_numpy())
+    return str(series.dtype).startswith(("list<", "large_list<", "fixed_size_list<"))
 
 
 def _storage(column: pl.Series) -> Column:

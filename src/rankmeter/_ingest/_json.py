@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from rankmeter._ingest._bundles import is_bundle, predictions
 from rankmeter._ingest._columns import Columns, Side, named
 from rankmeter._ingest._containers import from_listing, from_mapping
 from rankmeter._ingest._messages import POLARS_ERRORS, short
@@ -21,7 +22,7 @@ from rankmeter.errors import FileFormatError
 __all__ = ["read_json", "read_json_lines"]
 
 
-def read_json(file: Text, side: Side) -> Columns:
+def read_json(file: Text, side: Side, part: str = "") -> Columns:
     """One JSON value: an object user → list or {item: number}, or an array of rows or lists."""
     try:
         data = _parse(file.text, file.name)
@@ -32,6 +33,10 @@ def read_json(file: Text, side: Side) -> Columns:
             f"{file.name} is not valid JSON: {error.msg} in line {error.lineno}, column "
             f"{error.colno}. Was it written completely?"
         ) from error
+    if part and not is_bundle(data):
+        raise FileFormatError(f"{file.name} has no parts, so {short(part)} cannot be read of it.")
+    if is_bundle(data):
+        data = predictions(data, part, file.name)
     if isinstance(data, Mapping):
         found = from_mapping(data, side, file.name)
     elif isinstance(data, list):

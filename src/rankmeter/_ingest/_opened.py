@@ -17,7 +17,8 @@ import polars as pl
 from rankmeter._ingest._against import count_against
 from rankmeter._ingest._chunks import read_chunks
 from rankmeter._ingest._columns import Columns, resolve
-from rankmeter._ingest._files import is_parquet, local
+from rankmeter._ingest._files import is_parquet, is_text, local
+from rankmeter._ingest._forms import find
 from rankmeter._ingest._frames import from_polars, made_by, origin, query_errors
 from rankmeter._ingest._parquet import ParquetFiles
 from rankmeter._ingest._pieces import Cut, Piece
@@ -146,19 +147,30 @@ def open_rankings(
     first. What is in memory already is cut into pieces. The parameters are those of
     `read_rankings`.
     """
-    if isinstance(data, str | PathLike) and local(data).is_file() and not is_parquet(local(data)):
+    if isinstance(data, str | PathLike) and is_text(local(data)):
         chunks = read_chunks(local(data), columns, rows * _PER_LINE)
         if chunks is None:
             return None
         table = _unread(chunks.frames, chunks.found, columns, bad_scores)
         counts = dict(Counter(table.counts) + chunks.counts)
         return replace(table, rows=chunks.examples, origin=replace(table.origin, counts=counts))
+    if _has_lists(data, columns):
+        return None
     opened = _open(data, rows)
     if opened is None:
         table = read_rankings(data, columns=columns, bad_scores=bad_scores)
         frame = table.frame
         return replace(table, rows=frame.head(_EXAMPLES), pieces=Cut(frame, rows))
     return _unread(*opened, columns, bad_scores)
+
+
+def _has_lists(data: object, columns: Mapping[str, str] | None) -> bool:
+    """Whether data that could be read in pieces has lists of items."""
+    dataset = isinstance(data, pl.LazyFrame) or made_by("pyarrow", "Dataset")(data)
+    if not dataset and not (isinstance(data, str | PathLike) and is_parquet(local(data))):
+        return False
+    found = find(data, "rankings")
+    return resolve(found, "rankings", columns)["item"] in found.nested
 
 
 def _unread(

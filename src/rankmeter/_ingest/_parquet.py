@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import polars as pl
 
 from rankmeter._ingest._columns import Column, Columns, named
-from rankmeter._ingest._frames import from_polars
+from rankmeter._ingest._frames import from_polars, nested_in
 from rankmeter._ingest._memory import PER_PARQUET_ROW, check_memory
 from rankmeter._ingest._messages import POLARS_ERRORS, reason, short, some
 from rankmeter._ingest._numbers import typed
@@ -41,7 +41,7 @@ def read_parquet(path: Path) -> Columns:
         check_memory(files.n_rows * PER_PARQUET_ROW, f"{path} ({files.n_rows:,} rows)")
         return from_polars(files.read(chosen), "rankings").fetch(chosen)
 
-    return Columns(files.names, fetch, str(path))
+    return Columns(files.names, fetch, str(path), nested=nested_in(files.scan.collect_schema()))
 
 
 @dataclass(frozen=True, eq=False)

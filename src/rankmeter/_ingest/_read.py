@@ -12,13 +12,14 @@ import numpy as np
 import polars as pl
 
 from rankmeter._checks import choice
-from rankmeter._ingest._columns import Columns, Side, resolve
+from rankmeter._ingest._columns import Columns, Side, holds_lists, resolve
 from rankmeter._ingest._containers import starts_with_record
 from rankmeter._ingest._files import holds_records
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._ids import ids
 from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._messages import rows, short, some
+from rankmeter._ingest._nested import unnested
 from rankmeter._ingest._no_ids import instead_of_values, refuse_labels
 from rankmeter._ingest._numbers import against_ranks, gains, numbers, ranks, typed
 from rankmeter._ingest._table import Origin, Table
@@ -173,6 +174,8 @@ def _checked(
     All are fetched at once, because a query may order its rows differently each time.
     """
     columns = found.fetch([*roles.values(), *others])
+    if found.roles is None and holds_lists(columns[roles["item"]]):
+        found, columns, roles = unnested(found, columns, roles, side)
     counts = Counter(found.counts)
     source, untyped, textual = found.source, found.untyped, found.textual
     listed = found.roles is not None and roles.keys() == {"user", "item"}

@@ -42,12 +42,14 @@ class Spool:
     def __len__(self) -> int:
         return len(self.heights)
 
-    def read(self, n: int, names: Sequence[str]) -> pl.DataFrame:
-        """Some columns of one of the frames."""
+    def read(self, n: int, names: Sequence[str] | None = None) -> pl.DataFrame:
+        """Some columns of one of the frames, or all."""
         start, length = self._places[n]
         with self._lock, open(self.path, "rb") as file:  # noqa: PTH123 - may have no name
             file.seek(start)
             content = file.read(length)
+        if names is None:
+            return pl.read_parquet(content)
         return pl.read_parquet(content, columns=list(names)).select(names)
 
     def check(self) -> None:

@@ -57,6 +57,10 @@ def refuse_unused_numbers(found: Columns, side: Side, used: Collection[str]) -> 
         if _is_numeric(column, untyped=found.untyped)
         and not (_KNOWN_END.search(name.lower()) and not _has_fractions(column))
     ]
+    if found.nested.intersection(used):
+        lists = [name for name in columns if name in found.nested]
+        lists = [name for name in lists if plain(name).removesuffix("s") not in SYNONYMS["time"]]
+        numeric += [name for name in lists if _has_numbers(columns[name])]
     if numeric:
         raise _unused(found.source, side, numeric)
 
@@ -88,6 +92,13 @@ def refuse_unused_lists(
 
 _KNOWN = SYNONYMS["user"] | SYNONYMS["item"] | SYNONYMS["time"]
 _KNOWN_END = re.compile(r"(_id|timestamp|datetime|_time|_date|_ts|_at)$")
+
+
+def _has_numbers(column: Column) -> bool:
+    """Whether the lists of a column hold numbers."""
+    if isinstance(column, pl.Series):
+        return bool(column.dtype.inner.is_numeric())  # type: ignore[attr-defined]
+    return any(kinds([*value]) <= _NUMBERS for value in column if value is not None and len(value))
 
 
 def _has_fractions(column: Column) -> bool:

@@ -8,13 +8,22 @@ from itertools import repeat
 from typing import Any, NamedTuple
 
 from rankmeter._checks import counted
-from rankmeter._ingest._columns import ROLES, VALUE, Side, named
+from rankmeter._ingest._columns import ROLES, VALUE, Side, named, plain
 from rankmeter._ingest._frames import made_by
-from rankmeter._ingest._ids import kinds, refuse_rounded
-from rankmeter._ingest._messages import short
-from rankmeter.errors import DataError
+from rankmeter._ingest._ids import is_null, kinds, refuse_rounded
+from rankmeter._ingest._messages import short, some
+from rankmeter.errors import DataError, DuplicateError
 
-__all__ = ["Numbered", "are_scored", "implied", "is_pair", "items_of", "paired"]
+__all__ = [
+    "Numbered",
+    "are_scored",
+    "implied",
+    "is_hit",
+    "is_pair",
+    "items_of",
+    "paired",
+    "refuse_twice",
+]
 
 _is_pandas_series = made_by("pandas", "Series")
 
@@ -55,9 +64,61 @@ def items_of(
     if hasattr(value, "iloc") and _is_pandas_series(value):
         return _from_series(user, value, side, source)
     items = _listed(user, value, side, source)
+    if items and is_hit(items[0]):
+        return _from_hits(user, items, side, source)
+    if items and (name := _id_of(items[0])):
+        return [getattr(item, name, item) for item in items], None
     if items and is_pair(items[0]) and are_scored(items, named=True):
         return Numbered(*map(list, zip(*items, strict=True)))
     return items, None
+
+
+def is_hit(value: object) -> bool:
+    """Whether a value is a mapping that names an item, as searches return them."""
+    return isinstance(value, Mapping) and len(_item_keys(value)) == 1
+
+
+def _item_keys(hit: Mapping[Any, Any]) -> list[str]:
+    keys = [key for key in hit if isinstance(key, str)]
+    return named("item", keys) or [key for key in keys if plain(key) == "id"]
+
+
+def _from_hits(
+    user: object, hits: Sequence[Any], side: Side, source: str
+) -> tuple[list[Any], list[Any] | None]:
+    """Items of hits and, if these name them, their numbers."""
+    (item,), number = _item_keys(hits[0]), named(VALUE[side], [*hits[0]])
+    if side == "rankings" and not number:
+        unused = [k for k, v in hits[0].items() if kinds([v]) == {"float"} or named("rank", [k])]
+        if unused:
+            raise DataError(
+                f"User {short(user)} of {source} has hits without a score but with numbers, "
+                f"{some(unused)}: {short(hits[0])}. Call the one that orders them 'score' (the "
+                f"highest comes first), or drop them if the order of the list is the ranking."
+            )
+    for place, hit in enumerate(hits, start=1):
+        if not isinstance(hit, Mapping) or item not in hit or any(n not in hit for n in number):
+            raise DataError(
+                f"Hit {place} of user {short(user)} of {source} is {short(hit)}, where others have "
+                f"{some([item, *number])}."
+            )
+    items = [hit[item] for hit in hits]
+    return items, [hit[number[0]] for hit in hits] if number else None
+
+
+_IDS = {
+    "haystack.Document": "id",
+    "langchain_core.Document": "id",
+    "llama_index.NodeWithScore": "node_id",
+}
+"""The attribute with the id of a retrieved document; its list is in the order of the ranking."""
+
+
+def _id_of(value: object) -> str:
+    """The attribute with the id of a document of a known library, or nothing."""
+    kinds = type(value).__mro__
+    names = (f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in kinds)
+    return next((_IDS[name] for name in names if name in _IDS), "")
 
 
 def is_pair(value: object) -> bool:
@@ -140,3 +201,19 @@ def _listed(user: object, value: Any, side: Side, source: str) -> list[Any]:
 
 def _number(side: Side) -> str:
     return VALUE[side] if side == "rankings" else "gain"
+
+
+def refuse_twice(users: Sequence[Any], source: str) -> None:
+    """Two lists of one user have no order among each other."""
+    try:
+        if len(set(users)) == len(users):
+            return
+    except TypeError:
+        return  # values that cannot be ids are refused later
+    first: dict[Any, int] = {}
+    for number, user in enumerate(users, start=1):
+        if not is_null(user) and (before := first.setdefault(user, number)) != number:
+            raise DuplicateError(
+                f"User {short(user)} of {source} has two lists, number {before} and number "
+                f"{number}. Which comes first is not known: merge them, or leave one out."
+            )

@@ -15,6 +15,7 @@ from rankmeter._ingest import (
     Items,
     Table,
     fit_ids,
+    read_collapse,
     read_item_ids,
     read_item_numbers,
     read_items,
@@ -34,6 +35,7 @@ class Given:
     catalogue: object = None
     baseline_lists: object = None
     propensity: object = None
+    collapse: object = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +99,9 @@ def read_side(given: Given, known: Table, size: int | None = None) -> Side:
         baseline = _baseline(read_rankings(given.baseline_lists), known)
     if given.propensity is not None:
         propensity = _propensity(read_item_numbers(given.propensity, "propensity"), known)
+    collapsing = read_collapse(given.collapse)
     notes = () if items is None else items.notes
+    notes += () if collapsing is None else (collapsing.note,)
     return Side(train, items, catalogue, size, baseline, propensity, notes)
 
 

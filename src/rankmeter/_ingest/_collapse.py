@@ -1,0 +1,218 @@
+"""Items that are parts of others, such as chunks of documents: the best part counts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+import polars as pl
+
+from rankmeter._checks import counted, refused
+from rankmeter._ingest._columns import Column, plain
+from rankmeter._ingest._forms import find, is_accepted
+from rankmeter._ingest._ids import ids
+from rankmeter._ingest._messages import short, some
+from rankmeter._ingest._pieces import Piece, Pieces
+from rankmeter._ingest._spool import Spool
+from rankmeter._ingest._table import Table
+from rankmeter.errors import ColumnError, DataError, DuplicateError, UsageError
+
+__all__ = ["Collapse", "read_collapse"]
+
+_PARTS = frozenset({"chunk", "chunkid", "passage", "passageid", "pid", "part", "item", "itemid"})
+_WHOLES = frozenset({"document", "documentid", "doc", "docid", "docno", "parent", "parentid"})
+
+
+@dataclass(frozen=True, eq=False)
+class Collapse:
+    """What an item is part of: a rule on its text, or a table with the columns item and whole."""
+
+    note: str
+    rule: pl.Expr | None = None
+    table: pl.DataFrame | None = None
+
+    def __call__(self, rankings: Table) -> Table:
+        """The rankings of whole items, each at the place of its best part."""
+        if rankings.query is not None:
+            raise UsageError(
+                "collapse= cannot be counted in Spark: group the rows of the DataFrame by user and "
+                "document, with the highest score of each",
+                option="collapse",
+            )
+        if rankings.pieces is not None:
+            return _in_pieces(rankings, rankings.pieces, self)
+        parts = self.renamed(rankings.frame, rankings)
+        rows = best(parts, rankings.order, rankings.source)
+        counts = {**rankings.counts, **_merged(parts.height - rows.height)}
+        return replace(rankings, rows=rows, origin=replace(rankings.origin, counts=counts))
+
+    def renamed(self, frame: pl.DataFrame, rankings: Table) -> pl.DataFrame:
+        """The rows with whole items, and with their parts in the column ``part``."""
+        frame = frame.with_columns(part="item")
+        item = frame["item"]
+        if self.rule is not None:
+            if item.dtype != pl.String:
+                raise DataError(
+                    f"collapse= is a rule for text, and the items of {rankings.source} are "
+                    f"integers, for example {short(item[0])}. Pass a mapping from part to whole."
+                )
+            return frame.with_columns(self.rule.alias("item"))
+        table = self.table
+        assert table is not None
+        if table["item"].dtype != item.dtype:
+            if not rankings.textual and pl.String in (table["item"].dtype, item.dtype):
+                raise DataError(
+                    f"collapse= has {_kind(table['item'])} parts, and {rankings.source} has "
+                    f"{_kind(item)} items, so they would never match. Convert one of the two."
+                )
+            table = table.with_columns(pl.col("item").cast(item.dtype, strict=False)).drop_nulls()
+        found = frame.join(table, on="item", how="left", maintain_order="left")
+        if lost := found["whole"].null_count():
+            unknown = found.filter(pl.col("whole").is_null())["item"].unique(maintain_order=True)
+            raise DataError(
+                f"collapse= lacks {counted(len(unknown), 'item')} of {rankings.source} in "
+                f"{counted(lost, 'row')}: {some(unknown)}. Add them; an item that is not a part is "
+                f"its own whole."
+            )
+        return found.with_columns(item="whole").drop("whole")
+
+
+def _kind(column: pl.Series) -> str:
+    return "text" if column.dtype == pl.String else "integer"
+
+
+def best(rows: pl.DataFrame, order: str, source: str) -> pl.DataFrame:
+    """The best part of each whole item, in the order of the rows; given ranks are closed up."""
+    if (twice := rows.select("user", "part").is_duplicated()).any():
+        user, part = rows.filter(twice).select("user", "part").row(0)
+        raise DuplicateError(
+            f"{source} repeats parts of items, for example user {short(user)} item {short(part)}. "
+            f"Remove them: which of their places counts is not certain."
+        )
+    rows = rows.drop("part").with_row_index("place")
+    if order != "list":
+        rows = rows.sort(order, descending=order == "score", maintain_order=True)
+    rows = rows.unique(["user", "item"], keep="first", maintain_order=True).sort("place")
+    if order == "rank":
+        rows = rows.with_columns(pl.col("rank").rank("min").over("user").cast(pl.Float64))
+    return rows.drop("place")
+
+
+def _merged(n: int) -> dict[str, int]:
+    return {"collapsed_items": n} if n else {}
+
+
+def _in_pieces(rankings: Table, pieces: Pieces, collapse: Collapse) -> Table:
+    """The same for pieces: all rows of a user go into one of as many files, which are pieces."""
+    types = {role: rankings.dtype(role) for role in ("user", "item")}
+    spools = [Spool() for _ in range(len(pieces))]
+    counts, empty = Counter[str](), [rankings.empty_users]
+    for n in range(len(pieces)):
+        piece = pieces.read(n)
+        rows = collapse.renamed(piece.rows.cast(types), rankings)  # type: ignore[arg-type]
+        counts.update(piece.counts)
+        empty.append(piece.empty_users.cast(types["user"]))
+        part = rows["user"].hash(1) % len(spools)
+        for number, spool in enumerate(spools):
+            spool.write(rows.filter(part == number))
+    pieces.check()
+    done = [
+        best(_all(spool), rankings.order, rankings.source).height for spool in spools
+    ]  # counted first, since a piece needs the numbers of those before it
+    counts.update(_merged(sum(sum(spool.heights) for spool in spools) - sum(done)))
+    examples = collapse.renamed(rankings.frame, rankings).drop("part")
+    collapsed = _Collapsed(spools, rankings.order, rankings.source, [*accumulate(done, initial=0)])
+    origin = replace(rankings.origin, counts=dict(Counter(rankings.counts) + counts))
+    everyone = pl.concat(empty)
+    return replace(rankings, rows=examples, pieces=collapsed, origin=origin, empty_users=everyone)
+
+
+def _all(spool: Spool) -> pl.DataFrame:
+    return pl.concat([spool.read(n) for n in range(len(spool))])
+
+
+@dataclass(frozen=True, eq=False)
+class _Collapsed:
+    """Whole items in pieces, each with all rows of its users."""
+
+    spools: Sequence[Spool]
+    order: str
+    source: str
+    starts: Sequence[int]
+
+    @property
+    def n_rows(self) -> int:
+        """See `Pieces`."""
+        return self.starts[-1]
+
+    def __len__(self) -> int:
+        return len(self.spools)
+
+    def read(self, n: int, *, items: bool = True) -> Piece:  # noqa: ARG002 - they cost nothing
+        """See `Pieces`."""
+        rows = best(_all(self.spools[n]), self.order, self.source)
+        number = pl.int_range(self.starts[n], self.starts[n + 1], eager=True)
+        return Piece(rows.with_columns(number=number), rows["user"].clear(), {})
+
+    def check(self) -> None:
+        """Nobody else can change the files."""
+
+
+def read_collapse(data: object) -> Collapse | None:
+    """A rule, ``before:TEXT`` or ``regex:PATTERN`` with one group, or a table of parts."""
+    if data is None:
+        return None
+    if isinstance(data, str) and (rule := re.fullmatch(r"(before|regex):(.+)", data, re.DOTALL)):
+        return Collapse(
+            f"items are collapsed by {data}, the best part of each", _rule(*rule.groups())
+        )
+    parts: Column
+    wholes: Column
+    if isinstance(data, Mapping):
+        parts, wholes, source, untyped = [*data], [*data.values()], "a mapping", False
+    elif is_accepted(data) and not isinstance(data, list | tuple):
+        parts, wholes, source, untyped = _columns(data)
+    else:
+        wanted = "'before:TEXT', 'regex:PATTERN', or a mapping, frame or file from part to whole"
+        raise refused("collapse", wanted, data)
+    columns = [
+        ids(column, "item", source, Counter(), untyped=untyped).alias(name)
+        for name, column in (("item", parts), ("whole", wholes))
+    ]
+    table = pl.DataFrame(columns).unique(maintain_order=True)
+    if (twice := table["item"].is_duplicated()).any():
+        raise DataError(
+            f"{short(table.filter(twice)['item'][0])} of {source} is part of two items."
+        )
+    return Collapse(f"items are collapsed by {source}, the best part of each", table=table)
+
+
+def _rule(kind: str, text: str) -> pl.Expr:
+    item = pl.col("item")
+    if kind == "before":
+        return item.str.splitn(text, 2).struct[0]
+    try:
+        groups = re.compile(text).groups
+    except re.error as error:
+        raise refused("collapse", f"a regular expression ({error})", text) from None
+    if groups != 1:
+        raise refused("collapse", "a regular expression with one group, the whole item", text)
+    return pl.coalesce(item.str.extract(text, 1), item)
+
+
+def _columns(data: object) -> tuple[Column, Column, str, bool]:
+    found = find(data, "items")
+    chosen = []
+    for what, known in (("part", _PARTS), ("whole", _WHOLES)):
+        names = [name for name in found.names if plain(name) in known]
+        if len(names) != 1:
+            raise ColumnError(
+                f"{found.source} has {len(names)} columns for the {what} of collapse=; it needs "
+                f"one of {some(sorted(known), 4)}. Its columns are {some(found.names, 12)}."
+            )
+        chosen += names
+    columns = found.fetch(chosen)
+    return columns[chosen[0]], columns[chosen[1]], found.source, found.untyped

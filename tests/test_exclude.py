@@ -1,0 +1,105 @@
+"""``exclude="self"``: the item with the id of its user is left out, and those below it move up."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankmeter as rm
+from rankmeter.errors import DuplicateError, UsageError
+
+METRICS = ["rr", "ndcg@3", "ap", "n_ranked", "judged@3"]
+ORDERS = ["score", "rank", "list"]
+
+
+def rankings(order, *, names="{}"):
+    rng = np.random.default_rng(7)
+    rows = []
+    for user in range(30):
+        items = rng.permutation(12)[: rng.integers(0, 12)] + user - 6
+        rows += [(names.format(user), names.format(item), n) for n, item in enumerate(items, 1)]
+    frame = pl.DataFrame(rows, ["user", "item", "rank"], orient="row")
+    if order == "score":
+        return frame.select("user", "item", score=-(pl.col("rank") // 2).cast(pl.Float64))
+    return frame if order == "rank" else frame.drop("rank")
+
+
+def without(frame):
+    """The frame as a person would prepare it."""
+    kept = frame.filter(pl.col("user") != pl.col("item"))
+    if "rank" in kept.columns:
+        kept = kept.with_columns(pl.col("rank").rank("ordinal").over("user"))
+    return kept
+
+
+def truth(names="{}"):
+    rng = np.random.default_rng(8)
+    pairs = {
+        (user, int(item)) for user in range(30) for item in rng.integers(user - 5, user + 5, 4)
+    }
+    rows = [(names.format(u), names.format(i), (u + i) % 3) for u, i in sorted(pairs)]
+    return pl.DataFrame(rows, ["user", "item", "gain"], orient="row")
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("names", ["{}", "x{}"])
+def test_excluding_is_leaving_the_rows_out(order, names, engine):
+    frame, judged = rankings(order, names=names), truth(names)
+    if order == "rank" and engine == "disk":
+        with pytest.raises(UsageError, match="in pieces where ranks are given"):
+            rm.evaluate(frame, judged, METRICS, exclude="self", engine=engine)
+        return
+    wanted = rm.evaluate(without(frame), judged, METRICS)
+    found = rm.evaluate(frame, judged, METRICS, exclude="self", engine=engine)
+    assert found.per_user.equals(wanted.per_user)
+    assert found.counts["excluded_items"] == frame.height - without(frame).height > 0
+    assert "excluded items" in found.facts()
+
+
+def test_plain_dictionaries_are_excluded_from_as_well():
+    run = {"a": {"a": 0.9, "b": 0.5}, "b": {"a": 0.9}}
+    result = rm.evaluate(run, {"a": {"b"}, "b": {"a"}}, "rr", exclude="self")
+    assert result["rr"].mean == 1.0
+    assert result.counts["excluded_items"] == 1
+
+
+def test_one_metric_of_several_can_exclude():
+    result = rm.evaluate({"a": ["a", "b"]}, {"a": {"b"}}, ["rr", "rr(exclude=self)"])
+    assert [result[m].mean for m in ("rr", "rr(exclude=self)")] == [0.5, 1.0]
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+@pytest.mark.parametrize("order", ["score", "list"])
+def test_metrics_of_what_was_shown_see_the_rest(order, engine):
+    frame, judged = rankings(order), truth()
+    metrics = ["coverage@3", "novelty@3"]
+    side = {"catalogue": 100, "train": frame}
+    wanted = rm.evaluate(without(frame), judged, metrics, **side)
+    found = rm.evaluate(frame, judged, metrics, exclude="self", engine=engine, **side)
+    assert [found[m].mean for m in metrics] == [wanted[m].mean for m in metrics]
+
+
+def test_a_repeated_item_is_an_error_all_the_same():
+    rows = pl.DataFrame({"user": ["a", "a", "a"], "item": ["a", "a", "b"]})
+    with pytest.raises(DuplicateError):
+        rm.evaluate(rows, {"a": {"b"}}, "rr", exclude="self")
+
+
+def test_compare_curve_and_explain_exclude():
+    systems = {"one": {"a": ["a", "b"]}, "two": {"a": ["b", "a"]}}
+    judged = {"a": {"b"}}
+    (difference,) = rm.compare(systems, judged, "rr", exclude="self")["rr"]
+    assert difference.difference == 0
+    assert rm.curve(systems["one"], judged, "rr", 2, exclude="self").frame["mean"].to_list() == [
+        1,
+        1,
+    ]
+    found = rm.explain(systems["one"], judged, "rr", target=1.0)
+    assert "exclude" in str(found)
+
+
+def test_scores_and_ranks_have_no_items_to_exclude():
+    with pytest.raises(UsageError, match="exclude='self' needs lists of items"):
+        rm.evaluate_ranks([1, 2], "rr(exclude=self)")
