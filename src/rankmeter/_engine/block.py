@@ -44,14 +44,18 @@ class Block:
         self._prepared: dict[Alignment, Judged] = {}
         self._aligned: dict[tuple[Alignment, str, int | None], Aligned] = {}
 
+    def judged(self, choices: Alignment) -> Judged:
+        """The ground truth in one alignment."""
+        if choices not in self._prepared:
+            self._prepared[choices] = prepare(self.truth, self._codes, choices)
+        return self._prepared[choices]
+
     def aligned(self, name: str, choices: Alignment, depth: int | None = 0) -> Aligned:
         """The hits of one system, and its items down to a rank; None is all of them."""
         known = choices, name, depth
         if known not in self._aligned:
-            if choices not in self._prepared:
-                self._prepared[choices] = prepare(self.truth, self._codes, choices)
             listing = self.tables.listing(depth) if self.tables and depth != 0 else None
-            self._aligned[known] = align(self.systems[name], self._prepared[choices], listing)
+            self._aligned[known] = align(self.systems[name], self.judged(choices), listing)
         return self._aligned[known]
 
     def score(self, plan: Plan) -> dict[str, Scores]:
@@ -79,7 +83,7 @@ class Block:
         def aligned(choices: Alignment) -> Aligned:
             return self.aligned(name, choices, depths.get(choices, 0))
 
-        found = scores_of(plan, aligned, self._in_truth, self._has_truth, self._known)
+        found = scores_of(plan, aligned, self._in_truth, self._has_truth, self.evidence)
         facts = {one: self._with_lists(aligned(one), known) for one, known in found.facts.items()}
         return replace(found, ids=self.users, textual=textual, facts=facts)
 
@@ -91,7 +95,7 @@ class Block:
         return replace(facts, counts=dict(sorted({**facts.counts, **counts}.items())))
 
     @functools.cached_property
-    def _known(self) -> Evidence:
+    def evidence(self) -> Evidence:
         """Evidence of the side data, by name; each is made once."""
         tables = self.tables
 

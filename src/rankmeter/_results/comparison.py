@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from rankmeter._checks import choice, counted
-from rankmeter._engine import Scores
+from rankmeter._engine import Scores, Walk
 from rankmeter._estimates.curves import Curve, curves_of, distinct_curves
 from rankmeter._estimates.differences import Difference, paired_values
 from rankmeter._estimates.estimates import Estimate
@@ -39,6 +39,7 @@ from rankmeter._plan import Plan
 from rankmeter._report import charts
 from rankmeter._results.compared import Compared
 from rankmeter._results.summary import Summary
+from rankmeter._results.walkthrough import Walkthrough, choices_of, entries_of, walk_user
 from rankmeter.errors import UsageError
 
 if TYPE_CHECKING:
@@ -119,6 +120,44 @@ class Comparison(Compared):
                 for name, summary in self.summaries.items()
             ]
         )
+
+    def show(
+        self,
+        user: object,
+        metrics: str | Iterable[str] | None = None,
+        *,
+        systems: str | Iterable[str] | None = None,
+    ) -> Walkthrough:
+        """How the values of one user come about in each system, rank by rank.
+
+        Parameters
+        ----------
+        user : object
+            The id, also as text.
+        metrics : str or iterable of str, optional
+            Only these; default: all of the comparison.
+        systems : str or iterable of str, optional
+            Only these; default: all of them.
+
+        Returns
+        -------
+        Walkthrough
+
+        Raises
+        ------
+        UsageError
+            If there is no such user or system, or a system has several runs.
+        """
+        entries = entries_of(self.plan, metrics)
+        names = [systems] if isinstance(systems, str) else list(systems or self.systems)
+        walks: dict[str, list[Walk]] = {}
+        for name in names:
+            one = self.summaries[choice("systems", name, self.systems)]
+            walks[name] = walk_user(one.source, one.scores, user, entries)
+        turns = zip(*walks.values(), strict=True)
+        pairs = tuple(pair for turn in turns for pair in zip(names, turn, strict=True))
+        facts = self.summaries[names[0]].facts()
+        return Walkthrough(user, pairs, choices_of(self.plan, facts))
 
     def curve(self, metric: str, max_k: int | None = None) -> Curve:
         """``metric@1`` to ``metric@max_k`` of every system, with bands.

@@ -8,6 +8,7 @@ from typing import Protocol, Self
 import numpy as np
 
 from rankmeter._hits import FloatArray, IntArray, ratio
+from rankmeter._steps import worked
 
 __all__ = ["Defined", "Ratio", "Standardised", "State"]
 
@@ -43,6 +44,8 @@ class Ratio:
     part : float64 array of shape (n_users,)
     whole : array of shape (n_users,)
         0 or more.
+    names : pair of str, optional
+        What the two are, for those who want to see how the number comes about.
 
     Examples
     --------
@@ -54,6 +57,7 @@ class Ratio:
 
     part: FloatArray
     whole: FloatArray | IntArray
+    names: tuple[str, str] | None = ("part", "whole")
 
     def __add__(self, other: Ratio) -> Ratio:
         """The users of both, those of `self` first."""
@@ -66,7 +70,14 @@ class Ratio:
 
     def per_user(self, nothing: float = 0.0) -> FloatArray:
         """``part / whole`` of each user, and `nothing` where the whole is 0."""
-        return ratio(self.part, self.whole, nothing=nothing)
+        found = ratio(self.part, self.whole, nothing=nothing)
+        return self._worked(found, "{} / {}")
+
+    def _worked(self, value: FloatArray, text: str) -> FloatArray:
+        if self.names is not None:
+            part, whole = self.names
+            worked(value, text.format(part, whole), **{part: self.part, whole: self.whole})
+        return value
 
     def value(self) -> float:
         """Σ part / Σ whole; NaN if Σ whole is 0."""
@@ -126,7 +137,8 @@ class Standardised(Ratio):
 
     def per_user(self, nothing: float = 0.0) -> FloatArray:
         """``part / √whole`` of each user, and `nothing` where the whole is 0."""
-        return ratio(self.part, np.sqrt(self.whole), nothing=nothing)
+        found = ratio(self.part, np.sqrt(self.whole), nothing=nothing)
+        return self._worked(found, "{} / sqrt({})")
 
     def value(self) -> float:
         """Σ part / √(Σ whole); NaN if Σ whole is 0."""
