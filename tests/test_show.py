@@ -10,6 +10,7 @@ import pytest
 
 import cases
 import rankmeter as rm
+from command_line import rankmeter
 from rankmeter._report.table import Table
 from rankmeter.errors import DataError, UsageError
 from rankmeter.metrics import METRICS, register, unregister
@@ -192,3 +193,19 @@ def test_a_metric_of_your_own_is_shown():
         assert "found_share = 0.1000" in repr(result.show(0))
     finally:
         unregister("found_share")
+
+
+def test_the_command_shows_users(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.csv").write_text("user,item,score\n7,1,2\n7,2,1\n", "utf-8")
+    (tmp_path / "truth.csv").write_text("user,item\n7,2\n", "utf-8")
+    done = rankmeter("evaluate", "run.csv", "truth.csv", "-m", "rr", "--show", "7")
+    assert "rr = 1 / first hit = 1 / 2 = 0.5000" in done.out
+    done = rankmeter(
+        "evaluate", "-", "truth.csv", "-m", "rr", "--show", "7", stdin="user,item\n7,2\n"
+    )
+    assert "rr of user 7 = 1\n" in done.out
+    refused = rankmeter("evaluate", "run.csv", "truth.csv", "--json", "--show", "7")
+    assert (refused.code, "--show writes a table" in refused.err) == (2, True)
+    unknown = rankmeter("evaluate", "run.csv", "truth.csv", "--show", "8")
+    assert (unknown.code, "no user '8'" in unknown.err) == (2, True)

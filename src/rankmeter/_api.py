@@ -95,7 +95,7 @@ def evaluate(
     items : object, optional
         What is known of the items, for metrics of diversity: a mapping from item to its categories
         or vector, a frame or file with the item and its categories or features, or a pair
-        (ids, matrix).
+        (ids, matrix). A column ``title`` or ``name`` is shown where items are.
     catalogue : object, optional
         The items that could be shown, or their number, for metrics such as coverage.
     baseline_lists : object, optional

@@ -57,6 +57,7 @@ def compare_tables(
 
     each = run(plan)
     scores = {name: mean_of_runs([each[one] for one in own]) for name, own in groups.items()}
+    whole = all(table.rest is None for table in systems.values())
     first = scores[names[0]]
     users = first.users
     unused = {"users_without_segment": 0}
@@ -76,7 +77,7 @@ def compare_tables(
         {
             name: replace(
                 summarise(plan, scores[name], truth, systems[own[0]], drawn),
-                source=Source(lambda: data, own[0]) if len(own) == 1 else None,
+                source=Source(lambda: data, own[0], lists=whole) if len(own) == 1 else None,
             )
             for name, own in groups.items()
         },

@@ -17,7 +17,7 @@ from rankmeter._engine.chance import chance
 from rankmeter._engine.choose import EngineName, Reading, reading
 from rankmeter._engine.memory import Data, Engine, Memory, Source
 from rankmeter._engine.scores import Averaged, Scores
-from rankmeter._engine.walked import Grid, Line, Place, Walk, walks
+from rankmeter._engine.walked import Grid, Line, Place, Walk, ranking_of, walks
 from rankmeter._ingest import Table
 from rankmeter._side import NO_SIDE, Side
 
@@ -36,6 +36,7 @@ __all__ = [
     "Walk",
     "chance",
     "open_data",
+    "ranking_of",
     "reading",
     "walks",
 ]

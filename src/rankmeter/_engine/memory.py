@@ -50,6 +50,7 @@ class Source:
 
     open: Callable[[], Data]
     system: str
+    lists: bool = True  # whether all rankings are in memory
 
 
 class Engine(Protocol):

@@ -26,7 +26,7 @@ from rankmeter._plan import MetricPlan
 from rankmeter._steps import Column, Formula, Step, Sum, Value, noting
 from rankmeter.metrics import Exposure
 
-__all__ = ["Grid", "Line", "Place", "Walk", "walks"]
+__all__ = ["Grid", "Line", "Place", "Walk", "ranking_of", "walks"]
 
 
 @dataclass
@@ -41,6 +41,8 @@ class Place:
     gain : float
         NaN for an item without a judgment.
     relevant : bool
+    title : str
+        Empty if it is not known.
     numbers : dict of str to float
         By the name of the column.
     """
@@ -49,6 +51,7 @@ class Place:
     item: Any
     gain: float = math.nan
     relevant: bool = False
+    title: str = ""
     numbers: dict[str, float] = field(default_factory=dict)
 
 
@@ -191,7 +194,19 @@ class _Desk:
         ranked = set(self.items)
         lost = [(g, item) for item, g in self._relevant() if item not in ranked]
         places = [places[i] for i in self.order]
-        return Grid([*places, *(Place("", item, g, relevant=True) for g, item in lost)])
+        places += [Place("", item, g, relevant=True) for g, item in lost]
+        return Grid(self._titled(places))
+
+    def _titled(self, places: list[Place]) -> list[Place]:
+        """The places with the titles of their items, where these are known."""
+        items = None if self.block.tables is None else self.block.tables.side.items
+        if items is not None and items.titles is not None:
+            wanted = pl.Series("item", [p.item for p in places], items.titles["item"].dtype)
+            found = items.titles.filter(pl.col("item").is_in(wanted.implode()))
+            titles = dict(found.iter_rows())
+            for place in places:
+                place.title = titles.get(place.item) or ""
+        return places
 
     def _relevant(self) -> list[tuple[Any, float]]:
         """The relevant items, largest gain first, with what they are worth."""
@@ -210,12 +225,11 @@ class _Desk:
         left: dict[float, list[Any]] = {}
         for item, gain in known:
             left.setdefault(gain, []).append(item)
-        return Grid(
-            [
-                Place(f"{rank:g}", left[g].pop(0) if left.get(g) else None, g, relevant=True)
-                for rank, g in zip(best.rank.tolist(), best.gain.tolist(), strict=True)
-            ]
-        )
+        places = [
+            Place(f"{rank:g}", left[g].pop(0) if left.get(g) else None, g, relevant=True)
+            for rank, g in zip(best.rank.tolist(), best.gain.tolist(), strict=True)
+        ]
+        return Grid(self._titled(places))
 
 
 def _ranks(low: float, high: float) -> str:
@@ -315,6 +329,11 @@ class _Walker:
                 names = known if len(known) == n else names
             self.categories = Grid([Place("", name) for name in names])
         return self.categories
+
+
+def ranking_of(block: Block, name: str, choices: Alignment) -> Grid:
+    """The list of the only user of a block, and the relevant items that it lacks."""
+    return _Desk(block, name, choices).ranking()
 
 
 def walks(

@@ -11,7 +11,7 @@ from rankmeter._estimates.wording import number
 from rankmeter._report.table import Table
 from rankmeter.errors import shortened
 
-__all__ = ["Heading", "parts_of"]
+__all__ = ["Heading", "named", "parts_of"]
 
 FIRST = 10
 """Ranks that are always shown; of the others only items that count."""
@@ -21,6 +21,13 @@ _SIGNS = [
     ("**2", "²"), ("**", "^"), (" * ", " · "), ("<=", "≤"), (">=", "≥"), ("infinity", "∞"),
     ("sqrt(", "√("), (" - ", " − "), ("_", " "),
 ]  # fmt: skip
+
+
+def named(place: Place) -> str:
+    """An item with its title, if that is known."""
+    if place.item is None:
+        return ""
+    return shortened(f"{place.item} {place.title}".rstrip(), _LONGEST_ITEM)
 
 
 class Heading(str):
@@ -59,7 +66,7 @@ def _table(grid: Grid, k: int | None, *, of: str = "item") -> Table:
     rows: list[list[str]] = []
     hidden: list[list[str]] = []
     for i, place in enumerate(grid.places):
-        item = "" if place.item is None else shortened(str(place.item), _LONGEST_ITEM)
+        item = named(place)
         known = [place.rank or "–", item, _gain(place)] if of == "item" else [item]
         row = [*known, *(_plain(place.numbers.get(c)) for c in grid.columns)]
         if _matters(place, i, k, len(rows)):

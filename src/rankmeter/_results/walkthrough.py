@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from rankmeter._checks import near, shown
-from rankmeter._engine import Grid, Scores, Source, Walk, walks
+from rankmeter._engine import Grid, Place, Scores, Source, Walk, ranking_of, walks
 from rankmeter._estimates.notes import Facts, notes_of
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._report.table import Table, as_markdown, one_line, visible
@@ -19,7 +19,11 @@ from rankmeter._report.walks import Heading, parts_of
 from rankmeter._results.result import Result
 from rankmeter.errors import DataError, UsageError
 
-__all__ = ["Walkthrough", "choices_of", "entries_of", "walk_user"]
+__all__ = ["Walkthrough", "choices_of", "entries_of", "top_of", "walk_user"]
+
+
+TOP, MOST = 10, 20
+"""How many items of a list are shown: the first ones, and with further relevant ones."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,7 +109,14 @@ def _paragraph(text: str) -> str:
 
 def _rows(grid: Grid) -> list[dict[str, Any]]:
     return [
-        {"rank": p.rank, "item": p.item, "gain": p.gain, "relevant": p.relevant, **p.numbers}
+        {
+            "rank": p.rank,
+            "item": p.item,
+            **({"title": p.title} if p.title else {}),
+            "gain": p.gain,
+            "relevant": p.relevant,
+            **p.numbers,
+        }
         for p in grid.places
     ]
 
@@ -153,6 +164,13 @@ def walk_user(
             )
         found_all.append(found)
     return found_all
+
+
+def top_of(source: Source, scores: Scores, user: str, entry: MetricPlan) -> list[Place]:
+    """The first items of a user's list, and the relevant items that are missing or further down."""
+    block = source.open().of_user(scores.users[_row_of(scores.users, user)])
+    places = ranking_of(block, source.system, entry.alignment).places
+    return [p for i, p in enumerate(places) if i < TOP or p.relevant][:MOST]
 
 
 def _row_of(users: pl.Series, user: object) -> int:
