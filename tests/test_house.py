@@ -30,6 +30,7 @@ LAYERS = [
     ["_files", "_progress"],
     ["_choices"],
     ["_statistics"],
+    ["_steps"],
     ["_hits"],
     ["_lists"],
     ["_counts"],

@@ -37,6 +37,7 @@ _HOMES = {
     "Plan": "_plan",
     "Split": "splits",
     "Summary": "_results.summary",
+    "Walkthrough": "_results.walkthrough",
     "describe": "_interactions.describe",
     "Explanation": "_results.explanation",
     "evaluate": "_api",
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
     from rankmeter._results.explanation import Explanation as Explanation
     from rankmeter._results.summary import Summary as Summary
     from rankmeter._results.values import ValueComparison as ValueComparison
+    from rankmeter._results.walkthrough import Walkthrough as Walkthrough
     from rankmeter._scored import evaluate_ranks as evaluate_ranks
     from rankmeter._scored import evaluate_scores as evaluate_scores
     from rankmeter._values import compare_values as compare_values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -12,7 +13,7 @@ from typing import Any, Unpack
 from rankmeter._checks import refused, shown
 from rankmeter._choices import Choices, takes_choices
 from rankmeter._compare import compare_tables
-from rankmeter._engine import EngineName, Reading, open_data, reading
+from rankmeter._engine import Data, EngineName, Reading, Source, open_data, reading
 from rankmeter._estimates.curves import Curve, curves_of
 from rankmeter._estimates.notes import counts_of
 from rankmeter._estimates.segments import clusters_of
@@ -97,7 +98,7 @@ def evaluate(
     items : object, optional
         What is known of the items, for metrics of diversity: a mapping from item to its categories
         or vector, a frame or file with the item and its categories or features, or a pair
-        (ids, matrix).
+        (ids, matrix). A column ``title`` or ``name`` is shown where items are.
     catalogue : object, optional
         The items that could be shown, or their number, for metrics such as coverage.
     baseline_lists : object, optional
@@ -152,19 +153,36 @@ def evaluate(
     """
     how = reading(engine, memory)
     plan = resolve(metrics, like=like, choices=choices)
+    known = Given(train, items, catalogue, baseline_lists, propensity, collapse)
     judged, systems = read_all(
         {ONE: rankings}, truth, plan, columns=columns, how=how, collapse=collapse
     )
-    side = read_side(
-        Given(train, items, catalogue, baseline_lists, propensity, collapse),
-        systems[ONE],
-        plan.n_items,
-    )
+    side = read_side(known, systems[ONE], plan.n_items)
+    again = functools.partial(_again, rankings, truth, plan, columns, how, known)
     plan = replace(plan, engine=how.said(systems.values()), side=side.notes)
     scores = open_data(judged, systems, side=side).run(plan)[ONE]
     unused: dict[str, int] = {}
     drawn = clusters_of(clusters, scores, unused)
-    return summarise(plan, scores, judged, systems[ONE], drawn, unused)
+    found = summarise(plan, scores, judged, systems[ONE], drawn, unused)
+    return replace(found, source=Source(again, ONE))
+
+
+def _again(
+    rankings: object,
+    truth: object,
+    plan: Plan,
+    columns: Mapping[str, Any] | None,
+    how: Reading,
+    known: Given,
+) -> Data:
+    """The data of an evaluation, read again from what was given."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankmeterWarning)
+        judged, systems = read_all(
+            {ONE: rankings}, truth, plan, columns=columns, how=how, collapse=known.collapse
+        )
+        side = read_side(known, systems[ONE], plan.n_items)
+    return open_data(judged, systems, side=side)
 
 
 @takes_choices

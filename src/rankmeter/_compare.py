@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
-from rankmeter._engine import Scores, open_data
+from rankmeter._engine import Scores, Source, open_data
 from rankmeter._estimates.notes import clustered
 from rankmeter._estimates.paired import PairedTests
 from rankmeter._estimates.segments import clusters_of, labels_of, masks_of
@@ -47,7 +48,8 @@ def compare_tables(
     if settings.test in CAUTIONS:
         warnings.warn(CAUTIONS[settings.test], RankmeterWarning, stacklevel=3)
     # The hits are kept for the curves, which may be asked for after the input has changed.
-    run = open_data(truth, systems, side=side, keep=True).run
+    data = open_data(truth, systems, side=side, keep=True)
+    run = data.run
 
     def scored(plan: Plan) -> dict[str, Scores]:
         found = run(plan)
@@ -55,6 +57,7 @@ def compare_tables(
 
     each = run(plan)
     scores = {name: mean_of_runs([each[one] for one in own]) for name, own in groups.items()}
+    whole = all(table.rest is None for table in systems.values())
     first = scores[names[0]]
     users = first.users
     unused = {"users_without_segment": 0}
@@ -72,7 +75,10 @@ def compare_tables(
         settings.baseline or "",
         plan,
         {
-            name: summarise(plan, scores[name], truth, systems[own[0]], drawn)
+            name: replace(
+                summarise(plan, scores[name], truth, systems[own[0]], drawn),
+                source=Source(lambda: data, own[0], lists=whole) if len(own) == 1 else None,
+            )
             for name, own in groups.items()
         },
         tests.estimates(everyone),

@@ -16,6 +16,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from rankmeter._steps import column, is_noting, summed
+
 __all__ = ["FloatArray", "Groups", "Hits", "IntArray", "Span", "ratio"]
 
 DEEP = 65_535
@@ -264,14 +266,22 @@ class Hits:
             start=start,
         )
 
-    def sum(self, values: FloatArray, user: IntArray | None = None) -> FloatArray:
-        """Σ over each user's hits (or groups, given their `user`).
+    def sum(
+        self,
+        values: FloatArray,
+        user: IntArray | None = None,
+        rank: FloatArray | IntArray | None = None,
+        *,
+        name: str = "term",
+    ) -> FloatArray:
+        """Σ over each user's hits; or over groups or ranks, given their `user` and first `rank`.
 
         Summed in order of rank, so that a value never depends on the other users of the block.
         """
         where = self.user if user is None else user
         total = np.bincount(where, weights=values, minlength=self.n_users)
-        return total.astype(np.float64, copy=False)  # counting no hits gives integers
+        sums: FloatArray = total.astype(np.float64, copy=False)  # counting no hits gives integers
+        return summed(sums, values, self, rank, name)
 
     def sum_top(
         self, k: int | None, name: Hashable, values: Callable[[], FloatArray]
@@ -281,7 +291,7 @@ class Hits:
         `values` gives the values of all hits. They are kept under their name, so that a further
         cutoff only adds up the hits above it: other values need another name.
         """
-        if k is None or k >= DEEP:
+        if k is None or k >= DEEP or is_noting():
             found = values()
             return self.sum(found if k is None else np.where(self.rank <= k, found, 0.0))
         order, user, rank = self._by_rank
@@ -292,8 +302,8 @@ class Hits:
 
     def count(self, k: int | None) -> FloatArray:
         """Number of each user's hits in the top k; in unresolved ties, expected."""
-        if self.open is not None or (k is not None and k >= DEEP):
-            return self.sum(self.within(k))
+        if self.open is not None or (k is not None and k >= DEEP) or is_noting():
+            return self.sum(self.within(k), name="hit")
         if k is None:
             return np.diff(self.offsets).astype(np.float64)
         _, user, rank = self._by_rank
@@ -311,7 +321,7 @@ class Hits:
         if self.open is None:
             return (self.rank <= limit).astype(np.float64)
         low, high = self.open.low, self.open.high
-        return np.clip((limit - low + 1) / (high - low + 1), 0.0, 1.0)
+        return column(np.clip((limit - low + 1) / (high - low + 1), 0.0, 1.0), "in top k", self)
 
     def weigh(self, weight: Callable[[FloatArray], FloatArray], k: int | None) -> FloatArray:
         """``weight(rank)`` of each hit in the top k, 0 below; in unresolved ties, expected.

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter._hits import BoolArray, FloatArray, IntArray, ratio
+from rankmeter._steps import summed, worked
 
 __all__ = [
     "Catalogue",
@@ -119,7 +120,7 @@ class Lists:
     def sum(self, values: npt.NDArray[Any]) -> FloatArray:
         """The sum over each user's items, given a value of each item in a list."""
         sums: FloatArray = np.bincount(self.user, values, minlength=self.n_users).astype(np.float64)
-        return sums
+        return summed(sums, values, self)
 
     def mean(self, values: npt.NDArray[Any], weights: FloatArray | None = None) -> FloatArray:
         """The (weighted) mean over each user's items; NaN without any, or with zero weights."""
@@ -127,7 +128,8 @@ class Lists:
             whole, part = self.lengths.astype(np.float64), self.sum(values)
         else:
             whole, part = self.sum(weights), self.sum(values * weights)
-        return ratio(part, whole, nothing=np.nan)
+        found = ratio(part, whole, nothing=np.nan)
+        return worked(found, "sum / items", sum=part, items=whole)
 
     def blocks(self, cells: int) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
         """Users with equally long lists, some at a time.

@@ -61,6 +61,13 @@ def value(metric: Metric) -> float:
     return next(iter(result.values())).mean
 
 
+def steps(metric: Metric) -> str:
+    """How the value of the list comes about, as HTML."""
+    side = SIDE if metric.spec.of_lists else {}
+    result = rm.evaluate({"u": list(RANKING)}, {"u": truth_for(metric.spec)}, [metric], **side)
+    return f'<div class="rm-scroll">{result.show("u")._repr_html_()}</div>'
+
+
 def shown(number: float) -> str:
     """A value in the format of the pages."""
     return "–" if math.isnan(number) else f"{number:.4f}"

@@ -23,7 +23,7 @@ from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS, Metric, Option, Spec
 from rankmeter.metrics._spelling import PRESETS
 from rankmeter_docs.conventions import choosers
-from rankmeter_docs.example import asks, given, picture, shown, value
+from rankmeter_docs.example import asks, given, picture, shown, steps, value
 from rankmeter_docs.public import ready_made
 from rankmeter_docs.rst import code, facts, heading, paragraphs, raw_html, table
 
@@ -107,6 +107,8 @@ def page(spec: Spec) -> str:
         _formula(extra),
         heading("On the example list", "-"),
         _on_the_list(spec),
+        f"How the value of {code(_at(spec, K))} comes about ({code('result.show')}):",
+        raw_html(steps(_at(spec, K))),
         *_options(spec, doc),
         heading("Edge cases and notes", "-") + "\n" + notes if notes else "",
         heading("Names", "-"),

@@ -15,8 +15,9 @@ from rankmeter._progress import listening
 
 if TYPE_CHECKING:
     from rankmeter._report.table import Table
+    from rankmeter._results.walkthrough import Walkthrough
 
-__all__ = ["note", "page", "print_table", "with_interval", "working"]
+__all__ = ["note", "page", "print_table", "print_walk", "with_interval", "working"]
 
 _LEAD = 16  # least width of the first column, in characters
 _GAP = 2  # characters between two columns
@@ -46,13 +47,34 @@ def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) 
     for number, block in enumerate(blocks):
         if number:
             console.print()
-        _draw(cells, lead, block)
+        _draw(cells, lead, block, table.left)
     notes = list(table.notes)
     shown = {cells[0][i] for block in blocks for i in block}
     if missing := [name for name in cells[0][1:] if name not in shown]:
         notes.append(f"no room for {', '.join(missing)}")
     if notes:
         console.print(Text(one_line(" · ".join(notes)), style="dim"))
+
+
+def print_walk(walk: Walkthrough) -> None:
+    """Write on stdout how the values of a user come about."""
+    if not sys.stdout.isatty():
+        click.echo(repr(walk))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    from rankmeter._report.table import Table, one_line
+    from rankmeter._report.walks import Heading
+
+    console = Console(highlight=False)
+    for part in walk.parts():
+        if isinstance(part, Table):
+            print_table(part)
+        else:
+            heading = isinstance(part, Heading)
+            console.print("\n" * heading, end="")
+            console.print(Text(one_line(part), style="bold" if heading else ""))
 
 
 def _blocks(
@@ -80,7 +102,7 @@ def _blocks(
     return min(widths[0], max(lead, spare)), blocks
 
 
-def _draw(cells: Sequence[Sequence[str]], lead: int, block: Sequence[int]) -> None:
+def _draw(cells: Sequence[Sequence[str]], lead: int, block: Sequence[int], left: int) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table as Drawn
@@ -89,7 +111,7 @@ def _draw(cells: Sequence[Sequence[str]], lead: int, block: Sequence[int]) -> No
     drawn = Drawn(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     drawn.add_column(Text(cells[0][0]), style="bold", width=lead, overflow="fold")
     for i in block:
-        drawn.add_column(Text(cells[0][i]), justify="right", no_wrap=True)
+        drawn.add_column(Text(cells[0][i]), justify="left" if i < left else "right", no_wrap=True)
     for row in cells[1:]:
         drawn.add_row(*(Text(row[i]) for i in (0, *block)))
     # The widths are fixed: a number that is wider than the terminal is not cut either.

@@ -56,6 +56,7 @@ def _run(
     segments: str | None,
     report: str | None,
     per_user: str | None,
+    worst: str | None,
     form: str | None,
     as_json: bool,
     output: str | None,
@@ -69,17 +70,19 @@ def _run(
     choices["margin"] = margin_of(gates, choices.get("margin"))
     if report is not None and Path(report).suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"--report {report}: the report is a page: name an .html file")
-    if per_user is not None:
-        format_of(per_user, TABLES)
+    for path in filter(None, [per_user, worst]):
+        format_of(path, TABLES)
     inputs = [truth, *files_of(named), segments, *side_files(choices)]
-    check_paths([output, report, per_user], inputs)
+    check_paths([output, report, per_user, worst], inputs)
     start_spark(master, choices.get("engine"))
     with standard_input(truth) as (judged,), working("comparing"):
         found = compare(named, judged, segments=segments, **given(choices))
         if report is not None:
             found.report(report)
-    if per_user is not None:
-        write_frames({per_user: found.per_user})
+    frames = {} if per_user is None else {per_user: found.per_user}
+    if worst is not None:
+        frames[worst] = found.worst(None)
+    write_frames(frames)
     reasons = [(gate, gate.reason(found)) for gate in gates]
     FORMATS.emit(found, form, output)
     exit_on(reasons)
@@ -183,6 +186,14 @@ command = Command(
             "--per-user",
             "Write the value of every system, user and metric to a .csv, .tsv, .jsonl or .parquet "
             "file, which compare-values reads.",
+            path="FILE",
+            group="Output",
+        ),
+        Option(
+            "--worst",
+            "Write the users with their values in the two systems of the headline, for the first "
+            "metric, and the difference, the worst first, to a .csv, .tsv, .jsonl or .parquet "
+            "file.",
             path="FILE",
             group="Output",
         ),

@@ -22,7 +22,7 @@ from rankmeter._cli._gates import read_gate
 from rankmeter._cli._options import given, metrics_option, options_of, side_files
 from rankmeter._cli._output import Formats
 from rankmeter._cli._spark import master_option, start_spark
-from rankmeter._cli._terminal import print_table, working
+from rankmeter._cli._terminal import print_table, print_walk, working
 from rankmeter._results.summary import Summary
 from rankmeter.errors import UsageError
 
@@ -47,10 +47,13 @@ def _run(
     form: str | None,
     as_json: bool,
     conditions: tuple[str, ...],
+    show: tuple[str, ...],
     master: str | None,
     **choices: Any,
 ) -> None:
     form = FORMATS.choose(form, as_json=as_json)
+    if show and (form != "table" or output not in (None, STDIN)):
+        raise UsageError("--show writes a table on standard output: leave out --format and -o")
     gates = [read_gate(condition, choices.get("like")) for condition in conditions]
     if per_user == STDIN and form != "trec":
         raise UsageError("--per-user - needs --format trec: choose it, or name a file")
@@ -60,11 +63,14 @@ def _run(
     start_spark(master, choices.get("engine"))
     with standard_input(rankings, truth) as (ranked, judged), working("evaluating"):
         result = evaluate(ranked, judged, **given(choices))
+        walks = [result.show(user) for user in show]
     figures = [(gate, gate.find(result)) for gate in gates]
     if per_user not in (None, STDIN):
         write_frames({per_user: result.per_user})
     before = "".join(_trec_per_user(result)) if per_user == STDIN else ""
     FORMATS.emit(result, form, output, before=before)
+    for walk in walks:
+        print_walk(walk)
     tripped = [(gate, value) for gate, value in figures if gate.trips(value)]
     for gate, value in tripped:
         found = "does not exist" if math.isnan(value) else f"is {value:.6g}"
@@ -116,6 +122,14 @@ command = Command(
             "'ndcg@10.low<0.2'. A NaN mean also fails. May be repeated.",
             multiple=True,
             metavar="CONDITION",
+            group="Output",
+        ),
+        Option(
+            "--show",
+            "Show how the values of a user come about: rank, item, gain, discount, term, sum, "
+            "ideal. May be repeated.",
+            multiple=True,
+            metavar="USER",
             group="Output",
         ),
         *options_of({"evaluate": evaluate}, group="Choices"),

@@ -15,8 +15,9 @@ from collections.abc import Mapping
 
 from rankmeter._engine.chance import chance
 from rankmeter._engine.choose import EngineName, Reading, reading
-from rankmeter._engine.memory import Data, Engine, Memory
+from rankmeter._engine.memory import Data, Engine, Memory, Source
 from rankmeter._engine.scores import Averaged, Scores
+from rankmeter._engine.walked import Grid, Line, Place, Walk, ranking_of, walks
 from rankmeter._ingest import Table
 from rankmeter._side import NO_SIDE, Side
 
@@ -25,12 +26,19 @@ __all__ = [
     "Data",
     "Engine",
     "EngineName",
+    "Grid",
+    "Line",
     "Memory",
+    "Place",
     "Reading",
     "Scores",
+    "Source",
+    "Walk",
     "chance",
     "open_data",
+    "ranking_of",
     "reading",
+    "walks",
 ]
 
 ENGINE: Engine = Memory()

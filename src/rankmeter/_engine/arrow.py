@@ -56,7 +56,7 @@ def to_arrow(scores: Scores) -> Any:
             raise UsageError(
                 f"{label} is one number for the lists of all users, and has no columns"
             )
-        columns |= {f"{name} {i}": column for name, column in vars(state).items()}
+        columns |= {f"{name} {i}": column for name, column in state.arrays().items()}
     errors = {
         label: [type(error).__name__, str(error), getattr(error, "extent", None)]
         for label, error in scores.errors.items()
@@ -125,7 +125,13 @@ def from_arrow(batch: Any) -> Scores:
 
 
 def _state(kind: type[Ratio], i: int, array: Callable[[str], Any]) -> Ratio:
-    return kind(**{field.name: array(f"{field.name} {i}") for field in fields(kind)})
+    return kind(
+        **{
+            field.name: array(f"{field.name} {i}")
+            for field in fields(kind)
+            if field.name != "names"
+        }
+    )
 
 
 def _refused(known: dict[str, Any]) -> Refused:

@@ -54,11 +54,11 @@ class Block:
         known = choices, name, depth, named
         if known not in self._aligned:
             listing = self.tables.listing(depth) if self.tables and depth != 0 else None
-            truth = self._judged(choices, named=named)
+            truth = self.judged(choices, named=named)
             self._aligned[known] = align(self.systems[name], truth, listing)
         return self._aligned[known]
 
-    def _judged(self, choices: Alignment, *, named: bool) -> Judged:
+    def judged(self, choices: Alignment, *, named: bool = False) -> Judged:
         """The ground truth in one alignment, prepared once."""
         known = choices, named
         if known not in self._prepared:
@@ -91,7 +91,7 @@ class Block:
         def aligned(choices: Alignment) -> Aligned:
             return self.aligned(name, choices, depths.get(choices, 0), named=choices in named)
 
-        found = scores_of(plan, aligned, self._in_truth, self._has_truth, self._known)
+        found = scores_of(plan, aligned, self._in_truth, self._has_truth, self.evidence)
         facts = {one: self._with_items(aligned(one), known) for one, known in found.facts.items()}
         return replace(found, ids=self.users, textual=textual, facts=facts)
 
@@ -107,7 +107,7 @@ class Block:
         return replace(facts, counts=dict(sorted(counts.items())))
 
     @functools.cached_property
-    def _known(self) -> Evidence:
+    def evidence(self) -> Evidence:
         """Evidence of the side data, by name; each is made once."""
         tables = self.tables
 
@@ -116,7 +116,7 @@ class Block:
             if tables is None:
                 return no_lists(name, choices)
             if name == "relevant":
-                return relevant_items(self._judged(choices, named=False), tables.items)
+                return relevant_items(self.judged(choices), tables.items)
             return tables.evidence(name, self._codes, choices)
 
         return known

@@ -12,6 +12,7 @@ from rankmeter._align import Aligned
 from rankmeter._choices import Alignment
 from rankmeter._hits import FloatArray, Hits, IntArray, Span
 from rankmeter._plan import MetricPlan
+from rankmeter._steps import unnoted, worked
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Ratio
 
@@ -88,13 +89,17 @@ def adjusted(entry: MetricPlan, aligned: Aligned) -> tuple[Ratio, float]:
     values = call(entry, aligned, entry.spec.function)
     perfect, others = aligned.hits.best, aligned.nonrelevant.n_relevant
     try:
-        random, best = by_chance(entry, perfect, others, entry.candidates or 0)
+        with unnoted():
+            random, best = by_chance(entry, perfect, others, entry.candidates or 0)
     except UsageError as error:
         raise UsageError(f"{entry.label} has no value by chance: {error}") from None
     plain = entry.metric.spec
     worst = plain.low if plain.increasing else plain.high
     sign, way = (1.0, best - random) if plain.increasing else (-1.0, random - best)
+    worked(random, "by_chance", by_chance=random)
+    worked(best, "perfect", perfect=best)
     known = way > ROUNDING * np.abs(best)  # not for NaN
     part = np.where(known, sign * (values - random), 0.0)
     lowest = sign * (worst - random[known]) / way[known]
-    return Ratio(part, np.where(known, way, 0.0)), float(lowest.min(initial=0.0))
+    names = "better_than_chance", "perfect_than_chance"
+    return Ratio(part, np.where(known, way, 0.0), names), float(lowest.min(initial=0.0))

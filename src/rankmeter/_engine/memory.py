@@ -13,8 +13,9 @@ from rankmeter._engine.whole import check
 from rankmeter._ingest import PER_MEASURED_ROW, Table, check_memory
 from rankmeter._plan import Plan
 from rankmeter._side import NO_SIDE, Side, SideTables
+from rankmeter.errors import UsageError
 
-__all__ = ["Data", "Engine", "Memory"]
+__all__ = ["Data", "Engine", "Memory", "Source", "Tables"]
 
 
 _PER_KEPT_ROW = 200
@@ -31,6 +32,25 @@ class Data(Protocol):
         `Scores.averaged`, for the metrics concerned.
         """
         ...
+
+    def of_user(self, user: object) -> Block:
+        """The data of one user.
+
+        Raises
+        ------
+        UsageError
+            If the rankings are not in memory.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Where the rankings of a result came from: data that can be opened again, and the system."""
+
+    open: Callable[[], Data]
+    system: str
+    lists: bool = True  # whether all rankings are in memory
 
 
 class Engine(Protocol):
@@ -66,7 +86,7 @@ class Memory:
         *,
         side: Side = NO_SIDE,
         keep: bool = False,
-    ) -> _Tables:
+    ) -> Tables:
         """See `Engine.open`."""
         tables = SideTables(side, systems, truth)
         rows = truth.height + max((t.height for t in systems.values()), default=0)
@@ -75,9 +95,9 @@ class Memory:
         least = 1 if room is None else rows * _PER_KEPT_ROW // room
         if keep:  # in few blocks, since several hold the rows twice
             kept = [*_cut(truth, systems, max(self.blocks or 1, least), tables, keep=True)]
-            return _Tables(truth, dict(systems), lambda: kept)
+            return Tables(truth, dict(systems), tables, lambda: kept)
         blocks = max(self.blocks or _blocks(rows, truth.height), least)
-        return _Tables(truth, dict(systems), lambda: _cut(truth, systems, blocks, tables))
+        return Tables(truth, dict(systems), tables, lambda: _cut(truth, systems, blocks, tables))
 
 
 def _blocks(rows: int, judged: int) -> int:
@@ -108,12 +128,23 @@ def _cut(
 
 
 @dataclass(frozen=True, eq=False)
-class _Tables:
+class Tables:
     """Tables in memory, cut into blocks."""
 
     truth: Table
     systems: Mapping[str, Table]
+    side: SideTables
     blocks: Callable[[], Iterable[Block]]  # one after the other, freed in between if not kept
+
+    def of_user(self, user: object) -> Block:
+        """See `Data.of_user`."""
+        if any(table.rest is not None for table in self.systems.values()):
+            raise UsageError(
+                "rankings that were read in pieces are not in memory: evaluate the rows of one "
+                "user alone", option="engine",
+            )  # fmt: skip
+        systems = {name: table.of_users(user, user) for name, table in self.systems.items()}
+        return Block(self.truth.of_users(user, user), systems, tables=self.side, keep=True)
 
     def run(self, plan: Plan) -> dict[str, Scores]:
         """See `Data.run`."""

@@ -15,7 +15,7 @@ from rankmeter._estimates.wording import p_text
 from rankmeter._hits import FloatArray
 from rankmeter._plan import MetricPlan
 
-__all__ = ["Difference", "Verdicts", "paired_values", "turned"]
+__all__ = ["Difference", "Verdicts", "moved", "paired_values", "turned"]
 
 Verdicts = Literal["better", "worse", "equivalent", "undecided", ""]
 """The answers of a comparison; empty without an answer."""
@@ -296,3 +296,22 @@ def paired_values(
     x, y = a.averaged(entry), b.averaged(entry)
     users, i, j = np.intersect1d(x.users, y.users, assume_unique=True, return_indices=True)
     return a.users[users], x.values[i], y.values[j]
+
+
+def moved(
+    users: pl.Series,
+    x: FloatArray,
+    y: FloatArray,
+    names: tuple[str, str],
+    n: int | None,
+    *,
+    falling: bool,
+) -> pl.DataFrame:
+    """The n users whose values fall, or rise, most from y to x; all users without n."""
+    first, second = names
+    columns = {"user": users, second: y, first: x, "difference": x - y}
+    frame = pl.DataFrame(columns).sort(["difference", "user"], descending=[not falling, False])
+    if n is None:
+        return frame
+    side = pl.col("difference") < 0 if falling else pl.col("difference") > 0
+    return frame.filter(side).head(n)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,8 @@ class Items:
         Whether the ids were read from text.
     notes : tuple of str
         What a reader should know: columns that are not used, and values that are split.
+    titles : polars.DataFrame or None
+        Columns item and title, each item once.
     """
 
     ids: pl.Series
@@ -48,6 +50,7 @@ class Items:
     source: str
     textual: bool = False
     notes: tuple[str, ...] = ()
+    titles: pl.DataFrame | None = None
 
 
 def read_items(data: object) -> Items:
@@ -55,8 +58,9 @@ def read_items(data: object) -> Items:
 
     Takes a mapping from item to its category, its categories or its vector; a pair of ids and a
     matrix with a row for each; a matrix, whose rows are the items 0, 1, …; or a frame or file with
-    a column for the item. Its other columns are text or lists of text (categories, also joined by
-    ``|``), lists or arrays of numbers (a vector), or numbers and flags (together a vector).
+    a column for the item. Its other columns are a title or name; text or lists of text (categories,
+    also joined by ``|``), lists or arrays of numbers (a vector), or numbers and flags (together a
+    vector).
     """
     if isinstance(data, Mapping):
         return _of_mapping(data)
@@ -182,9 +186,25 @@ def _of_columns(found: Columns) -> Items:
     others = [other for other in found.names if other != name]
     columns = found.fetch([name, *others])
     item = ids(columns[name], "item", found.source, Counter(), untyped=found.untyped)
+    series = {n: typed(columns[n], n, untyped=found.untyped) for n in others}
+    named = [n for n in others if plain(n) in _TITLES and series[n].dtype == pl.String]
+    if not named:
+        return _described(found, item, series)
+    title = min(named, key=lambda n: _TITLES.index(plain(n)))
+    table = pl.DataFrame([item, series.pop(title).alias("title")])
+    titles = table.unique("item", keep="first", maintain_order=True)
+    if series:
+        return replace(_described(found, item, series), titles=titles)
+    return Items(titles["item"], None, None, found.source, found.textual, titles=titles)
+
+
+_TITLES = ("title", "movietitle", "itemtitle", "producttitle", "name", "itemname", "productname")
+
+
+def _described(found: Columns, item: pl.Series, others: Mapping[str, pl.Series]) -> Items:
+    """The categories or features of the items in some columns."""
     kinds: dict[str, dict[str, pl.Series]] = {"text": {}, "number": {}, "vector": {}, "other": {}}
-    for other in others:
-        series = typed(columns[other], other, untyped=found.untyped)
+    for other, series in others.items():
         kinds[_kind(series.dtype)][other] = series
     text, notes = kinds["text"], []
     known = {n: s for n, s in text.items() if plain(n) in _CATEGORIES}

@@ -14,11 +14,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from rankmeter._engine import Place
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.verdicts import Headline, Verdict
 from rankmeter._estimates.wording import number, signed
 from rankmeter._report.charts import COLOURS
 from rankmeter._report.table import Table, visible
+from rankmeter._report.walks import named
 from rankmeter._version import __version__
 from rankmeter.errors import FileFormatError, MissingDependencyError
 
@@ -53,7 +55,8 @@ class Digest:
     `result` is the machine-readable result, which the page uses where it can. Everything else is
     ready to be shown: a row of `means` is the title of a system and a cell per metric. `shown` are
     the systems in charts. `good_k` has the smallest good k by metric and system, `extremes` the
-    users that gain most from a system, with the values of both, `figures` the charts by kind and
+    users that gain most from a system, with the values of both, `lists` the tops of their lists by
+    metric, user and system, where they are in memory, `figures` the charts by kind and
     metric; a chart of several metrics is one object.
     """
 
@@ -65,6 +68,7 @@ class Digest:
     shown: Sequence[str]
     good_k: Mapping[str, Mapping[str, int]]
     extremes: Mapping[str, Mapping[str, Sequence[tuple[str, float, float]]]]
+    lists: Mapping[str, Mapping[str, Mapping[str, Sequence[Place]]]]
     figures: Mapping[str, Mapping[str, Sequence[Any]]]
     plan: str
     result: Mapping[str, Any]
@@ -143,6 +147,7 @@ def render(digest: Digest) -> str:
         labels=list(found["metrics"]),
         max_rows=MAX_ROWS,
         user_rows=_user_rows,
+        named=named,
         legend=list(zip(digest.shown, COLOURS, SIGNS, strict=False)),
         figures=_json(_figures(digest.figures)),
         result_id=RESULT,

@@ -66,14 +66,16 @@ class Table:
     Attributes
     ----------
     columns : sequence of str
-        The first is left-aligned, the others right-aligned.
+        The first `left` are left-aligned, the others right-aligned.
     rows : sequence of sequences of str
     notes : sequence of str
+    left : int
     """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
+    left: int = 1
 
     def to_text(self) -> str:
         """Render for a terminal or a log: aligned columns, a rule, notes.
@@ -85,7 +87,7 @@ class Table:
 
         def line(row: Sequence[str]) -> str:
             cells = [
-                cell.ljust(width) if i == 0 else cell.rjust(width)
+                cell.ljust(width) if i < self.left else cell.rjust(width)
                 for i, (cell, width) in enumerate(zip(row, widths, strict=True))
             ]
             return "  ".join(cells).rstrip()
@@ -110,7 +112,11 @@ class Table:
         def line(row: Sequence[str]) -> str:
             return "| " + " | ".join(map(as_markdown, row)) + " |"
 
-        align = "|" + "|".join(":--" if i == 0 else "--:" for i in range(len(self.columns))) + "|"
+        align = (
+            "|"
+            + "|".join(":--" if i < self.left else "--:" for i in range(len(self.columns)))
+            + "|"
+        )
         notes = ["", as_markdown(" · ".join(self.notes))] if self.notes else []
         return "\n".join([line(self.columns), align, *map(line, self.rows), *notes])
 
@@ -124,7 +130,7 @@ class Table:
         return "\n".join(
             [
                 *(f"% {note.replace('▲', '+').replace('▼', '-')}" for note in notes),
-                rf"\begin{{tabular}}{{l{'r' * (len(self.columns) - 1)}}}",
+                rf"\begin{{tabular}}{{{'l' * self.left}{'r' * (len(self.columns) - self.left)}}}",
                 r"\toprule",
                 _latex_row(self.columns),
                 r"\midrule",
@@ -139,8 +145,9 @@ class Table:
 
         def line(row: Sequence[str], tag: str) -> str:
             cells = [
-                f'<{tag} style="text-align:{"left" if i == 0 else "right"};padding:.2em .8em;'
-                f'font-variant-numeric:tabular-nums">{html.escape(visible(cell))}</{tag}>'
+                f'<{tag} style="text-align:{"left" if i < self.left else "right"};'
+                'padding:.2em .8em;font-variant-numeric:tabular-nums">'
+                f"{html.escape(visible(cell))}</{tag}>"
                 for i, cell in enumerate(row)
             ]
             return f"<tr>{''.join(cells)}</tr>"

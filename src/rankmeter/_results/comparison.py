@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from rankmeter._checks import choice, counted
-from rankmeter._engine import Scores
+from rankmeter._checks import choice, counted, integer
+from rankmeter._engine import Place, Scores, Walk
 from rankmeter._estimates.curves import Curve, curves_of, distinct_curves
-from rankmeter._estimates.differences import Difference, paired_values
+from rankmeter._estimates.differences import Difference, moved, paired_values
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.notes import (
     Facts,
@@ -39,6 +39,13 @@ from rankmeter._plan import Plan
 from rankmeter._report import charts
 from rankmeter._results.compared import Compared
 from rankmeter._results.summary import Summary
+from rankmeter._results.walkthrough import (
+    Walkthrough,
+    choices_of,
+    entries_of,
+    top_of,
+    walk_user,
+)
 from rankmeter.errors import UsageError
 
 if TYPE_CHECKING:
@@ -119,6 +126,131 @@ class Comparison(Compared):
                 for name, summary in self.summaries.items()
             ]
         )
+
+    def worst(
+        self,
+        n: int | None = 10,
+        metric: str | None = None,
+        *,
+        system: str | None = None,
+        against: str | None = None,
+    ) -> pl.DataFrame:
+        """The users for whom a system is worse than another one, by the size of the difference.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many users; None is all of them, also those for whom the system is better.
+        metric : str, optional
+            Default: the first one.
+        system, against : str, optional
+            Default: the two systems of the headline; with a baseline, it is `against`.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns user, the value of each system as ``"BPR ndcg@10"``, and ``difference``: system
+            minus against. Users with equal differences are in order of their ids.
+
+        Raises
+        ------
+        UsageError
+            If a system does not exist, or no user has a value of the metric.
+
+        Examples
+        --------
+        >>> import rankmeter as rm
+        >>> truth = {"ann": {"a"}, "bob": {"b"}}
+        >>> old, new = {"ann": ["x", "a"], "bob": ["b"]}, {"ann": ["a"], "bob": ["x", "b"]}
+        >>> found = rm.compare({"old": old, "new": new}, truth, "rr", baseline="old")
+        >>> found.worst().rows()
+        [('bob', 1.0, 0.5, -0.5)]
+        >>> found.best().rows()
+        [('ann', 0.5, 1.0, 0.5)]
+        """
+        return self._moved(n, metric, system, against, worst=True)
+
+    def best(
+        self,
+        n: int | None = 10,
+        metric: str | None = None,
+        *,
+        system: str | None = None,
+        against: str | None = None,
+    ) -> pl.DataFrame:
+        """The users for whom a system is better than another one, as `worst`."""
+        return self._moved(n, metric, system, against, worst=False)
+
+    def _moved(
+        self,
+        n: int | None,
+        metric: str | None,
+        system: str | None,
+        against: str | None,
+        *,
+        worst: bool,
+    ) -> pl.DataFrame:
+        label = self._label(metric or self._labels[0])
+        a, b = self._two(label, system, against)
+        entry = self.plan[label]
+        if entry.spec.whole:
+            raise UsageError(f"{label} is one number for the lists of all users: no user has one")
+        one, other = (self.summaries[name].scores for name in (a, b))
+        most = None if n is None else integer("n", n, least=1)
+        return moved(*paired_values(one, other, entry), (f"{a} {label}", f"{b} {label}"), most,
+                     falling=worst == entry.spec.increasing)  # fmt: skip
+
+    def _two(self, label: str, system: str | None, against: str | None) -> tuple[str, str]:
+        """The two systems to look at: those of the headline, unless they are given."""
+        for option, name in (("system", system), ("against", against)):
+            if name is not None:
+                choice(option, name, self.systems)
+        d = self._verdict(label).difference or self[label][0]
+        a, b = (d.b, d.a) if d.a == self.baseline else (d.a, d.b)
+        system = system or (b if against == a else a)
+        usual = self.baseline if self.baseline not in ("", system) else (a if system == b else b)
+        against = against or usual
+        if system == against:
+            raise UsageError(f"{system} is compared with itself: name two systems")
+        return system, against
+
+    def show(
+        self,
+        user: object,
+        metrics: str | Iterable[str] | None = None,
+        *,
+        systems: str | Iterable[str] | None = None,
+    ) -> Walkthrough:
+        """How the values of one user come about in each system, rank by rank.
+
+        Parameters
+        ----------
+        user : object
+            The id, also as text.
+        metrics : str or iterable of str, optional
+            Only these; default: all of the comparison.
+        systems : str or iterable of str, optional
+            Only these; default: all of them.
+
+        Returns
+        -------
+        Walkthrough
+
+        Raises
+        ------
+        UsageError
+            If there is no such user or system, or a system has several runs.
+        """
+        entries = entries_of(self.plan, metrics)
+        names = [systems] if isinstance(systems, str) else list(systems or self.systems)
+        walks: dict[str, list[Walk]] = {}
+        for name in names:
+            one = self.summaries[choice("systems", name, self.systems)]
+            walks[name] = walk_user(one.source, one.scores, user, entries)
+        turns = zip(*walks.values(), strict=True)
+        pairs = tuple(pair for turn in turns for pair in zip(names, turn, strict=True))
+        facts = self.summaries[names[0]].facts()
+        return Walkthrough(user, pairs, choices_of(self.plan, facts))
 
     def curve(self, metric: str, max_k: int | None = None) -> Curve:
         """``metric@1`` to ``metric@max_k`` of every system, with bands.
@@ -339,6 +471,7 @@ class Comparison(Compared):
             for name, e in self._means(label).items():
                 said = {"beats": beats[name]} if crowded else {"mark": marks[name]}
                 cells[name].append(MeanCell(e, name == best, **said))
+        extreme = {label: self._extremes(found) for label, found in verdicts.items()}
         first_of = distinct_curves(self.plan)
         firsts = list(dict.fromkeys(first_of.values()))
         curves = self._curves(firsts) if firsts else {}
@@ -362,7 +495,8 @@ class Comparison(Compared):
                 else {}  # it has no cutoff to choose
                 for label, first in first_of.items()
             },
-            extremes={label: self._extremes(found) for label, found in verdicts.items()},
+            extremes=extreme,
+            lists={label: self._lists(label, sides) for label, sides in extreme.items()},
             figures=figures,
             plan=self.plan.describe(),
             result=self.to_dict(),
@@ -375,3 +509,23 @@ class Comparison(Compared):
             return {}
         sides = extremes(*self._paired(d), increasing=d.increasing)
         return dict(zip((d.a, d.b), sides, strict=True)) if any(sides) else {}
+
+    def _lists(
+        self, label: str, sides: Mapping[str, Sequence[tuple[str, float, float]]]
+    ) -> dict[str, dict[str, Sequence[Place]]]:
+        """By user of some extremes, the tops of the lists of both systems."""
+        entry = self.plan[label]
+        sources = {
+            name: (self.summaries[name].source, self.summaries[name].scores) for name in sides
+        }
+        users = [user for side in sides.values() for user, *_ in side]
+        if any(source is None or not source.lists for source, _ in sources.values()):
+            return {}
+        return {
+            user: {
+                name: top_of(source, scores, user, entry)
+                for name, (source, scores) in sources.items()
+                if source is not None
+            }
+            for user in users
+        }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._checks import choice
-from rankmeter._engine import Scores, chance
+from rankmeter._engine import Scores, Source, chance
 from rankmeter._estimates.estimates import Estimate, estimate, mean_interval
 from rankmeter._estimates.gaps import gap_values
 from rankmeter._estimates.notes import (
@@ -38,6 +38,7 @@ from rankmeter._plan import Plan
 from rankmeter._report import charts
 from rankmeter._report.table import Table
 from rankmeter._results.result import Measured
+from rankmeter._results.walkthrough import Walkthrough, choices_of, entries_of, walk_user
 from rankmeter._statistics import moments, t_interval_of
 from rankmeter.errors import RankmeterWarning, UsageError
 
@@ -71,6 +72,8 @@ class Summary(Measured, Mapping[str, Estimate]):
     random, best : mapping of str to float
         By metric, the expected mean of random rankings of all candidates, and the mean of perfect
         ones; empty unless the number of candidates is known (``n_items``).
+    source : Source or None
+        What was given to evaluate, for `show`: references, no copies.
     """
 
     plan: Plan
@@ -83,6 +86,7 @@ class Summary(Measured, Mapping[str, Estimate]):
     groups: pl.DataFrame | None = None
     random: Mapping[str, float] = field(default_factory=dict)
     best: Mapping[str, float] = field(default_factory=dict)
+    source: Source | None = None
 
     def __getitem__(self, metric: str) -> Estimate:
         if metric in self.estimates:
@@ -117,6 +121,60 @@ class Summary(Measured, Mapping[str, Estimate]):
             columns[entry.label] = column
         frame = pl.DataFrame({"user": self.scores.users, **columns})
         return frame.filter(pl.Series(used)).fill_nan(None)
+
+    def show(self, user: object, metrics: str | Iterable[str] | None = None) -> Walkthrough:
+        """How the values of one user come about, rank by rank.
+
+        Rankings and ground truth are read once more from what was given to `evaluate`, to which the
+        result refers, and the metrics are computed again for this user while their steps are noted.
+
+        Parameters
+        ----------
+        user : object
+            The id, also as text.
+        metrics : str or iterable of str, optional
+            Only these; default: all of the result.
+
+        Returns
+        -------
+        Walkthrough
+            Shows itself as text, HTML or Markdown; `to_dict` has all numbers.
+
+        Raises
+        ------
+        UsageError
+            If the result has no such user, or was not made of rankings in memory.
+        DataError
+            If rankings or ground truth have changed since.
+
+        Examples
+        --------
+        >>> import rankmeter as rm
+        >>> result = rm.evaluate({"ann": ["x", "b", "a"]}, {"ann": {"a": 3, "b": 1}}, "ndcg@2")
+        >>> result.show("ann")
+        ndcg@2 of user ann = 0.1738
+        rank  item  gain  discount    term     sum
+        ──────────────────────────────────────────
+        1     x
+        2     b        1    0.6309  0.6309  0.6309
+        3     a        3    0.5000       0  0.6309
+        <BLANKLINE>
+        the perfect ranking:
+        rank  item  gain  discount    term     sum
+        ──────────────────────────────────────────
+        1     a        3         1       3       3
+        2     b        1    0.6309  0.6309  3.6309
+        <BLANKLINE>
+        dcg = 0.6309
+        dcg of the ideal = 3.6309
+        ndcg@2 = dcg / ideal = 0.6309 / 3.6309 = 0.1738
+        convention rankmeter, relevant >0 · ties item
+        """
+        entries = entries_of(self.plan, metrics)
+        walks = walk_user(self.source, self.scores, user, entries)
+        return Walkthrough(
+            user, tuple(("", one) for one in walks), choices_of(self.plan, self.facts())
+        )
 
     def by_segment(self, segments: object) -> pl.DataFrame:
         """Means within segments of the users.

@@ -141,6 +141,8 @@ def _items(items: Items, known: Table) -> Items:
     categories: Any = items.categories
     if categories is not None:
         categories = categories.with_columns(fit(categories["item"]))
-    return Items(
-        fit(items.ids), categories, items.features, items.source, items.textual, items.notes
-    )
+    titles = items.titles
+    if titles is not None:
+        titles = titles.with_columns(fit(titles["item"]))
+    ids = fit(items.ids)
+    return replace(items, ids=ids, categories=categories, titles=titles)

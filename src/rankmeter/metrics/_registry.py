@@ -23,6 +23,7 @@ import numpy as np
 from rankmeter._choices import CHOICES
 from rankmeter._hits import BoolArray, FloatArray, Hits
 from rankmeter._lists import Lists
+from rankmeter._steps import valued
 from rankmeter.errors import UsageError
 from rankmeter.metrics.exposures import Exposure
 from rankmeter.metrics.states import Ratio, State, Weighted
@@ -391,7 +392,7 @@ def describe(
             if np.shape(values) != (evidence.n_users,):
                 raise TypeError(f"{name} must return one value per user, got {values!r}")
             values = np.where(undefined(evidence), np.nan, values)
-        return values
+        return valued(values, name, args[0] if args else None)
 
     spec = Spec(
         name, title, metric, needs, spares, cutoff=cutoff, open_ties=open_ties, at=at,

@@ -10,6 +10,7 @@ import numpy as np
 from rankmeter._checks import fraction, integer
 from rankmeter._hits import BoolArray, FloatArray, IntArray, ratio
 from rankmeter._lists import Lists
+from rankmeter._steps import column, worked
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.places import once
 
@@ -70,9 +71,13 @@ def unexpectedness(
     deep = k if baseline_k is None else integer("baseline_k", baseline_k, least=1)
     other = once(baseline.top(deep))
     user, first, second = _common(top, other)
+    column(second, "rank in the baseline", top, top.rank[top.offsets[user] + first - 1])
     if overlap == "share":
         whole = top.lengths if k is None or denominator == "ranked" else np.full(top.n_users, k)
-        found = ratio(_count(user, top.n_users), whole)
+        common = _count(user, top.n_users)
+        found = worked(
+            ratio(common, whole), "common / length", "overlap", common=common, length=whole
+        )
     elif overlap == "rbo":
         depth = np.maximum(top.lengths, other.lengths)
         if k is not None:
@@ -82,7 +87,9 @@ def unexpectedness(
         found = _extrapolated(user, np.maximum(first, second), top.lengths, other.lengths, p)
     values = found if inverse else 1.0 - found
     nothing = {"undefined": np.nan, "unexpected": float(not inverse), "expected": float(inverse)}
-    return np.where(other.lengths > 0, values, nothing[absent])
+    text = ("overlap" if inverse else "1 - overlap") + " if baseline_items > 0 else absent"
+    known = {"overlap": found, "baseline_items": other.lengths, "absent": nothing[absent]}
+    return worked(np.where(other.lengths > 0, values, nothing[absent]), text, **known)
 
 
 def _common(one: Lists, other: Lists) -> tuple[IntArray, IntArray, IntArray]:
@@ -119,7 +126,10 @@ def _truncated(user: IntArray, found: IntArray, depth: IntArray, p: float) -> Fl
     depth = np.minimum(depth, weight.size - 1)
     last = depth[user]
     gains = np.where(found <= last, share[last] - share[np.minimum(found, last + 1) - 1], 0.0)
-    return ratio(np.asarray(np.bincount(user, gains, minlength=depth.size)), weight[depth])
+    total: FloatArray = np.bincount(user, gains, minlength=depth.size).astype(np.float64)
+    return worked(
+        ratio(total, weight[depth]), "sum / weights", "overlap", sum=total, weights=weight[depth]
+    )
 
 
 def _extrapolated(
@@ -135,7 +145,10 @@ def _extrapolated(
     going_on = rate * (weight[long] - weight[short] - short * (share[long] - share[short]))
     end = ratio(common - early, long) + rate
     result: FloatArray = (1.0 - p) / p * (seen + going_on) + end * p**long
-    return result
+    known = {"seen": seen, "extrapolated": going_on, "end": end, "longer": long, "p": p}
+    return worked(
+        result, "(1 - p) / p * (seen + extrapolated) + end * p**longer", "overlap", **known
+    )
 
 
 @register("Least item promoted", high=math.inf, reached=False)
@@ -161,4 +174,5 @@ def least_item_promoted(lists: Lists, baseline: Lists, k: int | None = None) -> 
     n = lists.lengths if k is None else np.full(lists.n_users, k)
     deepest = n.copy()
     np.maximum.at(deepest, user, second - 1)
-    return np.where(baseline.lengths > 0, (deepest - n).astype(np.float64), np.nan)
+    found = worked((deepest - n).astype(np.float64), "lowest - k", lowest=deepest, k=n)
+    return np.where(baseline.lengths > 0, found, np.nan)

@@ -10,6 +10,7 @@ import numpy as np
 
 from rankmeter._checks import integer
 from rankmeter._hits import FloatArray, Hits, IntArray
+from rankmeter._steps import worked
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import sum_to
 from rankmeter.metrics.rankwise import mean_rank, rr
@@ -93,7 +94,7 @@ def hmr(hits: Hits) -> Ratio:
     2.4351
     """
     rank = mean_rank(hits)
-    return _defined(hits, np.ones_like(rank), 1.0 / rank)
+    return _defined(hits, np.ones_like(rank), 1.0 / rank, ("one", "reciprocal_rank"))
 
 
 @register(
@@ -121,7 +122,8 @@ def amr(hits: Hits) -> Ratio:
     >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "amr", candidates=100)["amr"].mean, 4)
     0.2416
     """
-    return _defined(hits, mean_rank(hits), chance_of_rank(hits)[0])
+    names = "first_hit", "by_chance"
+    return _defined(hits, mean_rank(hits), chance_of_rank(hits)[0], names)
 
 
 @register(
@@ -146,7 +148,7 @@ def amri(hits: Hits) -> Ratio:
     0.7737
     """
     mean, _ = chance_of_rank(hits)
-    return _defined(hits, mean - mean_rank(hits), mean - 1.0)
+    return _defined(hits, mean - mean_rank(hits), mean - 1.0, _ABOVE)
 
 
 @register(
@@ -174,7 +176,7 @@ def amrr(hits: Hits) -> Ratio:
     0.3784
     """
     mean, _ = chance_of_reciprocal(hits)
-    return _defined(hits, rr(hits, None) - mean, 1.0 - mean)
+    return _defined(hits, rr(hits, None) - mean, 1.0 - mean, _ABOVE)
 
 
 @register(
@@ -211,7 +213,7 @@ def adjusted_hits(hits: Hits, *, top: Annotated[int, Example(3, 1)] = 10) -> Rat
     0.5876
     """
     mean, _ = chance_of_hit(hits, integer("top of adjusted_hits", top, least=1))
-    return _defined(hits, hit_rate(hits, top) - mean, 1.0 - mean)
+    return _defined(hits, hit_rate(hits, top) - mean, 1.0 - mean, _ABOVE)
 
 
 @register(
@@ -302,15 +304,20 @@ def zhits(hits: Hits, *, top: Annotated[int, Example(3, 1)] = 10) -> Ratio:
 # A random order of the candidates
 
 
-def _defined(hits: Hits, part: FloatArray, whole: FloatArray) -> Ratio:
+_ABOVE = "better_than_chance", "perfect_than_chance"
+
+
+def _defined(
+    hits: Hits, part: FloatArray, whole: FloatArray, names: tuple[str, str] = _ABOVE
+) -> Ratio:
     """The shares of the users with a hit; the others are undefined."""
     found = hits.offsets[:-1] < hits.offsets[1:]
-    return Ratio(np.where(found, part, np.nan), np.where(found, whole, 1.0))
+    return Ratio(np.where(found, part, np.nan), np.where(found, whole, 1.0), names)
 
 
 def _standardised(hits: Hits, part: FloatArray, variance: FloatArray) -> Ratio:
     share = _defined(hits, part, np.maximum(variance, 0.0))
-    return Standardised(share.part, share.whole)
+    return Standardised(share.part, share.whole, ("better_than_chance", "variance"))
 
 
 def _found(hits: Hits) -> IntArray:
@@ -321,7 +328,7 @@ def _found(hits: Hits) -> IntArray:
 def chance_of_rank(hits: Hits) -> Chance:
     """The rank of the first of m items in a random order of n: Var = m(n+1)(n-m)/((m+1)²(m+2))."""
     n, m = hits.n_ranked.astype(np.float64), _found(hits).astype(np.float64)
-    mean = (n + 1.0) / (m + 1.0)
+    mean = worked((n + 1.0) / (m + 1.0), "(ranked + 1) / (hits + 1)", "by_chance", ranked=n, hits=m)
     return mean, m * (n + 1.0) * (n - m) / ((m + 1.0) ** 2 * (m + 2.0))
 
 
@@ -333,7 +340,7 @@ def chance_of_reciprocal(hits: Hits) -> Chance:
     square = _squares(n) / size
     several = m > 1
     mean[several], square[several] = _first_of_several(n[several], m[several], lambda r: 1.0 / r)
-    return mean, square - mean**2
+    return worked(mean, "by_chance", by_chance=mean), square - mean**2
 
 
 def chance_of_hit(hits: Hits, k: int) -> Chance:
@@ -343,7 +350,7 @@ def chance_of_hit(hits: Hits, k: int) -> Chance:
     several = m > 1
     within = _first_of_several(n[several], m[several], lambda r: (r <= k).astype(np.float64))
     mean[several] = np.where(n[several] - m[several] < k, 1.0, within[0])
-    return mean, mean * (1.0 - mean)
+    return worked(mean, "by_chance", by_chance=mean), mean * (1.0 - mean)
 
 
 def _squares(n: IntArray) -> FloatArray:

@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from rankmeter._hits import FloatArray, Hits, ratio
+from rankmeter._steps import worked
 from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import Example, register
 
@@ -28,7 +29,9 @@ def n_ranked(hits: Hits, k: int | None = None) -> FloatArray:
     >>> [estimate.mean for estimate in result.values()]
     [1.0, 2.0, 3.0]
     """
-    return hits.depth(k).astype(np.float64)
+    depth = hits.depth(k).astype(np.float64)
+    text = "ranked" if k is None else "min(ranked, k)"
+    return worked(depth, text, ranked=hits.n_ranked, k=k)
 
 
 @register(
@@ -51,7 +54,8 @@ def n_relevant(hits: Hits) -> FloatArray:
     ...             no_overlap="allow")["n_relevant"].mean
     2.0
     """
-    return hits.n_relevant.astype(np.float64)
+    n = hits.n_relevant.astype(np.float64)
+    return worked(n, "relevant", relevant=n)
 
 
 @register("Hits", high=math.inf, synonyms=("num_rel_ret", "num_hits"), needs_relevant=False)
@@ -91,7 +95,9 @@ def set_ap(hits: Hits) -> FloatArray:
     0.3333
     """
     found = n_hits(hits)
-    return ratio(found * found, n_ranked(hits) * n_relevant(hits))
+    value = ratio(found * found, n_ranked(hits) * n_relevant(hits))
+    known = {"hits": found, "ranked": hits.n_ranked, "relevant": hits.n_relevant}
+    return worked(value, "hits**2 / (ranked * relevant)", **known)
 
 
 @register("Utility", low=-math.inf, high=math.inf, needs_relevant=False)
@@ -139,4 +145,8 @@ def utility(
         raise UsageError("utility(spared=…) needs the size of the catalogue: pass n_items=")
     right, ranked, relevant = n_hits(hits, k), n_ranked(hits, k), n_relevant(hits)
     rest = (n_items or 0) + right - ranked - relevant
-    return found * right + wrong * (ranked - right) + missed * (relevant - right) + spared * rest
+    value = found * right + wrong * (ranked - right) + missed * (relevant - right) + spared * rest
+    text = "found * hits + wrong * others + missed * not_ranked + spared * rest"
+    cells = {"hits": right, "others": ranked - right, "not_ranked": relevant - right, "rest": rest}
+    prices = {"found": found, "wrong": wrong, "missed": missed, "spared": spared}
+    return worked(value, text, **cells, **prices)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from rankmeter._checks import number
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
+from rankmeter._steps import column, worked
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import DISCOUNTS, Discount
 from rankmeter.metrics.gainwise import Gain, dcg
@@ -74,9 +75,11 @@ def iprec(
     number("recall", recall, least=0, most=1)
     needed = _rounded(recall * hits.n_relevant, rounding)
     precision = np.where(hits.nth >= needed[hits.user], hits.nth / hits.rank, 0.0)
+    column(hits.nth, "hits so far", hits)
+    column(precision, f"precision at recall {recall:g}", hits)
     best = np.zeros(hits.n_users)
     np.maximum.at(best, hits.user, precision)
-    return best
+    return worked(best, "highest", highest=best, needed_hits=needed)
 
 
 @register("Eleven-point average", open_ties=False, synonyms=("11pt", "11pt_avg", "11_point"))
@@ -102,7 +105,8 @@ def eleven_point(hits: Hits, *, rounding: Rounding = "trec9") -> FloatArray:
     0.5
     """
     levels = [iprec(hits, recall=i / 10, rounding=rounding) for i in range(10, -1, -1)]
-    return sum(levels[1:], levels[0]) / 11
+    total = sum(levels[1:], levels[0])
+    return worked(total / 11, "sum / 11", sum=total)
 
 
 @register("Precision at a multiple of R", synonyms=("r_precision_multiple",), at="multiple")
@@ -132,7 +136,8 @@ def rprec_mult(
     """
     number("multiple", multiple, least=0)
     cutoff = _rounded(multiple * hits.n_relevant).astype(np.int64)
-    return ratio(hits.sum(hits.within(cutoff)), cutoff)
+    found = hits.sum(hits.within(cutoff))
+    return worked(ratio(found, cutoff), "hits / cutoff", hits=found, cutoff=cutoff)
 
 
 @register(
@@ -163,7 +168,8 @@ def yaap(hits: Hits) -> FloatArray:
     relevant = hits.n_relevant
     total = np.where(relevant > 0, ap(hits, denominator="relevant") * relevant, 0.0)
     with np.errstate(invalid="ignore"):  # repeated items that all count may exceed the relevant
-        return np.log((1.0 + total) / (1.0 + relevant - total))
+        value = np.log((1.0 + total) / (1.0 + relevant - total))
+    return worked(value, "log((1 + sum) / (1 + relevant - sum))", sum=total, relevant=relevant)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -269,12 +275,15 @@ def ndcg_rel(hits: Hits) -> FloatArray:
     ideal, everyone = _Ideal(hits), np.arange(hits.n_users)
     gained = hits.gain * DISCOUNTS["log2"](hits.rank)
     running, counts = _running(gained, hits.offsets), hits.gain > 0
-    here = ratio(running, ideal.dcg_to(hits.user, hits.rank))
-    total = hits.sum(np.where(counts, here, 0.0))
-    missed = ideal.n - hits.sum(counts.astype(np.float64))
+    reached = column(ideal.dcg_to(hits.user, hits.rank), "ideal dcg here", hits)
+    here = ratio(column(running, "dcg here", hits), reached)
+    found = hits.sum(np.where(counts, here, 0.0))
+    missed = ideal.n - np.bincount(hits.user, counts, hits.n_users)
     best = ideal.dcg_to(everyone, ideal.n.astype(np.float64))
-    total = total + ratio(missed * hits.sum(gained), best)
-    return ratio(np.maximum(total, 0.0), ideal.n)
+    whole = hits.sum(gained)
+    total = np.maximum(found + ratio(missed * whole, best), 0.0)
+    known = {"sum": found, "missed": missed, "dcg": whole, "ideal": best, "relevant": ideal.n}
+    return worked(ratio(total, ideal.n), "(sum + missed * dcg / ideal) / relevant", **known)
 
 
 @register("NDCG over gain levels", open_ties=False)
@@ -305,12 +314,17 @@ def rndcg(hits: Hits) -> FloatArray:
     gained = hits.gain * DISCOUNTS["log2"](hits.rank)
     number = number_above(hits, user, rank + 0.5)
     reached = _up_to(_running(gained, hits.offsets), hits.offsets, user, number)
-    total = hits.sum(ratio(reached, ideal.dcg_to(user, rank)), user)
+    column(reached, "dcg", hits, rank)
+    at = column(ideal.dcg_to(user, rank), "ideal dcg", hits, rank)
+    total = hits.sum(ratio(reached, at), user, rank)
     points = np.bincount(user, minlength=hits.n_users)
     whole = ideal.dcg_to(np.arange(hits.n_users), ideal.n.astype(np.float64))
     longer = (hits.n_ranked > ideal.n + 1) & (points > 0)
-    total = total + np.where(longer, ratio(hits.sum(gained), whole), 0.0)
-    return ratio(total, points + longer)
+    gains: FloatArray = np.bincount(hits.user, gained, hits.n_users).astype(np.float64)
+    end = ratio(gains, whole)
+    value = ratio(total + np.where(longer, end, 0.0), points + longer)
+    text = "(sum + longer * at_the_end) / (turns + longer)"
+    return worked(value, text, sum=total, longer=longer, at_the_end=end, turns=points)
 
 
 @register("G", open_ties=False)
@@ -344,5 +358,6 @@ def g(hits: Hits, *, gain: Literal["linear", "binary"] = "linear") -> FloatArray
         worth, best = np.ones_like(worth), np.ones_like(best)
     above_one = np.maximum(best, 1.0) - 1.0
     cost = hits.rank + ideal.sum_to(above_one, hits.user, hits.rank)
-    lost = cost - _running(worth, hits.offsets)
-    return ratio(hits.sum(worth / np.log2(2.0 + lost)), ideal.ranking.sum(best))
+    lost = column(cost - _running(worth, hits.offsets), "lost above", hits)
+    total, whole = hits.sum(worth / np.log2(2.0 + lost)), ideal.ranking.sum(best)
+    return worked(ratio(total, whole), "sum / all_gain", sum=total, all_gain=whole)

@@ -10,6 +10,7 @@ import numpy as np
 
 from rankmeter._checks import number, refused
 from rankmeter._hits import FloatArray, Hits, ratio
+from rankmeter._steps import column, summed, worked
 from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import DISCOUNTS, Discount, Geometric, sum_to
@@ -64,10 +65,17 @@ def dcg(
     >>> round(rm.evaluate({"u": list("abcde")}, truth, "dcg")["dcg"].mean, 4)
     6.5972
     """
-    weight, worth = DISCOUNTS[discount], GAINS[gain]
+    weight = DISCOUNTS[discount]
+
+    def terms(weights: FloatArray) -> FloatArray:
+        worth = GAINS[gain](hits.gain)
+        if gain != "linear":
+            column(worth, f"gain ({gain})", hits)
+        return column(weights, "discount", hits) * worth
+
     if hits.tied:
-        return hits.sum(hits.weigh(weight, k) * worth(hits.gain))
-    return hits.sum_top(k, (dcg, gain, discount), lambda: weight(hits.rank) * worth(hits.gain))
+        return hits.sum(terms(hits.weigh(weight, k)))
+    return hits.sum_top(k, (dcg, gain, discount), lambda: terms(weight(hits.rank)))
 
 
 @register("Normalised discounted cumulative gain", synonyms=("ndcg_cut", "normalized_dcg"))
@@ -119,7 +127,7 @@ def ndcg(
     # Negative gains can make an ideal negative: only an ideal of nothing is undefined.
     result: FloatArray = np.full(hits.n_users, nothing)
     np.divide(value, best, out=result, where=best != 0)
-    return result
+    return worked(result, "dcg / ideal", dcg=value, ideal=best)
 
 
 def _share(hits: Hits, max_gain: float | None) -> FloatArray:
@@ -174,14 +182,17 @@ def rbp(
     plain = gain == "linear" and max_gain is None
     worth = hits.gain if plain else _share(hits, max_gain)
     weight = Geometric(p)
+    column(worth, "worth", hits)
     if hits.tied:
-        value = hits.sum(hits.weigh(weight, k) * worth)
+        value = hits.sum(column(hits.weigh(weight, k), "weight", hits) * worth)
     else:
         kept = (rbp, weight, plain, max_gain)
-        value = hits.sum_top(k, kept, lambda: weight(hits.rank) * worth)
+        value = hits.sum_top(k, kept, lambda: column(weight(hits.rank), "weight", hits) * worth)
     if not normalize:
         return value
-    return ratio(value, 1.0 - weight.below(np.minimum(hits.n_relevant, hits.depth(k))))
+    depth = np.minimum(hits.n_relevant, hits.depth(k))
+    found = ratio(value, 1.0 - weight.below(depth))
+    return worked(found, "sum / (1 - p**depth)", sum=value, p=p, depth=depth)
 
 
 @register("Residual of rank-biased precision", increasing=False, reached=False)
@@ -218,9 +229,10 @@ def rbp_residual(
     """
     weight = Geometric(p)
     if unjudged == "nonrelevant":
-        return weight.below(hits.depth(k))
-    mass = (found.sum(found.weigh(weight, k)) for found in (hits, nonrelevant))
-    return 1.0 - sum(mass, np.zeros(hits.n_users))
+        return worked(weight.below(hits.depth(k)), "p**depth", p=p, depth=hits.depth(k))
+    first, second = (found.sum(found.weigh(weight, k)) for found in (hits, nonrelevant))
+    value = 1.0 - (first + second)
+    return worked(value, "1 - (relevant + nonrelevant)", relevant=first, nonrelevant=second)
 
 
 @register("Expected reciprocal rank", reached=False, synonyms=("expected_reciprocal_rank",))
@@ -263,16 +275,17 @@ def err(
     stop = (np.exp2(grade) - 1.0) / 2.0**max_gain
     if hits.tied:
         return _expected_err(hits, stop, k)
+    column(stop, "stops", hits)
     value = hits.within(k) * stop / hits.rank
     # One hit of every user at a time, from the top: the probability that the reader continues.
     order = np.arange(hits.rank.size) - hits.offsets[hits.user]
-    total, left = np.zeros(hits.n_users), np.ones(hits.n_users)
+    read, left = np.empty_like(value), np.ones(hits.n_users)
     for i in range(int(order.max(initial=-1)) + 1):
         here = np.flatnonzero(order == i) if i else hits.offsets[:-1][np.diff(hits.offsets) > 0]
         user = hits.user[here]
-        total[user] += left[user] * value[here]
+        read[here] = left[user]
         left[user] *= 1.0 - stop[here]
-    return total
+    return hits.sum(column(read, "reads", hits) * value)
 
 
 def _expected_err(hits: Hits, stop: FloatArray, k: int | None) -> FloatArray:
@@ -284,11 +297,13 @@ def _expected_err(hits: Hits, stop: FloatArray, k: int | None) -> FloatArray:
     """
     groups = hits.groups
     total, left = np.zeros(hits.n_users), np.ones(hits.n_users)
+    terms = np.zeros(groups.user.size)
     for index, user in enumerate(groups.user.tolist()):
         n, m, above = int(groups.size[index]), int(groups.hits[index]), int(groups.above[index])
         if n == 1:  # the same bits as without unresolved ties in the block
             one = float(stop[groups.start[index]])
-            total[user] += left[user] * (one / (above + 1.0) if k is None or above < k else 0.0)
+            terms[index] = left[user] * (one / (above + 1.0) if k is None or above < k else 0.0)
+            total[user] += terms[index]
             left[user] *= 1.0 - one
             continue
         stay = 1.0 - stop[groups.start[index] : groups.start[index + 1]]
@@ -307,9 +322,10 @@ def _expected_err(hits: Hits, stop: FloatArray, k: int | None) -> FloatArray:
                 for t in range(1, places + 1)
             ]
             value += chosen * math.fsum(ways) / (math.comb(m, j) * (m - j))
-        total[user] += left[user] * value
+        terms[index] = left[user] * value
+        total[user] += terms[index]
         left[user] *= symmetric[m]
-    return total
+    return summed(total, terms, hits, groups.above + 1)
 
 
 @register("Normalised expected reciprocal rank")
@@ -341,4 +357,5 @@ def nerr(
     """
     value = err(hits, k, max_gain=max_gain, gain=gain)
     best = err(hits.best, k, max_gain=max_gain, gain=gain)
-    return ratio(value, best, nothing=np.nan)
+    found = ratio(value, best, nothing=np.nan)
+    return worked(found, "err / ideal", err=value, ideal=best)

@@ -10,6 +10,7 @@ import numpy as np
 
 from rankmeter._hits import FloatArray
 from rankmeter._lists import Features, Lists, Popularity, Profiles
+from rankmeter._steps import worked
 from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import register
 from rankmeter.metrics.exposures import Grouped, of_groups
@@ -186,7 +187,7 @@ def _spread(part: FloatArray, whole: FloatArray) -> FloatArray:
     mean = share.sum(axis=-1, keepdims=True) / n
     variance = (known * (share - mean) ** 2).sum(axis=-1, keepdims=True) / n
     found = np.divide(np.sqrt(variance), mean, out=np.full_like(mean, np.nan), where=mean > 0)
-    return np.asarray(found[..., 0])
+    return np.asarray(worked(found[..., 0], "spread / mean", spread=np.sqrt(variance), mean=mean))
 
 
 def _change(part: FloatArray, whole: FloatArray) -> FloatArray:
@@ -195,5 +196,6 @@ def _change(part: FloatArray, whole: FloatArray) -> FloatArray:
     n = np.maximum(known.sum(axis=-1), 1)
     shown, had = (each.sum(axis=-1, keepdims=True) for each in (part, whole))
     ratio = np.divide(part * had, whole * shown, out=np.ones_like(part), where=known & (shown > 0))
-    change = np.abs(ratio - 1.0).sum(axis=-1) / n
-    return np.where((shown[..., 0] > 0) & known.any(axis=-1), change, np.nan)
+    changes = np.abs(ratio - 1.0).sum(axis=-1)
+    found = np.where((shown[..., 0] > 0) & known.any(axis=-1), changes / n, np.nan)
+    return worked(found, "changes / groups", changes=changes, groups=n)

@@ -72,7 +72,9 @@ def snips(
     found, every = _weights(hits, propensity, popularity, gamma, clip, cold)
     whole = hits.best.sum(every)
     part = hits.sum(_counted(hits, k, discount, p) * found)
-    return Weighted(part, whole, whole, hits.best.sum(every**2))
+    return Weighted(
+        part, whole, total=whole, squares=hits.best.sum(every**2, name="squared weight")
+    )
 
 
 @register("Inverse propensity score", high=math.inf)
@@ -125,7 +127,8 @@ def ips(
         whole = known
     part = hits.sum(_counted(hits, k, discount, p) * found)
     squares = hits.best.sum(every**2)
-    return Weighted(part, np.where(known > 0, whole, 0.0), hits.best.sum(every), squares)
+    whole = np.where(known > 0, whole, 0.0)
+    return Weighted(part, whole, total=hits.best.sum(every), squares=squares)
 
 
 def _counted(hits: Hits, k: int | None, discount: RankDiscount, p: float) -> FloatArray:

@@ -15,6 +15,7 @@ import numpy as np
 
 from rankmeter._checks import number
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
+from rankmeter._steps import column, worked
 from rankmeter.metrics._registry import Example, register
 
 Negative = Literal["unjudged", "nonrelevant"]
@@ -104,7 +105,8 @@ def judged(
     [1.0, 0.5, 0.5]
     """
     known = hits.count(k) + n_nonrelevant(nonrelevant, k, negative=negative)
-    return ratio(known, hits.depth(k) if denominator == "ranked" or k is None else float(k))
+    length = hits.depth(k) if denominator == "ranked" or k is None else float(k)
+    return worked(ratio(known, length), "judged / length", judged=known, length=length)
 
 
 @register("Unjudged", increasing=False, synonyms=("unj",), needs_relevant=False)
@@ -136,8 +138,10 @@ def unjudged(
     [0.0, 0.5, 0.25]
     """
     known = hits.count(k) + n_nonrelevant(nonrelevant, k, negative=negative)
-    length = hits.depth(k)
-    return ratio(length - known, length if denominator == "ranked" or k is None else float(k))
+    shown = hits.depth(k)
+    length = shown if denominator == "ranked" or k is None else float(k)
+    value = ratio(shown - known, length)
+    return worked(value, "(shown - judged) / length", shown=shown, judged=known, length=length)
 
 
 @register("Binary preference", open_ties=False, synonyms=("binary_preference",))
@@ -171,8 +175,10 @@ def bpref(hits: Hits, nonrelevant: Hits, *, negative: Negative = "unjudged") -> 
     above = number_above(others, hits.user, hits.rank)
     relevant = hits.n_relevant[hits.user]
     most = np.minimum(np.diff(others.best.offsets)[hits.user], relevant)
-    kept = 1.0 - ratio(np.minimum(above, relevant).astype(np.float64), most)
-    return ratio(hits.sum(kept), hits.n_relevant)
+    column(above, "nonrelevant above", hits)
+    total = hits.sum(1.0 - ratio(np.minimum(above, relevant).astype(np.float64), most))
+    value = ratio(total, hits.n_relevant)
+    return worked(value, "sum / relevant", sum=total, relevant=hits.n_relevant)
 
 
 @register("Inferred average precision", reached=False, open_ties=False, synonyms=("inferred_ap",))
@@ -211,5 +217,8 @@ def infap(
     pooled = relevant + number_above(nonrelevant, hits.user, hits.rank)
     share = (relevant + epsilon) / (judged_above + 2.0 * epsilon)
     above = hits.rank - 1.0
-    expected = 1.0 / hits.rank + above / hits.rank * ratio(pooled, above) * share
-    return ratio(hits.sum(expected), hits.n_relevant)
+    column(pooled, "in the pool above", hits)
+    column(share, "relevant share", hits)
+    total = hits.sum(1.0 / hits.rank + above / hits.rank * ratio(pooled, above) * share)
+    value = ratio(total, hits.n_relevant)
+    return worked(value, "sum / relevant", sum=total, relevant=hits.n_relevant)

@@ -9,6 +9,7 @@ import numpy as np
 
 from rankmeter._hits import FloatArray
 from rankmeter._lists import Lists
+from rankmeter._steps import worked
 from rankmeter.metrics._registry import register
 from rankmeter.metrics.places import once
 
@@ -28,7 +29,8 @@ def list_length(lists: Lists, k: int | None = None) -> FloatArray:
     >>> result["list_length@1"].mean, result["list_length@10"].mean
     (1.0, 2.0)
     """
-    return lists.top(k).lengths.astype(np.float64)
+    n = lists.top(k).lengths.astype(np.float64)
+    return worked(n, "items", items=n)
 
 
 @register("Sufficiency", needs_items=False, synonyms=("sufficient",))
@@ -53,9 +55,12 @@ def sufficiency(lists: Lists, k: int | None = None, *, partial: bool = False) ->
     [0.5, 0.75]
     """
     if k is None:
-        return np.ones(lists.n_users)
-    share = np.minimum(lists.top(k).lengths / k, 1.0)
-    return share if partial else np.floor(share)
+        return worked(np.ones(lists.n_users), "1")
+    n = lists.top(k).lengths
+    share = np.minimum(n / k, 1.0)
+    if partial:
+        return worked(share, "min(items / k, 1)", items=n, k=k)
+    return worked(np.floor(share), "items >= k", items=n, k=k)
 
 
 @register("Repetition", increasing=False)
@@ -88,6 +93,8 @@ def repetition(
     0.25
     """
     top = lists.top(k)
-    again = 1.0 - once(top).lengths / np.maximum(top.lengths, 1)
-    found = np.where(again > 0, 1.0, 0.0) if scale == "any" else again
-    return 1.0 - found if inverse else found
+    kinds, n = once(top).lengths, np.maximum(top.lengths, 1)
+    found = worked(1.0 - kinds / n, "1 - different / items", "repeated", different=kinds, items=n)
+    if scale == "any":
+        found = worked(np.where(found > 0, 1.0, 0.0), "repeated > 0", repeated=found)
+    return worked(1.0 - found, "1 - repeated", repeated=found) if inverse else found

@@ -9,6 +9,7 @@ import numpy as np
 
 from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Likeness, Lists
+from rankmeter._steps import column, is_noting, summed, worked
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import RankDiscount, weight_of
 from rankmeter.metrics.distances import CELLS, Distance, Space
@@ -76,8 +77,13 @@ def ild(
             total[users] = space.within(item).sum(axis=(1, 2)) / 2
     whole = n * (n - 1) / 2 if over == "pairs" else n
     nothing = 0.0 if single == "zero" else np.nan
+    if is_noting():
+        for _, item, at in top.blocks(CELLS):
+            column(space.within(item).sum(axis=(0, 2)), "to the others", top, top.rank[at[0]])
     found = np.where(n > 1, ratio(total, whole), nothing)
-    return 1.0 - found if inverse else found
+    name = "pairs" if over == "pairs" else "items"
+    worked(found, f"distances / {name}", "mean", **{"distances": total, name: whole})
+    return worked(1.0 - found, "1 - mean", mean=found) if inverse else found
 
 
 def _known(top: Lists, space: Space, unknown: str) -> Lists:
@@ -149,7 +155,12 @@ def eild(
         far = (seen * space.within(item)).sum(axis=2)
         each = ratio(far, seen.sum(axis=2)) * own[at]
         read = weight(rank)
-        found[users] = (read * each).sum(axis=1) / read.sum(axis=1)
+        terms = read * each
+        total, whole = terms.sum(axis=1), read.sum(axis=1)
+        column(each[0], "to the others", top, top.rank[at[0]])
+        column(read[0], "weight", top, top.rank[at[0]])
+        summed(total, terms[0], top, top.rank[at[0]])
+        found[users] = worked(total / whole, "sum / weights", sum=total, weights=whole)
     return np.where(top.lengths > 1, found, 0.0 if single == "zero" else np.nan)
 
 
@@ -195,5 +206,7 @@ def vendi(
         share = np.maximum(share, 0.0)
         share /= share.sum(axis=1, keepdims=True)
         log = np.log(share, out=np.zeros_like(share), where=share > 0)
-        found[users] = np.exp(-(share * log).sum(axis=1))
+        column(share[0], "share", share)
+        entropy = -(share * log).sum(axis=1)
+        found[users] = worked(np.exp(entropy), "exp(entropy)", entropy=entropy)
     return found

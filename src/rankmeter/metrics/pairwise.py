@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
+from rankmeter._steps import worked
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.setwise import check_catalogue
 from rankmeter.metrics.states import Defined, Ratio
@@ -98,7 +99,8 @@ def gauc(
 
 def _weighted(part: FloatArray, whole: FloatArray, weight: IntArray | FloatArray) -> Ratio:
     """Shares with other weights than their denominators; an undefined one has none."""
-    return Defined(ratio(part, whole) * weight, np.where(whole > 0, weight, 0.0))
+    value = worked(ratio(part, whole), "ordered / pairs", ordered=part, pairs=whole)
+    return Defined(value * weight, np.where(whole > 0, weight, 0.0), None)
 
 
 def _auc(
@@ -110,10 +112,16 @@ def _auc(
     others = hits.n_ranked - found
     negatives = others if n_items is None else n_items - hits.n_relevant.astype(np.float64)
     negatives = negatives + smooth
-    ordered = found * negatives - hits.sum(_misses_above(hits))
+    wrong = hits.sum(_misses_above(hits), name="others above")
+    ordered, text = found * negatives - wrong, "hits * irrelevant - wrong"
     if absent == "random":
         ordered += (hits.n_relevant - found) * (negatives - others) / 2
-    return ordered, negatives
+        text += " + missed * (irrelevant - ranked_irrelevant) / 2"
+    known = {"hits": found, "irrelevant": negatives, "wrong": wrong}
+    missed = hits.n_relevant - found
+    return worked(
+        ordered, text, "ordered", missed=missed, ranked_irrelevant=others, **known
+    ), negatives
 
 
 def _misses_above(hits: Hits) -> FloatArray:
@@ -171,7 +179,8 @@ def lauc(
     0.625
     """
     check_catalogue(hits, k, n_items)
-    found, above = hits.count(k), hits.sum(hits.within(k) * _misses_above(hits))
+    found = hits.count(k)
+    above = hits.sum(hits.within(k) * _misses_above(hits), name="others above")
     length = hits.depth(k) if k is None or chosen == "ranked" else k
     positives, negatives = found, length - found + smooth
     if n_items is not None:
@@ -179,11 +188,16 @@ def lauc(
         negatives = n_items - positives + smooth
     if n_items is not None and k is not None and denominator == "min":
         positives = np.minimum(positives, k)
-    ordered = found * negatives - above
+    ordered, text = found * negatives - above, "hits * irrelevant - wrong"
     if absent == "random":
         ordered = ordered + (positives - found) * (negatives - (length - found)) / 2
+        text += " + (relevant - hits) * (irrelevant - (length - hits)) / 2"
+    known = {"hits": found, "irrelevant": negatives, "relevant": positives}
+    worked(ordered, text, "ordered", wrong=above, length=length, **known)
     value = ratio(ordered, positives * negatives)
-    return np.where(negatives > 0, value, ratio(found, positives))
+    value = np.where(negatives > 0, value, ratio(found, positives))
+    text = "ordered / (relevant * irrelevant) if irrelevant > 0 else hits / relevant"
+    return worked(value, text, ordered=ordered, **known)
 
 
 @register("Partial AUC", reached=False, synonyms=("partial_auc",))
@@ -231,12 +245,14 @@ def pauc(
         groups = hits.groups
         best = np.clip(counted[groups.user] - groups.before, 0, groups.hits)
         left = most[groups.user] - (groups.above - groups.before)
-        ordered = hits.sum(_expected_left(left, groups.size, groups.hits, best), groups.user)
+        each = _expected_left(left, groups.size, groups.hits, best)
+        ordered = hits.sum(each, groups.user, groups.above + 1)
     else:
         left = np.maximum(most[hits.user] - (hits.rank - hits.nth), 0.0)
         number = np.arange(hits.rank.size) - hits.offsets[hits.user]
         ordered = hits.sum(np.where(number < counted[hits.user], left, 0.0))
     value = ratio(ordered, counted * most, nothing=np.nan if k is None else 0.0)
+    worked(value, "sum / (relevant * others)", sum=ordered, relevant=counted, others=most)
     if insufficient == "undefined":
         return np.where((others < most) & (found < hits.n_relevant), np.nan, value)
     return value
@@ -298,12 +314,16 @@ def opa(hits: Hits, *, n_items: Annotated[int | None, Example(100, 50)] = None) 
     ordered, negatives = _auc(hits, n_items, "random", smooth=False)
     lower, equal = _with_lower_gain(hits, hits.best)
     found_lower, found_equal = _with_lower_gain(hits, hits)
-    every = hits.sum(_with_lower_gain(hits.best, hits.best)[0], hits.best.user)
+    every = hits.best.sum(_with_lower_gain(hits.best, hits.best)[0])
     both = hits.sum(found_lower)
     relevant, found = hits.n_relevant[hits.user], hits.count(None)[hits.user]
     one = hits.sum(relevant - equal - (found - found_equal))  # found, and missed
-    ordered = ordered + _ordered(hits) + hits.sum(lower - found_lower) + (every - both - one) / 2
-    return Defined(ordered, every + hits.n_relevant * negatives)
+    right, above = _ordered(hits), hits.sum(lower - found_lower)
+    apart = (every - both - one) / 2
+    known = {"with_irrelevant": ordered, "of_hits": right, "above_missed": above}
+    text = "with_irrelevant + of_hits + above_missed + of_missed"
+    ordered = worked(ordered + right + above + apart, text, "ordered", of_missed=apart, **known)
+    return Defined(ordered, every + hits.n_relevant * negatives, ("ordered", "pairs"))
 
 
 def _with_lower_gain(hits: Hits, others: Hits) -> tuple[FloatArray, FloatArray]:

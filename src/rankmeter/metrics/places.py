@@ -8,6 +8,7 @@ import numpy as np
 
 from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Lists
+from rankmeter._steps import column, worked
 from rankmeter.metrics.discounts import RankDiscount, sum_to, weight_of
 from rankmeter.metrics.states import Defined, Ratio
 
@@ -30,7 +31,7 @@ def worth(lists: Lists, relevance: Relevance) -> FloatArray:
 def mean_of(top: Lists, values: FloatArray, k: int | None) -> Ratio:
     """The mean over the items of each list, or their sum over k."""
     n = top.lengths.astype(np.float64) if k is None else np.full(top.n_users, float(k))
-    return Defined(top.sum(values), n)
+    return Defined(top.sum(values), n, ("sum", "items" if k is None else "k"))
 
 
 def weighted(
@@ -41,10 +42,12 @@ def weighted(
     With k, the weights of all ranks up to k.
     """
     weights = weight_of(discount, p)(top.rank.astype(np.float64))
-    whole = top.sum(weights)
+    column(values, "value", top)
+    column(weights, "weight", top)
+    total, whole = top.sum(weights * values), np.bincount(top.user, weights, top.n_users)
     if k is not None:
         whole = np.full(top.n_users, _down_to(k, discount, p))
-    return ratio(top.sum(weights * values), whole, nothing=np.nan)
+    return worked(ratio(total, whole, nothing=np.nan), "sum / weights", sum=total, weights=whole)
 
 
 def _down_to(k: int, discount: RankDiscount, p: float) -> float:

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from rankmeter._hits import FloatArray, Hits, ratio
+from rankmeter._steps import column, worked
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.setwise import check_catalogue
 from rankmeter.metrics.states import Defined, Ratio
@@ -45,24 +46,31 @@ def mar(
     0.3333
     """
     if over == "hits":
-        return ratio(_pairs_of_hits(hits, k), hits.n_relevant.astype(np.float64) ** 2)
+        pairs, n = _pairs_of_hits(hits, k), hits.n_relevant.astype(np.float64)
+        return worked(ratio(pairs, n**2), "pairs / relevant**2", pairs=pairs, relevant=n)
     last = hits.n_ranked if k is None else np.full(hits.n_users, k)
     # A hit at rank r adds to the recall at ranks r, r + 1, …, k.
     late = hits.sum(hits.weigh(lambda rank: rank - 1.0, k))
-    return ratio(last * hits.count(k) - late, last * hits.n_relevant)
+    found = hits.count(k)
+    value = ratio(last * found - late, last * hits.n_relevant)
+    text = "(depth * hits - ranks_above) / (depth * relevant)"
+    known = {"depth": last, "hits": found, "ranks_above": late, "relevant": hits.n_relevant}
+    return worked(value, text, **known)
 
 
 def _pairs_of_hits(hits: Hits, k: int | None) -> FloatArray:
     """1 + 2 + … + the number of hits in the top k; in unresolved ties, expected."""
     found = hits.count(k)
     if not hits.tied or k is None:
-        return found * (found + 1.0) / 2.0
+        return worked(found * (found + 1.0) / 2.0, "hits * (hits + 1) / 2", "pairs", hits=found)
     # The number of hits in the first t places of a tied group is hypergeometric.
     groups = hits.groups
     n, m = groups.size.astype(np.float64), groups.hits
     inside = np.clip(k - groups.above, 0, groups.size)
     variance = inside * m * (n - m) * (n - inside) / (n * n * np.maximum(n - 1.0, 1.0))
-    return (found * (found + 1.0) + hits.sum(variance, groups.user)) / 2.0
+    more = hits.sum(variance, groups.user, groups.above + 1)
+    value = (found * (found + 1.0) + more) / 2.0
+    return worked(value, "(hits * (hits + 1) + variance) / 2", "pairs", hits=found, variance=more)
 
 
 @register(
@@ -106,8 +114,15 @@ def percentile_rank(
     weight, every = _weights(hits, gain), hits.best
     total, found = every.sum(_weights(every, gain)), hits.sum(weight)
     size = hits.n_ranked + hits.n_relevant - hits.count(None) if n_items is None else n_items
-    behind = hits.sum(weight * (hits.rank - 1.0)) + (total - found) * (hits.n_ranked + size - 1) / 2
-    return Defined(100.0 * ratio(behind, size), total)
+    above, missed = hits.sum(weight * (hits.rank - 1.0)), total - found
+    behind = worked(
+        above + missed * (hits.n_ranked + size - 1) / 2,
+        "ranks_above + missed * (ranked + candidates - 1) / 2", "positions",
+        ranks_above=above, missed=missed, ranked=hits.n_ranked, candidates=size,
+    )  # fmt: skip
+    part = 100.0 * ratio(behind, size)
+    worked(part, "100 * positions / candidates", "sum", positions=behind, candidates=size)
+    return Defined(part, total, ("sum", "weight"))
 
 
 @register("Reciprocal ranks", reached=False)
@@ -127,7 +142,9 @@ def rr_all(hits: Hits, k: int | None = None) -> FloatArray:
     >>> round(result["rr_all"].mean, 4)
     0.4167
     """
-    return ratio(hits.sum(hits.weigh(lambda rank: 1.0 / rank, k)), hits.n_relevant)
+    total = hits.sum(hits.weigh(lambda rank: 1.0 / rank, k))
+    value = ratio(total, hits.n_relevant)
+    return worked(value, "sum / relevant", sum=total, relevant=hits.n_relevant)
 
 
 @register(
@@ -163,7 +180,7 @@ def relevance_position(hits: Hits, *, gain: Weight = "linear") -> Ratio:
     2.5
     """
     weight = _weights(hits, gain)
-    return Defined(hits.sum(weight * hits.rank), hits.sum(weight))
+    return Defined(hits.sum(weight * hits.rank), hits.sum(weight), ("ranks", "weights"))
 
 
 @register(
@@ -209,4 +226,8 @@ def last_rank(
     worst = np.full(hits.n_users, np.nan if absent == "undefined" else 0.0)
     if absent != "undefined":
         worst += hits.n_ranked + 1.0 if absent == "next" else float(absent)
-    return np.where(hits.count(None) < hits.n_relevant, worst, result)
+    column(last, "expected last", hits, hits.groups.above + 1) if hits.tied else None
+    value = np.where(hits.count(None) < hits.n_relevant, worst, result)
+    known = {"hits": hits.count(None), "relevant": hits.n_relevant}
+    text = "last_hit if hits >= relevant else absent"
+    return worked(value, text, last_hit=result, absent=worst, **known)

@@ -10,6 +10,7 @@ import numpy as np
 from rankmeter._checks import number
 from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Catalogue, Features, Likeness, Lists, Popularity, Profiles
+from rankmeter._steps import column, worked
 from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import RankDiscount, weight_of
@@ -150,12 +151,12 @@ def serendipity(
     own = worth(top, relevance)
     if form == "rank":
         return top.mean(own * _ahead(top, popularity, catalogue))
-    far = Space.of(likeness, distance).to_profile(top, profiles)
+    far = column(Space.of(likeness, distance).to_profile(top, profiles), "distance", top)
     if form == "unlike":
         return top.mean(np.where(own > 0, own * far, np.where(np.isnan(far), np.nan, 0.0)))
     found = np.where(top.sum(own) > 0, 1.0, np.nan)
-    near = np.where(own > 0, own * (1.0 - far), 0.0)
-    return np.asarray(found - top.sum(near))
+    near = top.sum(np.where(own > 0, own * (1.0 - far), 0.0))
+    return np.asarray(worked(found - near, "1 - sum", sum=near))
 
 
 def _ahead(top: Lists, popularity: Popularity, catalogue: Catalogue | None) -> FloatArray:
@@ -237,13 +238,21 @@ def calibration(
     alpha = number("alpha", alpha, least=0, most=1)
     own = _shares(counts(profiles, shared, profiles.weight if weights == "rating" else None))
     shown = _shares(counts(top, shared, weight(top.rank.astype(np.float64))))
+    column(own, "of the user", groups)
+    column(shown, "in the list", groups)
     unit = math.log(2) if base == "2" else 1.0
     if divergence == "hellinger":
-        return np.asarray(np.sqrt(((np.sqrt(own) - np.sqrt(shown)) ** 2).sum(axis=1) / 2.0))
+        total = ((np.sqrt(own) - np.sqrt(shown)) ** 2).sum(axis=1)
+        return np.asarray(worked(np.sqrt(total / 2.0), "sqrt(squares / 2)", squares=total))
     if divergence == "js":
         middle = (own + shown) / 2.0
-        return (_divergence(own, middle) + _divergence(shown, middle)) / (2.0 * unit)
-    return _divergence(own, (1.0 - alpha) * shown + alpha * own) / unit
+        first, second = _divergence(own, middle), _divergence(shown, middle)
+        value = (first + second) / (2.0 * unit)
+        known = {"of_the_user": first, "of_the_list": second, "unit": unit}
+        return worked(value, "(of_the_user + of_the_list) / (2 * unit)", **known)
+    mixed = column((1.0 - alpha) * shown + alpha * own, "mixed", groups)
+    nats = _divergence(own, mixed)
+    return worked(nats / unit, "divergence / unit", divergence=nats, unit=unit)
 
 
 def _by_popularity(popularity: Popularity) -> Features:

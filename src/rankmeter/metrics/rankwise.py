@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
+from rankmeter._steps import column, expected, is_noting, worked
 from rankmeter.errors import NotEnoughMemoryError
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import sum_to
@@ -68,17 +69,18 @@ def ap(
         "k": hits.n_ranked if k is None else np.full(hits.n_users, k),
         "ranked": np.minimum(relevant, hits.depth(k)),
     }
-    return ratio(_precision_at_hits(hits, k), whole[denominator])
+    total, n = _precision_at_hits(hits, k), whole[denominator]
+    return worked(ratio(total, n), "sum / denominator", sum=total, denominator=n)
 
 
 def _precision_at_hits(hits: Hits, k: int | None) -> FloatArray:
     """Σ of the precision at each hit in the top k."""
     if not hits.tied:
-        return hits.sum_top(k, ap, lambda: hits.nth / hits.rank)
+        return hits.sum_top(k, ap, lambda: column(hits.nth, "hits so far", hits) / hits.rank)
     groups = hits.groups
     inside = groups.size if k is None else np.clip(k - groups.above, 0, groups.size)
     found = _expected_precision(groups.above, groups.before, groups.size, groups.hits, inside)
-    return hits.sum(found, groups.user)
+    return hits.sum(found, groups.user, groups.above + 1)
 
 
 def _expected_precision(
@@ -97,14 +99,15 @@ def _expected_precision(
     later = inside - (above + 1.0) * reciprocal  # Σ (i - 1) / (above + i)
     later = np.where(inside <= 1, 0.0, later)
     chance = np.where(inside > 0, ratio(m, n), 0.0)
-    expected: FloatArray = chance * ((before + 1.0) * reciprocal + others * later)
-    return expected
+    precision: FloatArray = chance * ((before + 1.0) * reciprocal + others * later)
+    return precision
 
 
 def _ap_per_hit(hits: Hits, k: int | None) -> FloatArray:
     """Σ of the precision at hits in the top k, divided by the number of these hits."""
     if not hits.tied:
-        return ratio(_precision_at_hits(hits, k), hits.count(k))
+        total, found = _precision_at_hits(hits, k), hits.count(k)
+        return worked(ratio(total, found), "sum / hits", sum=total, hits=found)
     # How many hits are found is itself random, but only in the one group that straddles k:
     # sum over their number j, which is hypergeometric.
     groups = hits.groups
@@ -113,9 +116,10 @@ def _ap_per_hit(hits: Hits, k: int | None) -> FloatArray:
     above, before = groups.above, groups.before
     sure = _expected_precision(above, before, groups.size, groups.hits, inside)
     sure = np.where(whole, sure, 0.0)
-    total = hits.sum(sure, groups.user)
-    found = hits.sum(np.where(whole, groups.hits, 0).astype(np.float64), groups.user)
-    result = ratio(total, found)
+    total = hits.sum(sure, groups.user, groups.above + 1)
+    sure_hits = np.where(whole, groups.hits, 0.0)
+    found = np.bincount(groups.user, sure_hits, hits.n_users).astype(np.float64)
+    result = worked(ratio(total, found), "sum / hits", sum=total, hits=found)
     for index in np.flatnonzero(~whole & (inside > 0)):
         n, m, t = int(groups.size[index]), int(groups.hits[index]), int(inside[index])
         user = groups.user[index]
@@ -125,7 +129,8 @@ def _ap_per_hit(hits: Hits, k: int | None) -> FloatArray:
         )
         places = np.full(j.size, t)
         extra = _expected_precision(above[index], before[index], places, j, places)
-        result[user] = chance @ ratio(total[user] + extra, found[user] + j)
+        each = ratio(total[user] + extra, found[user] + j)
+        result[user] = expected(chance @ each, chance, each)
     return result
 
 
@@ -145,7 +150,8 @@ def _mean_precision(hits: Hits, k: int | None) -> FloatArray:
         places = np.maximum(high - low + 1, 0)
         spread = places * top - (total[np.maximum(high, low - 1)] - total[low - 1])
         share = spread / (hits.open.high - low + 1)
-    return ratio(hits.sum(share), last)
+    total = hits.sum(share)
+    return worked(ratio(total, last), "sum / depth", sum=total, depth=last)
 
 
 @register(
@@ -170,8 +176,9 @@ def rr(hits: Hits, k: int | None = None) -> FloatArray:
     """
     if hits.tied:
         return _expected_first(hits, lambda rank: 1.0 / rank, k)
-    value = 1.0 / hits.first
-    return value if k is None else np.where(hits.first <= k, value, 0.0)
+    value = 1.0 / hits.first if k is None else np.where(hits.first <= k, 1.0 / hits.first, 0.0)
+    text = "1 / first_hit" if k is None else "(first_hit <= k) / first_hit"
+    return worked(value, text, first_hit=hits.first, k=k)
 
 
 def _expected_first(
@@ -212,6 +219,9 @@ def _expected_first(
         if k is not None:
             value = np.where(rank <= k, value, 0.0)
         found[some] = np.bincount(row - some[0], value)
+        if is_noting():  # of one user, who has one such tie
+            column(chance, "first hit here", hits, rank)
+            return hits.sum(value, groups.user[lead][row], rank)
     each = np.empty(lead.size)
     each[order] = np.repeat(found, np.diff(first, append=lead.size))
     return hits.sum(each, groups.user[lead])
@@ -265,8 +275,13 @@ def mean_rank(
         found = hits.count(k)
         if worst is not None:
             missed = hits.n_relevant - found
-            return ratio(total + missed * worst, hits.n_relevant, nothing=np.nan)
-        return ratio(total, found, nothing=np.nan)
+            value = ratio(total + missed * worst, hits.n_relevant, nothing=np.nan)
+            return worked(
+                value, "(sum + missed * absent) / relevant", sum=total, missed=missed,
+                absent=worst, relevant=hits.n_relevant,
+            )  # fmt: skip
+        value = ratio(total, found, nothing=np.nan)
+        return worked(value, "sum / hits", sum=total, hits=found)
     if hits.tied:
         rank = _expected_first(hits, lambda rank: rank, k)
         chance = _expected_first(hits, np.ones_like, k)
@@ -274,5 +289,8 @@ def mean_rank(
         chance = (hits.first < np.inf if k is None else hits.first <= k).astype(np.float64)
         rank = np.where(chance > 0, hits.first, 0.0)
     if worst is not None:
-        return rank + (1.0 - chance) * worst
-    return ratio(rank, chance, nothing=np.nan)
+        value = rank + (1.0 - chance) * worst
+        text = "first_hit + (1 - found) * absent"
+        return worked(value, text, first_hit=rank, found=chance, absent=worst)
+    value = ratio(rank, chance, nothing=np.nan)
+    return worked(value, "first_hit / found", first_hit=rank, found=chance)

@@ -9,6 +9,7 @@ import numpy as np
 
 from rankmeter._checks import counted, number, refused
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
+from rankmeter._steps import column, worked
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.states import Defined, Ratio
 
@@ -50,7 +51,7 @@ def precision(
     >>> rm.evaluate(ranking, {"u": {1, 6, 9}}, "precision@5")["precision@5"].mean
     0.4
     """
-    return Ratio(hits.count(k), _length(hits, k, denominator))
+    return Ratio(hits.count(k), _length(hits, k, denominator), ("hits", "length"))
 
 
 @register("Recall", synonyms=("r", "rec", "sensitivity"))
@@ -81,7 +82,7 @@ def recall(
     whole = hits.n_relevant
     if denominator == "min" and k is not None:
         whole = np.minimum(whole, k)
-    return Ratio(hits.count(k), whole)
+    return Ratio(hits.count(k), whole, ("hits", "relevant"))
 
 
 @register("Hit rate", synonyms=("hr", "hits", "hit", "hit_ratio", "hitrate", "success"))
@@ -106,14 +107,16 @@ def hit_rate(hits: Hits, k: int | None = None) -> FloatArray:
     (0.333, 1.0)
     """
     if not hits.tied:
-        return (hits.first < np.inf if k is None else hits.first <= k).astype(np.float64)
+        found = (hits.first < np.inf if k is None else hits.first <= k).astype(np.float64)
+        text = "first_hit <= k" if k else "first_hit < infinity"
+        return worked(found, text, first_hit=hits.first, k=k, infinity=None)
     groups = hits.groups
     inside = groups.size if k is None else np.clip(k - groups.above, 0, groups.size)
-    miss = _no_hit(groups.size, groups.hits, inside)
+    miss = column(_no_hit(groups.size, groups.hits, inside), "no hit", hits, groups.above + 1)
     # A miss needs no hit in any group; only one group straddles the cutoff, the others are certain.
     result = np.ones(hits.n_users)
     np.multiply.at(result, groups.user, miss)
-    return 1.0 - result
+    return worked(1.0 - result, "1 - no_hit", no_hit=result)
 
 
 def check_catalogue(hits: Hits, k: int | None, n_items: int | None) -> None:
@@ -166,8 +169,10 @@ def f_beta(
     0.5
     """
     number("beta", beta, least=0, most=1e100)
-    whole = beta**2 * hits.n_relevant + _length(hits, k, denominator)
-    return ratio((1 + beta**2) * hits.count(k), whole)
+    length, found = _length(hits, k, denominator), hits.count(k)
+    value = ratio((1 + beta**2) * found, beta**2 * hits.n_relevant + length)
+    text = "(1 + beta**2) * hits / (beta**2 * relevant + length)"
+    return worked(value, text, beta=beta, hits=found, relevant=hits.n_relevant, length=length)
 
 
 @register("R-precision", synonyms=("rprec", "r_prec", "rprecision"))
@@ -193,7 +198,9 @@ def r_precision(hits: Hits, k: int | None = None) -> FloatArray:
     0.3333
     """
     depth = hits.n_relevant if k is None else np.minimum(hits.n_relevant, k)
-    return ratio(hits.sum(hits.within(depth)), hits.n_relevant)
+    found = hits.sum(hits.within(depth))
+    value = ratio(found, hits.n_relevant)
+    return worked(value, "hits / relevant", hits=found, relevant=hits.n_relevant)
 
 
 @register("Accuracy", synonyms=("acc",), needs_relevant=False)
@@ -235,8 +242,12 @@ def accuracy(
     check_catalogue(hits, k, n_items)
     found = hits.count(k)
     length = hits.depth(k) if chosen == "ranked" or k is None else k
-    wrong = (length - found) + (hits.n_relevant - found)
-    return 1.0 - wrong / n_items
+    missed = hits.n_relevant - found
+    wrong = worked(
+        (length - found) + missed, "length - hits + missed", "wrong", length=length, hits=found,
+        missed=missed,
+    )  # fmt: skip
+    return worked(1.0 - wrong / n_items, "1 - wrong / n_items", wrong=wrong, n_items=n_items)
 
 
 @register("Fall-out", increasing=False, needs_relevant=False, synonyms=("fall_out", "fpr"))
@@ -268,7 +279,7 @@ def fallout(
     """
     check_catalogue(hits, k, n_items)
     others = hits.n_ranked - hits.count(None) if n_items is None else n_items - hits.n_relevant
-    return Defined(hits.depth(k) - hits.count(k), others)
+    return Defined(hits.depth(k) - hits.count(k), others, ("irrelevant_in_top", "irrelevant"))
 
 
 @register("Matthews correlation", low=-1.0, synonyms=("matthews_corrcoef", "phi_coefficient"))
@@ -310,10 +321,16 @@ def mcc(
     length = hits.depth(k) if chosen == "ranked" or k is None else np.full(hits.n_users, k)
     relevant = hits.n_relevant.astype(np.float64)
     # TP · TN - FP · FN, which is linear in TP: exact also for an expected number of hits.
-    covariance = n_items * hits.count(k) - length * relevant
-    left = n_items - length
+    found, left = hits.count(k), n_items - length
+    known = {"n_items": n_items, "hits": found, "length": length, "relevant": relevant}
+    covariance = worked(n_items * found - length * relevant,
+                        "n_items * hits - length * relevant", "covariance", **known)  # fmt: skip
     scale = np.sqrt(length * relevant * np.maximum(left, 0) * (n_items - relevant))
-    return np.where(left < 0, np.nan, ratio(covariance, scale))
+    text = "sqrt(length * relevant * (n_items - length) * (n_items - relevant))"
+    worked(scale, text, "scale", **known)
+    value = ratio(covariance, scale)
+    worked(value, "covariance / scale", covariance=covariance, scale=scale)
+    return np.where(left < 0, np.nan, value)
 
 
 @register("Cumulative gain", high=math.inf)

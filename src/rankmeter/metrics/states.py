@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from rankmeter._hits import FloatArray, IntArray, ratio
+from rankmeter._steps import worked
 
 __all__ = ["Defined", "Ratio", "Standardised", "State", "Weighted"]
 
@@ -43,6 +44,8 @@ class Ratio:
     part : float64 array of shape (n_users,)
     whole : array of shape (n_users,)
         0 or more.
+    names : pair of str, optional
+        What the two are, for those who want to see how the number comes about.
 
     Examples
     --------
@@ -54,21 +57,33 @@ class Ratio:
 
     part: FloatArray
     whole: FloatArray | IntArray
+    names: tuple[str, str] | None = ("part", "whole")
 
     def __add__(self, other: Self) -> Self:
         """The users of both, those of `self` first."""
-        return replace(
-            self,
-            **{name: np.concatenate([own, vars(other)[name]]) for name, own in vars(self).items()},
-        )
+        both: Any = {
+            name: np.concatenate([own, vars(other)[name]]) for name, own in self.arrays().items()
+        }
+        return replace(self, **both)
 
     def take(self, rows: IntArray) -> Self:
         """The shares of some users, in the order given."""
-        return replace(self, **{name: own[rows] for name, own in vars(self).items()})
+        return replace(self, **{name: own[rows] for name, own in self.arrays().items()})
+
+    def arrays(self) -> dict[str, Any]:
+        """What it has for each user, by name."""
+        return {name: own for name, own in vars(self).items() if name != "names"}
 
     def per_user(self, nothing: float = 0.0) -> FloatArray:
         """``part / whole`` of each user, and `nothing` where the whole is 0."""
-        return ratio(self.part, self.whole, nothing=nothing)
+        found = ratio(self.part, self.whole, nothing=nothing)
+        return self._worked(found, "{} / {}")
+
+    def _worked(self, value: FloatArray, text: str) -> FloatArray:
+        if self.names is not None:
+            part, whole = self.names
+            worked(value, text.format(part, whole), **{part: self.part, whole: self.whole})
+        return value
 
     def value(self) -> float:
         """Σ part / Σ whole; NaN if Σ whole is 0."""
@@ -130,12 +145,12 @@ class Weighted(Defined):
     --------
     >>> import numpy as np
     >>> one = np.ones(2)
-    >>> Weighted(one, 4 * one, 4 * one, 10 * one).effective(pooled=True)
+    >>> Weighted(one, 4 * one, total=4 * one, squares=10 * one).effective(pooled=True)
     3.2
     """
 
-    total: FloatArray
-    squares: FloatArray
+    total: FloatArray = field(kw_only=True)
+    squares: FloatArray = field(kw_only=True)
 
     def effective(self, *, pooled: bool) -> float:
         """How many items of equal weight vary as much: (Σ w)² / Σ w², by Kish.
@@ -160,7 +175,8 @@ class Standardised(Ratio):
 
     def per_user(self, nothing: float = 0.0) -> FloatArray:
         """``part / √whole`` of each user, and `nothing` where the whole is 0."""
-        return ratio(self.part, np.sqrt(self.whole), nothing=nothing)
+        found = ratio(self.part, np.sqrt(self.whole), nothing=nothing)
+        return self._worked(found, "{} / sqrt({})")
 
     def value(self) -> float:
         """Σ part / √(Σ whole); NaN if Σ whole is 0."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Catalogue, Lists, Popularity
+from rankmeter._steps import worked
 from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import RankDiscount, weight_of
@@ -70,7 +71,8 @@ def coverage(
         size = whole.size if scale == "share" else 1
 
     def value(counts: FloatArray) -> float:
-        return int(np.count_nonzero(counts)) / size
+        n = int(np.count_nonzero(counts))
+        return worked(n / size, "different_items / size", different_items=n, size=size)
 
     def loss(counts: FloatArray) -> FloatArray:
         fewest = float(counts[counts > 0].min(initial=np.inf))
@@ -121,7 +123,8 @@ def user_coverage(
     >>> rm.evaluate(lists, truth, "user_coverage@2")["user_coverage@2"].mean
     0.5
     """
-    return (lists.top(k).lengths >= least).astype(np.float64)
+    n = lists.top(k).lengths
+    return worked((n >= least).astype(np.float64), "items >= least", items=n, least=least)
 
 
 @register("Gini index", aggregate="micro", increasing=False, synonyms=("gini_index",))
@@ -168,9 +171,10 @@ def gini(
 def _gini(catalogue: Catalogue, denominator: str, items: str, *, inverse: bool) -> Statistic:
     def index(parts: FloatArray, shown: FloatArray, n: FloatArray) -> FloatArray:
         """From Σ (2j − n − 1) c and Σ c to the index of so many items."""
-        below = (n if denominator == "n" else np.maximum(n - 1, 1)) * shown
-        found = ratio(np.asarray(parts), below, nothing=np.nan)
-        return 1.0 - found if inverse else found
+        n = n if denominator == "n" else np.maximum(n - 1, 1)
+        found = ratio(np.asarray(parts), n * shown, nothing=np.nan)
+        worked(found, "unequal / (n * shown)", "index", unequal=parts, n=n, shown=shown)
+        return worked(1.0 - found, "1 - index", index=found) if inverse else found
 
     def parts(exposure: Exposure) -> tuple[FloatArray, FloatArray, FloatArray, int]:
         """The counts that matter, by item and ascending, their ranks, and the number of items."""
@@ -282,7 +286,8 @@ def _exposure_gini(catalogue: Catalogue, denominator: str) -> Statistic:
         return float(((2.0 * np.arange(1.0, n + 1) - n - 1) * own).sum())
 
     def index(pairs: FloatArray, whole: FloatArray, n: int) -> FloatArray:
-        return ratio(np.asarray(pairs), max(n, 1) * whole, nothing=np.nan)
+        found = ratio(np.asarray(pairs), max(n, 1) * whole, nothing=np.nan)
+        return worked(found, "unequal / (n * seen)", unequal=pairs, n=max(n, 1), seen=whole)
 
     def value(exposure: Exposure) -> float:
         _, own, n = parts(exposure)
@@ -382,8 +387,14 @@ def _entropy(unit: float = 1.0, *, per_item: bool = False, exponential: bool = F
     ) -> FloatArray:
         """From Σ w ln c, Σ w, Σ c, and the number of items."""
         nats = np.log(np.maximum(shown, 1.0)) - ratio(logs, weight)
+        worked(nats, "log(shown) - logs / weights", "nats", shown=shown, logs=logs, weights=weight)
         found = np.exp(nats) if exponential else nats / unit
-        return np.where(shown > 0, found / np.maximum(kinds, 1.0) if per_item else found, np.nan)
+        worked(
+            found, "exp(nats)" if exponential else "nats / unit", "entropy", nats=nats, unit=unit
+        )
+        if per_item:
+            found = worked(found / np.maximum(kinds, 1.0), "entropy / n", entropy=found, n=kinds)
+        return np.where(shown > 0, found, np.nan)
 
     def sums(exposure: Exposure) -> tuple[FloatArray, FloatArray, tuple[FloatArray, ...]]:
         counts, weight = exposure.shown(), exposure.counts()
@@ -452,7 +463,9 @@ def _similarity(exposure: Exposure) -> tuple[FloatArray, int]:
 
 def _difference(exposure: Exposure) -> float:
     similar, n = _similarity(exposure)
-    return 1.0 - float(similar.sum()) / (n * (n - 1)) if n > 1 else math.nan
+    total = float(similar.sum())
+    value = 1.0 - total / (n * (n - 1)) if n > 1 else math.nan
+    return worked(value, "1 - similar / (n * (n - 1))", similar=total, n=n)
 
 
 def _differences_without(exposure: Exposure) -> FloatArray:

@@ -10,6 +10,7 @@ import numpy as np
 from rankmeter._checks import fraction, number, refused
 from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter._lists import Lists, Popularity, Profiles
+from rankmeter._steps import worked
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.places import mean_of
 from rankmeter.metrics.states import Defined, Ratio
@@ -250,4 +251,6 @@ def popularity_lift(
     own = np.bincount(profiles.user, n[profiles.item], minlength=lists.n_users)
     usual = own / np.maximum(profiles.lengths, 1)
     usual = np.where(np.isnan(shown), 0.0, usual)
-    return Defined(np.where(usual > 0, shown - usual, 0.0), usual)
+    more = np.where(usual > 0, shown - usual, 0.0)
+    worked(more, "shown - usual if usual > 0 else 0", "more", shown=shown, usual=usual)
+    return Defined(more, usual, ("more", "usual"))

@@ -10,6 +10,7 @@ import numpy as np
 from rankmeter._checks import fraction, number
 from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Features, Lists, Popularity, Profiles
+from rankmeter._steps import column, summed, worked
 from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import DISCOUNTS, Discount, RankDiscount, Weight, weight_of
@@ -53,11 +54,13 @@ def categorical_diversity(
     [0.5, 0.6667]
     """
     top = lists.top(k)
-    found = np.count_nonzero(counts(top, categories), axis=1).astype(np.float64)
-    if denominator == "categories":
-        return ratio(found, float(categories.n_features))
+    shown = counts(top, categories)
+    column(shown, "items", categories)
+    found = np.count_nonzero(shown, axis=1).astype(np.float64)
     n = np.full(top.n_users, k) if k is not None and denominator == "k" else top.lengths
-    return ratio(found, n)
+    if denominator == "categories":
+        n = np.full(top.n_users, categories.n_features)
+    return worked(ratio(found, n), "shown / whole", shown=found, whole=n)
 
 
 @register("Entropy of categories", high=math.inf, synonyms=("rank_biased_entropy",))
@@ -107,7 +110,10 @@ def category_entropy(
     sums = sums + number("smoothing", smoothing, least=0)
     share = ratio(sums, np.broadcast_to(sums.sum(axis=1, keepdims=True), sums.shape))
     log = np.log(share, out=np.zeros_like(share), where=share > 0)
+    column(share, "share", categories)
+    terms = -share * log / (math.log(2) if base == "2" else 1.0)
     entropy = -(share * log).sum(axis=1) / (math.log(2) if base == "2" else 1.0)
+    summed(entropy, terms, categories)
     return np.where(some, np.maximum(entropy, 0.0), np.nan)
 
 
@@ -150,11 +156,14 @@ def subtopic_recall(
     top = lists.top(k)
     if relevance == "binary":
         top = top.only(top.relevant)
-    covered = (counts(top, categories) > 0).astype(np.float64)
-    if denominator == "all":
-        return ratio(covered.sum(axis=1), float(categories.n_features))
-    asked = counts(relevant, categories) > 0
-    return ratio((covered * asked).sum(axis=1), asked.sum(axis=1), nothing=np.nan)
+    covered = column((counts(top, categories) > 0).astype(np.float64), "covered", categories)
+    asked = np.ones(covered.shape, dtype=bool)
+    if denominator == "relevant":
+        asked = counts(relevant, categories) > 0
+    column(asked, "asked for", categories)
+    both, whole = (covered * asked).sum(axis=1), asked.sum(axis=1)
+    nothing = np.nan if denominator == "relevant" else 0.0
+    return worked(ratio(both, whole, nothing=nothing), "both / asked", both=both, asked=whole)
 
 
 @register("Alpha-nDCG", high=math.inf, reached=False, synonyms=("andcg",))
@@ -201,7 +210,8 @@ def alpha_ndcg(
     weight = DISCOUNTS[discount]
     stay = 1.0 - number("alpha", alpha, least=0, most=1)
     found, best, bound = _gains(lists, relevant, categories, k, stay, weight, greedy=ideal)
-    return ratio(found, bound if ideal == "bound" else best, nothing=np.nan)
+    whole = bound if ideal == "bound" else best
+    return worked(ratio(found, whole, nothing=np.nan), "sum / ideal", sum=found, ideal=whole)
 
 
 @register("Intent-aware ERR", high=math.inf, reached=False, synonyms=("erria",))
@@ -247,8 +257,10 @@ def err_ia(
     found, best, bound = _gains(lists, relevant, categories, k, 1.0 - alpha, weight, greedy=ideal)
     if ideal == "none":
         n = np.count_nonzero(counts(relevant, categories), axis=1)
-        return ratio(found * alpha, n, nothing=np.nan)
-    return ratio(found, best if ideal == "greedy" else bound, nothing=np.nan)
+        value = ratio(found * alpha, n, nothing=np.nan)
+        return worked(value, "alpha * sum / categories", alpha=alpha, sum=found, categories=n)
+    whole = best if ideal == "greedy" else bound
+    return worked(ratio(found, whole, nothing=np.nan), "sum / ideal", sum=found, ideal=whole)
 
 
 @register("Novelty- and rank-biased precision", high=math.inf, reached=False)
@@ -293,9 +305,11 @@ def nrbp(
     stay = 1.0 - number("alpha", alpha, least=0, most=1)
     found, best, _ = _gains(lists, relevant, categories, k, stay, weight, greedy=ideal)
     if ideal == "greedy":
-        return ratio(found, best, nothing=np.nan)
+        return worked(ratio(found, best, nothing=np.nan), "sum / ideal", sum=found, ideal=best)
     asked = np.count_nonzero(counts(relevant, categories), axis=1)
-    return ratio(found * (1.0 - stay * beta), asked, nothing=np.nan)
+    value = ratio(found * (1.0 - stay * beta), asked, nothing=np.nan)
+    text = "sum * (1 - (1 - alpha) * beta) / asked"
+    return worked(value, text, sum=found, alpha=alpha, beta=beta, asked=asked)
 
 
 @register("Intent-aware precision", reached=False, synonyms=("p_ia",))
@@ -325,9 +339,10 @@ def precision_ia(
     """
     top = lists.top(k)
     n = lists.lengths if k is None else np.full(lists.n_users, k)
-    shown = counts(top.only(top.relevant), categories).sum(axis=1)
-    asked = np.count_nonzero(counts(relevant, categories), axis=1)
-    return ratio(ratio(shown, n), asked, nothing=np.nan)
+    each = column(counts(top.only(top.relevant), categories), "relevant items", categories)
+    shown, asked = each.sum(axis=1), np.count_nonzero(counts(relevant, categories), axis=1)
+    value = ratio(ratio(shown, n), asked, nothing=np.nan)
+    return worked(value, "shown / k / asked", shown=shown, k=n, asked=asked)
 
 
 @register("Intent-aware average precision", reached=False, synonyms=("map_ia",))
@@ -363,7 +378,8 @@ def ap_ia(
         found[users] = (rows * np.cumsum(rows, axis=1) / top.rank[at][:, :, None]).sum(axis=1)
     every = counts(relevant, categories)
     asked = np.count_nonzero(every, axis=1)
-    return ratio(ratio(found, every).sum(axis=1), asked, nothing=np.nan)
+    total = column(ratio(found, every), "average precision", categories).sum(axis=1)
+    return worked(ratio(total, asked, nothing=np.nan), "sum / asked", sum=total, asked=asked)
 
 
 def _gains(
@@ -386,7 +402,11 @@ def _gains(
         rows = categories.rows(item.ravel()).reshape(*item.shape, width)
         before = np.cumsum(rows, axis=1) - rows
         gain = (rows * stay**before).sum(axis=2)
-        found[users] = (gain * weight(top.rank[at].astype(np.float64))).sum(axis=1)
+        weights = weight(top.rank[at].astype(np.float64))
+        terms = gain * weights
+        column(gain[0], "new gain", top, top.rank[at[0]])
+        column(weights[0], "discount", top, top.rank[at[0]])
+        found[users] = summed(terms.sum(axis=1), terms[0], top, top.rank[at[0]])
     if greedy == "greedy":
         for users, item, _ in relevant.blocks(max(1, CELLS // width)):
             rows = categories.rows(item.ravel()).reshape(*item.shape, width)
@@ -480,8 +500,16 @@ def binomial_diversity(
     any_of = -np.expm1(without)
     usual = np.log(ratio(often, any_of, nothing=1.0), where=shown > 0, out=np.zeros_like(shown))
     lacking = np.where((shown == 0) & (chance > 0), without, 0.0).sum(axis=1)
+    column(shown, "items", categories)
+    column(chance, "chance of an item", categories)
     coverage = np.exp(lacking / max(categories.n_features, 1))
-    redundancy = np.exp(ratio(usual.sum(axis=1), np.count_nonzero(shown, axis=1)))
+    text = "exp(log_chance / categories)"
+    worked(coverage, text, "coverage", log_chance=lacking, categories=max(categories.n_features, 1))
+    kinds, logs = np.count_nonzero(shown, axis=1), usual.sum(axis=1)
+    redundancy = np.exp(ratio(logs, kinds))
+    worked(redundancy, "exp(log_usual / shown)", "non_redundancy", log_usual=logs, shown=kinds)
     if part == "both":
-        return np.asarray(coverage * redundancy)
-    return np.asarray(coverage if part == "coverage" else redundancy)
+        both = {"coverage": coverage, "non_redundancy": redundancy}
+        return np.asarray(worked(coverage * redundancy, "coverage * non_redundancy", **both))
+    chosen = coverage if part == "coverage" else redundancy
+    return np.asarray(worked(chosen, part, **{part: chosen}))

@@ -1,0 +1,415 @@
+"""How the value of one user comes about: the list, what each item adds, the steps to the value.
+
+The metric is computed once more for this user alone, by the same function, while its steps are
+noted (`_steps`); so what is shown is what was computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankmeter._align import Aligned
+from rankmeter._choices import Alignment
+from rankmeter._engine.block import Block
+from rankmeter._engine.called import adjusted, call
+from rankmeter._engine.scores import Averaged, Scores
+from rankmeter._hits import Hits
+from rankmeter._lists import Features, Lists
+from rankmeter._plan import MetricPlan
+from rankmeter._steps import Column, Formula, Step, Sum, Value, noting
+from rankmeter.metrics import Exposure
+
+__all__ = ["Grid", "Line", "Place", "Walk", "ranking_of", "walks"]
+
+
+@dataclass
+class Place:
+    """An item of a list, what it is worth, and the numbers that a metric makes of it.
+
+    Attributes
+    ----------
+    rank : str
+        ``"3"``; ``"3–5"`` in an unresolved tie; empty for an item that is not ranked.
+    item : object
+    gain : float
+        NaN for an item without a judgment.
+    relevant : bool
+    title : str
+        Empty if it is not known.
+    numbers : dict of str to float
+        By the name of the column.
+    """
+
+    rank: str
+    item: Any
+    gain: float = math.nan
+    relevant: bool = False
+    title: str = ""
+    numbers: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class Grid:
+    """Places under named columns."""
+
+    places: list[Place]
+    columns: list[str] = field(default_factory=list)
+
+    def put(self, name: str, numbers: Iterable[tuple[int, float]]) -> None:
+        """Fill a column, which gets a number in its name if it exists with other numbers."""
+        found, base, again = dict(numbers), name, 1
+        while name in self.columns:
+            if all(p.numbers.get(name) == found.get(i) for i, p in enumerate(self.places)):
+                return
+            again += 1
+            name = f"{base} ({again})"
+        self.columns.append(name)
+        for i, value in found.items():
+            self.places[i].numbers[name] = value
+
+
+@dataclass(frozen=True)
+class Line:
+    """A step to the value: ``name = text = value``, where the text names the parts.
+
+    The text is an expression of Python; it is empty for the sum of a column.
+    """
+
+    name: str
+    text: str
+    parts: Mapping[str, float]
+    value: float
+
+
+@dataclass(frozen=True)
+class Walk:
+    """How the value of one metric comes about for one user.
+
+    Attributes
+    ----------
+    label : str
+    k : int or None
+    value : float
+        NaN where the metric is undefined.
+    counted : float
+        What counts in the mean: NaN if nothing does.
+    ranking : Grid
+    ideal : Grid
+        The perfect ranking, if the metric uses it.
+    categories : Grid
+        Numbers by category, if the metric uses them.
+    lines : tuple of Line
+    rule : str
+        What decides whether the value counts in the mean: ``"missing=zero"``.
+    facts : tuple of str
+        What is special about the user.
+    whole : bool
+        Whether the value is one number for the lists of all users.
+    """
+
+    label: str
+    k: int | None
+    value: float
+    counted: float
+    ranking: Grid
+    ideal: Grid
+    categories: Grid
+    lines: tuple[Line, ...]
+    rule: str
+    facts: tuple[str, ...]
+    whole: bool
+
+
+class _Desk:
+    """The list of one user in one alignment, on which the numbers of steps are put."""
+
+    def __init__(self, block: Block, name: str, choices: Alignment) -> None:
+        assert block.tables is not None
+        self.block, self.name, self.choices = block, name, choices
+        self.aligned: Aligned = block.aligned(name, choices, None, named=True)
+        lists = self.aligned.lists
+        assert lists is not None
+        self.lists: Lists = lists
+        self.items: list[Any] = block.tables.items.users.gather(lists.item).to_list()
+        judged = block.judged(choices).frame
+        self.gains: dict[Any, float] = dict(judged.select("item", "gain").iter_rows())
+        self.hits = self._matched(self.aligned.hits, lists.relevant, lists.gain)
+        others = np.array([self.gains.get(item, math.nan) for item in self.items])
+        self.others = self._matched(self.aligned.nonrelevant, ~lists.relevant, others)
+
+    def _matched(self, hits: Hits, chosen: Any, gains: Any) -> list[int]:
+        """The place in the list of each hit, -1 if unknown.
+
+        Of tied items with equal gains it does not matter which is which, so hits of one gain are in
+        the order of the list.
+        """
+        left: dict[float, list[int]] = {}
+        for i in np.flatnonzero(chosen & ~np.isnan(gains)).tolist():
+            left.setdefault(float(gains[i]), []).append(i)
+        return [
+            left[gain].pop(0) if left.get(gain) else -1 for gain in hits.gain.tolist()
+        ]  # fmt: skip
+
+    @cached_property
+    def _runs(self) -> list[tuple[int, int]]:
+        """The first and the last rank of the items with which each item is tied."""
+        table, lists = self.block.systems[self.name], self.lists
+        ranks = lists.rank.tolist()
+        if not lists.tied or table.order == "list":
+            return [(rank, rank) for rank in ranks]
+        by = dict(table.frame.select("item", table.order).iter_rows())
+        keys = [by.get(item, -math.inf) for item in self.items]
+        if table.order == "score" and self.choices.score_type == "float32":
+            keys = [float(np.float32(key)) for key in keys]
+        ends: dict[float, list[int]] = {}
+        for key, rank in zip(keys, ranks, strict=True):
+            ends.setdefault(key, []).append(rank)
+        return [(ends[key][0], ends[key][-1]) for key in keys]
+
+    def ranking(self) -> Grid:
+        """The whole list, and the relevant items that it lacks."""
+        places, order = [], []
+        for i, (item, (low, high)) in enumerate(zip(self.items, self._runs, strict=True)):
+            relevant = bool(self.lists.relevant[i])
+            gain = float(self.lists.gain[i]) if relevant else self.gains.get(item, math.nan)
+            places.append(Place(_ranks(low, high), item, gain, relevant))
+            order.append((low + high) / 2)
+        hits = self.aligned.hits
+        for j, i in enumerate(self.hits):
+            if i >= 0 and self.lists.tied:
+                low, high = (hits.rank[j],) * 2
+                if hits.open is not None:
+                    low, high = hits.open.low[j], hits.open.high[j]
+                places[i].rank = _ranks(low, high)
+                order[i] = float(hits.rank[j])
+        self.order = np.argsort(order, kind="stable").tolist()
+        self.place_of = {i: n for n, i in enumerate(self.order)}
+        ranked = set(self.items)
+        lost = [(g, item) for item, g in self._relevant() if item not in ranked]
+        places = [places[i] for i in self.order]
+        places += [Place("", item, g, relevant=True) for g, item in lost]
+        return Grid(self._titled(places))
+
+    def _titled(self, places: list[Place]) -> list[Place]:
+        """The places with the titles of their items, where these are known."""
+        items = None if self.block.tables is None else self.block.tables.side.items
+        if items is not None and items.titles is not None:
+            wanted = pl.Series("item", [p.item for p in places], items.titles["item"].dtype)
+            found = items.titles.filter(pl.col("item").is_in(wanted.implode()))
+            titles = dict(found.iter_rows())
+            for place in places:
+                place.title = titles.get(place.item) or ""
+        return places
+
+    def _relevant(self) -> list[tuple[Any, float]]:
+        """The relevant items, largest gain first, with what they are worth."""
+        frame = self.block.judged(self.choices).frame
+        frame = frame.filter(pl.Series(self.choices.is_relevant(frame["gain"].to_numpy())))
+        frame = frame.sort("gain", descending=True, maintain_order=True)
+        operator, threshold = self.choices.threshold
+        less = threshold - (operator == ">=") if self.choices.gains == "above" else 0.0
+        return [(item, g - less) for item, g in frame.select("item", "gain").iter_rows()]
+
+    def ideal(self, best: Hits) -> Grid:
+        """A perfect ranking; with items that were found first, if it is of them alone."""
+        known = self._relevant()
+        if len(known) != best.rank.size:
+            known = [known_one for known_one in known if known_one[0] in set(self.items)]
+        left: dict[float, list[Any]] = {}
+        for item, gain in known:
+            left.setdefault(gain, []).append(item)
+        places = [
+            Place(f"{rank:g}", left[g].pop(0) if left.get(g) else None, g, relevant=True)
+            for rank, g in zip(best.rank.tolist(), best.gain.tolist(), strict=True)
+        ]
+        return Grid(self._titled(places))
+
+
+def _ranks(low: float, high: float) -> str:
+    return f"{low:g}" if low == high else f"{low:g}–{high:g}"
+
+
+class _Walker:
+    """Puts the steps of a metric on the grids."""
+
+    def __init__(self, desk: _Desk) -> None:
+        self.desk = desk
+        self.ranking, self.ideal = desk.ranking(), Grid([])
+        self.categories = Grid([])
+        self.lines: list[Line] = []
+        self.by_rank = {int(r): i for i, r in reversed([*enumerate(desk.lists.rank.tolist())])}
+
+    def take(self, steps: Sequence[Step], label: str) -> None:
+        """Put all steps in their places."""
+        for step in steps:
+            if isinstance(step, Column | Sum):
+                self._put(step)
+            elif isinstance(step, Formula):
+                self._line(Line(step.name, step.text, step.parts, step.value))
+            else:
+                self._value(step)
+        if self.lines:
+            self.lines[-1] = replace(self.lines[-1], name=label)
+
+    def _line(self, line: Line) -> None:
+        if line not in self.lines:
+            self.lines.append(line)
+
+    def _value(self, step: Value) -> None:
+        """Name the last line if the value is its own; else it is a line."""
+        name = step.name + "_of_the_ideal" * self._is_perfect(step.of)
+        last = self.lines[-1] if self.lines else None
+        if last is None or not math.isclose(last.value, step.value, rel_tol=1e-12):
+            self._line(Line(name, "", {}, step.value))
+        elif not last.name:
+            self.lines[-1] = replace(last, name=name, value=step.value)
+        elif last.name != name:
+            self._line(Line(name, last.name, {last.name: last.value}, step.value))
+
+    def _is_perfect(self, of: Any) -> bool:
+        return isinstance(of, Hits) and of.ideal is None
+
+    def _put(self, step: Column | Sum) -> None:
+        values = np.asarray(step.values, dtype=np.float64).ravel()
+        if isinstance(step, Sum):
+            self._line(Line("", "", {}, step.total))
+        grid, at = self._places(step, values.size)
+        at = at if len(at) == values.size else [-1] * values.size  # rows of another kind
+        pairs = [(i, v) for i, v in zip(at, values.tolist(), strict=True) if i >= 0]
+        if isinstance(step, Column):
+            grid.put(step.name, pairs)
+            return
+        grid.put(step.name, pairs)
+        total, running = 0.0, []
+        for i, value in sorted(pairs):
+            total += value
+            running.append((i, total))
+        grid.put({"hit": "hits"}.get(step.name, "sum"), running)
+
+    def _places(self, step: Column | Sum, n: int) -> tuple[Grid, Sequence[int]]:
+        """The grid of some evidence, and the place of each of its values there."""
+        desk, of = self.desk, step.of
+        if isinstance(of, Features):
+            return self._by_category(n), range(n)
+        if self._is_perfect(of):
+            if not self.ideal.places:
+                self.ideal = desk.ideal(of)
+            return self.ideal, range(n)
+        if isinstance(of, Hits | Lists):
+            return self.ranking, [desk.place_of.get(i, -1) for i in self._rows(step)]
+        return self._by_category(n), range(n)
+
+    def _rows(self, step: Column | Sum) -> Sequence[int]:
+        """The places in the list of the values of a step."""
+        desk, of = self.desk, step.of
+        if step.at is None and of is desk.aligned.hits:
+            return desk.hits
+        if step.at is None and of is desk.aligned.nonrelevant:
+            return desk.others
+        ranks = of.rank if step.at is None else step.at
+        if isinstance(of, Hits) and step.at is None:
+            known = dict(zip(desk.aligned.nonrelevant.rank.tolist(), desk.others, strict=True))
+            return [known.get(rank, -1) for rank in ranks.tolist()]
+        return [self.by_rank.get(int(rank), -1) for rank in np.asarray(ranks).tolist()]
+
+    def _by_category(self, n: int) -> Grid:
+        """The grid of the categories, or of nameless shares."""
+        if not self.categories.places:
+            tables, names = self.desk.block.tables, [f"{i + 1}" for i in range(n)]
+            items = None if tables is None else tables.side.items
+            if items is not None and items.categories is not None:
+                known = items.categories["category"].unique().sort().to_list()
+                names = known if len(known) == n else names
+            self.categories = Grid([Place("", name) for name in names])
+        return self.categories
+
+
+def ranking_of(block: Block, name: str, choices: Alignment) -> Grid:
+    """The list of the only user of a block, and the relevant items that it lacks."""
+    return _Desk(block, name, choices).ranking()
+
+
+def walks(
+    block: Block, name: str, entries: Iterable[MetricPlan], scores: Scores, row: int
+) -> Iterator[Walk]:
+    """How the values of the only user of a block come about; `row` is its row of the scores.
+
+    Raises
+    ------
+    UsageError
+        If a metric refuses the data.
+    """
+    desks: dict[Alignment, _Desk] = {}
+    for entry in entries:
+        averaged = scores.averaged(entry)
+        if entry.alignment not in desks:
+            desks[entry.alignment] = _Desk(block, name, entry.alignment)
+        yield _walk(desks[entry.alignment], entry, averaged, row)
+
+
+def _walk(desk: _Desk, entry: MetricPlan, averaged: Averaged, row: int) -> Walk:
+    steps: list[Step] = []
+    aligned = desk.aligned
+    with noting(steps):
+        if entry.candidates is not None:
+            values = adjusted(entry, aligned)[0].per_user(nothing=math.nan)
+        else:
+            values = call(entry, aligned, entry.spec.function, desk.block.evidence)
+    value = float(values[0])
+    inside = np.flatnonzero(averaged.users == row)
+    counted = float(averaged.values[inside[0]]) if inside.size else math.nan
+    if isinstance(averaged.state, Exposure):
+        steps, value = _of_all(averaged.state, desk, inside), averaged.state.value()
+    walker = _Walker(desk)
+    walker.take(steps, entry.label)
+    return Walk(
+        entry.label,
+        entry.metric.k,
+        value,
+        counted,
+        walker.ranking,
+        walker.ideal,
+        walker.categories,
+        tuple(walker.lines),
+        _rule(entry, aligned, value),
+        _facts(aligned),
+        entry.spec.whole,
+    )
+
+
+def _rule(entry: MetricPlan, aligned: Aligned, value: float) -> str:
+    name = "users" if aligned.in_rankings[0] else "missing"
+    name = "undefined" if math.isnan(value) else name
+    return f"{name}={getattr(entry.averaging, name)}"
+
+
+def _facts(aligned: Aligned) -> tuple[str, ...]:
+    known = {
+        "no ranking": not aligned.in_rankings[0],
+        "an empty ranking": aligned.in_rankings[0] and not aligned.hits.n_ranked[0],
+        "nothing is relevant": not aligned.hits.n_relevant[0],
+    }
+    return tuple(name for name, holds in known.items() if holds)
+
+
+def _of_all(state: Exposure, desk: _Desk, inside: Any) -> list[Step]:
+    """The steps to a number of the lists of all users, and how often this user's items are in them.
+
+    The number without the user comes first.
+    """
+    steps: list[Step] = []
+    if inside.size and state.n_users > 1:
+        rest = np.delete(np.arange(state.n_users), inside)
+        steps.append(Value("without_this_user", state.take(rest).value(), None))
+    own = state.take(inside).lists
+    steps.append(Column("lists with it", state.shown()[own.item], desk.lists, own.rank))
+    with noting(steps):
+        state.value()
+    return steps

@@ -1,0 +1,123 @@
+"""How a number comes about, as tables and lines of text."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+
+from rankmeter._engine import Grid, Line, Place, Walk
+from rankmeter._estimates.wording import number
+from rankmeter._report.table import Table
+from rankmeter.errors import shortened
+
+__all__ = ["Heading", "named", "parts_of"]
+
+FIRST = 10
+"""Ranks that are always shown; of the others only items that count."""
+_MOST = 50
+_LONGEST_ITEM = 40
+_SIGNS = [
+    ("**2", "²"), ("**", "^"), (" * ", " · "), ("<=", "≤"), (">=", "≥"), ("infinity", "∞"),
+    ("sqrt(", "√("), (" - ", " − "), ("_", " "),
+]  # fmt: skip
+
+
+def named(place: Place) -> str:
+    """An item with its title, if that is known."""
+    if place.item is None:
+        return ""
+    return shortened(f"{place.item} {place.title}".rstrip(), _LONGEST_ITEM)
+
+
+class Heading(str):
+    """A line above the tables of a metric."""
+
+    __slots__ = ()
+
+
+def parts_of(walk: Walk, whose: str) -> Iterator[str | Table]:
+    """Headings, tables and lines in the order in which they are read."""
+    yield Heading(f"{walk.label} of {whose} = {_plain(walk.value)}")
+    yield ", ".join(walk.facts)
+    yield _table(walk.ranking, walk.k)
+    if math.isnan(walk.value):
+        yield f"{walk.label} is undefined for this user: {_meaning(walk)}"
+        return
+    if walk.ideal.places:
+        yield "the perfect ranking:"
+        yield _table(walk.ideal, walk.k)
+    if walk.categories.places:
+        yield _table(walk.categories, None, of="category")
+    yield from (_sentence(line, walk.label) for line in walk.lines if line.name or line.text)
+    if not walk.whole and not math.isclose(walk.value, walk.counted, rel_tol=1e-12):
+        yield _meaning(walk)
+
+
+def _meaning(walk: Walk) -> str:
+    left_out = math.isnan(walk.counted)
+    said = "left out of the mean" if left_out else f"counts as {_plain(walk.counted)}"
+    return f"{said} ({walk.rule})"
+
+
+def _table(grid: Grid, k: int | None, *, of: str = "item") -> Table:
+    """The places that matter, with a line for those between that are left out."""
+    first = ["rank", "item", "gain"] if of == "item" else [of]
+    rows: list[list[str]] = []
+    hidden: list[list[str]] = []
+    for i, place in enumerate(grid.places):
+        item = named(place)
+        known = [place.rank or "–", item, _gain(place)] if of == "item" else [item]
+        row = [*known, *(_plain(place.numbers.get(c)) for c in grid.columns)]
+        if _matters(place, i, k, len(rows)):
+            rows += [*_folded(hidden), row]
+            hidden = []
+        else:
+            hidden.append(row)
+    return Table([*first, *grid.columns], [*rows, *_folded(hidden)], left=min(2, len(first)))
+
+
+def _folded(hidden: Sequence[list[str]]) -> Sequence[list[str]]:
+    """Rows that are left out, as one row that counts them."""
+    if len(hidden) < 2:
+        return hidden
+    return [["…", f"{len(hidden):,} more", *[""] * (len(hidden[0]) - 2)][: len(hidden[0])]]
+
+
+def _matters(place: Place, i: int, k: int | None, shown: int) -> bool:
+    counts = place.relevant or any(place.numbers.values())
+    return i < min(k or FIRST, FIRST) or (counts and shown < _MOST)
+
+
+def _gain(place: Place) -> str:
+    """The gain; in parentheses if the item is judged as not relevant."""
+    if math.isnan(place.gain):
+        return ""
+    return f"{place.gain:g}" if place.relevant else f"({place.gain:g})"
+
+
+def _sentence(line: Line, label: str) -> str:
+    """``ndcg@10 = dcg / ideal = 1.0178 / 2.1309 = 0.4776``."""
+    numbers = re.sub(r"[a-z_]\w*", lambda found: _part(line, found[0]), line.text)
+    name = label if line.name == label else _words(line.name)
+    said = [name, _words(line.text), _words(numbers), _plain(line.value)]
+    return " = ".join(dict.fromkeys(filter(None, said)))
+
+
+def _part(line: Line, word: str) -> str:
+    return _plain(line.parts[word]) if word in line.parts else word
+
+
+def _words(text: str) -> str:
+    for sign, better in _SIGNS:
+        text = text.replace(sign, better)
+    return text
+
+
+def _plain(value: float | None) -> str:
+    """A number with four decimals, or none if it is whole."""
+    if value is None:
+        return ""
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    return f"{value:,.0f}" if value.is_integer() else number(value)

@@ -1,0 +1,186 @@
+"""How the numbers of one user come about."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from rankmeter._checks import near, shown
+from rankmeter._engine import Grid, Place, Scores, Source, Walk, ranking_of, walks
+from rankmeter._estimates.notes import Facts, notes_of
+from rankmeter._plan import MetricPlan, Plan
+from rankmeter._report.table import Table, as_markdown, one_line, visible
+from rankmeter._report.walks import Heading, parts_of
+from rankmeter._results.result import Result
+from rankmeter.errors import DataError, UsageError
+
+__all__ = ["Walkthrough", "choices_of", "entries_of", "top_of", "walk_user"]
+
+
+TOP, MOST = 10, 20
+"""How many items of a list are shown: the first ones, and with further relevant ones."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Walkthrough(Result):
+    """How the values of some metrics come about for one user.
+
+    Attributes
+    ----------
+    user : object
+    walks : tuple of pairs of str and Walk
+        The name of the system, which is empty if there is only one, and for each metric its
+        ``value``, what counts in the mean (``counted``), the ``ranking`` with the numbers of its
+        items, the ``ideal`` ranking, and the ``lines`` that lead to the value.
+    notes : tuple of str
+        The choices behind the values.
+    """
+
+    user: Any
+    walks: tuple[tuple[str, Walk], ...]
+    notes: tuple[str, ...] = ()
+
+    def parts(self) -> Iterator[str | Table]:
+        """Headings, tables and lines in the order in which they are read."""
+        for system, one in self.walks:
+            whose = f"user {one_line(str(self.user))}"
+            yield from filter(None, parts_of(one, f"{system}, {whose}" if system else whose))
+        judged = (p for _, one in self.walks for p in one.ranking.places if not p.relevant)
+        some = not all(math.isnan(place.gain) for place in judged)
+        notes = [*self.notes, *["in parentheses: judged, not relevant"] * some]
+        yield from filter(None, [" · ".join(notes)])
+
+    def table(self) -> Table:
+        """The list of the first metric, with the numbers of its items."""
+        return self._tables()[0]
+
+    def _tables(self) -> list[Table]:
+        return [part for part in self.parts() if isinstance(part, Table)]
+
+    def _content(self) -> dict[str, Any]:
+        content: dict[str, Any] = {}
+        for system, one in self.walks:
+            found = {
+                "value": one.value,
+                "counts_as": one.counted,
+                "rule": one.rule,
+                "ranking": _rows(one.ranking),
+                "ideal": _rows(one.ideal),
+                "categories": _rows(one.categories),
+                "steps": [vars(line) for line in one.lines if line.name],
+            }
+            (content.setdefault(system, {}) if system else content)[one.label] = found
+        by = "systems" if any(system for system, _ in self.walks) else "metrics"
+        return {"user": self.user, by: content, "notes": list(self.notes)}
+
+    def __repr__(self) -> str:
+        lines = []
+        for part in self.parts():
+            if isinstance(part, Table):
+                lines += [part.to_text(), ""]
+            else:
+                lines += [*([""] if lines and isinstance(part, Heading) else []), one_line(part)]
+        return "\n".join(lines)
+
+    def to_markdown(self) -> str:
+        """All tables and lines in Markdown."""
+        return "\n\n".join(
+            part.to_markdown()
+            if isinstance(part, Table)
+            else "### " * isinstance(part, Heading) + as_markdown(part)
+            for part in self.parts()
+        )
+
+    def _repr_html_(self) -> str:
+        return "".join(
+            part.to_html() if isinstance(part, Table) else _paragraph(part) for part in self.parts()
+        )
+
+
+def _paragraph(text: str) -> str:
+    escaped = html.escape(visible(text))
+    return f"<p><b>{escaped}</b></p>" if isinstance(text, Heading) else f"<p>{escaped}</p>"
+
+
+def _rows(grid: Grid) -> list[dict[str, Any]]:
+    return [
+        {
+            "rank": p.rank,
+            "item": p.item,
+            **({"title": p.title} if p.title else {}),
+            "gain": p.gain,
+            "relevant": p.relevant,
+            **p.numbers,
+        }
+        for p in grid.places
+    ]
+
+
+def entries_of(plan: Plan, metrics: str | Iterable[str] | None) -> list[MetricPlan]:
+    """The metrics of a plan by any of their names; None is all of them."""
+    if metrics is None:
+        return list(plan.metrics)
+    return [plan[name] for name in ([metrics] if isinstance(metrics, str) else metrics)]
+
+
+def choices_of(plan: Plan, facts: Facts) -> tuple[str, ...]:
+    """The convention, the threshold and the rule for ties, in words."""
+    ties = dict.fromkeys(entry.alignment.ties for entry in plan.metrics)
+    return (*notes_of(plan, {"": {"relevant": facts["relevant"]}}), f"ties {', '.join(ties)}")
+
+
+def walk_user(
+    source: Source | None, scores: Scores, user: object, entries: Iterable[MetricPlan]
+) -> list[Walk]:
+    """How the values of some metrics come about for one user.
+
+    Raises
+    ------
+    UsageError
+        If the result has no such user, or was not made of rankings in memory.
+    DataError
+        If rankings or ground truth have changed since.
+    """
+    row = _row_of(scores.users, user)
+    if source is None:
+        raise UsageError(
+            "show() needs the rankings and the ground truth, and this result was made of scores, "
+            "ranks, batches or several runs: evaluate the lists of this user"
+        )
+    user = scores.users[row]
+    block = source.open().of_user(user)
+    found_all = []
+    for found in walks(block, source.system, entries, scores, row):
+        value = scores.values[found.label][row]
+        if not (found.whole or found.value == value or math.isnan(found.value + value)):
+            raise DataError(
+                f"rankings or ground truth have changed: {found.label} of user {shown(user)} was "
+                f"{value:.6g} and is now {found.value:.6g}: evaluate again"
+            )
+        found_all.append(found)
+    return found_all
+
+
+def top_of(source: Source, scores: Scores, user: str, entry: MetricPlan) -> list[Place]:
+    """The first items of a user's list, and the relevant items that are missing or further down."""
+    block = source.open().of_user(scores.users[_row_of(scores.users, user)])
+    places = ranking_of(block, source.system, entry.alignment).places
+    return [p for i, p in enumerate(places) if i < TOP or p.relevant][:MOST]
+
+
+def _row_of(users: pl.Series, user: object) -> int:
+    """The row of a user, whose id may also be given as text."""
+    try:
+        same = users.cast(pl.String) == str(user)
+        return int(same.arg_true()[0])
+    except IndexError:
+        text = [str(one) for one in users.head(10_000)]
+        hint = near(str(user), text) or f"; for example {', '.join(map(shown, users.head(3)))}"
+        raise UsageError(
+            f"the result has no user {shown(user)}{hint}", option="user", got=user
+        ) from None

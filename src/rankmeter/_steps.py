@@ -1,0 +1,157 @@
+"""How a number comes about: what metrics note on the way while someone wants to see it.
+
+A metric says what it adds up, item by item (`column`, `summed`), and how parts make a number
+(`worked`). Values pass through unchanged, and nothing is kept unless `noting` is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+__all__ = [
+    "Column",
+    "Formula",
+    "Sum",
+    "Value",
+    "column",
+    "expected",
+    "is_noting",
+    "noting",
+    "summed",
+    "unnoted",
+    "valued",
+    "worked",
+]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A number for each item of some evidence, or for each rank in `at`."""
+
+    name: str
+    values: Any  # (n,)
+    of: Any  # the Hits, Lists or Features whose items these are
+    at: Any = None  # (n,) ranks, if the values are not those of all items
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """The terms of a sum over the items of some evidence, or over the ranks in `at`."""
+
+    values: Any  # (n,)
+    of: Any
+    total: float
+    at: Any = None
+    name: str = "term"
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A number that was made of named parts: an expression of Python, and the parts."""
+
+    text: str
+    parts: dict[str, float]
+    value: float
+    name: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """The value of a metric, for some evidence."""
+
+    name: str
+    value: float
+    of: Any
+
+
+Step = Column | Sum | Formula | Value
+
+_steps: ContextVar[list[Step] | None] = ContextVar("_steps", default=None)
+
+
+@contextmanager
+def noting(steps: list[Step] | None) -> Iterator[None]:
+    """Keep what metrics note in a list. They must be called with the evidence of one user."""
+    token = _steps.set(steps)
+    try:
+        yield
+    finally:
+        _steps.reset(token)
+
+
+def unnoted() -> Any:
+    """Keep nothing of what metrics note inside."""
+    return noting(None)
+
+
+def is_noting() -> bool:
+    """Whether someone wants to see the steps, so that details are worth their time."""
+    return _steps.get() is not None
+
+
+def column(values: T, name: str, of: Any, at: Any = None) -> T:
+    """Note a number for each item, and return the numbers."""
+    steps = _steps.get()
+    if steps is not None:
+        steps.append(Column(name, values, of, at))
+    return values
+
+
+def summed(total: T, values: Any, of: Any, at: Any = None, name: str = "term") -> T:
+    """Note the terms of a sum, each called `name`, and return the sum."""
+    steps = _steps.get()
+    if steps is not None and _is_one(total):
+        steps.append(Sum(np.asarray(values, dtype=np.float64), of, _number(total), at, name))
+    return total
+
+
+def worked(value: T, text: str, name: str = "", /, **parts: Any) -> T:
+    """Note how a number is made of its parts, and return the number.
+
+    Parameters
+    ----------
+    value : array of shape (1,) or float
+    text : str
+        An expression of Python with the names of the parts, such as ``"hits / relevant"``.
+    name : str
+        What the number is called where it is a part of another one.
+    **parts : array of shape (1,) or float
+        None is infinite: a cutoff that does not cut.
+    """
+    steps = _steps.get()
+    if steps is not None and _is_one(value):
+        known = {name: _number(part) for name, part in parts.items()}
+        steps.append(Formula(text, known, _number(value), name))
+    return value
+
+
+def expected(value: T, chances: Any, values: Any) -> T:
+    """Note an expectation over cases, and return it."""
+    names = [f"{name}{i}" for i in range(1, len(values) + 1) for name in ("chance", "value")]
+    both = np.column_stack([chances, values]).ravel()
+    terms = map(" * ".join, zip(names[::2], names[1::2], strict=True))
+    return worked(value, " + ".join(terms), **dict(zip(names, both, strict=True)))
+
+
+def valued(value: T, name: str, of: Any) -> T:
+    """Note the value of a metric, and return it."""
+    steps = _steps.get()
+    if steps is not None and _is_one(value):
+        steps.append(Value(name, _number(value), of))
+    return value
+
+
+def _number(value: Any) -> float:
+    return np.inf if value is None else float(np.asarray(value).reshape(-1)[0])
+
+
+def _is_one(value: Any) -> bool:
+    return np.size(value) == 1

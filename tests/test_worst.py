@@ -1,0 +1,101 @@
+"""For which users a system got worse: as a frame, as a file, and with their lists in the report."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import rankmeter as rm
+from command_line import rankmeter
+from rankmeter._report.page import render
+from rankmeter.errors import UsageError
+
+pytestmark = pytest.mark.once
+
+TRUTH = {"ann": {"a": 2}, "bob": {"b": 1}, "cem": {"c": 1}, "dan": {"d": 1}}
+OLD = {"ann": ["x", "a"], "bob": ["b"], "cem": ["c", "y"], "dan": ["d"]}
+NEW = {"ann": ["a"], "bob": ["x", "b"], "cem": ["x", "y", "z"], "dan": ["d"]}
+ITEMS = pl.DataFrame({"item": ["a", "c"], "title": ["Alien", "Casablanca <3"]})
+
+
+@pytest.fixture(scope="module")
+def found():
+    systems = {"old": OLD, "new": NEW}
+    return rm.compare(systems, TRUTH, ["rr", "mean_rank"], baseline="old", items=ITEMS)
+
+
+def test_the_worst_and_the_best(found):
+    worst = found.worst()
+    assert worst.columns == ["user", "old rr", "new rr", "difference"]
+    assert worst.rows() == [("cem", 1.0, 0.0, -1.0), ("bob", 1.0, 0.5, -0.5)]
+    assert found.best().rows() == [("ann", 0.5, 1.0, 0.5)]
+    assert found.worst(1)["user"].to_list() == ["cem"]
+    assert found.worst(None)["user"].to_list() == ["cem", "bob", "dan", "ann"]
+    assert found.best(None)["user"].to_list() == ["ann", "dan", "bob", "cem"]
+
+
+def test_less_is_better_for_some_metrics(found):
+    assert found.worst(metric="mr")["user"].to_list() == ["bob"]
+    assert found.best(metric="mr")["user"].to_list() == ["ann"]
+
+
+def test_any_two_systems_can_be_looked_at():
+    some = rm.compare({"old": OLD, "new": NEW, "same": OLD}, TRUTH, "rr")
+    assert (
+        some.worst(system="new", against="same").rows()
+        == some.worst(system="new", against="old").rows()
+    )
+    assert some.worst(system="old", against="new")["user"].to_list() == ["ann"]
+    assert some.worst(system="same").columns[2] == "same rr"
+    assert some.worst(against="new").columns[1] == "new rr"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"system": "neu"}, "neu"),
+        ({"system": "new", "against": "new"}, "compared with itself"),
+        ({"n": 0}, "must be an integer ≥ 1"),
+    ],
+)
+def test_what_does_not_exist_is_refused(found, options, said):
+    with pytest.raises(UsageError, match=said):
+        found.worst(**options)
+
+
+def test_the_report_shows_their_lists_with_titles(found):
+    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
+    page = render(found._digest())
+    assert "The lists of cem" in page
+    assert "c Casablanca &lt;3" in page
+    assert "relevant, not ranked, gain 1" in page
+    assert "a Alien" in page
+
+
+def test_titles_are_shown_with_the_items(found):
+    assert "a Alien" in repr(found.show("ann", "rr"))
+    place = found.show("ann", "rr").to_dict()["systems"]["new"]["rr"]["ranking"][0]
+    assert (place["item"], place["title"]) == ("a", "Alien")
+
+
+@pytest.mark.parametrize("name", ["title", "movie_title", "Name"])
+def test_a_title_is_no_category(name, tmp_path):
+    path = tmp_path / "films.csv"
+    path.write_text(f"item,{name},genres\na,Alien,horror|space\nb,Big,comedy\n", "utf-8")
+    result = rm.evaluate({"u": ["a", "b"]}, {"u": {"a"}}, "categorical_diversity@2", items=path)
+    assert result["categorical_diversity@2"].mean == 1.5
+    assert "b Big" in repr(result.show("u"))
+
+
+def test_the_command_writes_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, lists in (("old", OLD), ("new", NEW)):
+        rows = [f"{u},{i},{-n}" for u, own in lists.items() for n, i in enumerate(own)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["user,item,score", *rows]), "utf-8")
+    judged = [f"{user},{item}" for user, own in TRUTH.items() for item in own]
+    (tmp_path / "truth.csv").write_text("\n".join(["user,item", *judged]), "utf-8")
+    systems = ("old=old.csv", "new=new.csv", "--baseline", "old")
+    done = rankmeter("compare", "truth.csv", *systems, "-m", "rr", "--worst", "worst.csv")
+    assert done.code == 0, done.err
+    assert pl.read_csv("worst.csv")["user"].to_list() == ["cem", "bob", "dan", "ann"]
