@@ -70,11 +70,10 @@ def snips(
     0.2
     """
     found, every = _weights(hits, propensity, popularity, gamma, clip, cold)
-    whole = hits.best.sum(every)
+    whole = hits.best.sum(every, name="weight")
     part = hits.sum(_counted(hits, k, discount, p) * found)
-    return Weighted(
-        part, whole, total=whole, squares=hits.best.sum(every**2, name="squared weight")
-    )
+    squares = hits.best.sum(every**2, name="squared weight")
+    return Weighted(part, whole, ("found", "all"), total=whole, squares=squares)
 
 
 @register("Inverse propensity score", high=math.inf)
@@ -118,7 +117,7 @@ def ips(
     4.0
     """
     found, every = _weights(hits, propensity, popularity, gamma, clip, cold)
-    known = hits.best.sum((every > 0).astype(np.float64))
+    known = hits.best.sum((every > 0).astype(np.float64), name="known")
     whole = np.ones_like(known)
     if denominator == "k":
         whole = hits.n_ranked.astype(np.float64) if k is None else np.full(known.size, float(k))
@@ -126,9 +125,10 @@ def ips(
     elif denominator == "relevant":
         whole = known
     part = hits.sum(_counted(hits, k, discount, p) * found)
-    squares = hits.best.sum(every**2)
+    squares = hits.best.sum(every**2, name="squared weight")
     whole = np.where(known > 0, whole, 0.0)
-    return Weighted(part, whole, total=hits.best.sum(every), squares=squares)
+    total = hits.best.sum(every, name="weight")
+    return Weighted(part, whole, ("sum", denominator), total=total, squares=squares)
 
 
 def _counted(hits: Hits, k: int | None, discount: RankDiscount, p: float) -> FloatArray:
