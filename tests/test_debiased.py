@@ -156,9 +156,9 @@ def test_rankings_in_pieces_have_the_same_bits(ties, tmp_path, monkeypatch):
 def test_scores_travel_as_arrow():
     pytest.importorskip("pyarrow")
     scores = rm.evaluate(LISTS, TRUTH, ["snips@2"], propensity=SEEN).scores
-    back = from_arrow(to_arrow(scores))
-    for name, column in vars(scores.states["snips@2"]).items():
-        assert np.array_equal(vars(back.states["snips@2"])[name], column)
+    back = from_arrow(to_arrow(scores)).states["snips@2"].arrays()
+    for name, column in scores.states["snips@2"].arrays().items():
+        assert np.array_equal(back[name], column)
 
 
 # -- the effective sample size -----------------------------------------------------------------
