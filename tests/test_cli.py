@@ -85,6 +85,18 @@ def test_options_have_the_names_and_choices_of_the_signature():
     assert options["confidence"].help.endswith("Default: 0.95.")
 
 
+@pytest.mark.parametrize("name", ["evaluate", "compare", "explain"])
+def test_help_shows_first_what_most_need_and_last_what_few_need(name):
+    shown = rankmeter(name, "--help").out
+    headings = re.findall(r"(?m)^([A-Z][\w ]*):$", shown)
+    assert headings[0] == "Most used"
+    assert headings[-2:] == ["Rarely needed options", "Example"]
+    most = shown.partition("Most used:")[2].partition("\n\n")[0]
+    assert re.findall(r"(?m)^  (?:-\w, )?--([\w-]+)", most) == [
+        "metric", "relevant", "like", "columns", "format", "output", "help"
+    ]  # fmt: skip
+
+
 def test_the_help_of_a_shared_option_names_the_methods_it_belongs_to():
     options = {option.name: option for option in command_of("split").params}
     assert options["at"].help.startswith("temporal: The moment")

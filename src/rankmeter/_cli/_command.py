@@ -10,7 +10,24 @@ import click
 
 from rankmeter.errors import RankmeterError
 
-__all__ = ["Command", "Option", "as_typed", "flag", "reworded", "write_example"]
+__all__ = [
+    "LARGE",
+    "RARE",
+    "SIDE",
+    "Command",
+    "Option",
+    "as_typed",
+    "flag",
+    "reworded",
+    "write_example",
+]
+
+
+USUAL = ("metrics", "relevant", "like", "columns", "form", "output", "_click_default_help")
+"""The options that most need, which the help of a command that measures shows first."""
+SIDE, LARGE, RARE = "Side data", "Large data", "Rarely needed options"
+LAST = (SIDE, "Intervals", LARGE, RARE)
+"""The headings at the end of the help."""
 
 
 class Option(click.Option):
@@ -55,11 +72,15 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options group by group, and then the topics."""
+        options = {one.name: one for one in self.get_params(ctx) if isinstance(one, click.Option)}
+        first = USUAL if options.keys() >= {"metrics", "relevant"} else ()
+        order = [*(name for name in first if name in options), *options]
         groups: dict[str, list[tuple[str, str]]] = {}
-        for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
-            if isinstance(parameter, click.Option) and record is not None:
-                groups.setdefault(getattr(parameter, "group", "Options"), []).append(record)
+        for name in dict.fromkeys(order):
+            group = "Most used" if name in first else getattr(options[name], "group", "Options")
+            if (record := options[name].get_help_record(ctx)) is not None:
+                groups.setdefault(group, []).append(record)
+        groups |= {last: groups.pop(last) for last in LAST if last in groups}
         groups |= {topic: list(entries.items()) for topic, entries in self.topics.items()}
         for group, records in groups.items():
             with formatter.section(group):

@@ -18,7 +18,7 @@ import click
 
 from rankmeter._checks import unknown
 from rankmeter._choices import CHOICES
-from rankmeter._cli._command import Option, flag
+from rankmeter._cli._command import LARGE, RARE, SIDE, Option, flag
 from rankmeter._cli._docstring import parameter_text, plain, read_docstring
 from rankmeter.errors import UsageError
 
@@ -37,6 +37,12 @@ COLUMNS_HELP = (
     "Which column has which role, if the names do not say so: user=member,item=sku. "
     "May be repeated."
 )
+HEADINGS = {
+    SIDE: ("train", "items", "catalogue", "baseline_lists", "propensity", "collapse"),
+    "Intervals": ("clusters", "confidence", "interval", "seed"),
+    LARGE: ("engine", "memory"),
+}
+"""Headings of the help, and the options under them."""
 SIDES_HELP = "If the two files differ: rankings.user=member,truth.user=customer."
 
 
@@ -63,13 +69,20 @@ def options_of(
         text = " ".join(f"{', '.join(who)}: {text}" for text, who in methods.items())
         if [*methods.values()] == [[*functions]]:
             (text,) = methods  # all say the same
-        rare = CHOICES.keys() <= texts.keys() and name in CHOICES and CHOICES[name].rare
+        heading = _heading(name, group) if CHOICES.keys() <= texts.keys() else group
         options.append(
-            _columns_option(group, two_sided=two_sided)
+            _columns_option(heading, two_sided=two_sided)
             if name == "columns"
-            else _option(name, _kind(hints[name]), text, "Rarely needed options" if rare else group)
+            else _option(name, _kind(hints[name]), text, heading)
         )
     return options
+
+
+def _heading(name: str, group: str) -> str:
+    """Where the help of a command that measures shows an option."""
+    if name in CHOICES and CHOICES[name].rare:
+        return RARE
+    return next((heading for heading, names in HEADINGS.items() if name in names), group)
 
 
 def metrics_option(help_text: str, *, required: bool = False, group: str = "Options") -> Option:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankmeter._cli._command import Option
+from rankmeter._cli._command import LARGE, Option
 from rankmeter._ingest import spark_session
 from rankmeter.errors import UsageError
 
@@ -16,7 +16,7 @@ def master_option() -> Option:
         "The cluster of --engine spark: local[4], spark://HOST:7077, yarn, sc://HOST. "
         "Default: that of spark-submit, or all cores of this machine.",
         metavar="URL",
-        group="Choices",
+        group=LARGE,
     )
 
 

@@ -204,7 +204,7 @@ command = Command(
             group="Comparison",
             without=("segments", *signature(evaluate).parameters),
         ),
-        *options_of({"evaluate": evaluate}, group="Choices"),
+        *options_of({"evaluate": evaluate}, group="Conventions"),
         master_option(),
     ],
     example="rankmeter compare truth.csv old=old.csv new=new.csv -m ndcg@10 --baseline old",

@@ -132,7 +132,7 @@ command = Command(
             metavar="USER",
             group="Output",
         ),
-        *options_of({"evaluate": evaluate}, group="Choices"),
+        *options_of({"evaluate": evaluate}, group="Conventions"),
         master_option(),
     ],
     example="rankmeter evaluate recs.csv truth.csv -m ndcg@10 -m recall@5,10",

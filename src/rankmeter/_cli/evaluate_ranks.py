@@ -47,7 +47,7 @@ command = Command(
             "What to measure: mrr, hits@1,3,10, amri. May be repeated.", group="What to measure"
         ),
         *output_options(),
-        *options_of({"evaluate-ranks": evaluate_ranks}, group="Choices"),
+        *options_of({"evaluate-ranks": evaluate_ranks}, group="Conventions"),
     ],
     example="rankmeter evaluate-ranks ranks.csv -m mrr -m hits@10 --candidates 14541",
 )

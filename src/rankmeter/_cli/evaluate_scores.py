@@ -47,7 +47,7 @@ command = Command(
             "What to measure: mrr, hits@1,3,10, amri. May be repeated.", group="What to measure"
         ),
         *output_options(),
-        *options_of({"evaluate-scores": evaluate_scores}, group="Choices"),
+        *options_of({"evaluate-scores": evaluate_scores}, group="Conventions"),
     ],
     example="rankmeter evaluate-scores scores.npy targets.npy --exclude known.npz -m mrr",
 )
