@@ -23,6 +23,7 @@ from rankmeter._choices import (
     checked,
     show,
 )
+from rankmeter._words import USERS, Words
 from rankmeter.conventions import Convention, has_metric, load_convention, translate_all
 from rankmeter.errors import UsageError
 from rankmeter.metrics import ADJUSTED, METRICS, Metric, Spec
@@ -92,12 +93,15 @@ class Plan(Setting):
         How rankings that do not fit into memory are read; empty if all of them fit.
     side : tuple of str
         How the side data were read, where a reader should know.
+    words : Words
+        What tables and sentences call users and items.
     """
 
     convention: str
     metrics: tuple[MetricPlan, ...]
     engine: str = ""
     side: tuple[str, ...] = ()
+    words: Words = USERS
 
     def __getitem__(self, label: str) -> MetricPlan:
         """The plan of one metric, by any of its metric strings."""

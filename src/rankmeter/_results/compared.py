@@ -16,6 +16,7 @@ from rankmeter._estimates.verdicts import Headline, Verdict, headline, verdict
 from rankmeter._estimates.wording import change, number, p_value
 from rankmeter._report.table import Table
 from rankmeter._results.result import Measured
+from rankmeter._words import in_its_words
 
 __all__ = ["Compared", "letters_of"]
 
@@ -51,6 +52,7 @@ class Compared(Measured):
         label = self._label(metric)
         return tuple(d for d in self.differences if d.metric == label and not d.segment)
 
+    @in_its_words
     def sentences(self) -> tuple[str, ...]:
         """One sentence in plain words per comparison."""
         return tuple(difference.sentence() for difference in self.differences)
@@ -59,6 +61,7 @@ class Compared(Measured):
         """One row per comparison, a column per attribute of `Difference`."""
         return pl.DataFrame([vars(d) for d in self.differences])
 
+    @in_its_words
     def table(self) -> Table:
         """Systems × metrics: means, with significance markers against the baseline.
 
@@ -102,6 +105,7 @@ class Compared(Measured):
         methods = sorted({d.method.split(" (")[0] for d in self.differences if not math.isnan(d.p)})
         return f"{marks} ({', '.join(methods) or 'no test'}{correction}, alpha {s['alpha']:g})"
 
+    @in_its_words
     def difference_table(self) -> Table:
         """Every comparison: difference, interval, p, effect size, wins and losses."""
         rows = tuple(
@@ -133,6 +137,7 @@ class Compared(Measured):
         means, found = self._means(metric), self[metric]
         return verdict(metric, means, found, self.baseline, increasing=increasing)
 
+    @in_its_words
     def headline(self, metric: str | None = None) -> Headline:
         """The answer in a line, and the sentences that give its size and certainty.
 
