@@ -79,7 +79,7 @@ class MetricPlan:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Plan(Setting):
     """All choices, explicit or by convention, made before a number was computed.
 
@@ -203,7 +203,7 @@ class Plan(Setting):
             lines.append(f"{entry.label}: {entry.spec.title}" + (f", {chosen}" if chosen else ""))
         return "\n".join([*lines, *self.notes])
 
-    __str__ = describe
+    __repr__ = __str__ = describe
 
 
 def _matches(wanted: Metric, entry: MetricPlan) -> bool:

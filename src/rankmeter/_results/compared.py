@@ -10,10 +10,12 @@ from typing import Any
 
 import polars as pl
 
+from rankmeter._checks import integer
 from rankmeter._estimates.differences import Difference
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.verdicts import Headline, Verdict, headline, verdict
 from rankmeter._estimates.wording import change, number, p_value
+from rankmeter._report.paper import Means
 from rankmeter._report.table import Table
 from rankmeter._results.result import Measured
 from rankmeter._words import in_its_words
@@ -80,6 +82,59 @@ class Compared(Measured):
             for name in self.systems
         )
         return Table(("system", *self._labels), rows, self._notes())
+
+    def means(self) -> pl.DataFrame:
+        """Systems × metrics: a row for each system, and a column for each metric."""
+        columns = {
+            label: [self.estimates[label, name].mean for name in self.systems]
+            for label in self._labels
+        }
+        return pl.DataFrame({"system": list(self.systems), **columns})
+
+    @in_its_words
+    def to_latex(
+        self,
+        *,
+        digits: int = 4,
+        intervals: bool = False,
+        caption: str = "",
+        label: str = "",
+    ) -> str:
+        """The means in LaTeX, with the rules of the booktabs package.
+
+        The best mean of each metric is bold and the second of at least three underlined, as they
+        are printed; a raised sign or raised letters are the significance markers of `table`.
+        Cutoffs of one metric that follow each other are under one head.
+
+        Parameters
+        ----------
+        digits : int
+            After the point, from 0 to 15.
+        intervals : bool
+            Whether to add the interval of each mean.
+        caption, label : str
+            Of a ``table`` around the ``tabular``; LaTeX, so they are not escaped.
+        """
+        return self._printed(digits, intervals=intervals).to_latex(caption, label)
+
+    @in_its_words
+    def to_markdown(self, *, digits: int = 4, intervals: bool = False) -> str:
+        """All tables in Markdown; means as in `to_latex`."""
+        means = self._printed(digits, intervals=intervals).to_markdown()
+        return "\n\n".join([means, *(table.to_markdown() for table in self._tables()[1:])])
+
+    def _printed(self, digits: int, *, intervals: bool) -> Means:
+        labels, table = self._labels, self.table()
+        marks = {label: self._marks(label) for label in labels}
+        return Means(
+            dict(zip(self.systems, [row[0] for row in table.rows], strict=True)),
+            self.estimates,
+            {label: self._increasing(label) for label in labels},
+            {(label, name): marks[label][name] for label in labels for name in self.systems},
+            table.notes,
+            integer("digits", digits, least=0, most=15),
+            intervals,
+        )
 
     def _marks(self, metric: str) -> dict[str, str]:
         """By system: ▲ or ▼ against the baseline, or the letters of the systems that it beats."""
