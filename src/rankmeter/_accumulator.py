@@ -75,6 +75,10 @@ class Accumulator:
         if self.keep == "moments":
             _check_moments(self.plan)
 
+    def __repr__(self) -> str:
+        names = ", ".join(entry.label for entry in self.plan.metrics)
+        return f"Accumulator of {names} (keep={self.keep!r})"
+
     def reset(self) -> None:
         """Forget everything that was counted."""
         self._parts: list[Queries] = []

@@ -33,6 +33,7 @@ from rankmeter._plan import Plan, resolve
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.summary import Summary, summarise
 from rankmeter._side import Given, read_side
+from rankmeter._words import USERS, Words, speaking
 from rankmeter.errors import DataError, RankmeterWarning, UsageError
 from rankmeter.metrics import Metric
 
@@ -159,12 +160,20 @@ def evaluate(
     )
     side = read_side(known, systems[ONE], plan.n_items)
     again = functools.partial(_again, rankings, truth, plan, columns, how, known)
-    plan = replace(plan, engine=how.said(systems.values()), side=side.notes)
+    words = _words_of(judged, systems)
+    plan = replace(plan, engine=how.said(systems.values()), side=side.notes, words=words)
     scores = open_data(judged, systems, side=side).run(plan)[ONE]
     unused: dict[str, int] = {}
     drawn = clusters_of(clusters, scores, unused)
-    found = summarise(plan, scores, judged, systems[ONE], drawn, unused)
+    with speaking(words):
+        found = summarise(plan, scores, judged, systems[ONE], drawn, unused)
     return replace(found, source=Source(again, ONE))
+
+
+def _words_of(judged: Table, systems: Mapping[str, Table]) -> Words:
+    """The words of the ground truth, or of rankings, if they differ from those of the house."""
+    found = (table.origin.words for table in (judged, *systems.values()))
+    return next((words for words in found if words != USERS), USERS)
 
 
 def _again(
@@ -314,10 +323,13 @@ def compare(
     side = read_side(
         Given(train, items, catalogue, baseline_lists, propensity, collapse), judged, plan.n_items
     )
-    plan = replace(plan, engine=how.said(tables.values()), side=side.notes)
-    return compare_tables(
-        tables, judged, plan, settings, segments=segments, clusters=clusters, runs=runs, side=side
-    )
+    words = _words_of(judged, tables)
+    plan = replace(plan, engine=how.said(tables.values()), side=side.notes, words=words)
+    with speaking(words):
+        return compare_tables(
+            tables, judged, plan, settings, segments=segments, clusters=clusters, runs=runs,
+            side=side,
+        )  # fmt: skip
 
 
 @takes_choices
@@ -381,6 +393,7 @@ def curve(
     side = read_side(
         Given(train, items, catalogue, baseline_lists, propensity, collapse), judged, plan.n_items
     )
+    plan = replace(plan, words=_words_of(judged, systems))
     scored, counts = (
         open_data(judged, systems, side=side).run,
         {ONE: counts_of(systems[ONE], judged)},

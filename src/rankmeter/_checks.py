@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from numbers import Real
 from typing import Any, get_args
 
+from rankmeter._words import in_words
 from rankmeter.errors import UsageError
 
 __all__ = [
@@ -146,7 +147,7 @@ def shown(value: object) -> str:
 
 def counted(n: int, one: str, many: str = "") -> str:
     """A number with its noun: ``1 user``, ``1,234 users``; `many` where an s is not enough."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
+    return f"{n:,} {in_words(one if n == 1 else many or one + 's')}"
 
 
 def refused(

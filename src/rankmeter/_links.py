@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from rankmeter._checks import choice
+from rankmeter._checks import choice, counted
 from rankmeter._hits import IntArray
 from rankmeter._matrix import host
 from rankmeter.errors import DataError, UsageError
@@ -20,7 +20,7 @@ Side = Literal["head", "tail"]
 SIDES: tuple[Side, ...] = ("head", "tail")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinkQueries:
     """Queries of link prediction, some for each side, to score and evaluate batch by batch.
 
@@ -45,6 +45,10 @@ class LinkQueries:
 
     frame: pl.DataFrame
     known: tuple[IntArray, IntArray]
+
+    def __repr__(self) -> str:
+        queries = counted(len(self), "query", "queries")
+        return f"LinkQueries: {queries}, {counted(self.frame['relation'].n_unique(), 'relation')}"
 
     def __len__(self) -> int:
         return self.frame.height

@@ -23,6 +23,7 @@ from rankmeter._choices import (
     checked,
     show,
 )
+from rankmeter._words import USERS, Words
 from rankmeter.conventions import Convention, has_metric, load_convention, translate_all
 from rankmeter.errors import UsageError
 from rankmeter.metrics import ADJUSTED, METRICS, Metric, Spec
@@ -88,7 +89,7 @@ class MetricPlan:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Plan(Setting):
     """All choices, explicit or by convention, made before a number was computed.
 
@@ -102,12 +103,15 @@ class Plan(Setting):
         How rankings that do not fit into memory are read; empty if all of them fit.
     side : tuple of str
         How the side data were read, where a reader should know.
+    words : Words
+        What tables and sentences call users and items.
     """
 
     convention: str
     metrics: tuple[MetricPlan, ...]
     engine: str = ""
     side: tuple[str, ...] = ()
+    words: Words = USERS
 
     def __getitem__(self, label: str) -> MetricPlan:
         """The plan of one metric, by any of its metric strings."""
@@ -213,7 +217,7 @@ class Plan(Setting):
             lines.append(f"{entry.label}: {entry.spec.title}" + (f", {chosen}" if chosen else ""))
         return "\n".join([*lines, *self.notes])
 
-    __str__ = describe
+    __repr__ = __str__ = describe
 
 
 def _matches(wanted: Metric, entry: MetricPlan) -> bool:

@@ -32,6 +32,7 @@ from rankmeter._matrix import (
 )
 from rankmeter._plan import Plan, resolve
 from rankmeter._results.summary import Summary, summed
+from rankmeter._words import LINKS
 from rankmeter.conventions import load_convention
 from rankmeter.errors import DuplicateError, RankmeterWarning, UsageError
 from rankmeter.metrics import Metric
@@ -354,6 +355,8 @@ def summary_of(
     found = None
     if groups is not None:
         found = row_frame(groups, "groups", n_rows)[queries.row]
+        if "relation" in found.columns:
+            plan = replace(plan, words=LINKS)
     return summed(
         plan,
         scores,

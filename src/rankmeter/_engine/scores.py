@@ -54,7 +54,7 @@ def _values(values: FloatArray, state: State | None) -> FloatArray:
     return state.influence() if isinstance(state, Exposure) else values
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scores:
     """One value per user and metric, before any averaging. Scores of disjoint users merge."""
 
@@ -69,6 +69,9 @@ class Scores:
     errors: Mapping[str, RankmeterError]  # by label, why a metric has no values on these data
     textual: bool = False  # whether the ids were read from text, so that "7" and 7 may be the same
     lowest: Mapping[str, float] = field(default_factory=dict)  # by label, of adjusted metrics
+
+    def __repr__(self) -> str:
+        return f"Scores of {', '.join(self.labels)} for {counted(self.n_users, 'user')}"
 
     @property
     def n_users(self) -> int:

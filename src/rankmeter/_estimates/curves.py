@@ -34,7 +34,7 @@ LOSSES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Curve:
     """``metric@1``, ``metric@2``, … of one or more systems.
 
@@ -61,6 +61,11 @@ class Curve:
     notes: tuple[str, ...] = ()
     losses: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LOSSES))
     confidence: float = 0.95
+
+    def __repr__(self) -> str:
+        return (
+            f"Curve of {self.metric}, k from 1 to {max(self.frame['k'], default=0)}\n{self.frame}"
+        )
 
     def best_k(self) -> dict[str, int]:
         """For each system the k of the best mean; the smallest of equals."""

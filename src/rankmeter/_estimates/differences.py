@@ -14,6 +14,7 @@ from rankmeter._engine import Scores
 from rankmeter._estimates.wording import p_text
 from rankmeter._hits import FloatArray
 from rankmeter._plan import MetricPlan
+from rankmeter._words import in_words
 
 __all__ = ["Difference", "Verdicts", "moved", "paired_values", "turned"]
 
@@ -206,6 +207,7 @@ class Difference:
         if math.isnan(self.share_of_runs):
             return ""
         more = "runs, not more users" if self.share_of_runs > 0.5 else "users, not more runs"
+        more = in_words(more)
         share = max(self.share_of_runs, 1 - self.share_of_runs)
         what = more.partition(",")[0]
         return (

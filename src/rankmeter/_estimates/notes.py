@@ -18,6 +18,7 @@ from rankmeter._hits import IntArray
 from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._statistics import effective
+from rankmeter._words import in_words
 
 __all__ = [
     "UNUSED_LABELS",
@@ -132,7 +133,9 @@ def notes_of(plan: Plan, found: Mapping[str, Facts]) -> list[str]:
     relevant = next(iter(found.values()))["relevant"]
     convention = f"convention {plan.convention}, relevant {relevant}"
     whole = [entry.label for entry in plan.metrics if entry.spec.whole]
-    together = [f"of the lists of all users together: {', '.join(whole)}"] if whole else []
+    together = (
+        [in_words("of the lists of all users together: ") + ", ".join(whole)] if whole else []
+    )
     return [convention, *plan.notes, *compared(found, {"relevant"}), *together]
 
 
@@ -142,6 +145,7 @@ def compared(found: Mapping[str, Facts], known: Collection[str] = ()) -> list[st
     every = dict.fromkeys(what for facts in found.values() for what in facts if what not in known)
     for what in every:
         groups = _groups({name: facts[what] for name, facts in found.items() if what in facts})
+        what = in_words(what)  # noqa: PLW2901
         if [*groups.values()] == [[*found]]:
             notes.append(f"{what}: {next(iter(groups))}")
             continue
@@ -172,7 +176,11 @@ def missing_users(missing: Mapping[str, int], rule: str) -> list[str]:
 
 def unused_labels(counts: Mapping[str, Any]) -> list[str]:
     """A note for each count of labels that are missing, or that no user of the result has."""
-    return [f"{said}: {counts[name]:,}" for name, said in UNUSED_LABELS.items() if counts.get(name)]
+    return [
+        f"{in_words(said)}: {counts[name]:,}"
+        for name, said in UNUSED_LABELS.items()
+        if counts.get(name)
+    ]
 
 
 def clustered(clusters: IntArray) -> dict[str, int]:
@@ -264,5 +272,9 @@ def _merged(counts: Iterable[tuple[str, int]]) -> dict[str, tuple[int, str]]:
 def _relevant(entry: MetricPlan) -> str:
     """Which judged items are hits of a metric."""
     alignment = entry.alignment
-    others = {"positive": ">0", "all": "any", "reached": f">0 of users with {alignment.relevant}"}
+    others = {
+        "positive": ">0",
+        "all": "any",
+        "reached": in_words(">0 of users with ") + str(alignment.relevant),
+    }
     return others.get(alignment.gains, alignment.relevant)

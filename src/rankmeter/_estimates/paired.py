@@ -20,6 +20,7 @@ from rankmeter._estimates.settings import Settings
 from rankmeter._estimates.values import Values
 from rankmeter._estimates.wording import p_text
 from rankmeter._hits import BoolArray, FloatArray, IntArray
+from rankmeter._words import in_words
 from rankmeter.errors import RankmeterWarning
 
 __all__ = ["Heterogeneity", "PairedTests", "segment_notes"]
@@ -396,7 +397,7 @@ class PairedTests:
         n, _, _ = st.moments(units[:, 0] - units[:, 1])
         note = result.note
         if not note and n < FEW_USERS:
-            what = "users" if group.clusters is None else "clusters"
+            what = in_words("users" if group.clusters is None else "clusters")
             note = f"only {n} {what}: read differences with care"
         favoured = result.detail.get("direction", difference.mean) * (values.increasing or -1)
         a, b = group.names[i], group.names[j]

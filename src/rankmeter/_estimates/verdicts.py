@@ -17,6 +17,7 @@ from rankmeter._estimates.differences import Difference, turned
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.wording import signed
 from rankmeter._hits import FloatArray
+from rankmeter._words import in_words
 
 __all__ = [
     "MAX_PAIRS",
@@ -192,7 +193,7 @@ def headline(found: Verdict, baseline: str, correction: str) -> Headline:
     size = (
         f"{d.a} reaches {d.mean_a:.4f}, {d.b} {d.mean_b:.4f}: a "
         f"{'mean ' if d.per_user else ''}difference of {signed(d.difference)}"
-        f"{' per user' if d.per_user else ''}, with an interval from {signed(d.low)} to "
+        f"{in_words(' per user') if d.per_user else ''}, with an interval from {signed(d.low)} to "
         f"{signed(d.high)}."
     )
     if d.per_user:

@@ -13,6 +13,7 @@ from rankmeter._checks import refused
 from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._messages import near, short, some
 from rankmeter._ingest._table import Shape
+from rankmeter._words import RETRIEVAL, USERS, Words
 from rankmeter.errors import ColumnError, UsageError
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "named",
     "plain",
     "resolve",
+    "words_of",
 ]
 
 Side: TypeAlias = Literal[
@@ -61,6 +63,7 @@ class Columns:
         default_factory=Counter
     )  # values that the reader dropped or converted
     shape: Shape = ""
+    words: Words = USERS  # what the form calls users and items
     lists: Lists | None = None  # the same, if the values need no check
     nested: frozenset[str] = frozenset()  # the columns whose values are lists
 
@@ -161,6 +164,17 @@ def named(role: str, names: Sequence[object]) -> list[str]:
         return []
     found = [text for text in texts if plain(text) in known]
     return [text for text in found if plain(text) not in _UNLESS] or found
+
+
+def words_of(found: Columns) -> Words:
+    """What a form, or the names of its columns, call users and items."""
+    if found.roles is not None:
+        return found.words
+    users = named("user", found.names)
+    return RETRIEVAL if users and all(plain(one) in _QUERIES for one in users) else USERS
+
+
+_QUERIES = frozenset({"queryid", "qid", "topicid"})
 
 
 def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> dict[str, str]:

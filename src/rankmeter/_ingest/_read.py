@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._checks import choice
-from rankmeter._ingest._columns import Columns, Side, holds_lists, resolve
+from rankmeter._ingest._columns import Columns, Side, holds_lists, resolve, words_of
 from rankmeter._ingest._containers import starts_with_record
 from rankmeter._ingest._files import holds_records
 from rankmeter._ingest._forms import find
@@ -225,7 +225,10 @@ def _table(
     counts: Counter[str],
 ) -> Table:
     counted = {"rows": counts["rows"], **+counts}
-    origin = Origin(found.source, found.textual, counted, found.shape, trimmed=found.trimmed)
+    words = words_of(found)
+    origin = Origin(
+        found.source, found.textual, counted, found.shape, trimmed=found.trimmed, words=words
+    )
     return Table(rows, order, empty_users, origin)
 
 

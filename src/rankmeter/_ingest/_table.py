@@ -13,6 +13,7 @@ from rankmeter._checks import counted
 from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._pieces import Pieces, Query, Rest
+from rankmeter._words import USERS, Words
 from rankmeter.errors import DataError, IdTypeError, InvalidValueError
 
 __all__ = ["Origin", "Shape", "Table", "meet", "meet_all", "no_judgments", "whole_numbers"]
@@ -47,6 +48,7 @@ class Origin:
     cautions: tuple[str, ...] = ()  # reasons to doubt that the data are what was meant
     trimmed: bool = False  # no id has white space at its ends
     engine: str = ""  # how the data are read if they are, or seem, too large for memory
+    words: Words = USERS  # what the names of its columns call users and items
 
 
 @dataclass(frozen=True)

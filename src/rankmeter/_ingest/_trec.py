@@ -13,6 +13,7 @@ from rankmeter._ingest._columns import VALUE, Columns, Side, named
 from rankmeter._ingest._messages import POLARS_ERRORS, short
 from rankmeter._ingest._numbers import rounded
 from rankmeter._ingest._text import Text, refuse_returns
+from rankmeter._words import RETRIEVAL
 from rankmeter.errors import FileFormatError
 
 __all__ = ["looks_like_trec", "read_qrels", "read_run", "trec_fields"]
@@ -76,7 +77,8 @@ def _read_trec(file: Text, side: Side, form: str, used: str) -> Columns:
     rows, n_rounded = trec_fields(file, side, form, used)
     columns = dict(zip(("user", "item", "value"), rows.get_columns(), strict=True))
     counts = Counter({f"rounded_{VALUE.get(side, 'value')}s": n_rounded})
-    return Columns.by_role(columns, file.name, textual=True, trimmed=file.is_ascii, counts=counts)
+    facts = {"trimmed": file.is_ascii, "counts": counts, "words": RETRIEVAL}
+    return Columns.by_role(columns, file.name, textual=True, **facts)
 
 
 def trec_fields(

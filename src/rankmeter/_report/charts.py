@@ -16,6 +16,7 @@ from rankmeter._estimates.differences import Difference
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.verdicts import Histogram
 from rankmeter._estimates.wording import plain
+from rankmeter._words import in_words
 from rankmeter.errors import MissingDependencyError
 
 __all__ = [
@@ -241,7 +242,9 @@ def bins(metric: str, shown: Iterable[tuple[Difference, Histogram]]) -> list[Any
                     axis=alt.Axis(labelExpr=SIGNED, tickCount=5, grid=False, labelOverlap=True),
                 ),
                 x2="high:Q",
-                y=alt.Y("users:Q", title="users", axis=alt.Axis(tickCount=4, tickMinStep=1)),
+                y=alt.Y(
+                    "users:Q", title=in_words("users"), axis=alt.Axis(tickCount=4, tickMinStep=1)
+                ),
                 color=alt.Color("side:N", scale=colour, title=None),
                 tooltip=_tooltip(
                     low="from|+.4f", high="to|+.4f", users="users|,", side="for these"
@@ -253,7 +256,7 @@ def bins(metric: str, shown: Iterable[tuple[Difference, Histogram]]) -> list[Any
             bars.properties(
                 title=alt.TitleParams(pair, subtitle=said),
                 height=130,
-                description=f"Per-user differences {pair} on {metric}: {said}",
+                description=f"{in_words('Per-user differences')} {pair} on {metric}: {said}",
             )
         )
     return drawn
@@ -369,7 +372,7 @@ def distribution(metric: str, counts: Sequence[int], edges: Sequence[float]) -> 
         .encode(
             x=alt.X("low:Q", bin="binned", title=metric, axis=alt.Axis(tickCount=5, grid=False)),
             x2="high:Q",
-            y=alt.Y("users:Q", title="users"),
+            y=alt.Y("users:Q", title=in_words("users")),
             tooltip=_tooltip(**BOUNDS, users="users|,"),
         )
         .properties(description=f"Distribution of {metric} over {counted(sum(counts), 'user')}")

@@ -22,6 +22,7 @@ from rankmeter._report.charts import COLOURS
 from rankmeter._report.table import Table, visible
 from rankmeter._report.walks import named
 from rankmeter._version import __version__
+from rankmeter._words import in_words
 from rankmeter.errors import FileFormatError, MissingDependencyError
 
 __all__ = ["Digest", "MeanCell", "read_page", "render", "require_packages"]
@@ -130,6 +131,7 @@ def render(digest: Digest) -> str:
         lstrip_blocks=True,
     )
     environment.filters["number"] = number
+    environment.filters["words"] = in_words
     style, script = _own("page.css"), _own("page.js")
     library, packed_library = _vega()
     found = digest.result
@@ -175,7 +177,7 @@ def _count_table(counts: Mapping[str, Mapping[str, int]]) -> Table:
     """The counts of rows read, dropped and merged, for each system."""
     names = list(dict.fromkeys(name for one in counts.values() for name in one))
     rows = [(s, *(f"{one.get(name, 0):,}" for name in names)) for s, one in counts.items()]
-    return Table(("system", *(name.replace("_", " ") for name in names)), rows)
+    return Table(("system", *(in_words(name.replace("_", " ")) for name in names)), rows)
 
 
 def _user_rows(

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 
 from rankmeter.errors import LONGEST_NAME, shortened
 
-__all__ = ["Table", "as_json", "as_markdown", "one_line", "visible"]
+__all__ = [
+    "Table",
+    "as_json",
+    "as_latex",
+    "as_latex_note",
+    "as_markdown",
+    "one_line",
+    "visible",
+]
 
 # Line breaks, control characters of a terminal, and characters that change the direction of text.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
@@ -126,10 +134,9 @@ class Table:
         The significance markers ▲ ▼ become a raised plus and minus. pdfLaTeX compiles it unless a
         name has letters outside Latin script: these need XeLaTeX or LuaLaTeX.
         """
-        notes = [" ".join(one_line(note).split()) for note in self.notes]
         return "\n".join(
             [
-                *(f"% {note.replace('▲', '+').replace('▼', '-')}" for note in notes),
+                *(f"% {as_latex_note(note)}" for note in self.notes),
                 rf"\begin{{tabular}}{{{'l' * self.left}{'r' * (len(self.columns) - self.left)}}}",
                 r"\toprule",
                 _latex_row(self.columns),
@@ -162,11 +169,18 @@ class Table:
         )
 
 
+def as_latex_note(text: str) -> str:
+    """A note as a comment of one line."""
+    return " ".join(one_line(text).split()).replace("▲", "+").replace("▼", "-")
+
+
+def as_latex(text: str) -> str:
+    """The text of a cell escaped for LaTeX."""
+    cell = re.sub(r"(?<!\S)-(?=\d)|(?<=\[)-(?=\d)", "−", " ".join(one_line(text).split()))
+    cell = re.sub("|".join(map(re.escape, _LATEX)), lambda found: _LATEX[found[0]], cell)
+    # A bracket or a star at the start would be read as an argument of the preceding \\\\.
+    return f"{{{cell}}}" if cell.startswith(("[", "*")) else cell
+
+
 def _latex_row(row: Sequence[str]) -> str:
-    cells = []
-    for text in row:
-        cell = re.sub(r"(?<!\S)-(?=\d)|(?<=\[)-(?=\d)", "−", " ".join(one_line(text).split()))
-        cell = re.sub("|".join(map(re.escape, _LATEX)), lambda found: _LATEX[found[0]], cell)
-        # A bracket or a star at the start would be read as an argument of the preceding \\\\.
-        cells.append(f"{{{cell}}}" if cell.startswith(("[", "*")) else cell)
-    return " & ".join(cells) + r" \\"
+    return " & ".join(map(as_latex, row)) + r" \\"

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from rankmeter._engine import Grid, Line, Place, Walk
 from rankmeter._estimates.wording import number
 from rankmeter._report.table import Table
+from rankmeter._words import in_words
 from rankmeter.errors import shortened
 
 __all__ = ["Heading", "named", "parts_of"]
@@ -42,7 +43,7 @@ def parts_of(walk: Walk, whose: str) -> Iterator[str | Table]:
     yield ", ".join(walk.facts)
     yield _table(walk.ranking, walk.k)
     if math.isnan(walk.value):
-        yield f"{walk.label} is undefined for this user: {_meaning(walk)}"
+        yield f"{walk.label} is undefined for this {in_words('user')}: {_meaning(walk)}"
         return
     if walk.ideal.places:
         yield "the perfect ranking:"
@@ -62,7 +63,7 @@ def _meaning(walk: Walk) -> str:
 
 def _table(grid: Grid, k: int | None, *, of: str = "item") -> Table:
     """The places that matter, with a line for those between that are left out."""
-    first = ["rank", "item", "gain"] if of == "item" else [of]
+    first = ["rank", in_words("item"), "gain"] if of == "item" else [of]
     rows: list[list[str]] = []
     hidden: list[list[str]] = []
     for i, place in enumerate(grid.places):

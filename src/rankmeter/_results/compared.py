@@ -10,12 +10,15 @@ from typing import Any
 
 import polars as pl
 
+from rankmeter._checks import integer
 from rankmeter._estimates.differences import Difference
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.verdicts import Headline, Verdict, headline, verdict
 from rankmeter._estimates.wording import change, number, p_value
+from rankmeter._report.paper import Means
 from rankmeter._report.table import Table
 from rankmeter._results.result import Measured
+from rankmeter._words import in_its_words
 
 __all__ = ["Compared", "letters_of"]
 
@@ -51,6 +54,7 @@ class Compared(Measured):
         label = self._label(metric)
         return tuple(d for d in self.differences if d.metric == label and not d.segment)
 
+    @in_its_words
     def sentences(self) -> tuple[str, ...]:
         """One sentence in plain words per comparison."""
         return tuple(difference.sentence() for difference in self.differences)
@@ -59,6 +63,7 @@ class Compared(Measured):
         """One row per comparison, a column per attribute of `Difference`."""
         return pl.DataFrame([vars(d) for d in self.differences])
 
+    @in_its_words
     def table(self) -> Table:
         """Systems × metrics: means, with significance markers against the baseline.
 
@@ -77,6 +82,59 @@ class Compared(Measured):
             for name in self.systems
         )
         return Table(("system", *self._labels), rows, self._notes())
+
+    def means(self) -> pl.DataFrame:
+        """Systems × metrics: a row for each system, and a column for each metric."""
+        columns = {
+            label: [self.estimates[label, name].mean for name in self.systems]
+            for label in self._labels
+        }
+        return pl.DataFrame({"system": list(self.systems), **columns})
+
+    @in_its_words
+    def to_latex(
+        self,
+        *,
+        digits: int = 4,
+        intervals: bool = False,
+        caption: str = "",
+        label: str = "",
+    ) -> str:
+        """The means in LaTeX, with the rules of the booktabs package.
+
+        The best mean of each metric is bold and the second of at least three underlined, as they
+        are printed; a raised sign or raised letters are the significance markers of `table`.
+        Cutoffs of one metric that follow each other are under one head.
+
+        Parameters
+        ----------
+        digits : int
+            After the point, from 0 to 15.
+        intervals : bool
+            Whether to add the interval of each mean.
+        caption, label : str
+            Of a ``table`` around the ``tabular``; LaTeX, so they are not escaped.
+        """
+        return self._printed(digits, intervals=intervals).to_latex(caption, label)
+
+    @in_its_words
+    def to_markdown(self, *, digits: int = 4, intervals: bool = False) -> str:
+        """All tables in Markdown; means as in `to_latex`."""
+        means = self._printed(digits, intervals=intervals).to_markdown()
+        return "\n\n".join([means, *(table.to_markdown() for table in self._tables()[1:])])
+
+    def _printed(self, digits: int, *, intervals: bool) -> Means:
+        labels, table = self._labels, self.table()
+        marks = {label: self._marks(label) for label in labels}
+        return Means(
+            dict(zip(self.systems, [row[0] for row in table.rows], strict=True)),
+            self.estimates,
+            {label: self._increasing(label) for label in labels},
+            {(label, name): marks[label][name] for label in labels for name in self.systems},
+            table.notes,
+            integer("digits", digits, least=0, most=15),
+            intervals,
+        )
 
     def _marks(self, metric: str) -> dict[str, str]:
         """By system: ▲ or ▼ against the baseline, or the letters of the systems that it beats."""
@@ -102,6 +160,7 @@ class Compared(Measured):
         methods = sorted({d.method.split(" (")[0] for d in self.differences if not math.isnan(d.p)})
         return f"{marks} ({', '.join(methods) or 'no test'}{correction}, alpha {s['alpha']:g})"
 
+    @in_its_words
     def difference_table(self) -> Table:
         """Every comparison: difference, interval, p, effect size, wins and losses."""
         rows = tuple(
@@ -133,6 +192,7 @@ class Compared(Measured):
         means, found = self._means(metric), self[metric]
         return verdict(metric, means, found, self.baseline, increasing=increasing)
 
+    @in_its_words
     def headline(self, metric: str | None = None) -> Headline:
         """The answer in a line, and the sentences that give its size and certainty.
 

@@ -46,6 +46,7 @@ from rankmeter._results.walkthrough import (
     top_of,
     walk_user,
 )
+from rankmeter._words import in_its_words, in_words
 from rankmeter.errors import UsageError
 
 if TYPE_CHECKING:
@@ -214,6 +215,7 @@ class Comparison(Compared):
             raise UsageError(f"{system} is compared with itself: name two systems")
         return system, against
 
+    @in_its_words
     def show(
         self,
         user: object,
@@ -250,7 +252,7 @@ class Comparison(Compared):
         turns = zip(*walks.values(), strict=True)
         pairs = tuple(pair for turn in turns for pair in zip(names, turn, strict=True))
         facts = self.summaries[names[0]].facts()
-        return Walkthrough(user, pairs, choices_of(self.plan, facts))
+        return Walkthrough(user, pairs, choices_of(self.plan, facts), self.words)
 
     def curve(self, metric: str, max_k: int | None = None) -> Curve:
         """``metric@1`` to ``metric@max_k`` of every system, with bands.
@@ -326,7 +328,7 @@ class Comparison(Compared):
             self._tested(),
             *notes_of(self.plan, self._facts()),
         ]
-        some = "" if s["common"] == "all" else ", so that means are over different users"
+        some = "" if s["common"] == "all" else in_words(", so that means are over different users")
         notes += [
             f"{m}: {counted(n, 'user')} not common to all systems{some}"
             for m, n in self.dropped.items()
@@ -336,7 +338,7 @@ class Comparison(Compared):
         notes += [*cluster_notes(s, "tests and intervals"), *self._drawn()]
         if s["runs"]:
             runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
-            notes.append(f"users × runs: {', '.join(runs)}")
+            notes.append(f"{in_words('users')} × runs: {', '.join(runs)}")
         notes += segment_notes(self.heterogeneity)
         notes += sorted({d.note for d in self.differences if d.note})
         return (*self.cautions, *notes)
@@ -347,6 +349,7 @@ class Comparison(Compared):
         }
         return {name: {**s.facts(), **alike(means[name])} for name, s in self.summaries.items()}
 
+    @in_its_words
     def plot(
         self,
         kind: Literal["forest", "curve", "differences", "segments", "tradeoff"] = "forest",
@@ -420,6 +423,7 @@ class Comparison(Compared):
         a, b = (self.summaries[name].scores for name in (d.a, d.b))
         return paired_values(a, b, self.plan[d.metric])
 
+    @in_its_words
     def headline(self, metric: str | None = None) -> Headline:
         """The answer in a line, and the sentences that give its size and certainty.
 
@@ -435,6 +439,7 @@ class Comparison(Compared):
         rule = self.plan[label].averaging.missing
         return replace(said, sentences=(*said.sentences, *missing_users(missing, rule)))
 
+    @in_its_words
     def report(self, path: str | Path) -> None:
         """Write a self-contained page that opens offline and can be read back.
 

@@ -12,6 +12,7 @@ from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.wording import number
 from rankmeter._report.table import Table
 from rankmeter._results.result import Result
+from rankmeter._words import in_words
 
 __all__ = ["Explanation", "Match", "Step", "UserChange"]
 
@@ -196,7 +197,9 @@ class Explanation(Result):
             (str(u.user), number(u.before), number(u.after), str(u.n_relevant), " ".join(u.items))
             for u in self.users
         )
-        return Table(("user", self.first, self.second, "relevant", "ranking (gain)"), rows)
+        return Table(
+            (in_words("user"), self.first, self.second, "relevant", "ranking (gain)"), rows
+        )
 
     def verdict(self) -> str:
         """The explanation in one sentence."""

@@ -15,6 +15,7 @@ from rankmeter._estimates.wording import plain
 from rankmeter._plan import Plan
 from rankmeter._report.table import Table, as_json
 from rankmeter._report.trackers import flat, send
+from rankmeter._words import USERS, Words, in_its_words
 from rankmeter.errors import MissingDependencyError
 
 if TYPE_CHECKING:
@@ -25,6 +26,11 @@ __all__ = ["Measured", "Result"]
 
 class Result(ABC):
     """A result that renders itself: a subclass gives its table and its values."""
+
+    @property
+    def words(self) -> Words:
+        """What tables and sentences call users and items."""
+        return USERS
 
     @abstractmethod
     def table(self) -> Table:
@@ -38,6 +44,7 @@ class Result(ABC):
         """All tables, in the order in which they are shown."""
         return [self.table()]
 
+    @in_its_words
     def to_dict(self) -> dict[str, Any]:
         """The whole result as plain values, as the command line prints it with ``--json``.
 
@@ -50,17 +57,21 @@ class Result(ABC):
         found = json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
         return as_json(found)
 
+    @in_its_words
     def to_markdown(self) -> str:
         """All tables in Markdown."""
         return "\n\n".join(table.to_markdown() for table in self._tables())
 
+    @in_its_words
     def to_latex(self) -> str:
         """The table in LaTeX, with the rules of the booktabs package."""
         return self.table().to_latex()
 
+    @in_its_words
     def __repr__(self) -> str:
         return "\n\n".join(table.to_text() for table in self._tables())
 
+    @in_its_words
     def _repr_html_(self) -> str:
         return "".join(table.to_html() for table in self._tables())
 
@@ -69,6 +80,11 @@ class Measured(Result):
     """A result with intervals, by the choices of a plan."""
 
     plan: Plan
+
+    @property
+    def words(self) -> Words:
+        """What tables and sentences call users and items."""
+        return getattr(self.plan, "words", USERS)
 
     @abstractmethod
     def to_polars(self) -> pl.DataFrame:

@@ -40,6 +40,7 @@ from rankmeter._report.table import Table
 from rankmeter._results.result import Measured
 from rankmeter._results.walkthrough import Walkthrough, choices_of, entries_of, walk_user
 from rankmeter._statistics import moments, t_interval_of
+from rankmeter._words import in_its_words, in_words
 from rankmeter.errors import RankmeterWarning, UsageError
 
 __all__ = ["Summary", "summarise", "summed"]
@@ -122,6 +123,7 @@ class Summary(Measured, Mapping[str, Estimate]):
         frame = pl.DataFrame({"user": self.scores.users, **columns})
         return frame.filter(pl.Series(used)).fill_nan(None)
 
+    @in_its_words
     def show(self, user: object, metrics: str | Iterable[str] | None = None) -> Walkthrough:
         """How the values of one user come about, rank by rank.
 
@@ -173,7 +175,10 @@ class Summary(Measured, Mapping[str, Estimate]):
         entries = entries_of(self.plan, metrics)
         walks = walk_user(self.source, self.scores, user, entries)
         return Walkthrough(
-            user, tuple(("", one) for one in walks), choices_of(self.plan, self.facts())
+            user,
+            tuple(("", one) for one in walks),
+            choices_of(self.plan, self.facts()),
+            self.words,
         )
 
     def by_segment(self, segments: object) -> pl.DataFrame:
@@ -358,10 +363,11 @@ class Summary(Measured, Mapping[str, Estimate]):
         frame = pl.DataFrame([vars(e) for e in self.values()])
         return frame.rename({"label": "metric", "n": "n_users"})
 
+    @in_its_words
     def table(self) -> Table:
         """The result as a table that can be rendered: text, Markdown, LaTeX, HTML."""
         undefined = any(e.undefined for e in self.values())
-        columns = ["metric", "mean", f"{100 * self.confidence:g} % interval", "users"]
+        columns = ["metric", "mean", f"{100 * self.confidence:g} % interval", in_words("users")]
         rows = [
             [
                 e.label,
@@ -403,6 +409,7 @@ class Summary(Measured, Mapping[str, Estimate]):
         )
         return (*self.cautions, *notes, *self.remarks)
 
+    @in_its_words
     def plot(self, kind: Literal["means", "distribution"] = "means") -> Any:
         """An Altair chart, which saves itself as PNG, SVG, PDF or HTML.
 

@@ -17,6 +17,7 @@ from rankmeter._plan import MetricPlan, Plan
 from rankmeter._report.table import Table, as_markdown, one_line, visible
 from rankmeter._report.walks import Heading, parts_of
 from rankmeter._results.result import Result
+from rankmeter._words import USERS, Words, in_its_words, in_words
 from rankmeter.errors import DataError, UsageError
 
 __all__ = ["Walkthrough", "choices_of", "entries_of", "top_of", "walk_user"]
@@ -39,16 +40,23 @@ class Walkthrough(Result):
         items, the ``ideal`` ranking, and the ``lines`` that lead to the value.
     notes : tuple of str
         The choices behind the values.
+    words : Words
+        What users and items are called.
     """
 
     user: Any
     walks: tuple[tuple[str, Walk], ...]
     notes: tuple[str, ...] = ()
+    words: Words = USERS
 
-    def parts(self) -> Iterator[str | Table]:
+    @in_its_words
+    def parts(self) -> list[str | Table]:
         """Headings, tables and lines in the order in which they are read."""
+        return [*self._parts()]
+
+    def _parts(self) -> Iterator[str | Table]:
         for system, one in self.walks:
-            whose = f"user {one_line(str(self.user))}"
+            whose = f"{in_words('user')} {one_line(str(self.user))}"
             yield from filter(None, parts_of(one, f"{system}, {whose}" if system else whose))
         judged = (p for _, one in self.walks for p in one.ranking.places if not p.relevant)
         some = not all(math.isnan(place.gain) for place in judged)
@@ -159,8 +167,8 @@ def walk_user(
         value = scores.values[found.label][row]
         if not (found.whole or found.value == value or math.isnan(found.value + value)):
             raise DataError(
-                f"rankings or ground truth have changed: {found.label} of user {shown(user)} was "
-                f"{value:.6g} and is now {found.value:.6g}: evaluate again"
+                f"rankings or ground truth have changed: {found.label} of {in_words('user')} "
+                f"{shown(user)} was {value:.6g} and is now {found.value:.6g}: evaluate again"
             )
         found_all.append(found)
     return found_all
@@ -182,5 +190,5 @@ def _row_of(users: pl.Series, user: object) -> int:
         text = [str(one) for one in users.head(10_000)]
         hint = near(str(user), text) or f"; for example {', '.join(map(shown, users.head(3)))}"
         raise UsageError(
-            f"the result has no user {shown(user)}{hint}", option="user", got=user
+            f"the result has no {in_words('user')} {shown(user)}{hint}", option="user", got=user
         ) from None

@@ -1,0 +1,144 @@
+"""The table of means of a comparison as papers print it: the best bold, the second underlined."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rankmeter._estimates.estimates import Estimate
+from rankmeter._estimates.wording import number
+from rankmeter._report.table import as_latex, as_latex_note, as_markdown
+
+__all__ = ["Means"]
+
+_SIGNS = {"▲": "+", "▼": "-"}
+
+
+@dataclass(frozen=True)
+class Means:
+    """Means of systems × metrics.
+
+    Attributes
+    ----------
+    titles : mapping of str to str
+        What each system is called, in the order of the rows.
+    estimates : mapping of (str, str) to Estimate
+        By metric and system.
+    increasing : mapping of str to bool
+        By metric, whether larger is better, in the order of the columns.
+    marks : mapping of (str, str) to str
+        ▲ or ▼, or letters, of what is significant.
+    notes : sequence of str
+    digits : int
+    intervals : bool
+    """
+
+    titles: Mapping[str, str]
+    estimates: Mapping[tuple[str, str], Estimate]
+    increasing: Mapping[str, bool]
+    marks: Mapping[tuple[str, str], str]
+    notes: Sequence[str]
+    digits: int = 4
+    intervals: bool = False
+
+    def to_latex(self, caption: str = "", label: str = "") -> str:
+        """A ``tabular`` with booktabs rules, in a ``table`` if it has a caption or a label.
+
+        Cutoffs of one metric are under one head.
+        """
+        aligned = f"l{'r' * len(self.increasing)}"
+        lines = [f"% {as_latex_note(note)}" for note in self.notes]
+        if caption or label:
+            lines += [r"\begin{table}", r"\centering"]
+            lines += [rf"\caption{{{caption}}}"] * bool(caption)
+            lines += [rf"\label{{{label}}}"] * bool(label)
+        lines += [rf"\begin{{tabular}}{{{aligned}}}", r"\toprule", *self._heads(), r"\midrule"]
+        lines += [
+            " & ".join([as_latex(title), *self._cells(name, _latex_cell)]) + r" \\"
+            for name, title in self.titles.items()
+        ]
+        lines += [r"\bottomrule", r"\end{tabular}"]
+        return "\n".join([*lines, *([r"\end{table}"] if caption or label else [])])
+
+    def _heads(self) -> list[str]:
+        """The names of the metrics, in two lines if cutoffs of one metric follow each other."""
+        runs = [(base, [*labels]) for base, labels in itertools.groupby(self.increasing, _base)]
+        if all(len(labels) == 1 for _, labels in runs):
+            return [" & ".join(["system", *map(as_latex, self.increasing)]) + r" \\"]
+        upper, rules, lower, at = [""], "", ["system"], 2
+        for base, labels in runs:
+            n = len(labels)
+            if n == 1:
+                upper.append("")
+                lower.append(as_latex(labels[0]))
+            else:
+                upper.append(rf"\multicolumn{{{n}}}{{c}}{{{as_latex(base)}}}")
+                rules += rf"\cmidrule(lr){{{at}-{at + n - 1}}}"
+                lower += [label.removeprefix(base) for label in labels]
+            at += n
+        return [" & ".join(upper) + r" \\", rules, " & ".join(lower) + r" \\"]
+
+    def to_markdown(self) -> str:
+        """A pipe table, with the notes as a line below."""
+        lines = [
+            " | ".join(["| system", *map(as_markdown, self.increasing)]) + " |",
+            "|:--|" + "--:|" * len(self.increasing),
+        ]
+        lines += [
+            " | ".join([f"| {as_markdown(title)}", *self._cells(name, _markdown_cell)]) + " |"
+            for name, title in self.titles.items()
+        ]
+        return "\n".join([*lines, "", as_markdown(" · ".join(self.notes))])
+
+    def _cells(self, name: str, cell: Callable[[str, str, str, int], str]) -> list[str]:
+        """The cells of a system: the mean, the interval, the mark, and whether it is 1st or 2nd."""
+        return [
+            cell(
+                self._number(self.estimates[label, name].mean),
+                self._interval(self.estimates[label, name]),
+                self.marks[label, name],
+                self._place(label, name),
+            )
+            for label in self.increasing
+        ]
+
+    def _number(self, value: float) -> str:
+        return number(value) if self.digits == 4 else f"{value:.{self.digits}f}"
+
+    def _interval(self, e: Estimate) -> str:
+        return f"[{self._number(e.low)}, {self._number(e.high)}]" if self.intervals else ""
+
+    def _place(self, label: str, name: str) -> int:
+        """1 for the best mean as it is printed, 2 for the second of at least three, else 0."""
+        means = [self._number(self.estimates[label, one].mean) for one in self.titles]
+        known = {value for value in map(_value, means) if value is not None}
+        kinds = sorted(known, reverse=self.increasing[label])
+        own = _value(self._number(self.estimates[label, name].mean))
+        if own is None or len(kinds) < 2:
+            return 0
+        return {kinds[0]: 1, kinds[1]: 2 if len(means) > 2 else 0}.get(own, 0)
+
+
+def _base(label: str) -> str:
+    """The metric of a label without its cutoff."""
+    name, at, k = label.rpartition("@")
+    return name if at and k.isdigit() else label
+
+
+def _value(printed: str) -> float | None:
+    """The number that is printed; None for a dash."""
+    text = printed.replace(",", "")
+    return None if text in ("–", "nan") else float(text)
+
+
+def _latex_cell(mean: str, interval: str, mark: str, place: int) -> str:
+    text = {1: rf"\textbf{{{mean}}}", 2: rf"\underline{{{mean}}}"}.get(place, as_latex(mean))
+    letters = rf"\mathrm{{{mark}}}"
+    raised = f"$^{{{_SIGNS.get(mark, letters)}}}$" if mark else ""
+    return f"{text}{raised}" + (rf" {{\scriptsize {as_latex(interval)}}}" if interval else "")
+
+
+def _markdown_cell(mean: str, interval: str, mark: str, place: int) -> str:
+    text = {1: f"**{mean}**", 2: f"<ins>{mean}</ins>"}.get(place, mean)
+    return " ".join(filter(None, [text, mark, interval]))

@@ -1,0 +1,94 @@
+"""Tables for papers, means as a frame, and what public objects show of themselves."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import rankmeter as rm
+from rankmeter.errors import UsageError
+
+pytestmark = pytest.mark.once
+
+TRUTH = {u: {"a"} for u in range(40)}
+
+
+def lists(rank):
+    return {u: ["x", "y", "z", "v", "w"][: rank - 1] + ["a"] for u in TRUTH}
+
+
+SYSTEMS = {"old_1": lists(3), "new": lists(1), "mid": lists(2)}
+
+
+@pytest.fixture(scope="module")
+def found():
+    return rm.compare(SYSTEMS, TRUTH, "ndcg@2,5 mr", baseline="old_1")
+
+
+def test_the_best_is_bold_and_the_second_underlined(found):
+    rows = found.to_latex().splitlines()
+    assert rows[-5].startswith(r"old\_1 & 0.0000 & 0.5000 & 3.0000 ")
+    assert rows[-4].startswith(r"new & \textbf{1.0000}$^{+}$ & \textbf{1.0000}$^{+}$ & ")
+    assert r"& \underline{2.0000}$^{+}$ \\" in rows[-3]  # lower is better
+    assert "| **1.0000** ▲ |" in found.to_markdown()
+    assert "| <ins>2.0000</ins> ▲ |" in found.to_markdown()
+
+
+def test_cutoffs_are_under_one_head(found):
+    text = found.to_latex()
+    assert r" & \multicolumn{2}{c}{ndcg} &  \\" + "\n" + r"\cmidrule(lr){2-3}" in text
+    assert r"system & @2 & @5 & mr \\" in text
+
+
+def test_caption_label_digits_and_intervals(found):
+    text = found.to_latex(caption="Main", label="tab:main", digits=2, intervals=True)
+    assert "\\begin{table}\n\\centering\n\\caption{Main}\n\\label{tab:main}\n" in text
+    assert text.endswith("\\end{table}")
+    assert r"\textbf{1.00}$^{+}$ {\scriptsize {[" in text
+    with pytest.raises(UsageError, match="digits"):
+        found.to_latex(digits=-1)
+
+
+def test_equal_means_are_best_together_as_they_are_printed():
+    systems = {"one": lists(1), "two": lists(1), "three": lists(2)}
+    text = rm.compare(systems, TRUTH, "rr").to_latex()
+    assert text.count(r"\textbf{1.0000}") == 2
+    assert r"\underline{0.5000}" in text
+    same = rm.compare({"one": lists(1), "two": lists(1)}, TRUTH, "rr").to_latex()
+    assert r"\textbf" not in same
+
+
+def test_letters_are_raised():
+    assert r"\textbf{1.0000}$^{\mathrm{ac}}$" in rm.compare(SYSTEMS, TRUTH, "rr").to_latex()
+
+
+def test_means_are_a_frame_of_systems_and_metrics(found):
+    frame = found.means()
+    assert frame.columns == ["system", "ndcg@2", "ndcg@5", "mr"]
+    assert frame["system"].to_list() == ["old_1", "new", "mid"]
+    assert frame["mr"].to_list() == [3.0, 1.0, 2.0]
+
+
+def test_values_from_elsewhere_are_printed_alike():
+    values = pl.DataFrame({"system": ["a"] * 9 + ["b"] * 9, "user": [*range(9)] * 2,
+                           "value": [0.5] * 9 + [0.7] * 9})  # fmt: skip
+    compared = rm.compare_values(values)
+    assert r"\textbf{0.7000}" in compared.to_latex()
+    assert "user" in " ".join(compared.sentences())
+
+
+@pytest.mark.parametrize(
+    ("thing", "start"),
+    [
+        (lambda r: r.plan, "convention  rankmeter"),
+        (lambda r: r.scores, "Scores of rr, ndcg@2 for 40 users"),
+        (lambda _: rm.accumulator("rr"), "Accumulator of rr (keep="),
+        (lambda _: rm.link_queries([(0, 0, 1)]), "LinkQueries: 2 queries, 1 relation"),
+        (lambda _: rm.curve([["a"]], [{"a"}], "rr", 3), "Curve of rr"),
+    ],
+)
+def test_public_objects_say_what_they_are(thing, start):
+    result = rm.evaluate(SYSTEMS["new"], TRUTH, "rr ndcg@2")
+    shown = repr(thing(result))
+    assert shown.startswith(start)
+    assert len(shown.splitlines()) < 40
