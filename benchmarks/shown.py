@@ -1,4 +1,4 @@
-"""Metrics of what was shown beside RecTools and LensKit, each in its own environment.
+"""Metrics of what was shown next to RecTools and LensKit, each in its own environment.
 
     python benchmarks/shown.py --rectools PATH/bin/python --lenskit PATH/bin/python
 
