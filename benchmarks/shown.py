@@ -2,7 +2,7 @@
 
     python benchmarks/shown.py --rectools PATH/bin/python --lenskit PATH/bin/python
 
-100,000 users with lists of 10 of 10,000 items, which have 64 features of 0 and 1, and two million
+100,000 users with lists of 10 of 10,000 items, which have 64 features of 0 and 1, and 1.3 million
 training interactions. Tools take turns in processes of their own, several rounds; each is timed
 from data in the form that it wants (frames; lists of items for LensKit) to the mean, in processor
 seconds of all threads. The means must agree. Prints the table of docs/guide/beyond-accuracy.md.
