@@ -14,7 +14,9 @@ import cases
 import rankmeter as rm
 from command_line import rankmeter
 from rankmeter._engine import Memory
+from rankmeter._ingest import read_truth
 from rankmeter._list_laws import _random_evidence
+from rankmeter._side import Side, SideTables
 from rankmeter.errors import DataError, IdTypeError, RankmeterError, UsageError
 from rankmeter.metrics import METRICS
 
@@ -219,6 +221,14 @@ def test_how_side_data_were_read_is_a_note(tmp_path):
     assert said in repr(
         rm.explain(LISTS, TRUTH, "ild@3", between=("rankmeter", "evidently"), **side)
     )
+
+
+def test_ratings_of_repeated_training_rows_are_averaged():
+    rows = [("u", "b", 5.0), ("u", "a", 1.0), ("v", "c", 2.0), ("u", "a", 3.0), ("u", "b", None)]
+    train = pl.DataFrame(rows, schema=["user", "item", "rating"], orient="row")
+    _, profiles = SideTables(Side(train), {}, read_truth({"u": {"a"}})).history
+    assert profiles.offsets.tolist() == [0, 2, 3]
+    assert (profiles.item.tolist(), profiles.weight.tolist()) == ([0, 1, 2], [2.0, 5.0, 2.0])
 
 
 def test_explain_takes_side_data():

@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import rankmeter as rm
+from rankmeter._align.counts import order_within
 from rankmeter._ingest import places
 
 RULES = ["item", "item-descending", "text", "text-descending"]
@@ -225,3 +226,12 @@ def test_means_and_intervals_do_not_depend_on_the_order_of_users(seed):
         return repr([*alone.estimates.values(), *both.differences])
 
     assert numbers(int) == numbers(str)
+
+
+def test_the_order_within_segments_is_stable():
+    rng = np.random.default_rng(0)
+    for lengths in (rng.integers(0, 20, 50), np.full(30, 7), np.zeros(3, dtype=int)):
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        value = rng.choice([0.0, 1.0, 2.0, np.inf, -np.inf], int(offsets[-1]))
+        segment = np.repeat(np.arange(lengths.size), lengths)
+        assert np.array_equal(order_within(value, offsets), np.lexsort((value, segment)))

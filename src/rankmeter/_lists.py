@@ -221,6 +221,13 @@ class Profiles:
         """The user of each item."""
         return np.repeat(np.arange(self.lengths.size), self.lengths)
 
+    def of(self, users: IntArray) -> Profiles:
+        """The profiles of some users, in the order given; -1 is a user without one."""
+        lengths = np.where(users >= 0, self.lengths.take(users, mode="clip"), 0)
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        at = np.repeat(self.offsets[users] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return replace(self, offsets=offsets, item=self.item[at], weight=self.weight[at])
+
     def holds(self, user: IntArray, item: IntArray) -> BoolArray:
         """Whether each item is in the profile of its user."""
         keys = self.user * self.n_items + self.item

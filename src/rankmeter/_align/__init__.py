@@ -17,6 +17,7 @@ from rankmeter._align.cluster import gather
 from rankmeter._align.codes import Codes, distinct, universe
 from rankmeter._align.counts import Candidates, by_item
 from rankmeter._align.listing import Listing, listed
+from rankmeter._align.packing import bits, sort
 from rankmeter._align.pairs import Refused
 from rankmeter._align.sift import sift
 from rankmeter._align.threads import THREADS
@@ -31,6 +32,7 @@ __all__ = [
     "Listing",
     "Refused",
     "align",
+    "bits",
     "by_item",
     "distinct",
     "gather",
@@ -41,5 +43,6 @@ __all__ = [
     "relevant_items",
     "settle",
     "sift",
+    "sort",
     "universe",
 ]

@@ -28,6 +28,7 @@ __all__ = [
     "by_item",
     "count",
     "holds",
+    "order_within",
     "search",
     "sort_key",
     "sort_within",
@@ -197,6 +198,25 @@ def sort_within(value: FloatArray, offsets: IntArray) -> FloatArray:
         padded[inside] = value[place]
         padded.sort(axis=1)
         result[place] = padded[inside]
+    return result
+
+
+def order_within(value: FloatArray, offsets: IntArray) -> IntArray:
+    """The positions of the numbers of each segment, ascending by value; equal ones by position."""
+    length = np.diff(offsets)
+    result = np.empty(value.size, dtype=np.int64)
+    size = np.where(length > 0, 1 << np.ceil(np.log2(np.maximum(length, 1))).astype(np.int64), 0)
+    longest = int(length.max(initial=0))
+    if value.size == np.count_nonzero(length) * longest:
+        size = length
+    for width in np.flatnonzero(np.bincount(size[size > 0])).tolist():
+        segments = np.flatnonzero(size == width)
+        inside = np.arange(width) < length[segments][:, None]
+        place = offsets[segments][:, None] + np.arange(width)
+        padded = np.full(inside.shape, np.inf)
+        padded[inside] = value[place[inside]]
+        order = np.argsort(padded, axis=1, kind="stable")
+        result[place[inside]] = (offsets[segments][:, None] + order)[inside]
     return result
 
 

@@ -9,7 +9,8 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._align.codes import Codes
-from rankmeter._align.counts import Candidates, by_item
+from rankmeter._align.counts import Candidates, by_item, order_within
+from rankmeter._align.packing import order_of
 from rankmeter._align.placing import ORDERED
 from rankmeter._choices import Alignment
 from rankmeter._hits import FloatArray, IntArray
@@ -39,14 +40,15 @@ def listed(
     depths = [depth for depth in (listing.depth, choices.depth) if depth is not None]
     depth = min(depths, default=None)
     at = np.sort(_first(c, depth))
-    user, value = c.user[at], c.value[at]
-    order = np.lexsort((value, user))  # stable, so tied items are in the order of the rows
-    at, user, value = at[order], user[order], value[order]
+    at = at[order_of(c.user[at], n_users)]
+    user = c.user[at]
+    begin = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=n_users))))
+    at = at[order_within(c.value[at], begin)]  # tied items are in the order of the rows
+    value = c.value[at]
     same = (user[1:] == user[:-1]) & (value[1:] == value[:-1])
     tied = bool(same.any())
     if tied and choices.ties in ORDERED and choices.ties != "input":
         at = _by_item(at, same, c.item, choices)
-    begin = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=n_users))))
     nth = np.arange(at.size) - begin[user]
     rank = nth + 1
     if c.order == "rank":  # as given; tied ranks follow each other

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter._align import Candidates, Codes, Listing, distinct, listed
+from rankmeter._align import Candidates, Codes, Listing, bits, distinct, listed, sort
 from rankmeter._choices import Alignment
-from rankmeter._hits import BoolArray, IntArray
+from rankmeter._hits import BoolArray, IntArray, ratio
 from rankmeter._ingest import Table, series
 from rankmeter._lists import (
     Catalogue,
@@ -117,35 +117,42 @@ class SideTables:
         return Propensity(value)
 
     @cached_property
-    def popularity(self) -> Popularity | None:
-        """How often each item occurs in the training data."""
+    def history(self) -> tuple[Codes, Profiles] | None:
+        """All training users and their items, each once; ratings of repeated pairs are averaged."""
         train = self.side.train
         if train is None:
             return None
-        code, n = self.items.of(train["item"]), self.items.n
-        pairs = train.select("user", "item").unique()
-        users = np.bincount(self.items.of(pairs["item"]), minlength=n)
-        interactions = np.bincount(code, minlength=n)
-        return Popularity(users, interactions, train["user"].n_unique(), train.height)
+        users, n = Codes(distinct([train["user"]])), self.items.n
+        pair = users.of(train["user"]) * n + self.items.of(train["item"])
+        keys, order = sort(pair.astype(np.uint64), bits(users.n * n))
+        first = np.flatnonzero(np.diff(keys.view(np.int64), prepend=-1))
+        weight = np.ones(first.size)
+        if "rating" in train.columns:
+            given = train["rating"].is_not_null().to_numpy()[order].astype(np.float64)
+            rating = train["rating"].fill_null(0).to_numpy().astype(np.float64)[order]
+            total, times = (np.add.reduceat(each, first) for each in (rating, given))
+            weight = ratio(total, times, nothing=np.nan)
+        user, item = np.divmod(keys[first].view(np.int64), n)
+        offsets = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=users.n))))
+        return users, Profiles(offsets, item, weight, n)
+
+    @cached_property
+    def popularity(self) -> Popularity | None:
+        """How often each item occurs in the training data."""
+        train, history = self.side.train, self.history
+        if train is None or history is None:
+            return None
+        users, profiles = history
+        interactions = np.bincount(self.items.of(train["item"]), minlength=self.items.n)
+        each = np.bincount(profiles.item, minlength=self.items.n)
+        return Popularity(each, interactions, users.n, train.height)
 
     def profiles(self, users: Codes) -> Profiles | None:
         """The training items of some users."""
-        train = self.side.train
-        if train is None:
+        if self.history is None:
             return None
-        user = users.find(train["user"])
-        weight = pl.col("rating") if "rating" in train.columns else pl.lit(1.0)
-        known = train.with_columns(
-            user=series(user), item=series(self.items.of(train["item"])), weight=weight
-        ).filter(pl.col("user") >= 0)
-        own = known.group_by("user", "item").agg(pl.col("weight").mean()).sort("user", "item")
-        n = np.bincount(own["user"].to_numpy(), minlength=users.n)
-        return Profiles(
-            np.concatenate(([0], np.cumsum(n))),
-            own["item"].to_numpy(),
-            own["weight"].to_numpy().astype(np.float64),
-            self.items.n,
-        )
+        known, profiles = self.history
+        return profiles.of(known.find(users.users))
 
     @cached_property
     def features(self) -> Features | None:
@@ -180,9 +187,7 @@ class SideTables:
     def likeness(self) -> Likeness:
         """What says how alike two items are, of which each metric takes what it needs."""
         side = self.side
-        history = (
-            None if side.train is None else self.profiles(Codes(distinct([side.train["user"]])))
-        )
+        history = None if self.history is None else self.history[1]
         items, given = side.items, None
         if items is not None and items.features is not None and self.features is not None:
             matrix = self.features.matrix
