@@ -107,7 +107,7 @@ def judged(
     return ratio(known, hits.depth(k) if denominator == "ranked" or k is None else float(k))
 
 
-@register("Unjudged", increasing=False, synonyms=("unj",), needs_relevant=False)
+@register("Unjudged", increasing=False, synonyms=("unj", "hole"), needs_relevant=False)
 def unjudged(
     hits: Hits,
     nonrelevant: Hits,
