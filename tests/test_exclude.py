@@ -103,3 +103,13 @@ def test_compare_curve_and_explain_exclude():
 def test_scores_and_ranks_have_no_items_to_exclude():
     with pytest.raises(UsageError, match="exclude='self' needs lists of items"):
         rm.evaluate_ranks([1, 2], "rr(exclude=self)")
+
+
+def test_like_beir_gives_the_means_of_beir_where_queries_are_documents():
+    """Recorded from BEIR 2.2.0: `EvaluateRetrieval.evaluate(qrels, run, [1, 10])`."""
+    run = {"q1": {"q1": 1.0, "d1": 0.8, "d4": 0.8}, "q2": {"d3": 0.9}}
+    qrels = {"q1": {"d1": 1}, "q2": {"d3": 1}, "q3": {"d5": 1}}
+    recorded = {"NDCG@10": 0.81546, "MAP@10": 0.75, "Recall@1": 0.5, "P@10": 0.1, "MRR@10": 0.66667}
+    found = rm.evaluate(run, qrels, [*recorded], like="beir")
+    for name, mean in recorded.items():
+        assert found[name].mean == pytest.approx(mean, abs=5.1e-6)

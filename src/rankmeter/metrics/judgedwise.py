@@ -109,7 +109,7 @@ def judged(
     return worked(ratio(known, length), "judged / length", judged=known, length=length)
 
 
-@register("Unjudged", increasing=False, synonyms=("unj",), needs_relevant=False)
+@register("Unjudged", increasing=False, synonyms=("unj", "hole"), needs_relevant=False)
 def unjudged(
     hits: Hits,
     nonrelevant: Hits,
