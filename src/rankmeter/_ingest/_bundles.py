@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from rankmeter._ingest._columns import Columns, Side
+from rankmeter._ingest._columns import Column, Columns, Side
 from rankmeter._ingest._frames import from_duckdb
 from rankmeter._ingest._messages import short, some
 from rankmeter.errors import DataError, FileFormatError
@@ -109,7 +110,12 @@ def from_database(path: Path, table: str, side: Side) -> Columns:
     except duckdb.Error as error:
         reason = str(error).splitlines()[0]
         raise FileFormatError(f"{path} cannot be read by DuckDB: {reason}") from error
-    return from_duckdb(relation, side, str(path))
+    found = from_duckdb(relation, side, str(path))
+
+    def fetch(names: Sequence[str], _: object = connection) -> Mapping[str, Column]:
+        return found.fetch(names)  # a relation of DuckDB 1 does not keep its connection
+
+    return replace(found, fetch=fetch)
 
 
 _TABLES = """

@@ -180,6 +180,8 @@ def _pandas_column(series: Any) -> Column:
         return numpy_column(series.to_numpy())
     if dtype.name == "category":
         return _pandas_category(series)
+    if _holds_lists(series):  # Polars 1.30 crashes where it hashes text out of such lists
+        return list(series)
     try:
         import pyarrow as pa
 
