@@ -56,16 +56,17 @@ def given(spec: Spec) -> dict[str, Any]:
 
 def value(metric: Metric) -> float:
     """A metric of the list."""
-    side = SIDE if metric.spec.of_lists or metric.spec.named else {}
-    result = rm.evaluate({"u": list(RANKING)}, {"u": truth_for(metric.spec)}, [metric], **side)
-    return next(iter(result.values())).mean
+    return next(iter(_result(metric).values())).mean
 
 
 def steps(metric: Metric) -> str:
     """How the value of the list comes about, as HTML."""
-    side = SIDE if metric.spec.of_lists else {}
-    result = rm.evaluate({"u": list(RANKING)}, {"u": truth_for(metric.spec)}, [metric], **side)
-    return f'<div class="rm-scroll">{result.show("u")._repr_html_()}</div>'
+    return f'<div class="rm-scroll">{_result(metric).show("u")._repr_html_()}</div>'
+
+
+def _result(metric: Metric) -> rm.Summary:
+    side = SIDE if metric.spec.of_lists or metric.spec.named else {}
+    return rm.evaluate({"u": list(RANKING)}, {"u": truth_for(metric.spec)}, [metric], **side)
 
 
 def shown(number: float) -> str:

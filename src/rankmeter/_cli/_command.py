@@ -26,7 +26,7 @@ __all__ = [
 USUAL = ("metrics", "relevant", "like", "columns", "form", "output", "_click_default_help")
 """The options that most need, which the help of a command that measures shows first."""
 SIDE, LARGE, RARE = "Side data", "Large data", "Rarely needed options"
-LAST = (SIDE, "Intervals", LARGE, RARE)
+LAST = (SIDE, LARGE, RARE)
 """The headings at the end of the help."""
 
 

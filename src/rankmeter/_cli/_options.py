@@ -39,7 +39,6 @@ COLUMNS_HELP = (
 )
 HEADINGS = {
     SIDE: ("train", "items", "catalogue", "baseline_lists", "propensity", "collapse"),
-    "Intervals": ("clusters", "confidence", "interval", "seed"),
     LARGE: ("engine", "memory"),
 }
 """Headings of the help, and the options under them."""

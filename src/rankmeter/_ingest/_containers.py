@@ -31,7 +31,7 @@ from rankmeter._ingest._unused import refuse_unused_lists
 from rankmeter._ingest._values import (
     are_scored,
     implied,
-    is_hit,
+    is_only_hit,
     is_pair,
     items_of,
     paired,
@@ -89,7 +89,7 @@ def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> 
     if all(map(_is_scalar, values)):
         items = data if isinstance(data, AbstractSet) else values
         return replace(_flattened(range(1), [items], side, source), shape="flat")
-    if is_hit(values[0]) or (is_pair(values[0]) and are_scored(values, named=False)):
+    if is_only_hit(values[0], side) or (is_pair(values[0]) and are_scored(values, named=False)):
         return replace(_flattened(range(1), [values], side, source), shape="pairs")
     _refuse_tuples(values, side, source)
     found = _flattened(range(len(values)), values, side, source)

@@ -106,7 +106,7 @@ def read_item_numbers(data: object, what: str) -> Items:
     wanted += "item and one column of numbers"
     if isinstance(data, Mapping):
         data = [*data], [*data.values()]
-    if isinstance(data, np.ndarray):
+    if isinstance(data, np.ndarray) and data.ndim:
         data = np.arange(len(data)), data
     if isinstance(data, tuple) and len(data) == 2:
         item, values = ids([*data[0]], "item", f"{what}=", Counter()), np.asarray(data[1])

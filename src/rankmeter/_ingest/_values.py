@@ -78,6 +78,18 @@ def is_hit(value: object) -> bool:
     return isinstance(value, Mapping) and len(_item_keys(value)) == 1
 
 
+def is_only_hit(value: object, side: Side) -> bool:
+    """Whether a mapping is a hit without a field that could name the user."""
+    if not isinstance(value, Mapping) or not is_hit(value):
+        return False
+    known = {*_item_keys(value), *named(VALUE[side], [*value])}
+    return all(key in known or plain(str(key)) in _OF_HITS for key in value)
+
+
+_OF_HITS = {"text", "title", "content", "metadata", "document", "snippet", "url", "embedding"}
+"""Fields that searches return besides the item and its score."""
+
+
 def _item_keys(hit: Mapping[Any, Any]) -> list[str]:
     keys = [key for key in hit if isinstance(key, str)]
     return named("item", keys) or [key for key in keys if plain(key) == "id"]

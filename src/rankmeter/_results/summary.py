@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,6 @@ import polars as pl
 from rankmeter._checks import choice
 from rankmeter._engine import Scores, Source, chance
 from rankmeter._estimates.estimates import Estimate, estimate, mean_interval
-from rankmeter._estimates.gaps import gap_values
 from rankmeter._estimates.notes import (
     UNUSED_LABELS,
     Facts,
@@ -38,10 +37,12 @@ from rankmeter._plan import Plan
 from rankmeter._report import charts
 from rankmeter._report.table import Table
 from rankmeter._results.result import Measured
-from rankmeter._results.walkthrough import Walkthrough, choices_of, entries_of, walk_user
 from rankmeter._statistics import moments, t_interval_of
 from rankmeter._words import in_its_words, in_words
 from rankmeter.errors import RankmeterWarning, UsageError
+
+if TYPE_CHECKING:
+    from rankmeter._results.walkthrough import Walkthrough
 
 __all__ = ["Summary", "summarise", "summed"]
 
@@ -172,6 +173,8 @@ class Summary(Measured, Mapping[str, Estimate]):
         ndcg@2 = dcg / ideal = 0.6309 / 3.6309 = 0.1738
         convention rankmeter, relevant >0 · ties item
         """
+        from rankmeter._results.walkthrough import Walkthrough, choices_of, entries_of, walk_user
+
         entries = entries_of(self.plan, metrics)
         walks = walk_user(self.source, self.scores, user, entries)
         return Walkthrough(
@@ -230,6 +233,8 @@ class Summary(Measured, Mapping[str, Estimate]):
         >>> result.gap({"ann": "new", "bob": "new", "cat": "old"})["gap"].to_list()
         [0.5]
         """
+        from rankmeter._estimates.gaps import gap_values
+
         labels = labels_of(segments, "segment", self.scores)
         rows = []
         for entry in self.plan.metrics:
