@@ -65,6 +65,8 @@ class Grid:
     def put(self, name: str, numbers: Iterable[tuple[int, float]]) -> None:
         """Fill a column, which gets a number in its name if it exists with other numbers."""
         found, base, again = dict(numbers), name, 1
+        if not found and name in self.columns:
+            return
         while name in self.columns:
             if all(p.numbers.get(name) == found.get(i) for i, p in enumerate(self.places)):
                 return
