@@ -254,12 +254,14 @@ MEASURED = ("ndcg@3", "ap@3", "precision@3", "rr", "recall@3", "hit_rate@3")
 
 @pytest.mark.parametrize("first", convention_names())
 def test_the_steps_between_any_two_conventions_are_numbers_and_add_up(first):
-    for n, second in enumerate(convention_names(), start=len(first)):
+    later = [name for name in convention_names() if name > first]  # each pair once
+    for n, second in enumerate(later, start=len(first)):
+        pair = (first, second) if n % 2 else (second, first)
         rankings, truth = small(n)
         try:
-            walk = rm.explain(rankings, truth, MEASURED[n % len(MEASURED)], between=(first, second))
+            walk = rm.explain(rankings, truth, MEASURED[n % len(MEASURED)], between=pair)
         except DataError:
-            assert "pykeen" in (first, second)  # refuses users without a ranking
+            assert "pykeen" in pair  # refuses users without a ranking
             continue
         ends, changes = (walk.start.mean, walk.end.mean), [step.change for step in walk.steps]
         if any(map(math.isnan, ends)):

@@ -352,3 +352,18 @@ def test_interactions_in_lists_keep_their_other_columns():
     frame = pl.DataFrame({**LISTS, "times": [[7], []], "country": ["de", "fr"]})
     found = read_interactions(frame, columns={"time": "times"})
     assert found.rows() == [("a", "x", 7, "de")]
+
+
+@pytest.mark.parametrize("field", ["use", "customer", "0x10"])
+def test_a_hit_with_a_field_that_may_name_the_user_is_not_of_the_only_user(field, tmp_path):
+    record = {field: "ann", "item": "a", "gain": 1.0}
+    path = tmp_path / "truth.jsonl"
+    path.write_text(json.dumps(record) + "\n", "utf-8")
+    for truth in ([record], str(path)):
+        with pytest.raises(DataError):
+            rm.evaluate([["a"]], truth, "rr")
+
+
+def test_hits_of_one_query_may_have_a_text():
+    hits = [{"id": "a", "score": 0.9, "text": "A film"}, {"id": "b", "score": 0.5, "text": ""}]
+    assert rm.evaluate(hits, ["b"], "rr")["rr"].mean == 0.5
