@@ -1,6 +1,6 @@
 """Metrics of what was shown next to RecTools and LensKit, each in its own environment.
 
-    python benchmarks/shown.py --rectools PATH/bin/python --lenskit PATH/bin/python
+    python benchmarks/list_speed.py --rectools PATH/bin/python --lenskit PATH/bin/python
 
 100,000 users with lists of 10 of 10,000 items, which have 64 features of 0 and 1, and 1.3 million
 training interactions. Tools take turns in processes of their own, several rounds; each is timed
