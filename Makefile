@@ -10,8 +10,8 @@ FLOOR := .venv-floor
 N ?= 20000
 # PyTorch and Spark are large: their tests run in CI, and wherever they are installed; those of
 # Spark wherever Java is.
-GROUPS := --group test $(if $(CI),--group frameworks) \
-	$(if $(CI)$(shell command -v java),--group spark)
+SPARK := $(if $(CI)$(shell command -v java),--group spark)
+GROUPS := --group test $(if $(CI),--group frameworks) $(SPARK)
 
 .PHONY: help demo test fuzz test-floor lint types docs bench bench-quick build conformance clean
 .DEFAULT_GOAL := help
@@ -85,5 +85,5 @@ $(VENV)/.dev: $(VENV)/.test
 
 $(FLOOR)/.test: pyproject.toml
 	@sh .ci/venv "$(PYTHON)" "$(FLOOR)"
-	$(FLOOR)/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[report]' $(GROUPS) --constraint .ci/floor.txt
+	$(FLOOR)/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[report]' --group test $(SPARK) --constraint .ci/floor.txt
 	@touch $@

@@ -216,6 +216,7 @@ dist.destroy_process_group()
 """
 
 
+@pytest.mark.once
 def test_two_processes_count_what_one_counts(tmp_path):
     pytest.importorskip("torch")
     running = [
@@ -235,6 +236,7 @@ def test_two_processes_count_what_one_counts(tmp_path):
     assert one["nothing"] == [0.75, 2, 0]
 
 
+@pytest.mark.once
 def test_all_reduce_without_processes_changes_nothing():
     pytest.importorskip("torch")
     acc = rm.accumulator("mrr")

@@ -138,6 +138,7 @@ def test_bad_scores_are_found(device):
 
 
 @pytest.mark.filterwarnings("ignore:.*of the targets are tied")
+@pytest.mark.once
 def test_few_digits_are_noticed():
     torch = pytest.importorskip("torch")
     half = torch.tensor(SCORES).bfloat16()

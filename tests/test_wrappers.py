@@ -12,6 +12,8 @@ import pytest
 import rankmeter as rm
 from rankmeter.errors import DataError, UsageError
 
+pytestmark = pytest.mark.once
+
 ROOT = Path(__file__).parents[1]
 METRICS = ["mrr", "hits@1", "ndcg@3"]
 
