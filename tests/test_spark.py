@@ -134,6 +134,7 @@ def metrics(case):
 CASES = [*itertools.product(["score", "rank"], [False, True])]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(("order", "words"), CASES)
 def test_every_rule_has_the_scores_of_rankings_in_memory(order, words, spark):
     seed = CASES.index((order, words))
@@ -176,6 +177,7 @@ def test_an_evaluation_is_the_same(spark):
     same(spark, rankings, truth, metrics=asked, **side)
 
 
+@pytest.mark.once
 def test_curves_explanations_and_comparisons_are_the_same(spark):
     rankings, truth = some(1000)
     other, _ = some(1000, seed=2)
@@ -209,6 +211,7 @@ BAD = {
 }
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("what", BAD)
 def test_bad_values_are_found_as_in_memory(what, spark):
     rankings, truth = some(300)
@@ -223,6 +226,7 @@ def test_bad_values_are_found_as_in_memory(what, spark):
     assert said == wanted[1] or said.split(". ")[0] == wanted[1].split(", first at")[0]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("bad_scores", ["error", "drop", "worst"])
 def test_missing_scores_are_treated_as_in_memory(bad_scores, spark):
     rankings, truth = some(300)
@@ -268,6 +272,7 @@ def test_the_order_of_the_rows_is_not_known(spark):
         rm.evaluate(rankings, truth, engine="spark")
 
 
+@pytest.mark.once
 def test_rankings_that_change_between_the_passes_are_refused(spark):
     rankings, truth = some(300)
     frame = in_spark(spark, rankings.with_columns(pl.col("score").cast(pl.Float64)))
@@ -377,6 +382,7 @@ def test_metrics_and_cutoffs_share_the_passes(spark):
     assert len(asked) == 4
 
 
+@pytest.mark.once
 def test_a_user_with_most_rows_is_one_of_many(spark):
     rng = np.random.default_rng(1)
     n = 20_000

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 
-USUAL = ("metrics", "relevant", "like", "columns", "form", "output", "_click_default_help")
+USUAL = ("metrics", "relevant", "like", "columns", "form", "output", "help", "_click_default_help")
 """The options that most need, which the help of a command that measures shows first."""
 SIDE, LARGE, RARE = "Side data", "Large data", "Rarely needed options"
 LAST = (SIDE, LARGE, RARE)
