@@ -90,6 +90,11 @@ def test_the_document_of_the_query_is_left_out_after_collapsing():
     assert (result.counts["collapsed_items"], result.counts["excluded_items"]) == (1, 1)
 
 
+def test_the_notes_of_a_curve_have_the_rule():
+    found = rm.curve({"q": {"d#1": 1.0}}, {"q": {"d"}}, "rr", max_k=1, collapse="before:#")
+    assert any("collapsed by before:#" in note for note in found.notes)
+
+
 def test_compare_curve_and_explain_collapse():
     systems = {"one": {"q": ["a#1", "a#2", "b#1"]}, "two": {"q": ["b#1", "a#1"]}}
     judged = {"q": {"b"}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -32,7 +32,7 @@ from rankmeter._ingest import (
 from rankmeter._plan import Plan, resolve
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.summary import Summary, summarise
-from rankmeter._side import Given, read_side
+from rankmeter._side import Given, Side, read_side
 from rankmeter._words import USERS, Words, speaking
 from rankmeter.errors import DataError, RankmeterWarning, UsageError
 from rankmeter.metrics import Metric
@@ -155,11 +155,8 @@ def evaluate(
     how = reading(engine, memory)
     plan = resolve(metrics, like=like, choices=choices)
     known = Given(train, items, catalogue, baseline_lists, propensity, collapse)
-    judged, systems = read_all(
-        {ONE: rankings}, truth, plan, columns=columns, how=how, collapse=collapse
-    )
-    side = read_side(known, systems[ONE], plan.n_items)
-    again = functools.partial(_again, rankings, truth, plan, columns, how, known)
+    read = functools.partial(_read, rankings, truth, plan, columns, how, known)
+    judged, systems, side = read()
     words = _words_of(judged, systems)
     plan = replace(plan, engine=how.said(systems.values()), side=side.notes, words=words)
     scores = open_data(judged, systems, side=side).run(plan)[ONE]
@@ -167,7 +164,7 @@ def evaluate(
     drawn = clusters_of(clusters, scores, unused)
     with speaking(words):
         found = summarise(plan, scores, judged, systems[ONE], drawn, unused)
-    return replace(found, source=Source(again, ONE))
+    return replace(found, source=Source(functools.partial(_again, read), ONE))
 
 
 def _words_of(judged: Table, systems: Mapping[str, Table]) -> Words:
@@ -176,21 +173,26 @@ def _words_of(judged: Table, systems: Mapping[str, Table]) -> Words:
     return next((words for words in found if words != USERS), USERS)
 
 
-def _again(
+def _read(
     rankings: object,
     truth: object,
     plan: Plan,
     columns: Mapping[str, Any] | None,
     how: Reading,
     known: Given,
-) -> Data:
-    """The data of an evaluation, read again from what was given."""
+) -> tuple[Table, dict[str, Table], Side]:
+    """The ground truth, the rankings and the side data of an evaluation."""
+    judged, systems = read_all(
+        {ONE: rankings}, truth, plan, columns=columns, how=how, collapse=known.collapse
+    )
+    return judged, systems, read_side(known, systems[ONE], plan.n_items)
+
+
+def _again(read: Callable[[], tuple[Table, dict[str, Table], Side]]) -> Data:
+    """The data of an evaluation, read again without the warnings of the first time."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankmeterWarning)
-        judged, systems = read_all(
-            {ONE: rankings}, truth, plan, columns=columns, how=how, collapse=known.collapse
-        )
-        side = read_side(known, systems[ONE], plan.n_items)
+        judged, systems, side = read()
     return open_data(judged, systems, side=side)
 
 
@@ -393,7 +395,7 @@ def curve(
     side = read_side(
         Given(train, items, catalogue, baseline_lists, propensity, collapse), judged, plan.n_items
     )
-    plan = replace(plan, words=_words_of(judged, systems))
+    plan = replace(plan, side=side.notes, words=_words_of(judged, systems))
     scored, counts = (
         open_data(judged, systems, side=side).run,
         {ONE: counts_of(systems[ONE], judged)},

@@ -136,12 +136,12 @@ class Comparison(Compared):
         system: str | None = None,
         against: str | None = None,
     ) -> pl.DataFrame:
-        """The users for whom a system is worse than another one, by the size of the difference.
+        """The users with the largest losses of a system against another one, largest first.
 
         Parameters
         ----------
         n : int, optional
-            How many users; None is all of them, also those for whom the system is better.
+            The number of users; None returns all users, including those who gain.
         metric : str, optional
             Default: the first one.
         system, against : str, optional
@@ -179,7 +179,10 @@ class Comparison(Compared):
         system: str | None = None,
         against: str | None = None,
     ) -> pl.DataFrame:
-        """The users for whom a system is better than another one, as `worst`."""
+        """The users with the largest gains of a system over another one, largest first.
+
+        Parameters, columns and errors are those of `worst`.
+        """
         return self._moved(n, metric, system, against, worst=False)
 
     def _moved(
