@@ -26,7 +26,7 @@ ROOT = PACKAGE.parents[1]
 # of the package, which knows them all, is the last one.
 LAYERS = [
     ["errors", "_version"],
-    ["_words"],
+    ["_words", "_caution"],
     ["_checks"],
     ["_files", "_progress"],
     ["_choices"],

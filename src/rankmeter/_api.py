@@ -10,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
+from rankmeter._caution import warn
 from rankmeter._checks import refused, shown
 from rankmeter._choices import Choices, takes_choices
 from rankmeter._compare import compare_tables
@@ -466,8 +467,7 @@ def read_all(
     tables = {name: how.sifted(one, judged, plan) for name, one in tables.items()}
     tables = {name: one.doubted(look_misread(one, judged)) for name, one in tables.items()}
     for table in (judged, *tables.values()):
-        for caution in table.cautions:
-            warnings.warn(caution, RankmeterWarning, stacklevel=3)
+        warn(*table.cautions)
     return judged, tables
 
 

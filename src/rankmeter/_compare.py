@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
+from rankmeter._caution import warn
 from rankmeter._engine import Scores, Source, open_data
 from rankmeter._estimates.notes import clustered
 from rankmeter._estimates.paired import PairedTests
@@ -21,7 +21,7 @@ from rankmeter._results.comparison import Comparison
 from rankmeter._results.summary import summarise
 from rankmeter._side import NO_SIDE, Side
 from rankmeter._statistics import CAUTIONS
-from rankmeter.errors import RankmeterWarning, UsageError
+from rankmeter.errors import UsageError
 
 __all__ = ["compare_tables"]
 
@@ -46,7 +46,7 @@ def compare_tables(
     settings.check(names, runs=runs is not None, clusters=clusters is not None)
     _check(plan)
     if settings.test in CAUTIONS:
-        warnings.warn(CAUTIONS[settings.test], RankmeterWarning, stacklevel=3)
+        warn(CAUTIONS[settings.test])
     # The hits are kept for the curves, which may be asked for after the input has changed.
     data = open_data(truth, systems, side=side, keep=True)
     run = data.run

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._align.placing import ORDERED
+from rankmeter._caution import warn
 from rankmeter._checks import flag, number, refused, shown
 from rankmeter._choices import takes_choices
 from rankmeter._engine.counted import score_queries
@@ -34,7 +34,7 @@ from rankmeter._plan import Plan, resolve
 from rankmeter._results.summary import Summary, summed
 from rankmeter._words import LINKS
 from rankmeter.conventions import load_convention
-from rankmeter.errors import DuplicateError, RankmeterWarning, UsageError
+from rankmeter.errors import DuplicateError, UsageError
 from rankmeter.metrics import Metric
 
 __all__ = ["RANK_METRICS", "asked_of", "evaluate_ranks", "evaluate_scores", "plan_of", "summary_of"]
@@ -350,8 +350,7 @@ def summary_of(
             "every target is tied with exactly one other candidate: if that is the target itself, "
             "take it out of its negatives"
         )
-    for caution in cautions:
-        warnings.warn(caution, RankmeterWarning, stacklevel=3)
+    warn(*cautions)
     found = None
     if groups is not None:
         found = row_frame(groups, "groups", n_rows)[queries.row]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
+from rankmeter._caution import warn
 from rankmeter._checks import choice
 from rankmeter._engine import Scores, Source, chance
 from rankmeter._estimates.estimates import Estimate, estimate, mean_interval
@@ -39,7 +39,7 @@ from rankmeter._report.table import Table
 from rankmeter._results.result import Measured
 from rankmeter._statistics import moments, t_interval_of
 from rankmeter._words import in_its_words, in_words
-from rankmeter.errors import RankmeterWarning, UsageError
+from rankmeter.errors import UsageError
 
 if TYPE_CHECKING:
     from rankmeter._results.walkthrough import Walkthrough
@@ -456,8 +456,7 @@ def summarise(
     """
     random, best = by_chance(plan, scores, truth)
     doubts = uneven(plan, scores)
-    for doubt in doubts:
-        warnings.warn(doubt, RankmeterWarning, stacklevel=4)
+    warn(*doubts)
     return summed(
         plan,
         scores,

@@ -5,19 +5,18 @@ They are offered for comparison with published results, and warn: they do not te
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from rankmeter._caution import warn
 from rankmeter._checks import choice
 from rankmeter._statistics.effects import wins_ties_losses
 from rankmeter._statistics.randomization import EXACT_LIMIT, exact_p
 from rankmeter._statistics.results import TestResult, positive_p, too_few_users
 from rankmeter._statistics.vectors import pair, paired_moments
-from rankmeter.errors import RankmeterWarning
 
 __all__ = ["CAUTIONS", "sign_test", "wilcoxon_test"]
 
@@ -46,7 +45,7 @@ def wilcoxon_test(
     from scipy import stats
 
     choice("zero_method", zero_method, ("wilcox", "pratt"))
-    warnings.warn(CAUTIONS["wilcoxon"], RankmeterWarning, stacklevel=2)
+    warn(CAUTIONS["wilcoxon"])
     a, b = pair(a, b)
     n, mean, _ = paired_moments(a, b)
     if n < 2:
@@ -72,7 +71,7 @@ def sign_test(a: npt.ArrayLike, b: npt.ArrayLike, *, min_difference: float = 0.0
     """
     from scipy import stats
 
-    warnings.warn(CAUTIONS["sign"], RankmeterWarning, stacklevel=2)
+    warn(CAUTIONS["sign"])
     a, b = pair(a, b)
     n, mean, _ = paired_moments(a, b)
     if n < 2:

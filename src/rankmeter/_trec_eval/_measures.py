@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import functools
 import re
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from rankmeter._caution import warn
 from rankmeter._checks import unknown
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
 from rankmeter._trec_eval._prefs import COUNTS, RATIOS, Preferences
 from rankmeter._trec_eval._topics import Groups, Reading, Topics
 from rankmeter.conventions import load_convention, translate
-from rankmeter.errors import RankmeterWarning, UsageError
+from rankmeter.errors import UsageError
 from rankmeter.metrics import Metric
 
 __all__ = ["MEASURES", "NICKNAMES", "Measure", "choose"]
@@ -380,11 +380,9 @@ def choose(
             raise UsageError(f"{text!r} ends before its parameters")
         names.update(meant)
         if dot and given.setdefault(name, parameters) != parameters:
-            warnings.warn(
+            warn(
                 f"as in trec_eval, only the first parameters of {name} count: {given[name]}, not "
                 f"{parameters}; write all of them after one {name}",
-                RankmeterWarning,
-                stacklevel=2,
             )
     return {name: (one, given.get(name)) for name, one in measures.items() if name in names}
 
