@@ -12,7 +12,7 @@ import pytest
 
 import rankmeter as rm
 from rankmeter._ingest import is_records, read_interactions, read_rankings, read_truth
-from rankmeter.errors import ColumnError, DataError, DuplicateError, UsageError
+from rankmeter.errors import ColumnError, DataError, DuplicateError, InvalidValueError, UsageError
 
 RUN = {"q1": {"d1": 0.5, "x": 0.875}, "q2": {"d3": 0.75, "y": 0.25}}
 QRELS = {"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 2}}
@@ -308,6 +308,19 @@ def test_a_chunk_is_the_item_only_where_no_document_is():
     assert read_rankings(pl.DataFrame(rows)).frame["item"].to_list() == ["d1"]
 
 
+@pytest.mark.parametrize(
+    ("hits", "words"),
+    [
+        ([{"id": 1}, {"id": 2, "score": 3}], r"Hit 1 .* where others have 'id', 'score'"),
+        ([{"id": 1, "points": 1}, {"id": 2, "points": 0.5}], "with numbers, 'points'"),
+        ([{"id": 1, "score": 0.5, "prob": 0.9}], "2 fields that could be the score"),
+    ],
+)
+def test_a_number_of_any_hit_is_seen(hits, words):
+    with pytest.raises(DataError, match=words):
+        read_rankings({"q": hits})
+
+
 LISTS = {"user": ["a", "b"], "items": [["x"], []]}
 
 
@@ -326,6 +339,7 @@ def test_users_with_an_empty_list_are_users_without_items(frame):
         ({"user": ["a", "b"], "items": [["x"], None]}, DataError, "Row 2 .* no list of items"),
         ({**LISTS, "scores": [[1.0], [2.0]]}, DataError, "Row 2 .* has 0 items but .*2.0"),
         ({**LISTS, "score": [1.0, 2.0]}, DataError, "one value in 'score'"),
+        ({**LISTS, "scores": [1.0, 2.0]}, DataError, "one value in 'scores'"),
         ({"user": ["a"], "items": [3]}, ColumnError, "no column for the item"),
     ],
 )
@@ -340,6 +354,16 @@ def test_numbers_in_lists_beside_the_items_are_never_passed_over():
         read_rankings(frame)
     with pytest.raises(ColumnError, match="numbers in 'points'"):
         read_truth(frame)
+
+
+def test_a_column_of_scores_that_is_not_made_of_lists_alone_is_never_passed_over():
+    lists = {"user": ["a", "b"], "items": [["x", "z"], ["y"]]}
+    scores = [[1.0, 2.0], float("nan")]
+    with pytest.raises(DataError, match="one value in 'scores'"):
+        read_rankings(pd.DataFrame({**lists, "scores": scores}))
+    objects = pl.Series([[1.0, 2.0], [{3}]], dtype=pl.Object)
+    with pytest.raises(InvalidValueError, match="is not a number"):
+        read_rankings(pl.DataFrame({**lists, "scores": objects}))
 
 
 def test_columns_may_name_a_column_of_lists():

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -46,7 +46,7 @@ METRICS = [
     "ndcg@5", "NDCG@5, map", "ndcg(gain=exp2)@3", "nope", "ndcg@0", "ndcg@-1", "ndcg@1e9", "ndcg@",
     "@5", "ndcg@5@5", "ndcg(", "ndcg(gain=)", "ndcg(gain=x)@5", "ndcg(x=1)", "", ",", "ndcg@1e400",
     "ndcg@" + "9" * 400, "rbp(p=2)", "rbp(p=nan)", "f_beta(beta=1e308)@3",
-    "recall@" + " " * 50 + "x",
+    "recall@" + " " * 50 + "x", "coverage@3", "ild@3", "novelty@3", "snips@3", "hole@3", "gini@3",
 ]  # fmt: skip
 WORDS = {
     "relevant": [">0", ">=2", "any", 3, "> 1e400", ">=x", ">", "0x1"],
@@ -57,6 +57,12 @@ WORDS = {
     "scope": ["ranked", "appended"],
     "pool": ["judged"],
     "exclude": ["self"],
+    "collapse": ["before:#", "regex:(.)", "regex:(", "before:", "nope", {"a": "b"}, {"1": "1"}],
+    "train": [{"1": ["a"]}, {"a": {"b": 1}}],
+    "items": [{"1": [0.5, 1]}, {"a": ["x", "y"]}],
+    "catalogue": [["1", "2", "a"], 7],
+    "propensity": ["popularity", {"1": 0.5}, {"a": 0}],
+    "baseline_lists": [{"1": ["a"]}],
     "retrieved": ["positive"],
     "score_type": ["float32"],
     "depth": [1, 10**19, 0, "none"],
@@ -289,7 +295,7 @@ def _pandas(rows: Any, side: str) -> Any:
     import pandas as pd
 
     frame = pd.DataFrame(_columns(rows, side))
-    return frame, frame.values.tolist()
+    return frame, [*frame.itertuples(index=False, name=None)]
 
 
 def _polars(rows: Any, side: str) -> Any:
@@ -302,6 +308,78 @@ def _arrow(rows: Any, side: str) -> Any:
 
     table = pa.table(_columns(rows, side))
     return table, list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+def _hits(rows: Any, side: str) -> Any:
+    name = "score" if side == "rankings" else "relevance"
+    return _grouped(rows, lambda item, value: {"corpus_id": item, name: value}), _in_groups(rows)
+
+
+def _tuples(rows: Any, side: str) -> Any:
+    made = Scored if side == "rankings" else Judged
+    return [made(*row) for row in rows], rows
+
+
+def _documents(rows: Any, side: str) -> Any:
+    found, read = _lists(rows, side)
+    documents = {u: [Document(i) for i in items] for u, items in found.items()}
+    return documents, read
+
+
+def _nested(rows: Any, side: str) -> Any:
+    items = _grouped(rows, lambda item, _: item)
+    numbers = _grouped(rows, lambda _, value: value)
+    names = ("qid", "docs", "scores" if side == "rankings" else "gains")
+    columns = ([*items], [*items.values()], [*numbers.values()])
+    return pl.DataFrame(dict(zip(names, columns, strict=True)), strict=False)
+
+
+def _list_columns(rows: Any, side: str) -> Any:
+    frame = _nested(rows, side)
+    return frame, [(u, i, n) for u, *one in frame.rows() for i, n in zip(*one, strict=True)]
+
+
+def _list_objects(rows: Any, side: str) -> Any:
+    frame, read = _list_columns(rows, side)
+    return frame.to_pandas(), read
+
+
+def _grouped(rows: Any, made: Callable[[Any, Any], Any]) -> dict[Any, list[Any]]:
+    found: dict[Any, Any] = {}
+    for user, item, value in rows:
+        found.setdefault(user, []).append(made(item, value))
+    return found
+
+
+def _in_groups(rows: Any) -> list[Any]:
+    groups = _grouped(rows, lambda item, value: (item, value))
+    return [(user, *one) for user, found in groups.items() for one in found]
+
+
+class Scored(NamedTuple):
+    """A row of a run, as retrieval libraries hold it."""
+
+    query_id: Any
+    doc_id: Any
+    score: Any
+
+
+class Judged(NamedTuple):
+    """A row of relevance judgments, as retrieval libraries hold it."""
+
+    query_id: Any
+    doc_id: Any
+    relevance: Any
+
+
+class Document:
+    """A document of a retrieval library, known by the path of its class."""
+
+    def __init__(self, name: Any) -> None:
+        self.id = name
+
+
+Document.__module__ = "haystack.dataclasses.document"
 
 
 def _lazy(rows: Any, side: str) -> Any:
@@ -318,6 +396,11 @@ FORMS: dict[str, Callable[[Any, str], Any]] = {
     "polars": _polars,
     "lazy": _lazy,
     "arrow": _arrow,
+    "hits": _hits,
+    "tuples": _tuples,
+    "documents": _documents,
+    "list columns": _list_columns,
+    "list objects": _list_objects,
 }
 
 

@@ -112,7 +112,7 @@ def read(content, form, side):
             raise Refused("gzip") from error
         form = form.removesuffix(".gz")
     if form == "parquet":
-        return of_columns(parquet(content), side, typed=True)
+        return of_parquet(parquet(content), side)
     try:
         text = content.decode("utf-8").lstrip("\ufeff")
     except UnicodeDecodeError:
@@ -168,6 +168,18 @@ def parquet(content):
         return [(n, c.to_pylist()) for n, c in zip(found.column_names, found.columns, strict=True)]
     except Exception as error:
         raise Refused("Parquet") from error
+
+
+def of_parquet(columns, side):
+    """Columns of Parquet: a row for each item, or lists of items for each user."""
+    if "items" in {plain(name) for name, _ in columns}:
+        if len({plain(name) for name, _ in columns}) < len(columns):
+            raise Refused("two columns of one name")
+        names, values = zip(*columns, strict=True)
+        return of_rows(
+            [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)], side
+        )
+    return of_columns(columns, side, typed=True)
 
 
 def of_columns(columns, side, *, typed=False):
@@ -270,8 +282,28 @@ def with_empty(rows, users, side):
     return {**{user: {} for user in users}, **found}
 
 
+def of_hits(data, side):
+    """Search hits: a row for each query, with its hits as mappings of an item and a score."""
+    rows, users = [], []
+    for row in data:
+        fields = {plain(name): value for name, value in row.items()}
+        if fields.keys() != {"queryid", "results"} or len(row) > 2:
+            raise Refused("another field")
+        if not isinstance(fields["results"], list):
+            raise Refused("a row without hits")
+        users.append(ident(fields["queryid"]))
+        for hit in fields["results"]:
+            if not isinstance(hit, dict) or {*map(plain, hit)} != {"corpusid", "score"}:
+                raise Refused("a hit with other fields")
+            found = {plain(name): value for name, value in hit.items()}
+            rows.append((users[-1], ident(found["corpusid"]), number(found["score"], side)))
+    return with_empty(rows, users, side)
+
+
 def of_rows(data, side):
     names = {name for row in data for name in row}
+    if "results" in {plain(name) for name in names}:
+        return of_hits(data, side)
     if "items" not in {plain(name) for name in names}:
         ordered = dict.fromkeys(name for row in data for name in row)
         return of_columns(

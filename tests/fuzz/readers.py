@@ -28,6 +28,7 @@ LENIENT = {
     "a user without a list": "{item: number} is the only user, user 0",
     "lines of qrels": "TREC files have any extension, .tsv among others",
     "another field": "a row may have fields that have no role, if they hold no numbers",
+    "a hit with other fields": "a hit has other names of its item, and fields that have no role",
     "Parquet": "Polars reads some files whose unused parts PyArrow refuses",
 }
 """What the judge refuses and rankmeter may accept, and why that is right."""
@@ -268,8 +269,14 @@ def _delimited(separator: str) -> Callable[..., bytes]:
 
 def _jsonl(data: Any, side: str, draw: Random) -> bytes:
     name = "score" if side == "rankings" else "gain"
-    if draw.random() < 0.5:
+    form = draw.random()
+    if form < 0.4:
         rows = [{"user": u, "item": i, name: n} for u, i, n in _rows(data, draw)]
+    elif form < 0.6 and side == "rankings":  # search hits
+        rows = [
+            {"query_id": u, "results": [{"corpus_id": i, "score": n} for i, n in items.items()]}
+            for u, items in data.items()
+        ]
     else:
         rows = [
             {"user": u, "items": list(items), f"{name}s": list(items.values())}
@@ -299,6 +306,12 @@ def _parquet(data: Any, side: str, draw: Random) -> bytes:
         "item": [row[1] for row in rows],
     }
     columns["score" if side == "rankings" else "gain"] = [row[2] for row in rows]
+    if draw.random() < 0.3:  # lists, a row for each user
+        columns = {
+            "user": [*data],
+            "items": [[*items] for items in data.values()],
+            "scores" if side == "rankings" else "gains": [[*one.values()] for one in data.values()],
+        }
     file = io.BytesIO()
     how = draw.choice(["uncompressed", "zstd", "snappy"])
     pl.DataFrame(columns).write_parquet(file, compression=how, statistics=draw.random() < 0.5)

@@ -253,7 +253,9 @@ def _by_synonym(role: str, found: Columns, taken: Mapping[str, str], side: Side)
         return "docno"
     if not candidates and found.nested and (role == "item" or taken.get("item") in found.nested):
         known = LIST_NAMES.get(side, {}).get(role, frozenset())
-        candidates = [name for name in found.names if plain(name) in known and name in found.nested]
+        candidates = [name for name in found.names if plain(name) in known]
+        if role == "item":
+            candidates = [name for name in candidates if name in found.nested]
     if len(candidates) > 1:
         choose = (
             f"Say which one, for example columns={{{role!r}: {short(candidates[0])}}}, or rename"

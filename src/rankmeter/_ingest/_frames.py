@@ -47,7 +47,8 @@ def from_polars(data: pl.DataFrame, side: Side, source: str = "polars DataFrame"
         data.columns,
         lambda names: {name: _storage(data.get_column(name)) for name in names},
         source,
-        nested=nested_in(data.schema),
+        nested=nested_in(data.schema)
+        | {one.name for one in data if one.dtype == pl.Object and holds_lists(one.to_list())},
     )
 
 

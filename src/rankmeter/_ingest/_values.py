@@ -99,15 +99,15 @@ def _from_hits(
     user: object, hits: Sequence[Any], side: Side, source: str
 ) -> tuple[list[Any], list[Any] | None]:
     """Items of hits and, if these name them, their numbers."""
-    (item,), number = _item_keys(hits[0]), named(VALUE[side], [*hits[0]])
-    if side == "rankings" and not number:
-        unused = [k for k, v in hits[0].items() if kinds([v]) == {"float"} or named("rank", [k])]
-        if unused:
-            raise DataError(
-                f"User {short(user)} of {source} has hits without a score but with numbers, "
-                f"{some(unused)}: {short(hits[0])}. Call the one that orders them 'score' (the "
-                f"highest comes first), or drop them if the order of the list is the ranking."
-            )
+    (item,) = _item_keys(hits[0])
+    fields = {key: value for hit in hits if isinstance(hit, Mapping) for key, value in hit.items()}
+    number = named(VALUE[side], [*fields])
+    where = f"User {short(user)} of {source} has hits"
+    if len(number) > 1:
+        raise DataError(
+            f"{where} with {len(number)} fields that could be the {VALUE[side]}: {some(number)}. "
+            f"Drop or rename the others."
+        )
     for place, hit in enumerate(hits, start=1):
         if not isinstance(hit, Mapping) or item not in hit or any(n not in hit for n in number):
             raise DataError(
@@ -115,7 +115,17 @@ def _from_hits(
                 f"{some([item, *number])}."
             )
     items = [hit[item] for hit in hits]
-    return items, [hit[number[0]] for hit in hits] if number else None
+    if number:
+        return items, [hit[number[0]] for hit in hits]
+    if side == "rankings":
+        floats = {key for hit in hits for key, value in hit.items() if kinds([value]) == {"float"}}
+        if unused := [key for key in fields if key in floats or named("rank", [key])]:
+            raise DataError(
+                f"{where} without a score but with numbers, {some(unused)}: {short(hits[0])}. Call "
+                f"the one that orders them 'score' (the highest comes first), or drop them if the "
+                f"order of the list is the ranking."
+            )
+    return items, None
 
 
 _IDS = {
