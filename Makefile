@@ -73,6 +73,7 @@ $(VENV)/.python:
 
 $(VENV)/.demo: $(VENV)/.python pyproject.toml
 	$(PIP) install --editable '.[report]'
+	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.demo
