@@ -122,7 +122,7 @@ CASES = {
     "evaluate fake.parquet truth.csv": (3, ["fake.parquet", "Parquet"]),
     "evaluate empty.parquet truth.csv": (3, ["empty.parquet is empty"]),
     "evaluate cut.parquet truth.csv": (3, ["cut.parquet", "truncated"]),
-    "evaluate fake.csv.gz truth.csv": (3, ["not gzipped"]),
+    "evaluate fake.csv.gz truth.csv": (3, ["not compressed with gzip"]),
     "evaluate cut.csv.gz truth.csv": (3, ["gzip", "truncated"]),
     "evaluate mystery.dat truth.csv": (3, ["format of mystery.dat is not known"]),
     "evaluate recs.csv recs.run": (3, ["recs.run", "swapped"]),

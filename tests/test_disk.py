@@ -13,6 +13,7 @@ import subprocess
 import sys
 import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -187,6 +188,7 @@ def texts(folder, frame, *, words):
     csv, tsv = frame.write_csv(), frame.write_csv(separator="\t")
     quoted = frame.write_csv(quote_style="always").replace("\n", "\r\n")
     run = frame.select("user", pl.lit("Q0").alias("0"), "item", rank=1, score="score", tag=0)
+    zstd = partial(pa.compress, codec="zstd", asbytes=True)
     lines = run.write_csv(include_header=False, separator=" ")
     files = {"a.csv": csv, "b.tsv": tsv, "c.csv": quoted, "d.run": lines}
     files |= {"e.jsonl": frame.write_ndjson(), "f.csv": "\n" + csv.replace("\n", "\n\n")}
@@ -194,9 +196,10 @@ def texts(folder, frame, *, words):
     for name, content in files.items():
         (folder / name).write_bytes(content.encode())
         yield folder / name
-        with gzip.open(folder / f"{name}.gz", "wb") as file:
-            file.write(content.encode())
-        yield folder / f"{name}.gz"
+        for extension, packed in (("gz", gzip.compress), ("zst", zstd)):
+            path = folder / f"{name}.{extension}"
+            path.write_bytes(packed(content.encode()))
+            yield path
 
 
 @pytest.mark.usefixtures("small_pieces")

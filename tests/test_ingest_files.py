@@ -4,10 +4,12 @@ import contextlib
 import gzip
 import json
 import os
+import sys
 import tempfile
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -80,11 +82,18 @@ def text_of(read, *args, **options):
     return caught.value
 
 
-@pytest.mark.parametrize("zipped", [False, True])
+def zstd(content):
+    return pa.compress(content, codec="zstd", asbytes=True)
+
+
+PACKED = {"": bytes, ".gz": gzip.compress, ".zst": zstd}
+
+
+@pytest.mark.parametrize("extension", PACKED)
 @pytest.mark.parametrize("name", TEXTS)
-def test_every_text_format_is_the_same_ranking(name, zipped, tmp_path):
-    content = TEXTS[name].encode()
-    path = write(tmp_path, name + ".gz" * zipped, gzip.compress(content) if zipped else content)
+def test_every_text_format_is_the_same_ranking(name, extension, tmp_path):
+    content = PACKED[extension](TEXTS[name].encode())
+    path = write(tmp_path, name + extension, content)
     table = read_rankings(path)
 
     assert table.frame.rows() == ROWS
@@ -95,8 +104,16 @@ def test_every_text_format_is_the_same_ranking(name, zipped, tmp_path):
     assert read_rankings(str(path)).frame.equals(table.frame)
 
 
-def test_gzip_needs_no_extension(tmp_path):
-    assert read_rankings(write(tmp_path, "run", gzip.compress(RUN.encode()))).frame.rows() == ROWS
+@pytest.mark.parametrize("packed", [gzip.compress, zstd])
+def test_a_compressed_file_needs_no_extension_and_may_have_several_parts(packed, tmp_path):
+    content = b"".join(map(packed, RUN.encode().splitlines(keepends=True)))
+    assert read_rankings(write(tmp_path, "run", content)).frame.rows() == ROWS
+
+
+def test_zstd_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    path = write(tmp_path, "a.csv.zst", zstd(CSV.encode()))
+    assert "pip install pyarrow" in str(text_of(read_rankings, path))
 
 
 @pytest.mark.parametrize(
@@ -305,9 +322,12 @@ BAD_FILES = {
     "qrels.run": ("u1 0 a 1\n", ["TREC qrels", "rankings are expected", "swapped"]),
     "swapped.qrels": ("u1 0 a 1\n", ["TREC qrels", "rankings are expected", "swapped"]),
     "fake.parquet": (CSV, ["cannot be read as Parquet", "truncated"]),
-    "fake.gz": (CSV, ["not gzipped"]),
-    "fake.csv.gz": (CSV, ["not gzipped"]),
+    "fake.gz": (CSV, ["not compressed with gzip"]),
+    "fake.csv.gz": (CSV, ["not compressed with gzip"]),
     "cut.csv.gz": (gzip.compress(CSV.encode() * 99)[:-20], ["complete gzip", "truncated"]),
+    "fake.zst": (CSV, ["not compressed with zstd"]),
+    "cut.csv.zst": (zstd(CSV.encode() * 99)[:-5], ["complete zstd", "truncated"]),
+    "broken.csv.zst": (zstd(CSV.encode()) + b"12345678", ["complete zstd"]),
     "broken.csv.gz": (gzip.compress(CSV.encode())[:-8] + b"12345678", ["complete gzip"]),
     "cut.json": ('{"u1": ["a", ', ["not valid JSON", "line 1, column"]),
     "number.json": ("7", ["holds 7", "expected an object"]),

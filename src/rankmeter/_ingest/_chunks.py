@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
 import numpy as np
 import polars as pl
 
 from rankmeter._ingest._columns import Columns, Side, resolve
-from rankmeter._ingest._files import GZIP, as_text, read_first, reader_of, unreadable
+from rankmeter._ingest._files import as_text, read_first, reader_of, unreadable
 from rankmeter._ingest._json import read_json
 from rankmeter._ingest._memory import size
+from rankmeter._ingest._packed import packing, refuse_misnamed, unpacked
 from rankmeter._ingest._spool import Spool, check_space
 from rankmeter._ingest._table import whole_numbers
 from rankmeter._ingest._text import Text, read_delimited
 from rankmeter._ingest._unused import refuse_unused_numbers
-from rankmeter.errors import DataError, FileFormatError, NotEnoughMemoryError
+from rankmeter.errors import DataError, NotEnoughMemoryError
 
 __all__ = ["Chunks", "read_chunks"]
 
-_ZIPPED = 8  # usually text is at most so many times larger than its gzip file
+_ZIPPED = 8  # usually text is at most so many times larger than when it is compressed
 _LONGEST = 4  # chunks that one line may fill
 _SHOWN = 4  # ids that an error shows, and one more
 
@@ -48,17 +48,13 @@ def read_chunks(path: Path, columns: Mapping[str, str] | None, n_bytes: int) -> 
 
     The number of a line in an error is that in its chunk, which the error names.
     """
-    packed = read_first(path, 2) == GZIP
-    n = path.stat().st_size * (_ZIPPED if packed else 1)
-    check_space(n // 2, f"Reading {path} ({size(n)}) in pieces")
     try:
-        with gzip.open(path) if packed else path.open("rb") as file:
-            return _read(path, cast("IO[bytes]", file), columns, n_bytes)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise FileFormatError(
-            f"{path} is not a complete gzip file: {error}. It may be truncated; copy or "
-            f"compress it again."
-        ) from error
+        start = read_first(path, 4)
+        refuse_misnamed(path, start)
+        n = path.stat().st_size * (_ZIPPED if packing(start) else 1)
+        check_space(n // 2, f"Reading {path} ({size(n)}) in pieces")
+        with path.open("rb") as file, unpacked(file, path) as content:
+            return _read(path, content, columns, n_bytes)
     except OSError as error:
         raise unreadable(path, error) from error
 
@@ -67,11 +63,12 @@ def _read(
     path: Path, file: IO[bytes], columns: Mapping[str, str] | None, n_bytes: int
 ) -> Chunks | None:
     start = file.read(n_bytes)
-    if b"\n" in start:
-        file.seek(0)
-        start = start[: start.rindex(b"\n") + 1]
-    elif file.read(1):
-        raise _endless(path, 1, n_bytes)
+    blocks = chain((start,), iter(partial(file.read, n_bytes), b""))
+    if b"\n" not in start:
+        if file.read(1):
+            raise _endless(path, 1, n_bytes)
+        return None
+    start = start[: start.rindex(b"\n") + 1]
     read = reader_of(as_text(start, path), path, "rankings")
     if read is read_json:
         return None
@@ -79,7 +76,7 @@ def _read(
     header = _first_line(start) if table else b""
     spool, ids, counts = Spool(), _Ids(), Counter[str]()
     known: Columns | None = None
-    for line, content in _chunks(path, file, n_bytes, quoted=table):
+    for line, content in _chunks(path, blocks, n_bytes, quoted=table):
         name = path if line == 1 else Path(f"{path} (from line {line:,})")
         found = read(as_text(content if line == 1 else header + content, name), "rankings")
         if known is None:
@@ -100,11 +97,11 @@ def _read(
 
 
 def _chunks(
-    path: Path, file: IO[bytes], n_bytes: int, *, quoted: bool
+    path: Path, blocks: Iterable[bytes], n_bytes: int, *, quoted: bool
 ) -> Iterator[tuple[int, bytes]]:
     """Whole lines, and the number of the first; fields between quotation marks may have several."""
     rest, line = b"", 1
-    while block := file.read(n_bytes):
+    for block in blocks:
         content = rest + block
         cut = _last_end(content) if quoted and b'"' in content else content.rfind(b"\n") + 1
         if not cut and len(content) > _LONGEST * n_bytes:

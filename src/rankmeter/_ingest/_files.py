@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
-import zlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from io import BytesIO
@@ -25,13 +23,13 @@ from rankmeter._ingest._containers import starts_with_record
 from rankmeter._ingest._json import read_json, read_json_lines
 from rankmeter._ingest._memory import PER_TEXT_BYTE, available, check_memory, size
 from rankmeter._ingest._messages import near, short
+from rankmeter._ingest._packed import packing, refuse_misnamed, unpacked, unpacked_name
 from rankmeter._ingest._parquet import PARQUET, matching, read_parquet
 from rankmeter._ingest._text import Text, read_delimited, read_lines
 from rankmeter._ingest._trec import looks_like_trec, read_qrels, read_run
-from rankmeter.errors import FileFormatError
+from rankmeter.errors import FileFormatError, RankmeterError
 
 __all__ = [
-    "GZIP",
     "as_text",
     "from_path",
     "holds_records",
@@ -47,7 +45,7 @@ __all__ = [
 ACCEPTED = (
     "a Parquet file or a folder of them, CSV or TSV with a header line, JSON, JSON Lines, a TREC "
     "run (qid Q0 docid rank score tag) or TREC qrels (qid 0 docid rel), a folder of BEIR, or a "
-    "DuckDB file; the text formats may be gzipped"
+    "DuckDB file; the text formats may be compressed with gzip or zstd"
 )
 
 TEXT_FORMATS: Mapping[str, Callable[[Text, Side], Columns]] = {
@@ -60,7 +58,6 @@ TEXT_FORMATS: Mapping[str, Callable[[Text, Side], Columns]] = {
     ".qrels": read_qrels,
     ".qrel": read_qrels,
 }
-GZIP = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
 
 
@@ -87,9 +84,8 @@ def from_path(data: str | PathLike[str], side: Side) -> Columns:
             return read_parquet(path)
         if not path.exists():
             raise _missing(path)
-        start = read_first(path, 2) if path.is_file() else b""
-        if path.name.lower().endswith(".gz") and start != GZIP:
-            raise FileFormatError(f"{path} ends in .gz but is not gzipped. Compress or rename it.")
+        if path.is_file():
+            refuse_misnamed(path, read_first(path, 4))
     except OSError as error:
         raise unreadable(path, error) from error
     text = as_text(read_content(path), path)
@@ -128,7 +124,7 @@ def holds_records(data: str | PathLike[str]) -> bool:
             return False
         text = as_text(read_content(path), path).text
         first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
-    except (OSError, EOFError, zlib.error, ValueError, RecursionError):
+    except (OSError, RankmeterError, ValueError, RecursionError):
         # Any mistake in the file is reported when it is read.
         return False
     return starts_with_record(first)
@@ -136,8 +132,8 @@ def holds_records(data: str | PathLike[str]) -> bool:
 
 def _start(path: Path) -> bytes:
     """The first bytes of the content, so that a large file of another format is not read twice."""
-    with gzip.open(path) if read_first(path, 2) == GZIP else path.open("rb") as file:
-        return file.read(4096).lstrip(BOM + b" \t\r\n")
+    with path.open("rb") as file, unpacked(file, path) as content:
+        return content.read(4096).lstrip(BOM + b" \t\r\n")
 
 
 def read_first(path: Path, n: int) -> bytes:
@@ -147,7 +143,7 @@ def read_first(path: Path, n: int) -> bytes:
 
 
 def _extension(path: Path) -> str:
-    return Path(path.name.lower().removesuffix(".gz")).suffix
+    return unpacked_name(path).suffix
 
 
 def unreadable(path: Path, error: OSError) -> FileFormatError:
@@ -177,20 +173,14 @@ def read_content(path: Path) -> bytes | bytearray:
         content = path.read_bytes()
     except OSError as error:
         raise unreadable(path, error) from error
-    if content[:2] != GZIP:
+    if not packing(content[:4]):
         return content
     text, free = bytearray(), available()
-    try:
-        with gzip.GzipFile(fileobj=BytesIO(content)) as unzipped:
-            while piece := unzipped.read(_PIECE):
-                text += piece
-                what = f"{path} ({size(len(content))} that hold {size(len(text))} or more of text)"
-                check_memory(len(text) * PER_TEXT_BYTE, what, free)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise FileFormatError(
-            f"{path} is not a complete gzip file: {error}. It may be truncated; copy or "
-            f"compress it again."
-        ) from error
+    with unpacked(BytesIO(content), path) as file:
+        while piece := file.read(_PIECE):
+            text += piece
+            what = f"{path} ({size(len(content))} that hold {size(len(text))} or more of text)"
+            check_memory(len(text) * PER_TEXT_BYTE, what, free)
     return text
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._checks import near
+from rankmeter._ingest._packed import unpacked_name
 from rankmeter.errors import ColumnError, FileFormatError
 
 __all__ = ["is_path", "read_rank_file", "read_table"]
@@ -70,7 +71,7 @@ def read_table(path: str | PathLike[str]) -> pl.DataFrame:
 
 
 def _table(file: Path) -> pl.DataFrame:
-    name = file.name.removesuffix(".gz")
+    name = unpacked_name(file).name
     if name.endswith(".parquet"):
         return pl.read_parquet(file)
     if name.endswith((".jsonl", ".ndjson")):
