@@ -150,6 +150,11 @@ def test_items_that_are_small_integers_are_no_reason_to_warn(truth):
     assert rm.evaluate(rankings, truth, "rr").cautions == ()
 
 
+def test_unsigned_items_are_compared_as_such():
+    truth = {"a": pl.Series([2**64 - 1, 1], dtype=pl.UInt64)}
+    assert not rm.evaluate({"a": [1, 2]}, truth, "rr").cautions
+
+
 def test_a_set_as_a_ranking_may_be_the_ground_truth():
     with pytest.raises(DataError, match=r"a set has no order.* swapped\?"):
         rm.evaluate({"u": {"a"}}, {"u": ["a", "b"]})

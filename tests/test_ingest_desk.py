@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow.dataset
@@ -364,6 +365,13 @@ def test_a_column_of_scores_that_is_not_made_of_lists_alone_is_never_passed_over
     objects = pl.Series([[1.0, 2.0], [{3}]], dtype=pl.Object)
     with pytest.raises(InvalidValueError, match="is not a number"):
         read_rankings(pl.DataFrame({**lists, "scores": objects}))
+
+
+@pytest.mark.parametrize("scores", [{"x": 1.0, "z": 2.0}, {1.0, 2.0}, np.array("ab")])
+def test_numbers_next_to_items_are_lists(scores):
+    lists = {"user": ["a"], "items": [["x", "z"]]}
+    with pytest.raises(DataError):
+        read_rankings({**lists, "scores": [scores]})
 
 
 def test_columns_may_name_a_column_of_lists():

@@ -3,6 +3,7 @@
 import datetime as dt
 import uuid
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -58,6 +59,7 @@ def test_ids_are_int64_uint64_or_string(ids, dtype, expected):
         (UUIDS, [str(one) for one in UUIDS]),
         ([1.0, 2], [1, 2]),
         ([Decimal(1), Decimal("2.0")], [1, 2]),
+        ([Decimal(1), Fraction(10**30, 10**29), np.int64(7)], [1, 10, 7]),
     ],
 )
 @pytest.mark.parametrize("form", ["dict", "pandas", "list"])

@@ -165,3 +165,8 @@ def test_a_long_ranking_does_not_change_the_values_of_other_users():
     frames = [pl.DataFrame(near), pl.concat([pl.DataFrame(near), pl.DataFrame(far)])]
     alone, both = (rm.evaluate(frame, truth, "dcg", ties="expected") for frame in frames)
     assert alone.per_user["dcg"][0] == both.per_user["dcg"][0]
+
+
+def test_an_expectation_over_too_many_ranks_is_left_out_of_chance():
+    found = rm.evaluate(RANKINGS, TRUTH, ["rr", "dcg", "precision@1"], n_items=10**12)
+    assert found.random == {"precision@1": pytest.approx(2e-12)}  # of 3 and 1 relevant items

@@ -8,6 +8,7 @@ expectations.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter._steps import column, is_noting, summed
+from rankmeter.errors import UsageError
 
 __all__ = ["FloatArray", "Groups", "Hits", "IntArray", "Span", "ratio"]
 
@@ -34,6 +36,9 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 
 _LONG_TABLE = 2**24
 """The rank beyond which the weights of all ranks are not tabulated."""
+_LONG_SPAN = 2**28
+"""The number of ranks over which a weight is averaged within seconds."""
+_BLOCK = 2**20
 
 
 def ratio(part: FloatArray, whole: npt.ArrayLike, *, nothing: float = 0.0) -> FloatArray:
@@ -350,11 +355,20 @@ class Hits:
 def _mean_weights(
     weight: Callable[[FloatArray], FloatArray], low: IntArray, high: IntArray, k: int | None
 ) -> FloatArray:
-    """The mean of a weight over each span; a span has no more ranks than tied items."""
+    """The mean of a weight over each span."""
 
     def mean(first: int, last: int) -> float:
-        inside = np.arange(first, min(last, last if k is None else k) + 1, dtype=np.float64)
-        return float(weight(inside).sum()) / (last - first + 1)
+        end = min(last, last if k is None else k) + 1
+        if end - first > _LONG_SPAN:
+            raise UsageError(
+                f"the expectation over {end - first:,} ranks of tied items would take too long; "
+                f"choose a cutoff or n_items of at most {_LONG_SPAN:,}"
+            )
+        blocks = range(first, end, _BLOCK)
+        sums = (
+            weight(np.arange(at, min(at + _BLOCK, end), dtype=np.float64)).sum() for at in blocks
+        )
+        return math.fsum(sums) / (last - first + 1)
 
     spans = list(zip(low.tolist(), high.tolist(), strict=True))
     means = {span: mean(*span) for span in set(spans)}

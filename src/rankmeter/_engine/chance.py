@@ -10,7 +10,7 @@ from rankmeter._engine.called import by_chance
 from rankmeter._engine.scores import Scores
 from rankmeter._ingest import Table
 from rankmeter._plan import Plan
-from rankmeter.errors import UsageError
+from rankmeter.errors import NotEnoughMemoryError, UsageError
 
 __all__ = ["chance"]
 
@@ -18,7 +18,7 @@ __all__ = ["chance"]
 def chance(truth: Table, plan: Plan, n_items: int) -> tuple[Scores, Scores]:
     """The values of a random and of a perfect ranking of `n_items` candidates, for all users.
 
-    NaN for metrics that need more than hits, or that have no expectation over ties.
+    NaN for metrics that need more than hits, or that have no expectation over ties or over so many.
     """
     users = universe(truth)
     codes = Codes(users)
@@ -36,7 +36,7 @@ def chance(truth: Table, plan: Plan, n_items: int) -> tuple[Scores, Scores]:
             continue
         try:
             both = by_chance(entry, perfect, others, n_items)
-        except UsageError:
+        except (UsageError, NotEnoughMemoryError):
             continue
         for table, values in zip(tables, both, strict=True):
             table[:, column] = values

@@ -147,7 +147,8 @@ def holds_lists(column: Column) -> bool:
 
 
 def _is_list(value: object) -> bool:
-    return hasattr(value, "__len__") and not isinstance(value, str | bytes | tuple)
+    sized = hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0
+    return sized and not isinstance(value, str | bytes | tuple)
 
 
 def plain(name: object) -> str:

@@ -100,7 +100,7 @@ def _shown(values: pl.Series) -> str:
 
 
 def _small(items: pl.Series) -> bool:
-    low, high = GRADES[0], GRADES[-1]
+    low, high = 0 if items.dtype.is_unsigned_integer() else GRADES[0], GRADES[-1]
     return all(part.is_between(low, high).all() for part in (items.head(100), items))
 
 

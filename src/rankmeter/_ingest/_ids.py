@@ -242,17 +242,23 @@ def _python_floats(
     """Decimals are exact; other floats are as exact as the narrowest of them."""
     types = set(map(type, values))
     if Decimal in types and not any(issubclass(kind, float | np.floating) for kind in types):
-        exact = [None if is_null(value) else Decimal(value) for value in values]
-        if all(
-            one is None or (one.is_finite() and one == one.to_integral_value()) for one in exact
-        ):
+        whole = [None if is_null(value) else _as_integer(value) for value in values]
+        if sum(one is None for one in whole) == sum(map(is_null, values)):
             counts[f"float_{role}_ids"] += len(values)
-            whole = [None if one is None else int(one) for one in exact]
             return _python_integers(whole, role, source)
     series = floats(values, found)
     for kind in {one.__name__ for one in types} & _NARROW.keys():
         _refuse_inexact(series, _NARROW[kind], kind, role, source)
     return series
+
+
+def _as_integer(value: Any) -> int | None:
+    """The integer that a number is, or None."""
+    try:
+        whole = int(value)
+    except (OverflowError, ValueError):  # infinite
+        return None
+    return whole if whole == value else None
 
 
 def _python_strings(strings: list[str | None], role: str, source: str) -> pl.Series:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -89,7 +90,7 @@ def _along(
         return _taken(column, at)
     lists = column.to_list() if isinstance(column, pl.Series) else column
     for number, (one, n) in enumerate(zip(lists, lengths.tolist(), strict=True), start=1):
-        if one is None or len(one) != n:
+        if one is None or isinstance(one, Mapping | AbstractSet) or len(one) != n:
             raise DataError(
                 f"Row {number} of {source} has {n} items but {short(one)} in {short(name)}. Each "
                 f"item needs one value."
