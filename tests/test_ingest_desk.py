@@ -349,11 +349,13 @@ def test_lists_that_cannot_be_read_with_certainty_are_errors(frame, data, error,
         read_rankings(frame(data))
 
 
-def test_numbers_in_lists_beside_the_items_are_never_passed_over():
-    frame = pl.DataFrame({**LISTS, "points": [[1.0], []]})
-    with pytest.raises(ColumnError, match="numbers in 'points'"):
+@pytest.mark.parametrize("name", ["items", "item"])
+@pytest.mark.parametrize("form", [pl.DataFrame, lambda columns: pl.DataFrame(columns).to_dicts()])
+def test_numbers_in_lists_beside_the_items_are_never_passed_over(form, name):
+    frame = form({"user": ["a", "b"], name: [["x"], []], "points": [[1.0], []]})
+    with pytest.raises(ColumnError, match="'points'"):
         read_rankings(frame)
-    with pytest.raises(ColumnError, match="numbers in 'points'"):
+    with pytest.raises(ColumnError, match="'points'"):
         read_truth(frame)
 
 

@@ -304,7 +304,10 @@ def of_rows(data, side):
     names = {name for row in data for name in row}
     if "results" in {plain(name) for name in names}:
         return of_hits(data, side)
-    if "items" not in {plain(name) for name in names}:
+    lists = all(isinstance(row.get("item"), list) for row in data)
+    if lists and "items" not in names:
+        data = [{"items" if name == "item" else name: row[name] for name in row} for row in data]
+    elif "items" not in {plain(name) for name in names}:
         ordered = dict.fromkeys(name for row in data for name in row)
         return of_columns(
             [(name, [row.get(name) for row in data]) for name in ordered], side, typed=True

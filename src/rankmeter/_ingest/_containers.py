@@ -21,6 +21,7 @@ from rankmeter._ingest._columns import (
     Column,
     Columns,
     Side,
+    holds_lists,
     named,
     plain,
 )
@@ -197,9 +198,13 @@ def _from_item_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
     """Keys are columns, and a key that a row lacks is a missing value."""
     _only_mappings(rows, source)
     names = list(dict.fromkeys(str(key) for row in rows for key in row))
-    return Columns(
-        names, lambda chosen: {name: [row.get(name) for row in rows] for name in chosen}, source
-    )
+
+    def fetch(chosen: Sequence[str]) -> Mapping[str, Column]:
+        return {name: [row.get(name) for row in rows] for name in chosen}
+
+    lists = fetch([name for name in names if holds_lists([rows[0].get(name)])])
+    nested = frozenset(name for name, column in lists.items() if holds_lists(column))
+    return Columns(names, fetch, source, nested=nested)
 
 
 def _from_list_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
