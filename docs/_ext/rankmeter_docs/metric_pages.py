@@ -24,6 +24,7 @@ from rankmeter.metrics import METRICS, Metric, Option, Spec
 from rankmeter.metrics._spelling import PRESETS
 from rankmeter_docs.conventions import choosers
 from rankmeter_docs.example import asks, given, picture, shown, steps, value
+from rankmeter_docs.korean_summaries import summary
 from rankmeter_docs.public import ready_made
 from rankmeter_docs.rst import code, facts, heading, paragraphs, raw_html, table
 
@@ -113,6 +114,8 @@ def page(spec: Spec) -> str:
         heading("Edge cases and notes", "-") + "\n" + notes if notes else "",
         heading("Names", "-"),
         _names(spec),
+        heading("한국어 요약", "-"),
+        summary(spec.name),
         heading("Example", "-") + "\n" + "\n".join(doc["Examples"]) if doc["Examples"] else "",
         heading("Source", "-") + "\n" + source if source else "",
     )
