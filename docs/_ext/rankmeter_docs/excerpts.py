@@ -48,10 +48,8 @@ class Sections(HTMLParser):
 
     def texts(self) -> list[tuple[str, str]]:
         """Anchors and texts in order."""
-        joined = (
-            (anchor, " ".join("".join(parts).split())) for anchor, parts in self.found.items()
-        )
-        return [(anchor, text) for anchor, text in joined if text]
+        joined = {anchor: " ".join("".join(parts).split()) for anchor, parts in self.found.items()}
+        return [(anchor, text) for anchor, text in joined.items() if text]
 
 
 def _load(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:

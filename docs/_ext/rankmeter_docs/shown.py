@@ -1,7 +1,7 @@
 """Pictures of what the Python examples of a page make, next to the code that makes it.
 
-``{shown} NAME`` inserts a chart or table that the examples assigned to a name, and ``{framed} FILE``
-a page that they wrote. The examples of a page run once for each build, in a folder of their own.
+``{shown} NAME`` inserts a chart or table that the examples assigned to a name, ``{framed} FILE`` a
+page that they wrote. The examples of a page run once for each build, in a folder of their own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -27,13 +26,13 @@ WIDE = 700
 
 
 @cache
-def results(page: Path) -> tuple[dict[str, Any], Path]:
+def results(page: Path) -> tuple[dict[str, Any], tempfile.TemporaryDirectory[str]]:
     """The names that the examples of a page define, and the folder with the files they write."""
-    folder = Path(tempfile.mkdtemp())
-    code = "\n".join(re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S))
+    folder = tempfile.TemporaryDirectory()
+    blocks = re.findall(r"(?ms)^```python\n(.*?)^```", page.read_text("utf-8"))
     names: dict[str, Any] = {}
-    with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
-        for example in doctest.DocTestParser().get_examples(code):
+    with contextlib.chdir(folder.name), contextlib.redirect_stdout(io.StringIO()):
+        for example in doctest.DocTestParser().get_examples("\n".join(blocks)):
             exec(compile(example.source, str(page), "single"), names)
     return names, folder
 
@@ -78,19 +77,19 @@ class Shown(SphinxDirective):
 
 
 class Framed(SphinxDirective):
-    """A page that the examples wrote, in a frame and under a link."""
+    """A page that the examples wrote, in a frame and under a link; the content is its title."""
 
     required_arguments = 1
-    option_spec = {"title": directives.unchanged_required}
+    has_content = True
 
     def run(self) -> list[nodes.Node]:
         """Copy the page next to the others."""
         page = Path(self.env.doc2path(self.env.docname))
         static = Path(self.env.app.outdir, "_static")
         static.mkdir(parents=True, exist_ok=True)
-        shutil.copy(results(page)[1] / self.arguments[0], static)
+        shutil.copy(Path(results(page)[1].name, self.arguments[0]), static)
         self.env.note_reread()
-        address, title = f"_static/{self.arguments[0]}", escape(self.options["title"])
+        address, title = f"_static/{self.arguments[0]}", escape(" ".join(self.content))
         return [
             nodes.raw(
                 "",
