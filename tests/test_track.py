@@ -130,8 +130,8 @@ def run(code, folder, **environment):
     """Run a separate program, because trackers keep global state."""
     head = """
         import sys; sys.path.insert(0, {tests!r})
-        from test_track import EXPECTED, FOUND, RESULT, shown
-        result, found = RESULT, FOUND
+        from test_track import FOUND as found, RESULT as result
+        from test_track import EXPECTED, RESULT, shown
     """
     program = textwrap.dedent(head).format(tests=str(__file__).rpartition("/")[0])
     done = subprocess.run(
