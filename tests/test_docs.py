@@ -176,6 +176,23 @@ def test_every_metric_has_a_summary_in_korean():
         assert text.count("`") % 2 == 0, name
 
 
+@pytest.mark.parametrize(
+    ("metric", "needed"),
+    [
+        ("ndcg", "ground truth"),
+        ("novelty", "``train=``"),
+        ("efd", "ground truth, ``train=``"),
+        ("calibration", "``train=``, ``items=``"),
+        ("personalization", ""),
+    ],
+)
+def test_what_a_metric_needs(metric, needed):
+    pytest.importorskip("sphinx")
+    from rankmeter_docs.needs import needs
+
+    assert needs(metric) == needed
+
+
 def test_matrix_of_agreement_tells_full_partial_and_no_agreement():
     pytest.importorskip("sphinx")
     from rankmeter_docs.conventions import agreement

@@ -24,6 +24,7 @@ from rankmeter_docs import (
     conventions,
     glossary_index,
     korean_summaries,
+    needs,
     ties,
 )
 from rankmeter_docs.example import picture
@@ -40,6 +41,7 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "picture": lambda: raw_html(picture(METRICS["ndcg"])),
     "korean-terms": glossary_index.korean_terms,
     "korean-metrics": korean_summaries.overview,
+    "needs": needs.overview,
     "conventions": conventions.overview,
     "agreement": conventions.agreement,
     "recorded-tools": conventions.recorded_tools,
