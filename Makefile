@@ -13,7 +13,7 @@ N ?= 20000
 SPARK := $(if $(CI)$(shell command -v java),--group spark)
 GROUPS := --group test $(if $(CI),--group frameworks) $(SPARK)
 
-.PHONY: help demo test fuzz test-floor lint types docs bench bench-quick build conformance clean
+.PHONY: help demo test fuzz test-floor lint types docs picture bench bench-quick build conformance clean
 .DEFAULT_GOAL := help
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo "make fuzz N=1000000 ARGS=readers.csv   run the fuzzers, or some of them, on N inputs each"
 	@echo "make lint types   check style; check types"
 	@echo "make docs         build the documentation into docs/_build/html"
+	@echo "make picture      make the pictures of the report in the README again (needs Chromium)"
 	@echo "make bench        measure speed next to other tools; rewrite the figures of docs/speed.md"
 	@echo "make bench-quick  the same in minutes: small data, and the tools that are installed"
 	@echo "make build        build wheel and sdist; install and try the wheel outside the checkout"
@@ -44,6 +45,9 @@ types: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(BIN)/python -m sphinx -n -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+picture: $(VENV)/.demo
+	$(BIN)/python docs/picture.py
 
 bench: $(VENV)/.test
 	PYTHONPATH=benchmarks $(BIN)/python -m speed $(ARGS)

@@ -19,11 +19,14 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx_copybutton",
     "rankmeter_docs.mathml",
     "rankmeter_docs.names",
     "rankmeter_docs.generated",
+    "rankmeter_docs.shown",
     "rankmeter_docs.pages",
     "rankmeter_docs.korean",
+    "rankmeter_docs.excerpts",
 ]
 # Pages include the tables of speed and size.
 exclude_patterns = ["_build", "_ext", "_templates", "speed/*", "size/*"]
@@ -42,10 +45,16 @@ autosummary_generate = True
 numpydoc_show_class_members = False
 maximum_signature_line_length = 88
 
+# The button copies what a reader types: no prompt and no output.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_line_continuation_character = "\\"
+
 html_theme = "pydata_sphinx_theme"
 html_title = "rankmeter"
 html_static_path = ["_static"]
 html_css_files = ["rankmeter.css"]
+html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 html_favicon = "_static/logo.svg"
 html_copy_source = False
 html_show_sourcelink = False

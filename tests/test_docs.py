@@ -165,6 +165,34 @@ def test_every_entry_of_the_glossary_is_explained_in_both_languages():
         assert re.search("[가-힣]{2}", second), english
 
 
+def test_every_metric_has_a_summary_in_korean():
+    pytest.importorskip("sphinx")
+    from rankmeter_docs.korean_summaries import sections
+
+    texts = [one for section in sections().values() for one in section.items()]
+    assert sorted(name for name, _ in texts) == sorted(METRICS)
+    for name, text in texts:
+        assert 2 <= len(re.findall(r"[가-힣]\.(?: |\Z)", text)) <= 5, name
+        assert text.count("`") % 2 == 0, name
+
+
+@pytest.mark.parametrize(
+    ("metric", "needed"),
+    [
+        ("ndcg", "ground truth"),
+        ("novelty", "``train=``"),
+        ("efd", "ground truth, ``train=``"),
+        ("calibration", "``train=``, ``items=``"),
+        ("personalization", ""),
+    ],
+)
+def test_what_a_metric_needs(metric, needed):
+    pytest.importorskip("sphinx")
+    from rankmeter_docs.needs import needs
+
+    assert needs(metric) == needed
+
+
 def test_matrix_of_agreement_tells_full_partial_and_no_agreement():
     pytest.importorskip("sphinx")
     from rankmeter_docs.conventions import agreement
@@ -266,6 +294,7 @@ def test_pages_build_without_a_warning_complete_and_self_contained():
     loaded_from_elsewhere(out, pages)
     complete(pages)
     computed(pages)
+    searched(out)
 
 
 def loaded_from_elsewhere(out, pages):
@@ -286,6 +315,22 @@ def loaded_from_elsewhere(out, pages):
         assert calls == [], script.name
 
 
+def searched(out):
+    """A search in a browser, of pages on a disk: the page of the name first, with an excerpt."""
+    if (browser := shutil.which("chromium") or shutil.which("google-chrome")) is None:
+        return
+    flags = ("--headless", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND")
+    done = subprocess.run(
+        [browser, *flags, "--virtual-time-budget=5000", "--dump-dom"]
+        + [f"--user-data-dir={out / 'profile'}", f"{(out / 'search.html').as_uri()}?q=ndcg"],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    shutil.rmtree(out / "profile", ignore_errors=True)
+    first = re.search(r'<ul[^>]* class="search">(.*?)</li>', done.stdout, re.DOTALL)[1]
+    assert 'href="metrics/ndcg.html"' in first
+    assert "DCG divided by the DCG of the ideal ranking." in re.sub("<.*?>", "", first)
+
+
 def complete(pages):
     from rankmeter_docs.metric_pages import formulas
     from rankmeter_docs.public import objects, ready_made
@@ -300,6 +345,8 @@ def complete(pages):
         assert f'href="{name}.html"' in pages["metrics/index.html"].text
     for name in convention_names():
         assert f"conventions/{name}.html" in pages
+    assert any("copybutton.js" in address for address in pages["gallery.html"].loads)
+    assert "_static/report.html" in pages["gallery.html"].links
     reference = pages["api/index.html"].text
     for full in objects():
         assert f"api/{full}.html" in pages or f'id="{full}"' in reference, full

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ from rankmeter.errors import UsageError
 
 pytestmark = pytest.mark.once
 
+PAGE = (Path(__file__).parents[1] / "docs/guide/trackers.md").read_text("utf-8")
 RANKINGS, TRUTH = cases.batch(0)
 RESULT = rm.evaluate(RANKINGS, TRUTH, "ndcg@10 map@5")
 EXPECTED = {
@@ -118,11 +120,18 @@ class TestWhoTakesIt:
         assert max(logger.sizes) == BATCH
 
 
+def shown(heading):
+    """The code under a heading of the page, which runs as it is."""
+    section = PAGE.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    return re.findall(r"(?ms)^```python\n(.*?)^```", section)[-1]
+
+
 def run(code, folder, **environment):
     """Run a separate program, because trackers keep global state."""
     head = """
         import sys; sys.path.insert(0, {tests!r})
-        from test_track import EXPECTED, RESULT
+        from test_track import FOUND as found, RESULT as result
+        from test_track import EXPECTED, RESULT, shown
     """
     program = textwrap.dedent(head).format(tests=str(__file__).rpartition("/")[0])
     done = subprocess.run(
@@ -138,9 +147,12 @@ def test_mlflow_by_module_and_by_client(tmp_path):
         """
         import mlflow
         mlflow.set_tracking_uri("sqlite:///runs.db")
-        with mlflow.start_run() as active:
-            RESULT.log(mlflow)
+        exec(shown("MLflow"))
+        active = mlflow.last_active_run()
         client = mlflow.MlflowClient()
+        assert {one.path for one in client.list_artifacts(active.info.run_id)} == {
+            "report.html", "result.json"
+        }
         other = client.create_run(active.info.experiment_id).info.run_id
         RESULT.log(client, run_id=other, step=2)
         for run_id in (active.info.run_id, other):
@@ -160,20 +172,19 @@ def test_mlflow_by_module_and_by_client(tmp_path):
 def test_weights_and_biases_offline(tmp_path):
     run(
         """
-        import wandb
-        with wandb.init(project="test", mode="offline") as active:
-            RESULT.log(active)
-            found = dict(active.summary)
-        assert {name: found[name] for name in EXPECTED} == EXPECTED, str(found)
+        exec(shown("Weights & Biases") + "    logged = dict(run.summary)")
+        assert {name: logged[name] for name in EXPECTED} == EXPECTED, str(logged)
         """,
         tmp_path,
         WANDB_SILENT="true",
+        WANDB_MODE="offline",
     )
 
 
 def test_tensorboard_event_files(tmp_path):
     run(
         """
+        import types
         from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
         from tensorboard.compat.proto.event_pb2 import Event
         from tensorboard.compat.proto.summary_pb2 import Summary
@@ -187,10 +198,13 @@ def test_tensorboard_event_files(tmp_path):
                 value = Summary.Value(tag=tag, simple_value=scalar_value)
                 self.file.add_event(Event(step=global_step or 0, summary=Summary(value=[value])))
 
-        writer = SummaryWriter("events")
-        RESULT.log(writer, step=5)
+            def add_text(self, tag, text_string):
+                assert "ndcg@10" in text_string
+
+        sys.modules["torch.utils.tensorboard"] = types.SimpleNamespace(SummaryWriter=SummaryWriter)
+        exec(shown("TensorBoard"))
         writer.file.close()
-        events = EventAccumulator("events").Reload()
+        events = EventAccumulator("runs/films").Reload()
         assert set(events.Tags()["scalars"]) == set(EXPECTED)
         for name, value in EXPECTED.items():
             (event,) = events.Scalars(name)

@@ -17,7 +17,16 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 import rankmeter as rm
 from rankmeter.metrics import METRICS
-from rankmeter_docs import choices, columns, command_line, conventions, glossary_index, ties
+from rankmeter_docs import (
+    choices,
+    columns,
+    command_line,
+    conventions,
+    glossary_index,
+    korean_summaries,
+    needs,
+    ties,
+)
 from rankmeter_docs.example import picture
 from rankmeter_docs.rst import raw_html
 
@@ -31,6 +40,8 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "exit-codes": command_line.exit_codes,
     "picture": lambda: raw_html(picture(METRICS["ndcg"])),
     "korean-terms": glossary_index.korean_terms,
+    "korean-metrics": korean_summaries.overview,
+    "needs": needs.overview,
     "conventions": conventions.overview,
     "agreement": conventions.agreement,
     "recorded-tools": conventions.recorded_tools,

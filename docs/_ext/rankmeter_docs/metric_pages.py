@@ -24,6 +24,8 @@ from rankmeter.metrics import METRICS, Metric, Option, Spec
 from rankmeter.metrics._spelling import PRESETS
 from rankmeter_docs.conventions import choosers
 from rankmeter_docs.example import asks, given, picture, shown, steps, value
+from rankmeter_docs.korean_summaries import summary
+from rankmeter_docs.needs import needs
 from rankmeter_docs.public import ready_made
 from rankmeter_docs.rst import code, facts, heading, paragraphs, raw_html, table
 
@@ -113,6 +115,8 @@ def page(spec: Spec) -> str:
         heading("Edge cases and notes", "-") + "\n" + notes if notes else "",
         heading("Names", "-"),
         _names(spec),
+        heading("한국어 요약", "-"),
+        summary(spec.name),
         heading("Example", "-") + "\n" + "\n".join(doc["Examples"]) if doc["Examples"] else "",
         heading("Source", "-") + "\n" + source if source else "",
     )
@@ -124,6 +128,7 @@ def _facts(spec: Spec) -> list[tuple[str, str]]:
         ("Range", _range(spec)),
         ("Better", "larger values" if spec.increasing else "smaller values"),
         ("Cutoff", _cutoff(spec)),
+        ("Needs", _needs(spec)),
         ("Unresolved ties", _OPEN_TIES[spec.open_ties]),
     ]
 
@@ -132,6 +137,11 @@ _OPEN_TIES = {
     True: f"the mean over all orders ({code('ties=expected')})",
     False: f"refused: choose a rule that orders tied items, such as {code('ties=item')}",
 }
+
+
+def _needs(spec: Spec) -> str:
+    said = f"rankings; {needs(spec.name)}".removesuffix("; ")
+    return f"{said} (:doc:`their forms </guide/beyond-accuracy>`)" if "=" in said else said
 
 
 def _cutoff(spec: Spec) -> str:

@@ -1,0 +1,107 @@
+"""Pictures of what the Python examples of a page make, next to the code that makes it.
+
+``{shown} NAME`` inserts a chart or table that the examples assigned to a name, ``{framed} FILE`` a
+page that they wrote. The examples of a page run once for each build, in a folder of their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import re
+import shutil
+import tempfile
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+WIDE = 700
+"""A chart that is wider scrolls on a narrow screen; others shrink."""
+
+
+@cache
+def results(page: Path) -> tuple[dict[str, Any], tempfile.TemporaryDirectory[str]]:
+    """The names that the examples of a page define, and the folder with the files they write."""
+    folder = tempfile.TemporaryDirectory()
+    blocks = re.findall(r"(?ms)^```python\n(.*?)^```", page.read_text("utf-8"))
+    names: dict[str, Any] = {}
+    with contextlib.chdir(folder.name), contextlib.redirect_stdout(io.StringIO()):
+        for example in doctest.DocTestParser().get_examples("\n".join(blocks)):
+            exec(compile(example.source, str(page), "single"), names)
+    return names, folder
+
+
+def drawing(chart: Any, name: str) -> str:
+    """An Altair chart as SVG whose ink follows the light and dark theme of the page."""
+    import vl_convert
+
+    spec = chart.to_dict()
+    svg: str = vl_convert.vegalite_to_svg(spec)
+    config = spec["config"]
+    inks = {
+        config["background"]: "none",
+        config["axis"]["labelColor"]: "currentColor",
+        config["axis"]["gridColor"]: "var(--rm-line)",
+        config["title"]["subtitleColor"]: "var(--rm-muted)",
+    }
+    for ink, themed in inks.items():
+        svg = svg.replace(f'"{ink}"', f'"{themed}"')
+    svg = re.sub(
+        r'(\bid="|url\(#)', rf"\g<1>{name}-", svg
+    )  # ids are those of a page, not of a chart
+    width = float(re.search(r'\bwidth="([\d.]+)"', svg)[1])
+    return f'<div class="rm-drawing{" rm-wide" if width > WIDE else ""}">{svg}</div>'
+
+
+class Shown(SphinxDirective):
+    """The picture of a value of the examples."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Draw the value, or use the HTML that a notebook would show."""
+        name = self.arguments[0]
+        value = results(Path(self.env.doc2path(self.env.docname)))[0][name]
+        self.env.note_reread()  # the library can change without the page
+        if hasattr(value, "_repr_html_"):
+            body = f'<div class="rm-output">{value._repr_html_()}</div>'
+        else:
+            body = drawing(value, name)
+        return [nodes.raw("", body, format="html")]
+
+
+class Framed(SphinxDirective):
+    """A page that the examples wrote, in a frame and under a link; the content is its title."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Copy the page next to the others."""
+        page = Path(self.env.doc2path(self.env.docname))
+        static = Path(self.env.app.outdir, "_static")
+        static.mkdir(parents=True, exist_ok=True)
+        shutil.copy(Path(results(page)[1].name, self.arguments[0]), static)
+        self.env.note_reread()
+        address, title = f"_static/{self.arguments[0]}", escape(" ".join(self.content))
+        return [
+            nodes.raw(
+                "",
+                f'<div class="rm-frame"><iframe src="{address}" title="{title}" loading="lazy">'
+                f'</iframe><p><a href="{address}">{title}, on a page of its own</a></p></div>',
+                format="html",
+            )
+        ]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register both directives."""
+    app.add_directive("shown", Shown)
+    app.add_directive("framed", Framed)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
