@@ -15,6 +15,7 @@ from rankmeter._estimates.differences import Difference
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.verdicts import Headline, Verdict, headline, verdict
 from rankmeter._estimates.wording import change, number, p_value
+from rankmeter._ingest import Frame, Kind
 from rankmeter._report.paper import Means
 from rankmeter._report.table import Table
 from rankmeter._results.result import Measured
@@ -83,13 +84,18 @@ class Compared(Measured):
         )
         return Table(("system", *self._labels), rows, self._notes())
 
-    def means(self) -> pl.DataFrame:
+    @property
+    @abstractmethod
+    def kind(self) -> Kind:
+        """That of the frames that are handed out."""
+
+    def means(self) -> Frame:
         """Systems × metrics: a row for each system, and a column for each metric."""
         columns = {
             label: [self.estimates[label, name].mean for name in self.systems]
             for label in self._labels
         }
-        return pl.DataFrame({"system": list(self.systems), **columns})
+        return self.kind.frame(pl.DataFrame({"system": list(self.systems), **columns}))
 
     @in_its_words
     def to_latex(
