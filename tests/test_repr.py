@@ -1,12 +1,13 @@
 """Every public object says in a few lines what it is, whatever the size of the data."""
 
-import importlib
 import re
 
 import numpy as np
 import pytest
 
 import rankmeter as rm
+
+pytestmark = pytest.mark.once
 
 N = 2_000
 TRUTH = {f"u{n}": {"a": 2, "b": 1} for n in range(N)}
@@ -74,9 +75,3 @@ def test_differences_fit_on_a_line():
     found = BOTH["ndcg@2"][0]
     assert repr(found).startswith("Difference('one' − 'two', 'ndcg@2': +0.")
     assert repr(FOUND.table()) == FOUND.table().to_text()
-
-
-def test_metrics_of_other_libraries_name_their_metrics():
-    pytest.importorskip("torchmetrics")
-    module = importlib.import_module("rankmeter.torch")
-    assert repr(module.RankMetric(["mrr", "hits@1"])) == "RankMetric(mrr, hits@1)"
