@@ -12,6 +12,8 @@ from rankmeter._report.table import Table
 
 pytestmark = pytest.mark.once
 
+STYLES = r"\x1b\[(?:[0-4]|3[12]|[14];3[12])m"
+"""Bold, dim, underlined, green, red."""
 OPTIONAL = ("detectable", "d_z", "win/tie/loss")
 HOSTILE = "new\nline\r\x1b[31m\x00\u2028\u202etab\t|"
 
@@ -33,8 +35,8 @@ def drawn(monkeypatch, capsys):
         monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
         monkeypatch.setenv("COLUMNS", str(width))
         print_table(table, **options)
-        # The table's own styles, bold and dim, take no room; other escapes are not allowed.
-        return re.sub(r"\x1b\[[0-3]m", "", capsys.readouterr().out).splitlines()
+        # The table's own styles take no room; other escapes are not allowed.
+        return re.sub(STYLES, "", capsys.readouterr().out).splitlines()
 
     return draw
 
@@ -127,3 +129,56 @@ def test_a_shortened_name_keeps_both_ends_and_a_value_is_whole(drawn):
     short = "a" * 40 + "…" + "z" * 39
     assert table.tame_cells() == [["system", short], [just, "1"], [short, value]]
     assert any(value.rstrip() in line for line in drawn(table, 80))
+
+
+def three():
+    truth = {user: ["a"] for user in range(30)}
+    ranks = {"good": ["a"], "fair": ["b", "a"], "poor": ["b", "c", "d", "a"]}
+    systems = {name: dict.fromkeys(truth, list_) for name, list_ in ranks.items()}
+    return rm.compare(systems, truth, "ndcg@10 mean_rank", baseline="fair", test="t")
+
+
+@pytest.fixture
+def shown(monkeypatch, capsys):
+    """A table as it is written, with some variables of the environment."""
+
+    def show(table, *, terminal=True, **variables):
+        for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in {"COLUMNS": "100", "TERM": "xterm", **variables}.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr("sys.stdout.isatty", lambda: terminal, raising=False)
+        print_table(table)
+        return capsys.readouterr().out
+
+    return show
+
+
+def test_the_best_is_bold_and_the_second_underlined_and_differences_have_colours(shown):
+    lines = shown(three().table()).splitlines()
+    found = {
+        name: next(line for line in lines if name in line) for name in ("good", "fair", "poor")
+    }
+    assert found["good"].count("\x1b[1;32m1.0000\x1b[0m\x1b[32m ▲") == 2
+    assert "\x1b[4m0.6309\x1b[0m" in found["fair"]
+    assert "\x1b[4m2.0000\x1b[0m" in found["fair"]
+    assert "\x1b[31m0.4307 ▼" in found["poor"]
+    differences = shown(three().difference_table())
+    assert "\x1b[32m+0.3691\x1b[0m" in differences
+    assert "\x1b[32m-1.0000\x1b[0m" in differences  # less is better
+
+
+def test_the_environment_decides_about_colour(shown):
+    table = three().table()
+    plain = table.to_text() + "\n"
+    assert shown(table, terminal=False) == plain
+    assert shown(table, terminal=False, CLICOLOR_FORCE="0") == plain
+    assert shown(table, terminal=False, FORCE_COLOR="1", NO_COLOR="1") == plain
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE"):
+        forced = shown(table, terminal=False, **{name: "1"})
+        assert "\x1b[1;32m1.0000" in forced
+        assert len(forced.splitlines()) == 6  # a file has no width
+    quiet = shown(table, NO_COLOR="1")
+    assert "\x1b[1m1.0000\x1b[0m ▲" in quiet
+    assert not re.search(r"3[12]m", quiet)
+    assert "\x1b" not in shown(table, TERM="dumb")

@@ -138,3 +138,12 @@ def test_what_cannot_collapse_items_is_refused(collapse, error, words):
 def test_a_rule_for_text_has_no_meaning_for_integers():
     with pytest.raises(DataError, match="a rule for text"):
         rm.evaluate({"q": [1]}, {"q": {1}}, "rr", collapse="before:#")
+
+
+def test_repeated_documents_of_a_query_hint_at_chunks():
+    rows = pl.DataFrame({"qid": ["q", "q"], "docno": ["d", "d"], "score": [2.0, 1.0]})
+    with pytest.raises(DuplicateError, match="name its document with collapse="):
+        rm.evaluate(rows, {"q": {"d"}}, "rr")
+    with pytest.raises(DuplicateError) as caught:
+        rm.evaluate({"ann": ["d", "d"]}, {"ann": {"d"}}, "rr")
+    assert "collapse" not in str(caught.value)

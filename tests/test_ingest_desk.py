@@ -163,7 +163,7 @@ def test_rankings_of_every_tool_are_those_of_the_plain_form(form, engine, tmp_pa
     if engine == "disk" and form in ("predictions of sentence-transformers", "mteb"):
         return  # their format is refused, as other JSON is
     found = rm.evaluate(data, QRELS, "mrr", engine=engine)
-    assert found.per_user.equals(plain.per_user)
+    assert found.values_by_user.equals(plain.values_by_user)
     assert found.counts == plain.counts
 
 

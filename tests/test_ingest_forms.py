@@ -81,6 +81,9 @@ SCORED_FORMS = {
     "list of dicts": lambda: list(NESTED.values()),
     "dict of columns": lambda: {"user": USERS, "item": ITEMS, "score": SCORES},
     "dict of array columns": lambda: {"user": np.array(USERS), "item": ITEMS, "score": SCORES},
+    "structured array": lambda: np.rec.fromarrays(
+        [USERS, ITEMS, SCORES], names=["user", "item", "score"]
+    ),
     "rows": FRAME.to_dicts,
     "rows of lists": lambda: [
         {"user": 0, "items": [3, 1, 2], "scores": [0.875, 0.5, 0.25]},
@@ -482,7 +485,7 @@ def test_a_record_without_its_part_is_named(data):
         (np.zeros((2, 2, 2)), ["(2, 2, 2)", "(users, k)"]),
         (np.zeros((0, 3)), ["(0, 3)"]),
         (np.array(5), ["()"]),
-        (np.zeros(2, dtype=[("user", int), ("item", int)]), ["(users, k)"]),
+        (np.zeros((2, 2), dtype=[("user", int), ("item", int)]), ["(users, k)"]),
         (sparse.csr_matrix((0, 3)), ["no rows"]),
         (pl.DataFrame({"user": [], "item": []}), ["no rows"]),
         (Broken(), ["Broken", "cannot be read as a table: no connection"]),

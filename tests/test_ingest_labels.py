@@ -17,27 +17,38 @@ USERS = pl.Series("user", ["bob", "ann", "eve", "kim"])
 FRAME = pl.DataFrame({"user": list(LABELS), "segment": list(LABELS.values())})
 
 
-def relation():
-    frame = FRAME.to_arrow()  # noqa: F841  (DuckDB finds it by its name)
-    return duckdb.sql("SELECT segment, user, 7 AS other FROM frame")
+def relation(frame):
+    labels = frame.to_arrow()  # noqa: F841  (DuckDB finds it by its name)
+    return duckdb.sql('SELECT * EXCLUDE ("user"), "user", 7 AS other FROM labels')
 
 
-FORMS = {
-    "mapping": lambda: LABELS,
-    "polars": lambda: FRAME,
-    "polars lazy": FRAME.lazy,
-    "polars, another name of the user": lambda: FRAME.rename({"user": "userId"}),
-    "polars categories": lambda: FRAME.cast({"segment": pl.Categorical}),
-    "pandas": FRAME.to_pandas,
-    "pandas series": lambda: pd.Series(LABELS),
-    "arrow": FRAME.to_arrow,
-    "duckdb": relation,
-    "pairs": lambda: list(LABELS.items()),
-    "lists": lambda: [list(pair) for pair in LABELS.items()],
-    "array": lambda: np.array(list(LABELS.items())),
-    "rows": FRAME.to_dicts,
-    "columns": lambda: FRAME.to_dict(as_series=False),
-}
+def forms_of(frame):
+    return {
+        "mapping": lambda: LABELS,
+        "polars": lambda: frame,
+        "polars lazy": frame.lazy,
+        "polars, another name of the user": lambda: frame.rename({"user": "userId"}),
+        "polars categories": lambda: frame.cast({frame.columns[1]: pl.Categorical}),
+        "pandas": frame.to_pandas,
+        "pandas series": lambda: pd.Series(LABELS),
+        "arrow": frame.to_arrow,
+        "duckdb": lambda: relation(frame),
+        "pairs": lambda: list(LABELS.items()),
+        "lists": lambda: [list(pair) for pair in LABELS.items()],
+        "array": lambda: np.array(list(LABELS.items())),
+        "structured array": lambda: np.rec.fromrecords([*LABELS.items()], names=frame.columns),
+        "named tuples": lambda: list(frame.to_pandas().itertuples(index=False)),
+        "pandas categories": lambda: frame.to_pandas().astype("category"),
+        "pandas, any name of the user": lambda: frame.to_pandas().rename(
+            columns={"user": "member"}
+        ),
+        "series of structs": frame.to_struct,
+        "rows": frame.to_dicts,
+        "columns": lambda: frame.to_dict(as_series=False),
+    }
+
+
+FORMS = forms_of(FRAME)
 FILES = {
     "a.csv": FRAME.write_csv,
     "a.tsv": lambda path: FRAME.write_csv(path, separator="\t"),
@@ -246,3 +257,51 @@ def test_a_missing_label_among_texts_is_no_label(missing):
     labels = read_labels(pd.Series(["x", missing], index=[1, 2], dtype=object), "segment", users)
     assert labels.values.to_list() == ["x", None]
     assert labels.counts == {"users_without_segment": 1}
+
+
+RANKINGS = {user: ["a", "b"] for user in [*LABELS, "kim"]}
+TRUTH = {user: {"b" if user == "bob" else "a"} for user in RANKINGS}
+SYSTEMS = {"one": RANKINGS, "two": {**RANKINGS, "ann": ["b", "a"]}}
+
+
+def used(side, labels):
+    """What `evaluate` and `compare` make of labels: values to compare."""
+    found = rm.evaluate(RANKINGS, TRUTH, "rr", **({side: labels()} if side == "clusters" else {}))
+    both = rm.compare(SYSTEMS, TRUTH, "rr", **{side: labels()})
+    if side == "clusters":
+        return found["rr"].interval, both["rr"][0].p, both.settings["clusters"]
+    rows = found.by_segment(labels()).fill_nan(None).rows()
+    return rows, both.segments.rows(), both.to_dict()["segments"]
+
+
+@pytest.mark.parametrize("side", ["segments", "clusters"])
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_gives_the_same_segments_and_clusters(form, side):
+    forms = FORMS if side == "segments" else forms_of(FRAME.rename({"segment": "cluster"}))
+    assert used(side, forms[form]) == used(side, lambda: LABELS)
+
+
+NO_LABELS = {
+    "a function": (lambda user: user, "must be a mapping from user to label"),
+    "a number": (3, "must be a mapping from user to label"),
+    "labels alone": (["x", "y"], "where a user and a .* belong"),
+    "a Series of labels": (pl.Series(["x", "y"]), "where a user and a .* belong"),
+    "users of each label": ({"new": ["ann", "eve"]}, "A label is a text or a number: {user:"),
+    "no label": (pl.DataFrame({"user": ["ann"], "age": [3]}), "has no column for the "),
+    "items": (pl.DataFrame({"item": ["a"], "segment": ["x"], "cluster": ["x"]}), "for the user"),
+    "two labels": ([("ann", "x"), ("ann", "y")], "Give each user one"),
+}
+
+
+@pytest.mark.parametrize("side", ["segments", "clusters"])
+@pytest.mark.parametrize("what", NO_LABELS)
+def test_what_is_no_label_is_refused(what, side):
+    data, message = NO_LABELS[what]
+    calls = [lambda: rm.compare(SYSTEMS, TRUTH, "rr", **{side: data})]
+    if side == "segments":
+        calls.append(lambda: rm.evaluate(RANKINGS, TRUTH, "rr").by_segment(data))
+    else:
+        calls.append(lambda: rm.evaluate(RANKINGS, TRUTH, "rr", clusters=data))
+    for call in calls:
+        with pytest.raises((DataError, UsageError), match=message):
+            call()

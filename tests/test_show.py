@@ -210,3 +210,18 @@ def test_the_command_shows_users(tmp_path, monkeypatch):
     assert (refused.code, "--show writes a table" in refused.err) == (2, True)
     unknown = rankmeter("evaluate", "run.csv", "truth.csv", "--show", "8")
     assert (unknown.code, "no user '8'" in unknown.err) == (2, True)
+
+
+def test_the_command_shows_users_in_each_system(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old.csv").write_text("user,item,score\n7,1,2\n7,2,1\n", "utf-8")
+    (tmp_path / "new.csv").write_text("user,item,score\n7,1,1\n7,2,2\n", "utf-8")
+    (tmp_path / "truth.csv").write_text("user,item\n7,2\n", "utf-8")
+    words = ("compare", "truth.csv", "old=old.csv", "new=new.csv", "-m", "rr", "--show", "7")
+    done = rankmeter(*words)
+    assert "rr of old, user 7 = 0.5000" in done.out
+    assert "rr of new, user 7 = 1\n" in done.out
+    refused = rankmeter(*words, "--json")
+    assert (refused.code, "--show writes a table" in refused.err) == (2, True)
+    unknown = rankmeter(*words, "--show", "8")
+    assert (unknown.code, "no user '8'" in unknown.err) == (2, True)

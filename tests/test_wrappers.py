@@ -29,6 +29,7 @@ def test_a_metric_of_torchmetrics(keep):
     torchmetrics = pytest.importorskip("torchmetrics")
     metric = rm.torch.RankMetric(METRICS, keep=keep)
     assert isinstance(metric, torchmetrics.Metric)
+    assert repr(metric) == "RankMetric(mrr, hits@1, ndcg@3)"
     acc = rm.accumulator(METRICS, keep=keep)
     for scores, target in batches():
         metric.update(torch.tensor(scores), torch.tensor(target))

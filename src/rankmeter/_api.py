@@ -91,7 +91,8 @@ def evaluate(
         ``{"rankings": {…}, "truth": {…}}``. Roles: user, item, score, rank, gain.
     clusters : object, optional
         Users that resemble each other (sessions of one person, both sides of one triple): a
-        mapping from user to cluster, or a frame or file with the columns user and cluster.
+        mapping from user to cluster, pairs, a pandas Series, or a frame or file with the columns
+        user and cluster.
         Intervals and tests then count clusters as independent, not users. Do not
         use it for runs with several training seeds, which all have the same users.
     train : object, optional
@@ -256,10 +257,11 @@ def compare(
         each system's mean over its own users and each difference over the users of the ``pair``.
     alpha : float
         Level at which a corrected p is called significant.
-    segments : mapping or frame, optional
-        A label per user: ``{"ann": "new", …}``, or a frame with the columns user and segment, as
-        `by_activity` and `by_popularity` make. Every comparison is repeated within each, and
-        significant there only if it is over all users, at what those comparisons leave of alpha.
+    segments : object, optional
+        A label per user: ``{"ann": "new", …}``, pairs, a pandas Series, or a frame or file with
+        the columns user and segment, as `by_activity` and `by_popularity` make. Every comparison
+        is repeated within each, and significant there only if it is over all users, at what those
+        comparisons leave of alpha.
     n_resamples : int
         Number of sign flips, or bootstrap samples, that a test draws: more where a correction or a
         p-value close to alpha needs them.

@@ -50,6 +50,7 @@ def compute_metrics(
         result = evaluate_scores(scores, labels, metrics, **options)
         return {name.replace("@", "_at_"): float(one.mean) for name, one in result.items()}
 
+    compute.__qualname__ = f"compute_metrics({metrics})"
     return compute
 
 
@@ -98,6 +99,7 @@ def scorer(metric: str | Metric, **options: Any) -> Callable[[Any, Any, Any], fl
         (mean,) = evaluate_scores(scores, target, [wanted], **options).values()
         return sign * float(mean.mean)
 
+    score.__qualname__ = f"scorer({metric})"
     return score
 
 

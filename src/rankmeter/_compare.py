@@ -58,7 +58,7 @@ def compare_tables(
     each = run(plan)
     scores = {name: mean_of_runs([each[one] for one in own]) for name, own in groups.items()}
     whole = all(table.rest is None for table in systems.values())
-    first = scores[names[0]]
+    first, kind = scores[names[0]], systems[groups[names[0]][0]].origin.kind
     users = first.users
     unused = {"users_without_segment": 0}
     labels = labels_of(segments, "segment", first, unused)
@@ -84,7 +84,7 @@ def compare_tables(
         tests.estimates(everyone),
         differences,
         {values.label: values.dropped for values in tests.values},
-        None if labels is None else pl.DataFrame([users.alias("user"), labels]),
+        None if labels is None else kind.frame(pl.DataFrame([users.alias("user"), labels])),
         {
             (segment, metric, name): e
             for segment, mask in parts.items()

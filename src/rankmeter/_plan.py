@@ -33,7 +33,7 @@ __all__ = ["MetricPlan", "Plan", "resolve"]
 _BUGGY = " with its bugs"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MetricPlan:
     """One metric with every choice made.
 
@@ -60,6 +60,9 @@ class MetricPlan:
     asked: Metric | None = None
     made: frozenset[str] = dataclasses.field(default=frozenset(), compare=False)
     candidates: int | None = None
+
+    def __repr__(self) -> str:
+        return f"MetricPlan({self.label}: {self.metric})"
 
     @property
     def spec(self) -> Spec:

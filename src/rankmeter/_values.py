@@ -145,7 +145,8 @@ def compare_values(
             **unused,
             **({} if drawn is None else clustered(drawn)),
         },
-        read.frame.select("system", "user", "metric", "seed", "value"),
+        read.kind.frame(read.frame.select("system", "user", "metric", "seed", "value")),
+        read.kind,
     )
 
 

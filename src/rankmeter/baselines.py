@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from rankmeter import _checks
 from rankmeter._checks import counted, integer
-from rankmeter._ingest import read_interactions
+from rankmeter._ingest import Frame, read_interactions
 from rankmeter._interactions.clock import Clock, Unit
 from rankmeter._interactions.learned import factorised, ranked
 from rankmeter._interactions.learned import neighbours as nearest
-from rankmeter._interactions.recommend import recommend
+from rankmeter._interactions.recommend import in_its_kind, recommend
 from rankmeter.errors import ColumnError, DataError, InvalidValueError, UsageError
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
 _DAY = 86_400
 
 
+@in_its_kind
 def popularity(
     train: Any,
     *,
@@ -47,7 +48,7 @@ def popularity(
     users: Any = None,
     exclude_seen: bool = True,
     columns: dict[str, str] | None = None,
-) -> pl.DataFrame:
+) -> Frame:
     """Recommend the items with the most interactions.
 
     Parameters
@@ -66,9 +67,10 @@ def popularity(
 
     Returns
     -------
-    polars.DataFrame
+    polars.DataFrame or pandas.DataFrame
         ``user``, ``item``, ``score`` (Float64) and ``rank`` (1, 2, …), by user and rank. The
-        score is the number of interactions.
+        score is the number of interactions. If `train` is a pandas frame, so is this, with its
+        names and types of user and item.
 
     Raises
     ------
@@ -96,6 +98,7 @@ def popularity(
     return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
+@in_its_kind
 def recent_popularity(
     train: Any,
     *,
@@ -106,7 +109,7 @@ def recent_popularity(
     users: Any = None,
     exclude_seen: bool = True,
     columns: dict[str, str] | None = None,
-) -> pl.DataFrame:
+) -> Frame:
     """Recommend the items with the most interactions in the time before the last interaction.
 
     Parameters
@@ -126,7 +129,7 @@ def recent_popularity(
 
     Returns
     -------
-    polars.DataFrame
+    polars.DataFrame or pandas.DataFrame
         As from `popularity`; the score is the number of interactions in the window.
 
     Raises
@@ -163,6 +166,7 @@ def recent_popularity(
     return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
+@in_its_kind
 def decayed_popularity(
     train: Any,
     *,
@@ -172,7 +176,7 @@ def decayed_popularity(
     users: Any = None,
     exclude_seen: bool = True,
     columns: dict[str, str] | None = None,
-) -> pl.DataFrame:
+) -> Frame:
     """Recommend the items with the most interactions, where old ones count less.
 
     Parameters
@@ -187,7 +191,7 @@ def decayed_popularity(
 
     Returns
     -------
-    polars.DataFrame
+    polars.DataFrame or pandas.DataFrame
         As from `popularity`; the score is Σ 2^(−age / `half_life`), the age of an interaction
         counted back from the last one.
 
@@ -215,6 +219,7 @@ def decayed_popularity(
     return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
+@in_its_kind
 def mean_rating(
     train: Any,
     *,
@@ -222,7 +227,7 @@ def mean_rating(
     users: Any = None,
     exclude_seen: bool = True,
     columns: dict[str, str] | None = None,
-) -> pl.DataFrame:
+) -> Frame:
     """Recommend the items with the best mean rating.
 
     Parameters
@@ -234,7 +239,7 @@ def mean_rating(
 
     Returns
     -------
-    polars.DataFrame
+    polars.DataFrame or pandas.DataFrame
         As from `popularity`; the score is the mean rating.
 
     Raises
@@ -257,6 +262,7 @@ def mean_rating(
     return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
+@in_its_kind
 def damped_mean_rating(
     train: Any,
     *,
@@ -265,7 +271,7 @@ def damped_mean_rating(
     users: Any = None,
     exclude_seen: bool = True,
     columns: dict[str, str] | None = None,
-) -> pl.DataFrame:
+) -> Frame:
     """Recommend the items with the best mean rating, pulled towards the overall mean.
 
     Parameters
@@ -279,7 +285,7 @@ def damped_mean_rating(
 
     Returns
     -------
-    polars.DataFrame
+    polars.DataFrame or pandas.DataFrame
         As from `popularity`; the score is (Σ ratings + `damping` · μ) / (n + `damping`), where μ
         is the mean of all ratings.
 
@@ -307,6 +313,7 @@ def damped_mean_rating(
     return recommend(frame, scores, k=k, users=users, exclude_seen=exclude_seen)
 
 
+@in_its_kind
 def random(
     train: Any,
     *,
@@ -315,7 +322,7 @@ def random(
     users: Any = None,
     exclude_seen: bool = True,
     columns: dict[str, str] | None = None,
-) -> pl.DataFrame:
+) -> Frame:
     """Recommend random items, different ones to each user.
 
     Parameters
@@ -330,7 +337,7 @@ def random(
 
     Returns
     -------
-    polars.DataFrame
+    polars.DataFrame or pandas.DataFrame
         As from `popularity`; the score falls in equal steps from 1 along the user's random order
         of all n items: (n − place) / n, the first place being 0.
 
@@ -356,6 +363,7 @@ def random(
     return recommend(frame, places, k=k, users=users, exclude_seen=exclude_seen, seed=seed)
 
 
+@in_its_kind
 def svd(
     train: Any,
     *,
@@ -364,7 +372,7 @@ def svd(
     users: Any = None,
     exclude_seen: bool = True,
     columns: dict[str, str] | None = None,
-) -> pl.DataFrame:
+) -> Frame:
     """Recommend by a truncated singular value decomposition: a simple model that learns.
 
     Parameters
@@ -378,7 +386,7 @@ def svd(
 
     Returns
     -------
-    polars.DataFrame
+    polars.DataFrame or pandas.DataFrame
         As from `popularity`; the score is that of the user's row in the approximation of the
         matrix of users × items, rounded to ten decimals.
 
@@ -407,6 +415,7 @@ def svd(
     return ranked(frame, learn, k=k, users=users, exclude_seen=exclude_seen)
 
 
+@in_its_kind
 def item_knn(
     train: Any,
     *,
@@ -415,7 +424,7 @@ def item_knn(
     users: Any = None,
     exclude_seen: bool = True,
     columns: dict[str, str] | None = None,
-) -> pl.DataFrame:
+) -> Frame:
     """Recommend items whose users are those of the items that a user has.
 
     Parameters
@@ -429,7 +438,7 @@ def item_knn(
 
     Returns
     -------
-    polars.DataFrame
+    polars.DataFrame or pandas.DataFrame
         As from `popularity`; the score is the sum of the cosine similarities of the item to those
         that the user has, rounded to ten decimals.
 
@@ -457,7 +466,7 @@ def item_knn(
     return ranked(frame, learn, k=k, users=users, exclude_seen=exclude_seen)
 
 
-BASELINES: dict[str, Callable[..., pl.DataFrame]] = {
+BASELINES: dict[str, Callable[..., Frame]] = {
     "popularity": popularity,
     "recent-popularity": recent_popularity,
     "decayed-popularity": decayed_popularity,

@@ -2,9 +2,9 @@
 
 A method chooses rows for the test part; all others are train. The choice depends on the values in
 the table and on the seed, never on the order of the rows: shuffle the table and the split is the
-same. The draw for one user does not depend on the other users. Both parts have
-every column of the input (the roles under the names user, item, rating and time, and first) and
-keep the order of its rows.
+same. The draw for one user does not depend on the other users. Both parts keep the order of the
+rows. Of a pandas frame they are its own rows; of other input they are in a Polars frame with every
+column of the input (the roles under the names user, item, rating and time, and first).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankmeter._checks import choice, flag, fraction, integer, shown
-from rankmeter._ingest import read_interactions
+from rankmeter._ingest import Interactions
 from rankmeter._interactions.chance import draws
 from rankmeter._interactions.clock import Clock, Unit, share_of
 from rankmeter._interactions.split import Split, part
@@ -155,11 +155,12 @@ def leave_k_out(
     method = _spell("leave_k_out", locals())
     integer("k", k, least=1)
     _check_choices(by, ties, min_history, cold_items)
-    frame = read_interactions(data, columns=columns)
+    read = Interactions.read(data, columns=columns)
+    frame = read.frame
     test, counts = _test_per_user(
         frame, lambda history: np.where(history >= k + min_history, k, 0), by, ties, seed
     )
-    return part(frame, test, method=method, cold_items=cold_items, counts=counts)
+    return part(read, test, method=method, cold_items=cold_items, counts=counts)
 
 
 def holdout(
@@ -223,7 +224,8 @@ def holdout(
             "`per_user` must be True with by='time'; for one cut in time for all users use "
             "temporal(ratio=...), which keeps interactions of the same time together"
         )
-    frame = read_interactions(data, columns=columns)
+    read = Interactions.read(data, columns=columns)
+    frame = read.frame
     if per_user:
         test, counts = _test_per_user(
             frame,
@@ -234,7 +236,7 @@ def holdout(
         )
     else:
         test, counts = _test_overall(frame, ratio, min_history, seed)
-    return part(frame, test, method=method, cold_items=cold_items, counts=counts)
+    return part(read, test, method=method, cold_items=cold_items, counts=counts)
 
 
 def temporal(
@@ -300,13 +302,14 @@ def temporal(
     portion = fraction("ratio", 0.2 if ratio is None else ratio)
     choice("cold_users", cold_users, Cold)
     choice("cold_items", cold_items, Cold)
-    frame = read_interactions(data, columns=columns)
+    read = Interactions.read(data, columns=columns)
+    frame = read.frame
     clock = Clock.of(frame, needed_by="temporal", unit=unit)
     cut = clock.start_of_last(portion) if at is None else clock.tick(at)
     options: dict[str, Any] = {"ratio": portion} if at is None else {"at": at}
     options |= {"unit": unit, "cold_users": cold_users, "cold_items": cold_items}
     return part(
-        frame,
+        read,
         np.asarray(clock.ticks >= cut),
         method=f"{_spell('temporal', options)}, cut at {clock.say(cut)}",
         cold_items=cold_items,
@@ -368,7 +371,8 @@ def k_fold(
     integer("k", k, least=2)
     choice("over", over, Over)
     choice("cold_items", cold_items, Cold)
-    frame = read_interactions(data, columns=columns)
+    read = Interactions.read(data, columns=columns)
+    frame = read.frame
     user = frame.select("user", draw=pl.Series(draws(seed, frame["user"])))
     if over == "users":
         dealt = user.unique().sort("draw", "user").with_row_index("place").drop("draw")
@@ -381,7 +385,7 @@ def k_fold(
     if n < k:
         raise DataError(f"{k} folds need at least {k} {over}, got {n}: choose a smaller `k`")
     return tuple(
-        part(frame, place % k == fold, method=f"{method}, fold {fold + 1}", cold_items=cold_items)
+        part(read, place % k == fold, method=f"{method}, fold {fold + 1}", cold_items=cold_items)
         for fold in range(k)
     )
 

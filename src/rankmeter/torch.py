@@ -94,6 +94,11 @@ def _class() -> Any:
                     acc.merge(Accumulator.from_bytes(data))
             return acc
 
+        def extra_repr(self) -> str:
+            """The metrics, inside the parentheses of the name."""
+            metrics = self.options[0]
+            return metrics if isinstance(metrics, str) else ", ".join(map(str, metrics))
+
         def summary(self) -> Any:
             """The result with intervals, values by user and notes."""
             return self._joined().compute()

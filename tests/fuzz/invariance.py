@@ -102,7 +102,7 @@ def measured(rankings: Any, truth: Any, ties: str) -> Any:
     rows = {
         str(row.pop("user")): {name: value if value is None else value.hex() for name, value in
                                row.items()}
-        for row in result.per_user.iter_rows(named=True)
+        for row in result.values_by_user.iter_rows(named=True)
     }  # fmt: skip
     metrics = result.to_dict()["metrics"].items()
     of_all = {n: [repr(e["mean"]), e["n_users"], e["undefined"]] for n, e in metrics}

@@ -160,7 +160,7 @@ def compared(expected: Any, refusal: str, result: Any, why: str, case: Any) -> s
         return lenient(refusal, result.to_dict())
     found = {
         str(row["user"]): {name: row[name] for name in case.metrics}
-        for row in result.per_user.iter_rows(named=True)
+        for row in result.values_by_user.iter_rows(named=True)
     }
     if found.keys() != expected.keys():
         raise Failure("other users", f"{sorted(found)}, by the judge {sorted(expected)}")

@@ -117,10 +117,7 @@ def given(choices: Mapping[str, Any]) -> dict[str, Any]:
 
 def side_files(choices: Mapping[str, Any]) -> list[str | None]:
     """The files with side data."""
-    return [
-        choices.get(name)
-        for name in ("train", "items", "catalogue", "baseline_lists", "propensity")
-    ]
+    return [choices.get(name) for name in ("clusters", *HEADINGS[SIDE])]
 
 
 def own_options(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -14,11 +14,17 @@ import click
 from rankmeter._progress import listening
 
 if TYPE_CHECKING:
-    from rankmeter._report.table import Table
+    from rich.console import Console
+    from rich.text import Text
+
+    from rankmeter._report.table import Style, Table
     from rankmeter._results.walkthrough import Walkthrough
 
 __all__ = ["note", "page", "print_table", "print_walk", "with_interval", "working"]
 
+_COLOURS = {"better": "green", "worse": "red"}
+_LINES = {"best": "bold", "second": "underline"}
+_ENDLESS = 10_000  # characters in a line of a file
 _LEAD = 16  # least width of the first column, in characters
 _GAP = 2  # characters between two columns
 _PATIENCE = 1.0  # seconds until progress is shown
@@ -29,17 +35,18 @@ def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) 
     """Write a table on stdout: drawn on a terminal, else as plain text.
 
     No number is ever cut. Where the terminal is too narrow, the first column is folded; then the
-    columns `optional` are left out, in their order; then what does not fit continues below.
+    columns `optional` are left out, in their order; then what does not fit continues below. The
+    best mean is bold, the second underlined, and what is significant has a colour besides its
+    marker.
     """
-    if not sys.stdout.isatty():
+    if not _draws():
         click.echo("\n".join(filter(None, [title, table.to_text()])))
         return
-    from rich.console import Console
     from rich.text import Text
 
     from rankmeter._report.table import one_line
 
-    console = Console(highlight=False)
+    console = _console()
     if title:
         console.print(Text(title, style="italic"))
     cells = table.tame_cells()
@@ -47,7 +54,7 @@ def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) 
     for number, block in enumerate(blocks):
         if number:
             console.print()
-        _draw(cells, lead, block, table.left)
+        _draw(cells, lead, block, table)
     notes = list(table.notes)
     shown = {cells[0][i] for block in blocks for i in block}
     if missing := [name for name in cells[0][1:] if name not in shown]:
@@ -58,16 +65,15 @@ def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) 
 
 def print_walk(walk: Walkthrough) -> None:
     """Write on stdout how the values of a user come about."""
-    if not sys.stdout.isatty():
+    if not _draws():
         click.echo(repr(walk))
         return
-    from rich.console import Console
     from rich.text import Text
 
     from rankmeter._report.table import Table, one_line
     from rankmeter._report.walks import Heading
 
-    console = Console(highlight=False)
+    console = _console()
     for part in walk.parts():
         if isinstance(part, Table):
             print_table(part)
@@ -75,6 +81,25 @@ def print_walk(walk: Walkthrough) -> None:
             heading = isinstance(part, Heading)
             console.print("\n" * heading, end="")
             console.print(Text(one_line(part), style="bold" if heading else ""))
+
+
+def _draws() -> bool:
+    """Whether standard output is a terminal, or colour is demanded for what is not one."""
+    return sys.stdout.isatty() or (_forced() and not os.environ.get("NO_COLOR"))
+
+
+def _forced() -> bool:
+    """Whether the environment demands colour: FORCE_COLOR or CLICOLOR_FORCE, as is usual."""
+    on = os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0")
+    return on or bool(os.environ.get("FORCE_COLOR"))
+
+
+def _console(*, wide: bool = False) -> Console:
+    """Standard output for rich, which respects NO_COLOR and TERM=dumb; a file has any width."""
+    from rich.console import Console
+
+    width = _ENDLESS if wide or not sys.stdout.isatty() else None
+    return Console(highlight=False, width=width, force_terminal=_forced() or None)
 
 
 def _blocks(
@@ -102,20 +127,31 @@ def _blocks(
     return min(widths[0], max(lead, spare)), blocks
 
 
-def _draw(cells: Sequence[Sequence[str]], lead: int, block: Sequence[int], left: int) -> None:
+def _draw(cells: Sequence[Sequence[str]], lead: int, block: Sequence[int], table: Table) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table as Drawn
     from rich.text import Text
 
     drawn = Drawn(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     drawn.add_column(Text(cells[0][0]), style="bold", width=lead, overflow="fold")
     for i in block:
-        drawn.add_column(Text(cells[0][i]), justify="left" if i < left else "right", no_wrap=True)
-    for row in cells[1:]:
-        drawn.add_row(*(Text(row[i]) for i in (0, *block)))
+        drawn.add_column(
+            Text(cells[0][i]), justify="left" if i < table.left else "right", no_wrap=True
+        )
+    for number, row in enumerate(cells[1:]):
+        drawn.add_row(*(_cell(row[i], table.styles.get((number, i), ())) for i in (0, *block)))
     # The widths are fixed: a number that is wider than the terminal is not cut either.
-    Console(highlight=False, width=10_000).print(drawn)
+    _console(wide=True).print(drawn)
+
+
+def _cell(text: str, styles: Collection[Style]) -> Text:
+    """A cell: colours for all of it, bold and underlined only for its number."""
+    from rich.text import Text
+
+    cell = Text(text, style=" ".join(_COLOURS[one] for one in styles if one in _COLOURS))
+    line = " ".join(_LINES[one] for one in styles if one in _LINES)
+    cell.stylize(line, 0, len(text.partition(" ")[0]))
+    return cell
 
 
 def with_interval(mean: float | None, low: float | None, high: float | None) -> str:

@@ -22,6 +22,7 @@ from rankmeter._cli._files import (
 from rankmeter._cli._gates import ComparisonGate, margin_of, read_comparison_gate
 from rankmeter._cli._options import given, metrics_option, options_of, side_files
 from rankmeter._cli._output import Formats
+from rankmeter._cli._show import check_show, print_walks, show_option
 from rankmeter._cli._spark import master_option, start_spark
 from rankmeter._cli._terminal import print_table, working
 from rankmeter._report.table import one_line
@@ -61,10 +62,12 @@ def _run(
     as_json: bool,
     output: str | None,
     conditions: tuple[str, ...],
+    show: tuple[str, ...],
     master: str | None,
     **choices: Any,
 ) -> None:
     form = FORMATS.choose(form, as_json=as_json)
+    check_show(show, form, output)
     named = _named(truth, systems)
     gates = [read_comparison_gate(condition, list(named)) for condition in conditions]
     choices["margin"] = margin_of(gates, choices.get("margin"))
@@ -77,6 +80,7 @@ def _run(
     start_spark(master, choices.get("engine"))
     with standard_input(truth) as (judged,), working("comparing"):
         found = compare(named, judged, segments=segments, **given(choices))
+        walks = [found.show(user) for user in show]
         if report is not None:
             found.report(report)
     frames = {} if per_user is None else {per_user: found.per_user}
@@ -85,6 +89,7 @@ def _run(
     write_frames(frames)
     reasons = [(gate, gate.reason(found)) for gate in gates]
     FORMATS.emit(found, form, output)
+    print_walks(walks)
     exit_on(reasons)
 
 
@@ -199,6 +204,7 @@ command = Command(
         ),
         *FORMATS.options("Format of the comparison; default: tables."),
         fail_if_option(),
+        show_option(" in each system"),
         *options_of(
             {"compare": compare},
             group="Comparison",

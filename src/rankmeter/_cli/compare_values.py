@@ -9,7 +9,7 @@ import click
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import check_paths, standard_input
 from rankmeter._cli._gates import margin_of, read_comparison_gate
-from rankmeter._cli._options import given, options_of
+from rankmeter._cli._options import given, options_of, side_files
 from rankmeter._cli._terminal import working
 from rankmeter._cli.compare import FORMATS, exit_on, fail_if_option, files_of, names_of
 from rankmeter._values import compare_values
@@ -32,7 +32,7 @@ def _run(
     named = names_of(files)
     if named is None and len(files) > 1:
         raise UsageError("several files need names of the systems: A=a.csv B=b.csv")
-    check_paths([output], [*files_of(named or {"": files[0]}), segments])
+    check_paths([output], [*files_of(named or {"": files[0]}), segments, *side_files(choices)])
     if lower_is_better:
         choices["lower_is_better"] = lower_is_better
     gates = [read_comparison_gate(condition, None) for condition in conditions]

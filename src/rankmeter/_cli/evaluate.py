@@ -21,8 +21,9 @@ from rankmeter._cli._files import (
 from rankmeter._cli._gates import read_gate
 from rankmeter._cli._options import given, metrics_option, options_of, side_files
 from rankmeter._cli._output import Formats
+from rankmeter._cli._show import check_show, print_walks, show_option
 from rankmeter._cli._spark import master_option, start_spark
-from rankmeter._cli._terminal import print_table, print_walk, working
+from rankmeter._cli._terminal import print_table, working
 from rankmeter._results.summary import Summary
 from rankmeter.errors import UsageError
 
@@ -52,8 +53,7 @@ def _run(
     **choices: Any,
 ) -> None:
     form = FORMATS.choose(form, as_json=as_json)
-    if show and (form != "table" or output not in (None, STDIN)):
-        raise UsageError("--show writes a table on standard output: leave out --format and -o")
+    check_show(show, form, output)
     gates = [read_gate(condition, choices.get("like")) for condition in conditions]
     if per_user == STDIN and form != "trec":
         raise UsageError("--per-user - needs --format trec: choose it, or name a file")
@@ -69,8 +69,7 @@ def _run(
         write_frames({per_user: result.per_user})
     before = "".join(_trec_per_user(result)) if per_user == STDIN else ""
     FORMATS.emit(result, form, output, before=before)
-    for walk in walks:
-        print_walk(walk)
+    print_walks(walks)
     tripped = [(gate, value) for gate, value in figures if gate.trips(value)]
     for gate, value in tripped:
         found = "does not exist" if math.isnan(value) else f"is {value:.6g}"
@@ -124,14 +123,7 @@ command = Command(
             metavar="CONDITION",
             group="Output",
         ),
-        Option(
-            "--show",
-            "Show how the values of a user come about: rank, item, gain, discount, term, sum, "
-            "ideal. May be repeated.",
-            multiple=True,
-            metavar="USER",
-            group="Output",
-        ),
+        show_option(),
         *options_of({"evaluate": evaluate}, group="Conventions"),
         master_option(),
     ],

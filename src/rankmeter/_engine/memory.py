@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from rankmeter._align import universe
@@ -48,7 +48,7 @@ class Data(Protocol):
 class Source:
     """Where the rankings of a result came from: data that can be opened again, and the system."""
 
-    open: Callable[[], Data]
+    open: Callable[[], Data] = field(repr=False)  # it holds the rankings
     system: str
     lists: bool = True  # whether all rankings are in memory
 

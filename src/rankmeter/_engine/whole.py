@@ -12,6 +12,7 @@ from rankmeter._choices import Alignment
 from rankmeter._engine.scores import Scores
 from rankmeter._ingest import Table
 from rankmeter._plan import Plan
+from rankmeter._words import RETRIEVAL
 from rankmeter.errors import DuplicateError, NoOverlapError, RankmeterError
 
 __all__ = ["check"]
@@ -47,9 +48,19 @@ def _refusal(facts: Facts, truth: Table, rankings: Table) -> RankmeterError | No
             f"{counted(facts.repeated_items.n, 'repeated item')} in the rankings "
             f"({rankings.source}), for example {facts.repeated_items}. Remove them, or choose "
             "duplicates='best' (keep the best rank) or 'each' (count every occurrence). If a "
-            "filler id marks empty places, drop those rows"
+            "filler id marks empty places, drop those rows" + _of_chunks(rankings)
         )
     return None
+
+
+def _of_chunks(rankings: Table) -> str:
+    """What to do about documents that are repeated because their chunks are ranked."""
+    if rankings.origin.words != RETRIEVAL:
+        return ""
+    return (
+        ". If the rankings are of chunks, write the id of each chunk, and name its document with "
+        "collapse="
+    )
 
 
 def _no_overlap(

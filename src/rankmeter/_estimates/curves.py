@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import html
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -66,6 +67,10 @@ class Curve:
         return (
             f"Curve of {self.metric}, k from 1 to {max(self.frame['k'], default=0)}\n{self.frame}"
         )
+
+    def _repr_html_(self) -> str:
+        title = f"Curve of {self.metric}, k from 1 to {max(self.frame['k'], default=0)}"
+        return f"<p>{html.escape(title)}</p>{self.frame._repr_html_()}"
 
     def best_k(self) -> dict[str, int]:
         """For each system the k of the best mean; the smallest of equals."""

@@ -11,7 +11,7 @@ import polars as pl
 
 from rankmeter._checks import counted
 from rankmeter._engine import Scores
-from rankmeter._estimates.wording import p_text
+from rankmeter._estimates.wording import change, p_text, p_value
 from rankmeter._hits import FloatArray
 from rankmeter._plan import MetricPlan
 from rankmeter._words import in_words
@@ -22,7 +22,7 @@ Verdicts = Literal["better", "worse", "equivalent", "undecided", ""]
 """The answers of a comparison; empty without an answer."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Difference:
     """One system against another on one metric, over the users that both are averaged for.
 
@@ -152,6 +152,16 @@ class Difference:
         if self.equivalent:
             return "equivalent"
         return "undecided" if self.differs else ""
+
+    def __repr__(self) -> str:
+        """The numbers that matter; all others are attributes."""
+        what = f"{self.a!r} − {self.b!r}, {self.metric!r}"
+        where = f", {self.segment!r}" if self.segment else ""
+        size = f"{change(self.difference)} [{change(self.low)}, {change(self.high)}]"
+        return (
+            f"Difference({what}{where}: {size}, "
+            f"p={p_value(self.p)}, p_adjusted={p_value(self.p_adjusted)}, n={self.n:,})"
+        )
 
     def sentence(self) -> str:
         """The difference in plain words."""

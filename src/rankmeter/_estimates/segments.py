@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -12,10 +12,9 @@ import polars as pl
 from rankmeter._checks import integer, number, refused
 from rankmeter._engine import Scores
 from rankmeter._hits import BoolArray, FloatArray, IntArray
-from rankmeter._ingest import read_interactions, read_labels, read_users
+from rankmeter._ingest import Frame, Interactions, read_interactions, read_labels, read_users
 
 __all__ = [
-    "Segments",
     "by_activity",
     "by_popularity",
     "clusters_of",
@@ -30,10 +29,8 @@ COLD = "cold: 0 interactions"
 """The segment of cold users."""
 
 
-class Segments(pl.DataFrame):
-    """A frame of ``user`` and ``segment`` with a segment for all users that it lacks."""
-
-    others: str | None = None
+_OTHERS = "_rankmeter_others"
+"""The attribute of a frame of labels that names the segment of all users that it lacks."""
 
 
 def labels_of(
@@ -49,8 +46,8 @@ def labels_of(
     if data is None:
         return None
     values, found = read_labels(data, column, scores.users, textual=scores.textual)
-    if isinstance(data, Segments) and data.others is not None:
-        values = values.fill_null(data.others)
+    if (others := vars(data).get(_OTHERS) if hasattr(data, "__dict__") else None) is not None:
+        values = values.fill_null(others)
         found.pop(f"users_without_{column}", None)
     if counts is not None:
         counts.update(found)
@@ -89,7 +86,7 @@ def by_activity(
     bins: Bins = 4,
     columns: Mapping[str, str] | None = None,
     users: object = None,
-) -> Any:
+) -> Frame:
     """Segments of users by their number of interactions.
 
     Evaluated users that `train` does not have are a segment too: ``"cold: 0 interactions"``.
@@ -109,10 +106,11 @@ def by_activity(
 
     Returns
     -------
-    polars.DataFrame
-        Columns ``user`` and ``segment``; labels like ``"1 of 4: 1–20 interactions"``. As `segments`
-        of `rankmeter.compare` it puts users that it lacks into ``"cold: 0 interactions"``. A frame
-        derived from it, or a file, does not: pass `users` if it is filtered or saved.
+    polars.DataFrame or pandas.DataFrame
+        Columns ``user`` and ``segment``, in pandas if `train` is, with its name of the user; labels
+        like ``"1 of 4: 1–20 interactions"``. As `segments` of `rankmeter.compare` it puts users
+        that it lacks into ``"cold: 0 interactions"``. A frame derived from it, or a file, does not:
+        pass `users` if it is filtered or saved.
 
     Raises
     ------
@@ -129,20 +127,21 @@ def by_activity(
     >>> by_activity(train, bins=2, users=["ann", "cem"]).filter(user="cem").rows()
     [('cem', 'cold: 0 interactions')]
     """
-    counts = read_interactions(train, columns=columns).group_by("user").len("value").sort("user")
+    read = Interactions.read(train, columns=columns)
+    counts = read.frame.group_by("user").len("value").sort("user")
     found = _binned(counts, bins, "interactions")
     if users is not None:
         asked = read_users(users, found["user"], columns=columns).unique(maintain_order=True)
         cold = asked.filter(~asked.is_in(found["user"].implode())).to_frame("user")
         found = pl.concat([found, cold.with_columns(segment=pl.lit(COLD))])
-    segments = Segments(found)
-    segments.others = COLD
+    segments = read.kind.frame(found)
+    object.__setattr__(segments, _OTHERS, COLD)
     return segments
 
 
 def by_popularity(
     train: object, truth: object, *, bins: Bins = 4, columns: Mapping[str, str] | None = None
-) -> Any:
+) -> Frame:
     """Segments of users by the popularity of their items in the truth.
 
     Parameters
@@ -158,8 +157,8 @@ def by_popularity(
 
     Returns
     -------
-    polars.DataFrame
-        Columns ``user`` and ``segment``.
+    polars.DataFrame or pandas.DataFrame
+        Columns ``user`` and ``segment``, in pandas if `train` is, with its name of the user.
 
     Examples
     --------
@@ -167,10 +166,12 @@ def by_popularity(
     >>> by_popularity(train, {"ann": ["b"], "bob": ["a"]}, bins=2)["segment"].to_list()
     ['1 of 2: 1 popularity', '2 of 2: 2 popularity']
     """
-    popularity = read_interactions(train, columns=columns).group_by("item").len("value")
+    read = Interactions.read(train, columns=columns)
+    popularity = read.frame.group_by("item").len("value")
     seen = read_interactions(truth, columns=columns).join(popularity, on="item", how="left")
     mean = pl.col("value").fill_null(0).mean()
-    return _binned(seen.group_by("user").agg(mean).sort("user"), bins, "popularity")
+    users = seen.group_by("user").agg(mean).sort("user")
+    return read.kind.frame(_binned(users, bins, "popularity"))
 
 
 def _binned(frame: pl.DataFrame, bins: Bins, what: str) -> pl.DataFrame:

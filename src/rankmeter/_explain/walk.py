@@ -231,7 +231,9 @@ def _changed(
 ) -> tuple[UserChange, ...]:
     """The users whose value changes most, with the top of their rankings."""
     label = entry.label
-    both = start.per_user.join(end.per_user, on="user", how="full", coalesce=True, suffix=" after")
+    both = start.values_by_user.join(
+        end.values_by_user, on="user", how="full", coalesce=True, suffix=" after"
+    )
     after = f"{label} after"
     change = (pl.col(after).fill_null(0) - pl.col(label).fill_null(0)).abs()
     moved = both.with_columns(change=change).filter(

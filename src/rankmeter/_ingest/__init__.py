@@ -14,6 +14,7 @@ Three steps, each in one place:
    `_labels` does the same for data about users: segments, clusters, selected users; `_items` for
    data about items.
    `_per_user` reads values that were computed elsewhere.
+   `_kind` gives what is handed out the kind of frame that came in.
    `_order` has the order of ids, by which ties are decided; `_series` makes series of arrays.
 
 A new input form needs one function and one row of `_forms.FORMS`.
@@ -24,6 +25,7 @@ from __future__ import annotations
 from rankmeter._ingest._collapse import Collapse, read_collapse
 from rankmeter._ingest._doubts import all_relevant, look_like_labels, look_misread
 from rankmeter._ingest._items import Items, read_item_ids, read_item_numbers, read_items
+from rankmeter._ingest._kind import POLARS, Frame, Kind, to_pandas
 from rankmeter._ingest._labels import Labels, fit_ids, read_labels, read_users
 from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._memory import PER_MEASURED_ROW, check_memory, size
@@ -46,10 +48,13 @@ from rankmeter._ingest._table import Origin, Table, meet, meet_all, no_judgments
 
 __all__ = [
     "PER_MEASURED_ROW",
+    "POLARS",
     "Collapse",
     "Cut",
+    "Frame",
     "Interactions",
     "Items",
+    "Kind",
     "Labels",
     "Lists",
     "Origin",
@@ -88,4 +93,5 @@ __all__ = [
     "series",
     "size",
     "spark_session",
+    "to_pandas",
 ]

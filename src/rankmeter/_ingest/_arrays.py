@@ -20,12 +20,15 @@ __all__ = ["from_array", "from_sparse"]
 def from_array(data: Any, side: Side) -> Columns:
     """Item ids of shape (users, k), or (k,) for one user; an array of lists is a list of lists.
 
-    Masked cells are padding: they hold no item and are counted.
+    A structured array has columns. Masked cells are padding: they hold no item and are counted.
     """
     source = origin(data)
     array = data if isinstance(data, np.ma.MaskedArray) else _numpy(data, source)
     if array.dtype == object and array.ndim == 1:
         return from_listing(array.tolist(), side, source)
+    if array.dtype.names and array.ndim == 1:
+        columns = {name: numpy_column(array[name]) for name in array.dtype.names}
+        return Columns.of(columns, source)
     if array.dtype.kind == "V" or array.ndim not in (1, 2) or array.shape[0] == 0:
         raise DataError(
             f"The {source} has shape {array.shape} and type {array.dtype}; expected item ids of "

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from rankmeter._checks import refused
+from rankmeter._ingest._kind import POLARS, Kind
 from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._messages import near, short, some
 from rankmeter._ingest._table import Shape
@@ -26,6 +27,7 @@ __all__ = [
     "Columns",
     "Side",
     "holds_lists",
+    "kind_of",
     "named",
     "plain",
     "resolve",
@@ -66,6 +68,7 @@ class Columns:
     words: Words = USERS  # what the form calls users and items
     lists: Lists | None = None  # the same, if the values need no check
     nested: frozenset[str] = frozenset()  # the columns whose values are lists
+    pandas: Any = None  # the frame or series of pandas that came in
 
     @classmethod
     def of(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:
@@ -176,6 +179,21 @@ def words_of(found: Columns) -> Words:
 
 
 _QUERIES = frozenset({"queryid", "qid", "topicid"})
+
+
+def kind_of(found: Columns, roles: Mapping[str, str]) -> Kind:
+    """The kind of the data that came in, whose roles are known."""
+    data, labels, types = found.pandas, {}, {}
+    if data is None:
+        return POLARS
+    if data.ndim == 1:  # a Series, with the users in its index
+        labels, types = {"user": data.index.name, "item": data.name}, {"user": data.index.dtype}
+    elif found.roles is None:
+        for role in roles.keys() & {"user", "item"}:
+            at = list(found.names).index(roles[role])
+            labels[role], types[role] = data.columns[at], data.dtypes.iloc[at]
+    names = {role: label for role, label in labels.items() if label is not None}
+    return Kind(is_pandas=True, names=names, types=types)
 
 
 def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> dict[str, str]:

@@ -109,7 +109,8 @@ def from_pandas_series(data: Any, side: Side) -> Columns:
             "users in the index. Pass .tolist() if these are the items of one user, or "
             ".reset_index() if the index holds more."
         )
-    return _flattened(data.index.tolist(), values, side, "pandas Series")
+    found = _flattened(data.index.tolist(), values, side, "pandas Series")
+    return replace(found, pandas=data)
 
 
 def starts_with_record(data: object) -> bool:
@@ -132,7 +133,8 @@ def records_of(found: Columns, side: Side) -> Columns | None:
                 for column in columns.values()
             )
             records = [dict(zip(columns, row, strict=True)) for row in zip(*rows, strict=True)]
-            return replace(_from_records(records, side, found.source), textual=found.textual)
+            made = _from_records(records, side, found.source)
+            return replace(made, textual=found.textual, pandas=found.pandas)
     return None
 
 

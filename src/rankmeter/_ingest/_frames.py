@@ -157,7 +157,7 @@ def from_pandas(data: Any, side: Side) -> Columns:
     hint = f" {in_index[0]!r} is in the index: call .reset_index() first." if in_index else ""
     lists = [_holds_lists(data.iloc[:, n]) for n in range(len(names))]
     nested = frozenset(name for name, held in zip(names, lists, strict=True) if held)
-    return Columns(names, fetch, "pandas DataFrame", hint=hint, nested=nested)
+    return Columns(names, fetch, "pandas DataFrame", hint=hint, nested=nested, pandas=data)
 
 
 def _holds_lists(series: Any) -> bool:

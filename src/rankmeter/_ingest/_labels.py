@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import polars as pl
 
-from rankmeter._ingest._columns import Side, resolve
+from rankmeter._ingest._columns import SYNONYMS, Columns, Side, named, resolve
 from rankmeter._ingest._forms import find, is_accepted
 from rankmeter._ingest._ids import ids
 from rankmeter._ingest._messages import short, some
@@ -36,7 +36,8 @@ def read_labels(
     """Read a label for each of `users` (each once): a segment or a cluster.
 
     The data is a mapping from user to label, a frame or file with the columns ``user`` and
-    `column`, or pairs of a user and a label. `textual` says whether the ids of `users` were read
+    `column`, or pairs of a user and a label. A single other column is the user under any name,
+    unless that is the name of something else. `textual` says whether the ids of `users` were read
     from text. It is an error if no user has a label, if one has two, or if the ids of one side are
     integers, those of the other strings, and neither side is text.
     """
@@ -47,14 +48,14 @@ def read_labels(
             f"user and {column}, got {short(data)}"
         )
     found = find(data, side)
-    roles = resolve(found, side, None)
+    roles = resolve(found, side, _other_column(found, column))
     columns = found.fetch(list(roles.values()))
     named = ids(columns[roles["user"]], "user", found.source, Counter(), untyped=found.untyped)
     labels = typed(columns[roles[column]], column)
     if labels.dtype.is_nested() or labels.dtype == pl.Object:
         raise DataError(
             f"The {side} of {found.source} are of type {labels.dtype}, for example "
-            f"{short(labels[0])}. A label is a text or a number."
+            f"{short(labels.to_list()[0])}. A label is a text or a number: {{user: {column}}}."
         )
     labels = labels.fill_nan(None) if labels.dtype.is_float() else labels
     table = pl.DataFrame([named, labels.cast(pl.String)]).drop_nulls(column).unique()
@@ -79,6 +80,15 @@ def read_labels(
     others = len(fitting) - (len(values) - without)
     counts = {f"users_without_{column}": without, f"{side}_of_other_users": others}
     return Labels(values, {name: n for name, n in counts.items() if n})
+
+
+def _other_column(found: Columns, column: str) -> dict[str, str] | None:
+    """The user, where the only other column has a name that says nothing."""
+    labels = named(column, found.names)
+    others = [name for name in found.names if name not in labels]
+    if found.roles is not None or len(labels) != 1 or len(others) != 1:
+        return None
+    return None if any(named(role, others) for role in SYNONYMS) else {"user": others[0]}
 
 
 def read_users(

@@ -14,9 +14,11 @@ import numpy as np
 import polars as pl
 
 from rankmeter._checks import refused
-from rankmeter._ingest._columns import Columns, named, plain
+from rankmeter._ingest._columns import Columns, kind_of, named, plain
 from rankmeter._ingest._forms import find
+from rankmeter._ingest._frames import made_by
 from rankmeter._ingest._ids import ids
+from rankmeter._ingest._kind import POLARS, Kind
 from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._numbers import typed
 from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError, UsageError
@@ -37,12 +39,14 @@ VALUE = "value"
 class PerUser(NamedTuple):
     """Rows of ``system``, ``user``, ``metric``, ``seed`` and ``value``, each combination once.
 
-    `clusters` has a label for each user, if the data have any; `counts` has rows without a value.
+    `clusters` has a label for each user, if the data have any; `counts` has rows without a value,
+    and `kind` that of the frame that came in, or of the first one.
     """
 
     frame: pl.DataFrame
     clusters: pl.DataFrame | None
     counts: dict[str, int]
+    kind: Kind = POLARS
 
 
 def read_per_user(data: object, *, columns: Mapping[str, str] | None = None) -> PerUser:
@@ -81,7 +85,18 @@ def read_per_user(data: object, *, columns: Mapping[str, str] | None = None) -> 
             f"{twice.height} rows repeat a user: user {short(row['user'])} of system "
             f"{row['system']} has two values of {row['metric']}"
         )
-    return PerUser(frame.select(*keys, "value"), clusters, dict(counts))
+    first = next(iter(data.values())) if isinstance(data, Mapping) else data
+    return PerUser(frame.select(*keys, "value"), clusters, dict(counts), _kind(first, columns))
+
+
+def _kind(data: object, columns: Mapping[str, str] | None) -> Kind:
+    """The kind of the values of all systems, or of one."""
+    if made_by("pandas", "Series")(data):
+        return Kind(is_pandas=True)
+    if not made_by("pandas", "DataFrame")(data):
+        return POLARS
+    found = find(data, "users")
+    return kind_of(found, _roles(found, columns))
 
 
 def _of_system(name: str, data: Any, columns: Mapping[str, str] | None) -> list[pl.DataFrame]:
@@ -96,9 +111,14 @@ def _of_system(name: str, data: Any, columns: Mapping[str, str] | None) -> list[
 
 
 def _one_run(name: str, data: Any, columns: Mapping[str, str] | None, seed: int) -> pl.DataFrame:
+    by_user: tuple[list[Any], list[Any]] | None = None
     if isinstance(data, Mapping):
-        users = ids(list(data), "user", f"the values of {name}", Counter())
-        return _frame(name, users, seed, {VALUE: _numbers(list(data.values()), name)})
+        by_user = list(data), list(data.values())
+    elif made_by("pandas", "Series")(data):
+        by_user = data.index.tolist(), data.tolist()
+    if by_user is not None:
+        users = ids(by_user[0], "user", f"the values of {name}", Counter())
+        return _frame(name, users, seed, {VALUE: _numbers(by_user[1], name)})
     is_frame = hasattr(data, "columns") or isinstance(data, str) or hasattr(data, "__fspath__")
     if is_frame:
         return _from_columns(find(data, "users"), columns, name, seed)

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from rankmeter._checks import choice
-from rankmeter._ingest._columns import Columns, Side, holds_lists, resolve, words_of
+from rankmeter._ingest._columns import (
+    Columns,
+    Side,
+    holds_lists,
+    kind_of,
+    resolve,
+    words_of,
+)
 from rankmeter._ingest._containers import starts_with_record
 from rankmeter._ingest._files import holds_records
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._ids import ids
+from rankmeter._ingest._kind import POLARS, Frame, Kind
 from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._messages import rows, short, some
 from rankmeter._ingest._nested import unnested
@@ -50,11 +59,11 @@ def read_rankings(
     choice("bad_scores", bad_scores, ("error", "drop", "worst"))
     found = find(data, "rankings")
     roles = resolve(found, "rankings", columns)
-    if found.lists is not None:
-        return _listed(found, found.lists)
-    if not roles.keys() & {"score", "rank"}:
+    if found.lists is None and not roles.keys() & {"score", "rank"}:
         refuse_unused_numbers(found, "rankings", roles.values())
-    return rankings_of(found, roles, bad_scores)
+    lists = found.lists
+    table = rankings_of(found, roles, bad_scores) if lists is None else _listed(found, lists)
+    return replace(table, origin=replace(table.origin, kind=kind_of(found, roles)))
 
 
 def rankings_of(found: Columns, roles: Mapping[str, str], bad_scores: BadScores) -> Table:
@@ -111,7 +120,8 @@ class Interactions:
     """Interactions (`frame`, as from `read_interactions`), and their names in the input.
 
     `roles` is role → name of the column, and `names` all columns in the order of the input, where
-    it has its own names.
+    it has its own names. `kind` is that of frames made of them, and `given` the frame of pandas
+    that has the same rows.
     """
 
     frame: pl.DataFrame
@@ -119,6 +129,8 @@ class Interactions:
     names: Sequence[str]
     source: str = "interactions"
     textual: bool = False
+    kind: Kind = POLARS
+    given: Any = None
 
     @classmethod
     def read(cls, data: object, *, columns: Mapping[str, str] | None = None) -> Interactions:
@@ -137,9 +149,15 @@ class Interactions:
             )
         users, items, _, _, values = _checked(found, roles, "interactions", others)
         frame = pl.DataFrame([users, items, *values.values()])
-        if found.roles is not None:
-            return cls(frame, {}, frame.columns, found.source, found.textual)
-        return cls(frame, roles, found.names, found.source, found.textual)
+        own, columns_of = (roles, found.names) if found.roles is None else ({}, frame.columns)
+        nested = found.roles is not None or roles["item"] in found.nested
+        given = None if nested else found.pandas
+        kind = kind_of(found, roles)
+        return cls(frame, own, columns_of, found.source, found.textual, kind, given)
+
+    def handed_out(self, part: pl.DataFrame, at: npt.NDArray[np.intp]) -> Frame:
+        """Rows of the frame, which are at some places, as they came in."""
+        return self.kind.frame(part) if self.given is None else self.given.take(at)
 
     def as_in_input(self, part: pl.DataFrame) -> pl.DataFrame:
         """Rows of the frame with the columns that they have in the input, in its order."""

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from rankmeter._checks import counted
+from rankmeter._ingest._kind import POLARS, Kind
 from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._pieces import Pieces, Query, Rest
@@ -49,6 +50,7 @@ class Origin:
     trimmed: bool = False  # no id has white space at its ends
     engine: str = ""  # how the data are read if they are, or seem, too large for memory
     words: Words = USERS  # what the names of its columns call users and items
+    kind: Kind = POLARS  # that of the frames that are handed out
 
 
 @dataclass(frozen=True)

@@ -6,19 +6,33 @@ into those of the unseen ones, so nothing of the size users × items is ever mad
 
 from __future__ import annotations
 
-from collections.abc import Sized
-from typing import Any
+import functools
+from collections.abc import Callable, Sized
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import polars as pl
 
 from rankmeter._checks import flag, integer, shown
-from rankmeter._ingest import places, read_users
+from rankmeter._ingest import Frame, Interactions, places, read_users
 from rankmeter._ingest._forms import is_accepted
 from rankmeter._interactions.chance import Numbers, Shuffle, draws
 from rankmeter.errors import UsageError
 
-__all__ = ["audience_of", "recommend"]
+__all__ = ["audience_of", "in_its_kind", "recommend"]
+
+Baseline = TypeVar("Baseline", bound=Callable[..., Frame])
+
+
+def in_its_kind(baseline: Baseline) -> Baseline:
+    """A baseline whose lists are in the kind of frame that `train` is in, with its names."""
+
+    @functools.wraps(baseline)
+    def recommended(train: Any, *, columns: dict[str, str] | None = None, **options: Any) -> Frame:
+        read = Interactions.read(train, columns=columns)
+        return read.kind.frame(baseline(read, **options))
+
+    return cast("Baseline", recommended)
 
 
 def recommend(

@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankmeter._checks import counted
+from rankmeter._ingest import Frame, Interactions
 from rankmeter._interactions.page import html_table, html_title
 from rankmeter.errors import DataError
 
@@ -21,10 +22,12 @@ class Split:
 
     Attributes
     ----------
-    train, test : polars.DataFrame
-        ``user``, ``item``, ``rating`` (Float64) and ``time``, if the input has them under any name,
-        then its other columns. Values as they are read: text that looks like a number or a time
-        becomes one (``"1.10"`` is 1.1). Rows in the order of the input.
+    train, test : polars.DataFrame or pandas.DataFrame
+        Rows in the order of the input. Of a pandas frame they are its own rows: names, types and
+        index are those of the input. Of all other input they are in a Polars frame: ``user``,
+        ``item``, ``rating`` (Float64) and ``time``, if the input has them under any name, then its
+        other columns. Values as they are read: text that looks like a number or a time becomes one
+        (``"1.10"`` is 1.1).
     method : str
         The method with all its options.
     counts : dict of str to int
@@ -57,8 +60,8 @@ class Split:
     test interactions with an item that train does not contain: 1
     """
 
-    train: pl.DataFrame
-    test: pl.DataFrame
+    train: Frame
+    test: Frame
     method: str
     counts: dict[str, int]
 
@@ -95,7 +98,7 @@ _REMARKS = {
 
 
 def part(
-    frame: pl.DataFrame,
+    read: Interactions,
     chosen: NDArray[np.bool_],
     *,
     method: str,
@@ -104,6 +107,7 @@ def part(
     counts: dict[str, int] | None = None,
 ) -> Split:
     """Split the rows, drop the cold ones if requested, and count."""
+    frame = read.frame
     train, held = frame.filter(pl.Series(~chosen)), frame.filter(pl.Series(chosen))
     if not train.height or not held.height:
         longest = frame["user"].value_counts()["count"].to_numpy().max(initial=0)
@@ -134,4 +138,6 @@ def part(
         "dropped_interactions": int(dropped.sum()),
         "seen_in_train": held.join(train, on=["user", "item"], how="semi").height,
     }
-    return Split(train, test, method, {**sizes, **(counts or {}), **cold})
+    at = np.flatnonzero(chosen)[(~dropped).to_numpy()]
+    parts = read.handed_out(train, np.flatnonzero(~chosen)), read.handed_out(test, at)
+    return Split(*parts, method, {**sizes, **(counts or {}), **cold})

@@ -10,7 +10,7 @@ from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.wording import number
 from rankmeter._report.table import as_latex, as_latex_note, as_markdown
 
-__all__ = ["Means"]
+__all__ = ["Means", "places"]
 
 _SIGNS = {"▲": "+", "▼": "-"}
 
@@ -112,12 +112,18 @@ class Means:
     def _place(self, label: str, name: str) -> int:
         """1 for the best mean as it is printed, 2 for the second of at least three, else 0."""
         means = [self._number(self.estimates[label, one].mean) for one in self.titles]
-        known = {value for value in map(_value, means) if value is not None}
-        kinds = sorted(known, reverse=self.increasing[label])
-        own = _value(self._number(self.estimates[label, name].mean))
-        if own is None or len(kinds) < 2:
-            return 0
-        return {kinds[0]: 1, kinds[1]: 2 if len(means) > 2 else 0}.get(own, 0)
+        found = places(means, increasing=self.increasing[label])
+        return dict(zip(self.titles, found, strict=True))[name]
+
+
+def places(means: Sequence[str], *, increasing: bool) -> list[int]:
+    """1 for the best of some means as they are printed, 2 for the second of at least three."""
+    values = [*map(_value, means)]
+    kinds = sorted({value for value in values if value is not None}, reverse=increasing)
+    if len(kinds) < 2:
+        return [0] * len(means)
+    place = {kinds[0]: 1, kinds[1]: 2 if len(means) > 2 else 0}
+    return [0 if value is None else place.get(value, 0) for value in values]
 
 
 def _base(label: str) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from rankmeter.errors import LONGEST_NAME, shortened
 
 __all__ = [
+    "Style",
     "Table",
     "as_json",
     "as_latex",
@@ -67,7 +69,11 @@ def as_markdown(text: str) -> str:
     return re.sub(r"[\\`|]|(?<=\])\(", r"\\\g<0>", escaped)
 
 
-@dataclass(frozen=True)
+Style: TypeAlias = Literal["best", "second", "better", "worse"]
+"""The place of a number in its column, or whether a difference is significant."""
+
+
+@dataclass(frozen=True, repr=False)
 class Table:
     """Cells of text under named columns, with notes below.
 
@@ -78,12 +84,21 @@ class Table:
     rows : sequence of sequences of str
     notes : sequence of str
     left : int
+    styles : mapping of (int, int) to collection of str
+        By row and column, what is special about a cell. Terminals show it; files do not.
     """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
     left: int = 1
+    styles: Mapping[tuple[int, int], Collection[Style]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
 
     def to_text(self) -> str:
         """Render for a terminal or a log: aligned columns, a rule, notes.

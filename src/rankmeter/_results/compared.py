@@ -15,8 +15,9 @@ from rankmeter._estimates.differences import Difference
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.verdicts import Headline, Verdict, headline, verdict
 from rankmeter._estimates.wording import change, number, p_value
-from rankmeter._report.paper import Means
-from rankmeter._report.table import Table
+from rankmeter._ingest import Frame, Kind
+from rankmeter._report.paper import Means, places
+from rankmeter._report.table import Style, Table
 from rankmeter._results.result import Measured
 from rankmeter._words import in_its_words
 
@@ -81,15 +82,33 @@ class Compared(Measured):
             )
             for name in self.systems
         )
-        return Table(("system", *self._labels), rows, self._notes())
+        return Table(("system", *self._labels), rows, self._notes(), styles=self._styles(marks))
 
-    def means(self) -> pl.DataFrame:
+    def _styles(
+        self, marks: Mapping[str, Mapping[str, str]]
+    ) -> dict[tuple[int, int], tuple[Style, ...]]:
+        """The best and the second mean of each metric, and those with a significance marker."""
+        kinds: dict[int, tuple[Style, ...]] = {1: ("best",), 2: ("second",)}
+        styles = {}
+        for column, label in enumerate(self._labels, 1):
+            means = [number(self.estimates[label, name].mean) for name in self.systems]
+            found = places(means, increasing=self._increasing(label))
+            for row, (name, place) in enumerate(zip(self.systems, found, strict=True)):
+                styles[row, column] = (*kinds.get(place, ()), *_significance(marks[label][name]))
+        return styles
+
+    @property
+    @abstractmethod
+    def kind(self) -> Kind:
+        """That of the frames that are handed out."""
+
+    def means(self) -> Frame:
         """Systems × metrics: a row for each system, and a column for each metric."""
         columns = {
             label: [self.estimates[label, name].mean for name in self.systems]
             for label in self._labels
         }
-        return pl.DataFrame({"system": list(self.systems), **columns})
+        return self.kind.frame(pl.DataFrame({"system": list(self.systems), **columns}))
 
     @in_its_words
     def to_latex(
@@ -179,7 +198,12 @@ class Compared(Measured):
         )
         level = f"{100 * self.confidence:g} % interval"
         columns = ("difference", "metric", "mean", level, "p", "adjusted p", "d_z")
-        return Table((*columns, "win/tie/loss", "detectable"), rows)
+        styles: dict[tuple[int, int], tuple[Style, ...]] = {
+            (row, columns.index("mean")): ("better",) if d.better == d.a else ("worse",)
+            for row, d in enumerate(self.differences)
+            if d.significant and d.better
+        }
+        return Table((*columns, "win/tie/loss", "detectable"), rows, styles=styles)
 
     def _tables(self) -> list[Table]:
         return [self.table(), self.difference_table()]
@@ -211,6 +235,11 @@ class Compared(Measured):
             found = {"difference": d.difference, "low": d.low, "high": d.high}
             parts = (d.a, "vs", d.b, d.segment, d.metric)
             yield parts, {**found, "p": d.p_adjusted, "n": d.n}
+
+
+def _significance(mark: str) -> tuple[Style, ...]:
+    """What a marker says of its mean: letters have no colour, as a mean may win and lose."""
+    return {"▲": ("better",), "▼": ("worse",)}.get(mark, ())  # type: ignore[return-value]
 
 
 def letters_of(systems: tuple[str, ...]) -> dict[str, str]:

@@ -35,6 +35,7 @@ from rankmeter._estimates.verdicts import (
 )
 from rankmeter._files import replacing
 from rankmeter._hits import FloatArray
+from rankmeter._ingest import Frame, Kind
 from rankmeter._plan import Plan
 from rankmeter._report import charts
 from rankmeter._results.compared import Compared
@@ -79,8 +80,8 @@ class Comparison(Compared):
     dropped : mapping of str to int
         By metric: users averaged for some systems but not for all (they are left out of the means
         and differences of ``common="all"``).
-    segments : polars.DataFrame or None
-        Columns ``user`` and ``segment``.
+    segments : polars.DataFrame, pandas.DataFrame or None
+        Columns ``user`` and ``segment``, as in `per_user`.
     segment_estimates : mapping of (str, str, str) to Estimate
         By segment, metric and system.
     settings : mapping
@@ -101,7 +102,7 @@ class Comparison(Compared):
     estimates: Mapping[tuple[str, str], Estimate]
     differences: tuple[Difference, ...]
     dropped: Mapping[str, int]
-    segments: pl.DataFrame | None
+    segments: Frame | None
     segment_estimates: Mapping[tuple[str, str, str], Estimate]
     settings: Mapping[str, Any]
     scored: Callable[[Plan], Mapping[str, Scores]]
@@ -119,14 +120,18 @@ class Comparison(Compared):
         return {m: x for m, x in first.items() if all(x == one.get(m) for one in others)}
 
     @property
-    def per_user(self) -> pl.DataFrame:
-        """Columns ``system``, ``user`` and one per metric."""
-        return pl.concat(
-            [
-                summary.per_user.select(pl.lit(name).alias("system"), pl.all())
-                for name, summary in self.summaries.items()
-            ]
-        )
+    def per_user(self) -> Frame:
+        """Columns ``system``, ``user`` and one per metric; in pandas as that of `Summary`."""
+        each = [
+            summary.values_by_user.select(pl.lit(name).alias("system"), pl.all())
+            for name, summary in self.summaries.items()
+        ]
+        return self.kind.frame(pl.concat(each))
+
+    @property
+    def kind(self) -> Kind:
+        """That of the rankings of the first system, and of the frames that are handed out."""
+        return next(iter(self.summaries.values())).kind
 
     def worst(
         self,
@@ -135,7 +140,7 @@ class Comparison(Compared):
         *,
         system: str | None = None,
         against: str | None = None,
-    ) -> pl.DataFrame:
+    ) -> Frame:
         """The users with the largest losses of a system against another one, largest first.
 
         Parameters
@@ -149,9 +154,10 @@ class Comparison(Compared):
 
         Returns
         -------
-        polars.DataFrame
-            Columns user, the value of each system as ``"BPR ndcg@10"``, and ``difference``: system
-            minus against. Users with equal differences are in order of their ids.
+        polars.DataFrame or pandas.DataFrame
+            As `per_user`. Columns user, the value of each system as ``"BPR ndcg@10"``, and
+            ``difference``: system minus against. Users with equal differences are in order of
+            their ids.
 
         Raises
         ------
@@ -178,7 +184,7 @@ class Comparison(Compared):
         *,
         system: str | None = None,
         against: str | None = None,
-    ) -> pl.DataFrame:
+    ) -> Frame:
         """The users with the largest gains of a system over another one, largest first.
 
         Parameters, columns and errors are those of `worst`.
@@ -193,7 +199,7 @@ class Comparison(Compared):
         against: str | None,
         *,
         worst: bool,
-    ) -> pl.DataFrame:
+    ) -> Frame:
         label = self._label(metric or self._labels[0])
         a, b = self._two(label, system, against)
         entry = self.plan[label]
@@ -201,8 +207,9 @@ class Comparison(Compared):
             raise UsageError(f"{label} is one number for the lists of all users: no user has one")
         one, other = (self.summaries[name].scores for name in (a, b))
         most = None if n is None else integer("n", n, least=1)
-        return moved(*paired_values(one, other, entry), (f"{a} {label}", f"{b} {label}"), most,
-                     falling=worst == entry.spec.increasing)  # fmt: skip
+        found = moved(*paired_values(one, other, entry), (f"{a} {label}", f"{b} {label}"), most,
+                      falling=worst == entry.spec.increasing)  # fmt: skip
+        return self.kind.frame(found)
 
     def _two(self, label: str, system: str | None, against: str | None) -> tuple[str, str]:
         """The two systems to look at: those of the headline, unless they are given."""

@@ -12,11 +12,11 @@ import polars as pl
 
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.wording import plain
+from rankmeter._ingest import to_pandas
 from rankmeter._plan import Plan
 from rankmeter._report.table import Table, as_json
 from rankmeter._report.trackers import flat, send
 from rankmeter._words import USERS, Words, in_its_words
-from rankmeter.errors import MissingDependencyError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,13 +114,7 @@ class Measured(Result):
         MissingDependencyError
             If pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingDependencyError(
-                "to_pandas() needs pandas: pip install 'rankmeter[pandas]'"
-            ) from None
-        return pd.DataFrame(self.to_polars().to_dict(as_series=False))
+        return to_pandas(self.to_polars(), "to_pandas() needs")
 
     def to_csv(self) -> str:
         """`to_polars` as CSV text, at full precision.

@@ -32,6 +32,7 @@ from rankmeter._estimates.segments import labels_of, masks_of
 from rankmeter._estimates.verdicts import histogram_of
 from rankmeter._estimates.wording import number
 from rankmeter._hits import BoolArray, IntArray
+from rankmeter._ingest import POLARS, Frame, Kind
 from rankmeter._ingest import Table as Read
 from rankmeter._plan import Plan
 from rankmeter._report import charts
@@ -76,6 +77,9 @@ class Summary(Measured, Mapping[str, Estimate]):
         ones; empty unless the number of candidates is known (``n_items``).
     source : Source or None
         What was given to evaluate, for `show`: references, no copies.
+    kind : Kind
+        That of the frames that the result hands out: those of pandas, with the name and type of
+        its users, if the rankings came in a pandas frame, and else those of Polars.
     """
 
     plan: Plan
@@ -89,6 +93,7 @@ class Summary(Measured, Mapping[str, Estimate]):
     random: Mapping[str, float] = field(default_factory=dict)
     best: Mapping[str, float] = field(default_factory=dict)
     source: Source | None = None
+    kind: Kind = POLARS
 
     def __getitem__(self, metric: str) -> Estimate:
         if metric in self.estimates:
@@ -102,16 +107,19 @@ class Summary(Measured, Mapping[str, Estimate]):
         return len(self.estimates)
 
     @property
-    def per_user(self) -> pl.DataFrame:
+    def per_user(self) -> Frame:
         """One row per user that any metric averages: ``user`` and a column per metric.
 
         A value set by a rule (a missing user's 0) is shown as it counts; a user that a metric does
-        not average is null there. The frame is a copy: changing it does not change the result.
+        not average is null there. The frame is a copy: changing it does not change the result. It
+        is a pandas frame, with its name of the users, if the rankings came in one, and else a
+        Polars frame.
         """
-        return self._per_user.clone()
+        return self.kind.frame(self.values_by_user.clone())
 
     @cached_property
-    def _per_user(self) -> pl.DataFrame:
+    def values_by_user(self) -> pl.DataFrame:
+        """`per_user` in Polars, with the column ``user``."""
         n = len(self.scores.users)
         columns = {}
         used = np.zeros(n, dtype=bool)
@@ -184,33 +192,33 @@ class Summary(Measured, Mapping[str, Estimate]):
             self.words,
         )
 
-    def by_segment(self, segments: object) -> pl.DataFrame:
+    def by_segment(self, segments: object) -> Frame:
         """Means within segments of the users.
 
         Parameters
         ----------
-        segments : mapping or frame
-            A label per user, or a frame with the columns ``user`` and ``segment``.
+        segments : object
+            A label per user, in any form that `rankmeter.compare` takes.
 
         Returns
         -------
-        polars.DataFrame
+        polars.DataFrame or pandas.DataFrame
             Columns segment, metric, mean, low, high, std, n_users. Users without a label come last;
             their segment is null.
         """
-        return self._by_label(labels_of(segments, "segment", self.scores))
+        return self.kind.frame(self._by_label(labels_of(segments, "segment", self.scores)))
 
-    def gap(self, segments: object) -> pl.DataFrame:
+    def gap(self, segments: object) -> Frame:
         """How far apart the means of segments are: the mean absolute difference of each two.
 
         Parameters
         ----------
-        segments : mapping or frame
-            A label per user, or a frame with the columns ``user`` and ``segment``.
+        segments : object
+            A label per user, in any form that `rankmeter.compare` takes.
 
         Returns
         -------
-        polars.DataFrame
+        polars.DataFrame or pandas.DataFrame
             Columns metric, gap, low, high, n_users, n_segments. Users without a label are left out.
 
         Raises
@@ -251,7 +259,7 @@ class Summary(Measured, Mapping[str, Estimate]):
             n = len(np.unique(group))
             rows.append((entry.label, found.mean, max(low, 0.0), high, found.n, n))
         names = ["metric", "gap", "low", "high", "n_users", "n_segments"]
-        return pl.DataFrame(rows, schema=names, orient="row")
+        return self.kind.frame(pl.DataFrame(rows, schema=names, orient="row"))
 
     def _by_label(self, labels: pl.Series | None) -> pl.DataFrame:
         rows = []
@@ -268,7 +276,7 @@ class Summary(Measured, Mapping[str, Estimate]):
         names = ["segment", "metric", "mean", "low", "high", "std", "n_users"]
         return pl.DataFrame(rows, schema=names, orient="row")
 
-    def by_group(self, group: str | None = None) -> pl.DataFrame:
+    def by_group(self, group: str | None = None) -> Frame:
         """Means within the groups that were given as ``groups=``, and their macro averages.
 
         Parameters
@@ -278,7 +286,7 @@ class Summary(Measured, Mapping[str, Estimate]):
 
         Returns
         -------
-        polars.DataFrame
+        polars.DataFrame or pandas.DataFrame
             Columns segment, metric, mean, low, high, std, n_users. The last rows have the segment
             ``"macro"``: the mean of the groups' means, whose interval takes the groups as units
             and whose `n_users` is the number of groups.
@@ -307,7 +315,9 @@ class Summary(Measured, Mapping[str, Estimate]):
             m = moments(values)
             low, high = t_interval_of(m, self.confidence) if m.n > 1 else (np.nan, np.nan)
             macro.append(("macro", entry.label, m.mean, low, high, m.sd, m.n))
-        return pl.concat([found, pl.DataFrame(macro, schema=found.schema, orient="row")])
+        return self.kind.frame(
+            pl.concat([found, pl.DataFrame(macro, schema=found.schema, orient="row")])
+        )
 
     def adjusted(self, metric: str) -> Estimate:
         """A mean adjusted for chance: 0 is the mean of random rankings, and 1 that of perfect ones.
@@ -463,6 +473,7 @@ def summarise(
         {**counts_of(rankings, truth), **(unused or {})},
         clusters=clusters,
         cautions=(*truth.cautions, *rankings.cautions, *doubts),
+        kind=rankings.origin.kind,
         random=random,
         best=best,
     )

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import polars as pl
-
 from rankmeter._checks import counted, unknown
 from rankmeter._choices import Setting, show
 from rankmeter._estimates.differences import Difference
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.notes import cluster_notes, unused_labels
 from rankmeter._estimates.paired import Heterogeneity, segment_notes
+from rankmeter._ingest import POLARS, Frame, Kind
 from rankmeter._results.compared import Compared
 
 __all__ = ["ValueComparison"]
@@ -35,8 +34,10 @@ class ValueComparison(Compared):
         By metric: users with a value for some systems but not for all.
     settings : mapping
         Test, correction and everything else that the differences depend on.
-    per_user : polars.DataFrame
+    per_user : polars.DataFrame or pandas.DataFrame
         The values: columns system, user, metric, seed, value.
+    kind : Kind
+        That of the frames that are handed out, as that of the values that came in.
     """
 
     systems: tuple[str, ...]
@@ -48,7 +49,8 @@ class ValueComparison(Compared):
     heterogeneity: tuple[Heterogeneity, ...]
     dropped: Mapping[str, int]
     settings: Mapping[str, Any]
-    per_user: pl.DataFrame
+    per_user: Frame
+    kind: Kind = POLARS
 
     @property
     def _labels(self) -> list[str]:

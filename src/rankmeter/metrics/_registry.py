@@ -132,7 +132,7 @@ class Option:
         return tuple(dict.fromkeys((*default, *self.examples, *self.choices, *flags, *none)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Spec:
     """A metric and the facts about it that can be checked.
 
@@ -177,6 +177,9 @@ class Spec:
     state: Callable[..., State] | None = None
     weighted: bool = False
     options: Mapping[str, Option] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Spec({self.name}: {self.title})"
 
     @property
     def usual(self) -> dict[str, str]:
