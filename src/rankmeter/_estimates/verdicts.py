@@ -25,11 +25,13 @@ __all__ = [
     "Headline",
     "Histogram",
     "Verdict",
+    "best_of",
     "extremes",
     "headline",
     "histogram",
     "histogram_of",
     "pairs_shown",
+    "scattered",
     "verdict",
 ]
 
@@ -90,8 +92,7 @@ def verdict(
 
     `differences` are those on this metric over all users. Systems without a mean are ranked last.
     """
-    value = {name: -e.mean if increasing else e.mean for name, e in means.items()}
-    ranked = sorted(means, key=lambda name: (math.isnan(value[name]), value[name]))
+    ranked = _ranked(means, increasing=increasing)
     best = ranked[0]
     mine = [turned(d, best) for d in differences if best in (d.a, d.b)]
     # The baseline first, then the others by rank.
@@ -99,6 +100,16 @@ def verdict(
     beaten = sum(d.significant and d.better == best for d in mine)
     mean = means[best].mean
     return Verdict(metric, ranked, mean, mine[0] if mine else None, beaten, len(mine))
+
+
+def _ranked(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
+    value = {name: -e.mean if increasing else e.mean for name, e in means.items()}
+    return sorted(means, key=lambda name: (math.isnan(value[name]), value[name]))
+
+
+def best_of(means: Mapping[str, Estimate], *, increasing: bool) -> str:
+    """The system with the best mean."""
+    return _ranked(means, increasing=increasing)[0]
 
 
 def pairs_shown(
@@ -138,6 +149,21 @@ def histogram(x: FloatArray, y: FloatArray) -> Histogram:
     ]
     both = np.concatenate([counts[0][::-1], counts[1]])
     return Histogram(edges.tolist(), both.tolist(), int(x.size - differences.size))
+
+
+def scattered(x: FloatArray, y: FloatArray) -> list[tuple[float, float, int]]:
+    """Both values of each user, rounded to one of 21 × 21 points, and the number of users there.
+
+    Equal values are at equal places, and the smallest and the largest value are exact.
+    """
+    low = float(min(x.min(initial=np.inf), y.min(initial=np.inf)))
+    step = (float(max(x.max(initial=low), y.max(initial=low))) - low) / BINS or 1.0
+    at = np.rint((np.stack([x, y]) - low) / step).astype(np.int64)
+    points, n = np.unique(at, axis=1, return_counts=True)
+    return [
+        (low + i * step, low + j * step, m)
+        for i, j, m in zip(*points.tolist(), n.tolist(), strict=True)
+    ]
 
 
 def histogram_of(values: FloatArray) -> tuple[list[int], list[float]]:
