@@ -118,6 +118,24 @@ class TestOne:
             assert rankmeter("evaluate", *files, *wrong).code == 2
 
 
+class TestSeveral:
+    def test_it_says_what_segments_say(self, several):
+        lead = text_of(several)[: several.index('id="means-part"')]
+        assert re.search("best ndcg@5 (in all 2|of 2) segments", lead)
+        assert "between segments (p " in lead
+
+    def test_who_is_where_in_the_scatter(self):
+        """The system that is better for all users is above the line."""
+        users = range(9)
+        found = rm.compare(
+            {"good": {u: ["a"] for u in users}, "bad": {u: ["b", "a"] for u in users}},
+            {u: {"a"} for u in users}, "rr", test="t",
+        )  # fmt: skip
+        (chart,) = found._scatter(found._verdict("rr"))
+        (row,) = chart.to_dict()["layer"][1]["data"]["values"]
+        assert row == {"x": 0.5, "y": 1.0, "users": 9, "side": "better"}
+
+
 class TestHits:
     def test_shares_are_those_of_the_hit_rate(self, single, result):
         again = rm.evaluate(RANKINGS, TRUTH, "hr@1,2,3,5,10")

@@ -15,7 +15,7 @@ import polars as pl
 from rankmeter._checks import counted
 from rankmeter._estimates.differences import Difference, turned
 from rankmeter._estimates.estimates import Estimate
-from rankmeter._estimates.wording import signed
+from rankmeter._estimates.wording import p_text, signed
 from rankmeter._hits import FloatArray
 from rankmeter._words import in_words
 
@@ -26,6 +26,7 @@ __all__ = [
     "Histogram",
     "Verdict",
     "best_of",
+    "by_segment",
     "extremes",
     "headline",
     "histogram",
@@ -235,6 +236,25 @@ def headline(found: Verdict, baseline: str, correction: str) -> Headline:
             "worse than it."
         )
     return Headline(title, tuple(sentences))
+
+
+def by_segment(metric: str, best: Mapping[str, str], said: str, p: float, alpha: float) -> str:
+    """Which system is best in which segment, and whether the difference `said` is the same there.
+
+    `best` is by segment; `p` is that of equal differences, NaN if they were not tested.
+    """
+    where: dict[str, list[str]] = {}
+    for segment, name in best.items():
+        where.setdefault(name, []).append(segment)
+    if len(where) == 1:
+        told = f"{next(iter(where))} has the best {metric} in all {len(best)} segments."
+    else:
+        each = [f"{name} in {len(of)} ({', '.join(of)})" for name, of in where.items()]
+        told = f"The best {metric} of {len(best)} segments: {'; '.join(each)}."
+    if math.isnan(p):
+        return told
+    verb = "differs" if p < alpha else "is not shown to differ"
+    return f"{told} The difference {said} {verb} between segments ({p_text(p)})."
 
 
 def _gain(d: Difference) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
 from typing import Any
 
 from rankmeter._checks import counted
@@ -22,6 +24,7 @@ from rankmeter.errors import MissingDependencyError
 
 __all__ = [
     "COLOURS",
+    "as_svg",
     "bins",
     "curve",
     "distribution",
@@ -71,8 +74,7 @@ def side_by_side(drawn: Sequence[Any]) -> Any:
     ink, faint = "#1f2328", "#d8dbe0"
     panes = [one.properties(width=WIDTH) for one in drawn]
     return (
-        require_altair()
-        .concat(*panes, columns=3, spacing=28)
+        _offline()(concat=panes, columns=3, spacing=28)
         .configure(background="white", font="sans-serif", aria=False)  # it would evaluate titles
         .configure_view(stroke=None)
         .configure_axis(labelColor=ink, titleColor=ink, gridColor=faint, domainColor=faint,
@@ -80,6 +82,29 @@ def side_by_side(drawn: Sequence[Any]) -> Any:
         .configure_title(anchor="start", color=ink, fontSize=13, subtitleColor="#57606a")
         .configure_legend(labelColor=ink, titleColor=ink, labelLimit=170, symbolOpacity=1)
     )  # fmt: skip
+
+
+@cache
+def _offline() -> Any:
+    """The charts of Altair, which a notebook shows as drawings: its default loads scripts."""
+    alt = require_altair()
+
+    class ConcatChart(alt.ConcatChart):  # type: ignore[misc, name-defined]
+        def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
+            if alt.renderers.active == "default":
+                with suppress(ImportError):  # vl_convert is in the extra, too
+                    return {"image/svg+xml": as_svg(self.to_dict()), "text/plain": "a chart"}
+            return super()._repr_mimebundle_(*args, **options)
+
+    return ConcatChart
+
+
+def as_svg(spec: dict[str, Any]) -> str:
+    """The drawing of a specification of Vega-Lite."""
+    import vl_convert
+
+    version = ".".join(require_altair().SCHEMA_VERSION.lstrip("v").split(".")[:2])
+    return str(vl_convert.vegalite_to_svg(spec, vl_version=version))
 
 
 def _data(rows: Iterable[Mapping[str, Any]]) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from rankmeter._report.charts import BETTER, BLUES, COLOURS, NEITHER, WORSE
+from rankmeter._report.charts import BETTER, BLUES, COLOURS, NEITHER, WORSE, as_svg
 from rankmeter._report.table import visible
 
 __all__ = ["Drawing", "drawing"]
@@ -47,27 +47,21 @@ _ROUND = ("d", "transform", "x", "y", "x2", "y2", "width", "height")
 
 @dataclass(frozen=True)
 class Drawing:
-    """A chart with its caption, and the words for those who cannot see it."""
+    """A chart with its caption."""
 
     title: str
     subtitle: str
-    description: str
     svg: str
 
 
 def drawing(chart: Any) -> Drawing:
     """Draw a chart of `charts`."""
-    import altair as alt
-    import vl_convert
-
     spec = _legible(chart.properties(width=WIDTH).to_dict())
     title = spec.pop("title", "")
     said = title if isinstance(title, dict) else {"text": title}
     _describe(spec, [])
-    version = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
-    text = vl_convert.vegalite_to_svg({**spec, "config": CONFIG}, vl_version=version)
-    description = spec["description"]
-    return Drawing(said["text"], said.get("subtitle", ""), description, _clean(text, description))
+    svg = _clean(as_svg({**spec, "config": CONFIG}), spec["description"])
+    return Drawing(said["text"], said.get("subtitle", ""), svg)
 
 
 def _describe(spec: dict[str, Any], rows: list[dict[str, Any]]) -> None:

@@ -10,9 +10,13 @@
   said.className = "said";
   said.setAttribute("role", "status");
 
-  const value = (cell) => cell.dataset.value ?? cell.innerText.trim();
+  // Numbers as programs read them: 1234 and -0.5 for 1,234 and −0.5.
+  const value = (cell) => {
+    const text = cell.dataset.value ?? cell.innerText.trim();
+    return /^[+−-]?[\d,]+(\.\d+)?$/.test(text) ? text.replaceAll(",", "").replace("−", "-") : text;
+  };
   const number = (cell) => {
-    const found = value(cell).replaceAll(",", "").replace("−", "-").match(/-?\d+(\.\d+)?(e-?\d+)?/);
+    const found = value(cell).replace("−", "-").match(/-?\d+(\.\d+)?(e-?\d+)?/);
     return found ? Number(found[0]) : NaN;
   };
 
@@ -58,10 +62,13 @@
     const text = rowsOf(table).map((row) => row.map((one) => one.replace(/[\t\n]+/g, " ")).join("\t")).join("\n");
     try {
       await navigator.clipboard.writeText(text);
-      said.textContent = "The table is copied.";
     } catch {
-      said.textContent = "The browser does not allow copying here.";
+      const area = made("textarea", text, document.body);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
     }
+    said.textContent = "The table is copied.";
   }
 
   function save(table) {

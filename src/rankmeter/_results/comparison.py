@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,6 +32,7 @@ from rankmeter._estimates.verdicts import (
     Headline,
     Verdict,
     best_of,
+    by_segment,
     extremes,
     histogram,
     pairs_shown,
@@ -507,7 +509,7 @@ class Comparison(Compared):
         figures["popularity"] = {"": charts.popularity(*popular, shown)} if popular else {}
         figures["scatter"] = {label: self._scatter(found) for label, found in verdicts.items()}
         return Digest(
-            headline=self.headline(),
+            headline=self._told(verdicts[labels[0]]),
             verdicts=[*verdicts.values()],
             means=[(title, *row) for title, row in zip(titles, cells.values(), strict=True)],
             notes=notes,
@@ -524,6 +526,25 @@ class Comparison(Compared):
             plan=self.plan.describe(),
             result=self.to_dict(),
         )
+
+    def _told(self, found: Verdict) -> Headline:
+        """The headline, with what the segments say."""
+        said, label, d = self.headline(), found.metric, found.difference
+        parts = dict.fromkeys(key[0] for key in self.segment_estimates)
+        if len(parts) < 2 or d is None:
+            return said
+        best = {
+            part: best_of(
+                {name: self.segment_estimates[part, label, name] for name in self.systems},
+                increasing=self._increasing(label),
+            )
+            for part in parts
+        }
+        tested = [h for h in self.heterogeneity if h.metric == label and {h.a, h.b} == {d.a, d.b}]
+        p = tested[0].p if tested else math.nan
+        alpha = self.settings["alpha"]
+        told = by_segment(label, best, f"{d.a} − {d.b}", p, alpha)
+        return replace(said, sentences=(*said.sentences, told))
 
     def _good_k(self, curves: Mapping[str, Curve]) -> Table:
         """The smallest good k of each system in charts; metrics without a cutoff have none."""
