@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import numpy as np
@@ -187,3 +188,17 @@ class TestVerdict:
         assert [x - y for _, x, y in for_b] == pytest.approx(gaps[:3])
         user, x, _ = for_a[0]
         assert table.row(by_predicate=pl.col("user") == user, named=True)[d.a] == x
+
+
+def test_a_notebook_needs_no_network(monkeypatch):
+    """It gets a drawing, unless its user has chosen a renderer."""
+    import altair as alt
+
+    chart = FOUND.plot("forest", metric="rr")
+    shown = chart._repr_mimebundle_()
+    assert shown["image/svg+xml"].startswith("<svg")
+    assert not re.search(r"(src|href)=|<script", str(shown))
+    with alt.renderers.enable("json"):
+        assert "application/json" in chart._repr_mimebundle_()[0]
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    assert "image/svg+xml" not in str(chart._repr_mimebundle_())

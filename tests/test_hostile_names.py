@@ -136,7 +136,7 @@ def test_pages_show_what_is_hidden(name, tmp_path):
     page = path.read_text("utf-8")
     shown = "".join(Texts(page).found)
     hidden = next(c for c in NAMES[name] if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp"))
-    charts = re.search(r'id="figures">(.*?)</script>', page, re.DOTALL)[1]
+    charts = "".join(re.findall(r"<svg.*?</svg>", page, re.DOTALL))
     for text in (shown, charts, found._repr_html_()):
         assert not CONTROL.search(text)
         assert f"⟨U+{ord(hidden):04X}⟩" in text

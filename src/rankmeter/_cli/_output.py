@@ -13,7 +13,7 @@ from rankmeter._estimates.wording import plain
 from rankmeter._files import replacing
 from rankmeter.errors import UsageError
 
-__all__ = ["Formats", "answer", "dumps", "json_option"]
+__all__ = ["Formats", "answer", "check_page", "dumps", "json_option", "page_option"]
 
 T = TypeVar("T")
 
@@ -64,6 +64,18 @@ class Formats(Generic[T]):
 def json_option(help_text: str = "Write one JSON object.") -> Option:
     """The option ``--json``."""
     return Option("as_json --json", help_text, is_flag=True, group="Output")
+
+
+def page_option() -> Option:
+    """The option ``--report``."""
+    help_text = "Write a self-contained page with tables and charts."
+    return Option("--report", help_text, path="FILE.html", group="Output")
+
+
+def check_page(path: str | None) -> None:
+    """Refuse the name of another kind of file for a page."""
+    if path is not None and not path.lower().endswith((".html", ".htm")):
+        raise UsageError(f"--report {path}: the report is a page: name an .html file")
 
 
 def answer(found: Mapping[str, Any], text: str, *, as_json: bool) -> None:

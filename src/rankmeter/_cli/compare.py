@@ -21,7 +21,7 @@ from rankmeter._cli._files import (
 )
 from rankmeter._cli._gates import ComparisonGate, margin_of, read_comparison_gate
 from rankmeter._cli._options import given, metrics_option, options_of, side_files
-from rankmeter._cli._output import Formats
+from rankmeter._cli._output import Formats, check_page, page_option
 from rankmeter._cli._show import check_show, print_walks, show_option
 from rankmeter._cli._spark import master_option, start_spark
 from rankmeter._cli._terminal import print_table, working
@@ -71,8 +71,7 @@ def _run(
     named = _named(truth, systems)
     gates = [read_comparison_gate(condition, list(named)) for condition in conditions]
     choices["margin"] = margin_of(gates, choices.get("margin"))
-    if report is not None and Path(report).suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"--report {report}: the report is a page: name an .html file")
+    check_page(report)
     for path in filter(None, [per_user, worst]):
         format_of(path, TABLES)
     inputs = [truth, *files_of(named), segments, *side_files(choices)]
@@ -181,12 +180,7 @@ command = Command(
             "A file with the columns user and segment: also compare within each segment.",
             path="FILE",
         ),
-        Option(
-            "--report",
-            "Write a self-contained page with tables and charts.",
-            path="FILE.html",
-            group="Output",
-        ),
+        page_option(),
         Option(
             "--per-user",
             "Write the value of every system, user and metric to a .csv, .tsv, .jsonl or .parquet "

@@ -20,7 +20,7 @@ from rankmeter._cli._files import (
 )
 from rankmeter._cli._gates import read_gate
 from rankmeter._cli._options import given, metrics_option, options_of, side_files
-from rankmeter._cli._output import Formats
+from rankmeter._cli._output import Formats, check_page, page_option
 from rankmeter._cli._show import check_show, print_walks, show_option
 from rankmeter._cli._spark import master_option, start_spark
 from rankmeter._cli._terminal import print_table, working
@@ -43,6 +43,8 @@ FORMATS: Formats[Summary] = Formats(
 def _run(
     rankings: str,
     truth: str | None,
+    report: str | None,
+    segments: str | None,
     per_user: str | None,
     output: str | None,
     form: str | None,
@@ -59,11 +61,16 @@ def _run(
         raise UsageError("--per-user - needs --format trec: choose it, or name a file")
     if per_user is not None:
         format_of(per_user, TABLES)
-    check_paths([output, per_user], [rankings, truth, *side_files(choices)])
+    check_page(report)
+    if segments is not None and report is None:
+        raise UsageError("--segments is for the page: add --report FILE.html", option="segments")
+    check_paths([output, report, per_user], [rankings, truth, segments, *side_files(choices)])
     start_spark(master, choices.get("engine"))
     with standard_input(rankings, truth) as (ranked, judged), working("evaluating"):
         result = evaluate(ranked, judged, **given(choices))
         walks = [result.show(user) for user in show]
+        if report is not None:
+            result.report(report, segments=segments)
     figures = [(gate, gate.find(result)) for gate in gates]
     if per_user not in (None, STDIN):
         write_frames({per_user: result.per_user})
@@ -108,6 +115,13 @@ command = Command(
             group="What to measure",
         ),
         *FORMATS.options("Format of the result; default: a table."),
+        page_option(),
+        Option(
+            "--segments",
+            "A file with the columns user and segment: the page also shows each segment.",
+            path="FILE",
+            group="Output",
+        ),
         Option(
             "--per-user",
             "Write the value of every user and metric to a .csv, .tsv, .jsonl or .parquet "

@@ -23,9 +23,18 @@ def _run(read: str, as_json: bool) -> None:
     if as_json:
         click.echo(dumps(result))
         return
+    if "systems" not in result:
+        print_table(_of_one(result))
+        return
     print_table(_means(result))
     click.echo()
     click.echo("\n".join(one_line(one["sentence"]) for one in result["differences"]))
+
+
+def _of_one(result: dict[str, Any]) -> Table:
+    """Each mean of one evaluation with its interval."""
+    rows = [(name, _cell(e), f"{e['n_users']:,}") for name, e in result["metrics"].items()]
+    return Table(("metric", "mean", "users"), rows, result["notes"])
 
 
 def _means(result: dict[str, Any]) -> Table:
@@ -46,8 +55,8 @@ def _cell(found: dict[str, float | None]) -> str:
 command = Command(
     "report",
     "Print the result that a report holds.\n\n"
-    "A report is a page from rankmeter compare --report; with --json the result is what "
-    "rankmeter compare --json printed for the same data.",
+    "A report is a page from rankmeter evaluate --report or compare --report; with --json the "
+    "result is what the command printed with --json for the same data.",
     _run,
     [
         Option("--read", "The report, or - for standard input.", path="FILE.html", required=True),

@@ -15,7 +15,7 @@ import polars as pl
 from rankmeter._checks import counted
 from rankmeter._estimates.differences import Difference, turned
 from rankmeter._estimates.estimates import Estimate
-from rankmeter._estimates.wording import signed
+from rankmeter._estimates.wording import p_text, signed
 from rankmeter._hits import FloatArray
 from rankmeter._words import in_words
 
@@ -25,11 +25,14 @@ __all__ = [
     "Headline",
     "Histogram",
     "Verdict",
+    "best_of",
+    "by_segment",
     "extremes",
     "headline",
     "histogram",
     "histogram_of",
     "pairs_shown",
+    "scattered",
     "verdict",
 ]
 
@@ -90,8 +93,7 @@ def verdict(
 
     `differences` are those on this metric over all users. Systems without a mean are ranked last.
     """
-    value = {name: -e.mean if increasing else e.mean for name, e in means.items()}
-    ranked = sorted(means, key=lambda name: (math.isnan(value[name]), value[name]))
+    ranked = _ranked(means, increasing=increasing)
     best = ranked[0]
     mine = [turned(d, best) for d in differences if best in (d.a, d.b)]
     # The baseline first, then the others by rank.
@@ -99,6 +101,16 @@ def verdict(
     beaten = sum(d.significant and d.better == best for d in mine)
     mean = means[best].mean
     return Verdict(metric, ranked, mean, mine[0] if mine else None, beaten, len(mine))
+
+
+def _ranked(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
+    value = {name: -e.mean if increasing else e.mean for name, e in means.items()}
+    return sorted(means, key=lambda name: (math.isnan(value[name]), value[name]))
+
+
+def best_of(means: Mapping[str, Estimate], *, increasing: bool) -> str:
+    """The system with the best mean."""
+    return _ranked(means, increasing=increasing)[0]
 
 
 def pairs_shown(
@@ -138,6 +150,21 @@ def histogram(x: FloatArray, y: FloatArray) -> Histogram:
     ]
     both = np.concatenate([counts[0][::-1], counts[1]])
     return Histogram(edges.tolist(), both.tolist(), int(x.size - differences.size))
+
+
+def scattered(x: FloatArray, y: FloatArray) -> list[tuple[float, float, int]]:
+    """Both values of each user, rounded to one of 21 × 21 points, and the number of users there.
+
+    Equal values are at equal places, and the smallest and the largest value are exact.
+    """
+    low = float(min(x.min(initial=np.inf), y.min(initial=np.inf)))
+    step = (float(max(x.max(initial=low), y.max(initial=low))) - low) / BINS or 1.0
+    at = np.rint((np.stack([x, y]) - low) / step).astype(np.int64)
+    points, n = np.unique(at, axis=1, return_counts=True)
+    return [
+        (low + i * step, low + j * step, m)
+        for i, j, m in zip(*points.tolist(), n.tolist(), strict=True)
+    ]
 
 
 def histogram_of(values: FloatArray) -> tuple[list[int], list[float]]:
@@ -209,6 +236,25 @@ def headline(found: Verdict, baseline: str, correction: str) -> Headline:
             "worse than it."
         )
     return Headline(title, tuple(sentences))
+
+
+def by_segment(metric: str, best: Mapping[str, str], said: str, p: float, alpha: float) -> str:
+    """Which system is best in which segment, and whether the difference `said` is the same there.
+
+    `best` is by segment; `p` is that of equal differences, NaN if they were not tested.
+    """
+    where: dict[str, list[str]] = {}
+    for segment, name in best.items():
+        where.setdefault(name, []).append(segment)
+    if len(where) == 1:
+        told = f"{next(iter(where))} has the best {metric} in all {len(best)} segments."
+    else:
+        each = [f"{name} in {len(of)} ({', '.join(of)})" for name, of in where.items()]
+        told = f"The best {metric} of {len(best)} segments: {'; '.join(each)}."
+    if math.isnan(p):
+        return told
+    verb = "differs" if p < alpha else "is not shown to differ"
+    return f"{told} The difference {said} {verb} between segments ({p_text(p)})."
 
 
 def _gain(d: Difference) -> str:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
 from typing import Any
 
 from rankmeter._checks import counted
 from rankmeter._estimates.curves import Curve
 from rankmeter._estimates.differences import Difference
 from rankmeter._estimates.estimates import Estimate
+from rankmeter._estimates.shares import Shares
 from rankmeter._estimates.verdicts import Histogram
 from rankmeter._estimates.wording import plain
 from rankmeter._words import in_words
@@ -21,12 +24,16 @@ from rankmeter.errors import MissingDependencyError
 
 __all__ = [
     "COLOURS",
+    "as_svg",
     "bins",
     "curve",
     "distribution",
+    "first_hits",
     "forest",
     "means",
+    "popularity",
     "require_altair",
+    "scatter",
     "segments",
     "side_by_side",
     "tradeoff",
@@ -42,6 +49,8 @@ SHAPES = (
     "circle", "square", "triangle-up", "diamond", "cross",
     "triangle-down", "triangle-right", "triangle-left", "circle", "square",
 )  # fmt: skip
+# From popular items to rare ones, and those that are new.
+BLUES = ("#1d3b8b", "#3a62c4", "#6d8fe0", "#a3bbf0", "#d3def8", "#c9ccd1")
 BETTER, WORSE, NEITHER = "#4269d0", "#e8702a", "#8b929c"
 VERDICTS = ("better", "worse", "neither")
 WIDTH, HEIGHT, ROW = 300, 220, 26
@@ -65,15 +74,37 @@ def side_by_side(drawn: Sequence[Any]) -> Any:
     ink, faint = "#1f2328", "#d8dbe0"
     panes = [one.properties(width=WIDTH) for one in drawn]
     return (
-        require_altair()
-        .concat(*panes, columns=3, spacing=28)
-        .configure(background="white", font="sans-serif")
+        _offline()(concat=panes, columns=3, spacing=28)
+        .configure(background="white", font="sans-serif", aria=False)  # it would evaluate titles
         .configure_view(stroke=None)
         .configure_axis(labelColor=ink, titleColor=ink, gridColor=faint, domainColor=faint,
                         tickColor=faint, titleFontWeight="normal", labelLimit=170)
         .configure_title(anchor="start", color=ink, fontSize=13, subtitleColor="#57606a")
         .configure_legend(labelColor=ink, titleColor=ink, labelLimit=170, symbolOpacity=1)
     )  # fmt: skip
+
+
+@cache
+def _offline() -> Any:
+    """The charts of Altair, which a notebook shows as drawings: its default loads scripts."""
+    alt = require_altair()
+
+    class ConcatChart(alt.ConcatChart):  # type: ignore[misc, name-defined]
+        def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
+            if alt.renderers.active == "default":
+                with suppress(ImportError):  # vl_convert is in the extra, too
+                    return {"image/svg+xml": as_svg(self.to_dict()), "text/plain": "a chart"}
+            return super()._repr_mimebundle_(*args, **options)
+
+    return ConcatChart
+
+
+def as_svg(spec: dict[str, Any]) -> str:
+    """The drawing of a specification of Vega-Lite."""
+    import vl_convert
+
+    version = ".".join(require_altair().SCHEMA_VERSION.lstrip("v").split(".")[:2])
+    return str(vl_convert.vegalite_to_svg(spec, vl_version=version))
 
 
 def _data(rows: Iterable[Mapping[str, Any]]) -> Any:
@@ -92,11 +123,11 @@ def _tooltip(**fields: str) -> list[Any]:
     return found
 
 
-def _names(field: str, order: Sequence[str], title: str | None = None) -> Any:
+def _names(field: str, order: Sequence[str], **more: Any) -> Any:
     """A vertical axis of names."""
     alt = require_altair()
-    axis = alt.Axis(domain=False, ticks=False, labelPadding=8)
-    return alt.Y(field=field, type="nominal", sort=list(order), title=title, axis=axis)
+    axis = alt.Axis(domain=False, ticks=False, labelPadding=8, **more)
+    return alt.Y(field=field, type="nominal", sort=list(order), title=None, axis=axis)
 
 
 def _by_system(names: Sequence[str]) -> dict[str, Any]:
@@ -262,6 +293,106 @@ def bins(metric: str, shown: Iterable[tuple[Difference, Histogram]]) -> list[Any
     return drawn
 
 
+def scatter(d: Difference, points: Sequence[tuple[float, float, int]]) -> list[Any]:
+    """The values of all users in two systems, as circles of as many users as are there.
+
+    A point has the value of the first system, that of the second, and the number of users.
+    """
+    alt = require_altair()
+    if not points:
+        return []
+    rows = [
+        {"x": b, "y": a, "users": n, "side": _side(a - b, increasing=d.increasing)}
+        for a, b, n in points
+    ]
+    ends = [min(min(a, b) for a, b, _ in points), max(max(a, b) for a, b, _ in points)]
+    scale = alt.Scale(domain=ends, nice=False, padding=10)
+    axis = alt.Axis(tickCount=5, grid=False)
+    colour = alt.Scale(domain=VERDICTS, range=[BETTER, WORSE, NEITHER])
+    x = alt.X("x:Q", title=f"{d.metric} of {d.b}", scale=scale, axis=axis)
+    y = alt.Y("y:Q", title=None, scale=scale, axis=axis)
+    line = alt.Chart(_data([{"x": end, "y": end} for end in ends]))
+    circles = alt.Chart(_data(rows)).mark_circle(opacity=0.75)
+    circles = circles.encode(
+        x=x,
+        y=y,
+        size=alt.Size("users:Q", legend=None, scale=alt.Scale(range=[8, 420])),
+        color=alt.Color("side:N", scale=colour, title=None),
+        tooltip=_tooltip(x="to the right|.3f", y="above|.3f", users="users|,"),
+    )
+    said = f"{d.a} above, {d.b} to the right"
+    return [
+        alt.layer(line.mark_line(color=NEITHER, strokeDash=[4, 3]).encode(x=x, y=y), circles)
+        .properties(
+            title=alt.TitleParams(f"{d.a} against {d.b}", subtitle=said),
+            height=260,
+            description=in_words("Values of all users") + f" on {d.metric}, {said}: above the line "
+            f"{d.a} has the larger value",
+        )
+    ]  # fmt: skip
+
+
+def _side(difference: float, *, increasing: bool) -> str:
+    if not difference:
+        return VERDICTS[2]
+    return VERDICTS[0] if (difference > 0) == increasing else VERDICTS[1]
+
+
+def first_hits(found: Shares, shown: Sequence[str]) -> list[Any]:
+    """The share of the users who have their first hit at each rank or above it, by system."""
+    alt = require_altair()
+    ranks = [one.rpartition("–")[2] for one in found.classes[:-1]]
+    rows = [
+        {"system": name, "rank": rank, "share": share}
+        for name, shares in found.summed().items()
+        if name in shown
+        for rank, share in zip(ranks, shares, strict=False)
+    ]
+    look = _by_system(shown)
+    axis = alt.Axis(grid=False, labelAngle=0)
+    scale = alt.Scale(domain=[0, 1])
+    base = alt.Chart(_data(rows)).encode(
+        x=alt.X("rank:O", sort=ranks, title="rank", axis=axis),
+        y=alt.Y("share:Q", title=None, scale=scale, axis=alt.Axis(tickCount=5, format="%")),
+        color=look["color"],
+    )
+    point = base.mark_point(filled=True, size=50, opacity=1).encode(
+        shape=look["shape"], tooltip=_tooltip(system="system", rank="rank", share="share|.1%")
+    )
+    first = {row["system"]: row["share"] for row in reversed(rows)}
+    words = "; ".join(f"{name} {first[name]:.1%} at rank 1" for name in shown if name in first)
+    title = in_words("Users with a hit up to this rank")
+    return [
+        alt.layer(base.mark_line(strokeWidth=2), point).properties(
+            title=title, height=HEIGHT, description=f"{title}: {words}"
+        )
+    ]
+
+
+def popularity(k: int, found: Shares, shown: Sequence[str]) -> list[Any]:
+    """How popular the items in the top k are: a bar for each system."""
+    alt = require_altair()
+    rows = [
+        {"system": name, "items": kind, "share": max(share, 0.0), "order": i}
+        for name in shown
+        for i, (kind, share) in enumerate(zip(found.classes, found.of[name], strict=True))
+    ]
+    scale = alt.Scale(domain=list(found.classes), range=list(BLUES))
+    bars = alt.Chart(_data(rows)).mark_bar(stroke="white", strokeWidth=0.5)
+    title = in_words(f"Popularity of the items in the top {k}")
+    words = "; ".join(f"{name} {found.of[name][0]:.1%} of the most popular" for name in shown)
+    return [
+        bars.encode(
+            y=_names("system", shown),
+            x=alt.X("share:Q", title=None, stack="zero", scale=alt.Scale(domain=[0, 1]),
+                    axis=alt.Axis(format="%", tickCount=5, grid=False)),
+            color=alt.Color("items:N", scale=scale, title=None, sort=list(found.classes)),
+            order="order:Q",
+            tooltip=_tooltip(system="system", items="items", share="share|.1%"),
+        ).properties(title=title, height=ROW * len(shown), description=f"{title}: {words}")
+    ]  # fmt: skip
+
+
 def segments(
     metric: str, estimates: Mapping[tuple[str, str], Estimate], shown: Sequence[str]
 ) -> list[Any]:
@@ -276,7 +407,7 @@ def segments(
         return []
     labels = list(dict.fromkeys(str(row["segment"]) for row in rows))
     base = alt.Chart(_data(rows)).encode(
-        y=_names("segment", labels),
+        y=_names("segment", labels, labelExpr="split(datum.label, ': ')"),  # in two lines
         yOffset=alt.YOffset("system:N", sort=list(shown), scale=alt.Scale(paddingOuter=0.6)),
         tooltip=_tooltip(
             segment="segment", system="system", mean="mean|.4f", **BOUNDS, n="users|,"

@@ -1,81 +1,125 @@
 "use strict";
-// Draw the charts that stand in the page as data. Their text is SVG text, so no name in them is
-// markup; expressions are interpreted, so the policy of the page need not allow eval.
+// What paper cannot do: sort a table, copy it, save it. Everything is readable without it.
 (() => {
-  const { places, specs } = JSON.parse(document.getElementById("figures").textContent);
-  const axis = { labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", labelOverlap: true, labelSeparation: 8, titleLimit: 240, titlePadding: 8 };
-  const options = {
-    mode: "vega-lite",
-    ast: true,
-    actions: false,
-    renderer: "svg",
-    defaultStyle: false,
-    logLevel: 1, // errors alone: a mean without an interval is not worth a warning
-    tooltip: { disableDefaultStyle: true },
-    config: {
-      background: null,
-      font: getComputedStyle(document.body).fontFamily,
-      autosize: { type: "fit-x", contains: "padding" },
-      view: { stroke: null },
-      legend: { disable: true },
-      axis,
-    },
+  const made = (name, text, parent) => {
+    const one = parent.appendChild(document.createElement(name));
+    one.textContent = text;
+    return one;
+  };
+  const said = made("p", "", document.body);
+  said.className = "said";
+  said.setAttribute("role", "status");
+
+  // Numbers as programs read them: 1234 and -0.5 for 1,234 and −0.5.
+  const value = (cell) => {
+    const text = cell.dataset.value ?? cell.innerText.trim();
+    return /^[+−-]?[\d,]+(\.\d+)?$/.test(text) ? text.replaceAll(",", "").replace("−", "-") : text;
+  };
+  const number = (cell) => {
+    const found = value(cell).replace("−", "-").match(/-?\d+(\.\d+)?(e-?\d+)?/);
+    return found ? Number(found[0]) : NaN;
   };
 
-  // Vega comes packed, at a third of its size; the policy of the page knows it by its digest.
-  async function unpack() {
-    const packed = atob(document.getElementById("library").textContent);
-    const bytes = Uint8Array.from(packed, (character) => character.charCodeAt(0));
-    const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    const script = document.createElement("script");
-    script.textContent = await new Response(plain).text();
-    document.head.append(script);
-  }
-
-  function element(name, text) {
-    const made = document.createElement(name);
-    made.textContent = text;
-    return made;
-  }
-
-  async function draw(place, metric) {
-    const numbers = places[place.dataset.place][metric] ?? [];
-    place.replaceChildren();
-    place.closest("[data-optional]")?.toggleAttribute("hidden", numbers.length === 0);
-    for (const number of numbers) {
-      const { title, ...spec } = structuredClone(specs[number]);
-      const figure = place.appendChild(document.createElement("figure"));
-      const caption = figure.appendChild(document.createElement("figcaption"));
-      caption.append(element("strong", title.text ?? title), element("span", title.subtitle ?? ""));
-      const chart = figure.appendChild(element("div", ""));
-      const config = { ...options.config, axisY: { labelLimit: 0.38 * chart.clientWidth } };
-      await vegaEmbed(chart, spec, { ...options, config });
+  function sort(table, column, up) {
+    const sign = up ? 1 : -1;
+    for (const body of table.tBodies) {
+      const inner = [...body.rows].filter((row) => row.cells.length > 1);
+      inner.sort((one, other) => {
+        const [a, b] = [one.cells[column], other.cells[column]];
+        if (column === 0) return sign * a.innerText.localeCompare(b.innerText, undefined, { numeric: true });
+        const [x, y] = [number(a), number(b)];
+        return Number.isNaN(x) - Number.isNaN(y) || sign * (x - y) || 0;
+      });
+      body.append(...inner);
     }
   }
 
-  async function show(metric) {
-    for (const part of document.querySelectorAll("[data-metric]")) {
-      part.hidden = part.dataset.metric !== metric;
+  // The rows as text: a mean has two more columns for its interval.
+  function rowsOf(table) {
+    const heads = [...table.tHead.rows[0].cells];
+    const ranged = heads.map((_, i) => [...table.querySelectorAll("tbody tr")].some((row) => row.cells[i]?.dataset.low));
+    const grouped = table.querySelector(".group") !== null;
+    const rows = [[...(grouped ? ["group"] : []), ...heads.flatMap((one, i) => {
+      const name = one.innerText.trim();
+      return ranged[i] ? [name, `${name} low`, `${name} high`] : [name];
+    })]];
+    for (const body of table.tBodies) {
+      const group = body.querySelector(".group")?.innerText ?? "";
+      for (const row of body.rows) {
+        if (row.cells.length < 2) continue;
+        rows.push([...(grouped ? [group] : []), ...[...row.cells].flatMap((one, i) =>
+          ranged[i] ? [value(one), one.dataset.low ?? "", one.dataset.high ?? ""] : [value(one)])]);
+      }
     }
-    await Promise.all([...document.querySelectorAll("[data-place]")]
-      .filter((place) => !place.dataset.all).map((place) => draw(place, metric)));
+    return rows;
   }
 
-  async function start() {
-    await unpack();
-    const picker = document.getElementById("metric");
-    for (const place of document.querySelectorAll("[data-all]")) {
-      const all = Object.values(places[place.dataset.place]).flat();
-      places[place.dataset.place] = { all };
-      await draw(place, "all");
+  // A name that a spreadsheet would take for a formula gets an apostrophe in front.
+  const tame = (text) => (/^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text);
+  const quoted = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
+  async function copy(table) {
+    const text = rowsOf(table).map((row) => row.map((one) => one.replace(/[\t\n]+/g, " ")).join("\t")).join("\n");
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const area = made("textarea", text, document.body);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
     }
-    await show(picker.value);
-    picker.addEventListener("change", () => show(picker.value));
-    document.documentElement.dataset.drawn = "yes";
+    said.textContent = "The table is copied.";
   }
 
+  function save(table) {
+    const text = rowsOf(table).map((row) => row.map((one) => quoted(tame(one))).join(",")).join("\n");
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob(["\ufeff", text, "\n"], { type: "text/csv" }));
+    link.download = `${table.caption.innerText.trim().replace(/[^\p{L}\p{N}@]+/gu, "-")}.csv`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+    said.textContent = `${link.download} is saved.`;
+  }
+
+  for (const sheet of document.querySelectorAll(".sheet")) {
+    const table = sheet.querySelector("table");
+    const tools = document.createElement("div");
+    tools.className = "tools";
+    sheet.prepend(tools);
+    const title = table.caption.innerText.trim();
+    for (const [name, act] of [["Copy", copy], ["CSV", save]]) {
+      const button = made("button", name, tools);
+      button.type = "button";
+      button.setAttribute("aria-label", `${name}: ${title}`);
+      button.addEventListener("click", () => act(table));
+    }
+    [...table.tHead.rows[0].cells].forEach((head, column) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const up = head.getAttribute("aria-sort") !== "ascending";
+        for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+        head.setAttribute("aria-sort", up ? "ascending" : "descending");
+        sort(table, column, up);
+      });
+    });
+  }
+
+  // Paper shows everything.
   addEventListener("beforeprint", () => {
     for (const details of document.querySelectorAll("details")) details.open = true;
   });
-  start();
+
+  // The rail marks where the reader is.
+  const links = new Map([...document.querySelectorAll("nav a")].map((one) => [one.hash.slice(1), one]));
+  const seen = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      for (const one of links.values()) one.removeAttribute("aria-current");
+      links.get(target.id)?.setAttribute("aria-current", "true");
+    }
+  }, { rootMargin: "-20% 0px -70% 0px" });
+  for (const section of document.querySelectorAll("main > section")) seen.observe(section);
 })();

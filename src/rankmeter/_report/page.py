@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from rankmeter._checks import counted
 from rankmeter._engine import Place
 from rankmeter._estimates.estimates import Estimate
+from rankmeter._estimates.shares import Shares
 from rankmeter._estimates.verdicts import Headline, Verdict
 from rankmeter._estimates.wording import number, signed
-from rankmeter._report.charts import COLOURS
+from rankmeter._report.drawn import Drawing, drawing
 from rankmeter._report.table import Table, visible
 from rankmeter._report.walks import named
 from rankmeter._version import __version__
 from rankmeter._words import in_words
 from rankmeter.errors import FileFormatError, MissingDependencyError
 
-__all__ = ["Digest", "MeanCell", "read_page", "render", "require_packages"]
+__all__ = [
+    "Digest",
+    "MeanCell",
+    "Portrait",
+    "read_page",
+    "render",
+    "render_one",
+    "require_packages",
+]
 
 MAX_ROWS = 200
 """Differences in the table of the page; the machine-readable result holds all of them."""
@@ -54,11 +63,12 @@ class Digest:
     """The content of the page of a comparison.
 
     `result` is the machine-readable result, which the page uses where it can. Everything else is
-    ready to be shown: a row of `means` is the title of a system and a cell per metric. `shown` are
-    the systems in charts. `good_k` has the smallest good k by metric and system, `extremes` the
-    users that gain most from a system, with the values of both, `lists` the tops of their lists by
-    metric, user and system, where they are in memory, `figures` the charts by kind and
-    metric; a chart of several metrics is one object.
+    ready to be shown: a row of `means` is the title of a system and a cell per metric, of
+    `segments`, by metric, that of a segment and a cell per system. `shown` are the systems in
+    charts. `good_k` has the smallest good k of each system, `hits` the ranks of the first hits,
+    `popularity` a cutoff and how popular the items above it are, `extremes` the users that gain
+    most from a system, with the values of both, `lists` the tops of their lists by metric, user
+    and system, where they are in memory, `figures` the charts by kind and metric.
     """
 
     headline: Headline
@@ -67,7 +77,11 @@ class Digest:
     notes: Sequence[str]
     differences: Table
     shown: Sequence[str]
-    good_k: Mapping[str, Mapping[str, int]]
+    good_k: Table
+    hits: Shares | None
+    popularity: tuple[int, Shares] | None
+    segments: Mapping[str, Sequence[Sequence[str | MeanCell]]]
+    heterogeneity: Table
     extremes: Mapping[str, Mapping[str, Sequence[tuple[str, float, float]]]]
     lists: Mapping[str, Mapping[str, Mapping[str, Sequence[Place]]]]
     figures: Mapping[str, Mapping[str, Sequence[Any]]]
@@ -75,8 +89,31 @@ class Digest:
     result: Mapping[str, Any]
 
 
+@dataclass(frozen=True)
+class Portrait:
+    """The content of the page of one evaluation.
+
+    `spread` has quantiles of the users' values, `parts` for each way to divide the users a row for
+    each part with a cell per metric, `extremes` the users with the worst and the best values,
+    `lists` the tops of their lists by metric and user; the others are those of `Digest`.
+    """
+
+    headline: Headline
+    estimates: Mapping[str, Estimate]
+    notes: Sequence[str]
+    spread: Table
+    hits: Shares | None
+    popularity: tuple[int, Shares] | None
+    parts: Mapping[str, Sequence[Sequence[str | MeanCell]]]
+    extremes: Mapping[str, Mapping[str, Sequence[tuple[str, float]]]]
+    lists: Mapping[str, Mapping[str, Sequence[Place]]]
+    figures: Mapping[str, Mapping[str, Sequence[Any]]]
+    plan: str
+    result: Mapping[str, Any]
+
+
 def read_page(path: str | Path) -> dict[str, Any]:
-    """The result inside a report of a comparison: that of `Comparison.to_dict`.
+    """The result inside a report: that of `Comparison.to_dict` or of `Summary.to_dict`.
 
     Raises
     ------
@@ -89,30 +126,53 @@ def read_page(path: str | Path) -> dict[str, Any]:
     )
     try:
         result: dict[str, Any] = json.loads(found[1] if found else "")
-        whole = _is_result(result)
+        whole = _is_comparison(result) if "systems" in result else _is_evaluation(result)
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
         whole = False
     if not whole:
         raise FileFormatError(
-            f"{path} holds no result: expected a report from rankmeter compare --report"
+            f"{path} holds no result: expected a report from rankmeter compare --report or "
+            "rankmeter evaluate --report"
         )
     return result
 
 
-def _is_result(result: Any) -> bool:
+def _is_comparison(result: Any) -> bool:
     """Whether this is the result of a comparison, as far as readers of the page need it.
 
     Data of a different form may also raise TypeError, KeyError or AttributeError.
     """
     means = [one[name] for one in result["metrics"].values() for name in result["systems"]]
-    figures = [one[figure] for one in means for figure in ("mean", "low", "high")]
     sentences = [one["sentence"] for one in result["differences"]]
-    texts = [*result["systems"], *result["metrics"], *sentences, result["plan"]["convention"]]
+    texts = [*result["systems"], *sentences]
+    return (
+        _are_means(result, means)
+        and all(isinstance(text, str) for text in texts)
+        and isinstance(result["baseline"], str | None)
+    )
+
+
+def _is_evaluation(result: Any) -> bool:
+    """Whether this is the result of one evaluation; may raise what `_is_comparison` raises."""
+    means = [*result["metrics"].values()]
+    notes, users = result["notes"], [one["n_users"] for one in means]
+    return (
+        _are_means(result, means)
+        and isinstance(notes, list)
+        and all(isinstance(text, str) for text in notes)
+        and all(isinstance(n, int) for n in users)
+    )
+
+
+def _are_means(result: Any, means: Sequence[Any]) -> bool:
+    """Whether these are means with intervals, by name of the metric and with a convention."""
+    figures = [one[figure] for one in means for figure in ("mean", "low", "high")]
     return (
         bool(means)
         and result["schema"] == 1
-        and all(isinstance(text, str) for text in texts)
-        and isinstance(result["baseline"], str | None)
+        and all(
+            isinstance(text, str) for text in (*result["metrics"], result["plan"]["convention"])
+        )
         and all(one is None or isinstance(one, int | float) for one in figures)
     )
 
@@ -120,6 +180,63 @@ def _is_result(result: Any) -> bool:
 def render(digest: Digest) -> str:
     """The text of the page."""
     require_packages()
+    found = digest.result
+    return _rendered(
+        "comparison",
+        digest,
+        found=found,
+        n_users=max(one["n_users"] for by in found["metrics"].values() for one in by.values()),
+        counts=_count_table(found["users"]),
+        labels=list(found["metrics"]),
+        max_rows=MAX_ROWS,
+        user_rows=_user_rows,
+        systems=[(f"{i}", SIGNS[i], name) for i, name in enumerate(digest.shown)],
+    )
+
+
+def render_one(digest: Portrait) -> str:
+    """The text of the page of one evaluation."""
+    require_packages()
+    estimates = digest.estimates
+    return _rendered(
+        "summary",
+        digest,
+        n_users=max(e.n for e in estimates.values()),
+        counts=_count_table({"rankings": digest.result["users"]}),
+        labels=list(estimates),
+        mean_rows=_mean_rows,
+        value_rows=_value_rows,
+    )
+
+
+def _rendered(template: str, digest: Digest | Portrait, **more: Any) -> str:
+    found = _environment().get_template(f"{template}.html.jinja")
+    return str(found.render(**_frame(digest), **more))
+
+
+def _frame(digest: Digest | Portrait) -> dict[str, Any]:
+    """What the pages of all results need."""
+    style, script = _own("page.css"), _own("page.js")
+    found = digest.result
+    kinds = digest.popularity[1].classes if digest.popularity else ()
+    return {
+        "digest": digest,
+        "level": f"{100 * found['plan']['confidence']:g} %",
+        "version": __version__,
+        "policy": _policy(style, script),
+        "style": style,
+        "script": script,
+        "named": named,
+        "counted": counted,
+        "share_rows": _share_rows,
+        "classes": [(f"p{i}", "■", kind) for i, kind in enumerate(kinds)],
+        "drawings": {kind: _drawn(by) for kind, by in digest.figures.items()},
+        "result_id": RESULT,
+        "result": _json(found),
+    }
+
+
+def _environment() -> Any:
     import jinja2
 
     environment = jinja2.Environment(
@@ -130,31 +247,13 @@ def render(digest: Digest) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["number"] = number
-    environment.filters["words"] = in_words
-    style, script = _own("page.css"), _own("page.js")
-    library, packed_library = _vega()
-    found = digest.result
-    return environment.get_template("page.html.jinja").render(
-        digest=digest,
-        found=found,
-        n_users=max(one["n_users"] for by in found["metrics"].values() for one in by.values()),
-        level=f"{100 * found['plan']['confidence']:g} %",
-        counts=_count_table(found["users"]),
-        version=__version__,
-        policy=_policy(style, (script, library)),
-        style=style,
-        script=script,
-        library=packed_library,
-        labels=list(found["metrics"]),
-        max_rows=MAX_ROWS,
-        user_rows=_user_rows,
-        named=named,
-        legend=list(zip(digest.shown, COLOURS, SIGNS, strict=False)),
-        figures=_json(_figures(digest.figures)),
-        result_id=RESULT,
-        result=_json(found),
-    )
+    environment.filters.update(exact=_exact, number=number, words=in_words, signed=signed)
+    return environment
+
+
+def _exact(value: float) -> str:
+    """All digits of a number; nothing for NaN."""
+    return "" if math.isnan(value) else repr(value)
 
 
 def _shown(value: Any) -> Any:
@@ -193,27 +292,32 @@ def _user_rows(
     }
 
 
-def _figures(figures: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, Any]:
-    """The charts, each once, and which of them are where for which metric."""
-    drawn = {id(one): one for by in figures.values() for found in by.values() for one in found}
-    number_of = {key: number for number, key in enumerate(drawn)}
-    places = {
-        kind: {label: [number_of[id(one)] for one in found] for label, found in by.items()}
-        for kind, by in figures.items()
-    }
-    specs = [one.properties(width="container").to_dict() for one in drawn.values()]
-    for spec in specs:
-        del spec["$schema"], spec["config"]
-    return {"places": _legible(places), "specs": _legible(specs)}
+def _mean_rows(estimates: Mapping[str, Estimate]) -> list[tuple[str | MeanCell, ...]]:
+    return [
+        (label, MeanCell(e, best=False), f"{e.n:,}", f"{e.undefined:,}")
+        for label, e in estimates.items()
+    ]
 
 
-def _legible(value: Any) -> Any:
-    """The specification of a chart, with all texts as the page shows them."""
-    if isinstance(value, dict):
-        return {_legible(name): _legible(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_legible(one) for one in value]
-    return visible(value) if isinstance(value, str) else value
+def _value_rows(
+    sides: Mapping[str, Sequence[tuple[str, float]]],
+) -> dict[str, list[tuple[str, ...]]]:
+    return {name: [(user, number(value)) for user, value in side] for name, side in sides.items()}
+
+
+def _share_rows(found: Shares) -> list[tuple[str, ...]]:
+    return [(name, *(f"{share:.1%}" for share in of)) for name, of in found.of.items()]
+
+
+def _drawn(charts: Mapping[str, Sequence[Any]]) -> dict[str, list[Drawing]]:
+    """The charts of one kind by metric, each once: a chart of several metrics is one object."""
+    seen: set[int] = set()
+    found = {}
+    for label, some in charts.items():
+        fresh = [one for one in some if id(one) not in seen]
+        seen.update(map(id, fresh))
+        found[label] = [drawing(one) for one in fresh]
+    return found if any(found.values()) else {}
 
 
 def _json(value: Any) -> str:
@@ -228,20 +332,8 @@ def _own(name: str) -> str:
     return files(__package__).joinpath(name).read_text("utf-8")
 
 
-@cache
-def _vega() -> tuple[str, str]:
-    """Vega, Vega-Lite and Vega-Embed, which draw the charts, as one script; plain and packed."""
-    import altair as alt
-    import vl_convert
-
-    version = ".".join(alt.SCHEMA_VERSION.split(".")[:2])
-    library: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", version)
-    packed = gzip.compress(library.encode(), mtime=0)
-    return library, base64.b64encode(packed).decode()
-
-
-def _policy(style: str, scripts: tuple[str, ...]) -> str:
-    """What the browser may run and load: our own scripts and style, and nothing from anywhere."""
+def _policy(style: str, script: str) -> str:
+    """What the browser may run and load: our own script and style, and nothing from anywhere."""
 
     def digest(text: str) -> str:
         return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
@@ -249,7 +341,7 @@ def _policy(style: str, scripts: tuple[str, ...]) -> str:
     return "; ".join(
         [
             "default-src 'none'",
-            f"script-src {' '.join(map(digest, scripts))}",  # no eval: expressions are interpreted
+            f"script-src {digest(script)}",
             f"style-src {digest(style)}",
             "img-src data:",  # the empty icon, so that browsers do not request one from a server
             "base-uri 'none'",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,19 +26,25 @@ from rankmeter._estimates.notes import (
     unused_labels,
 )
 from rankmeter._estimates.paired import Heterogeneity, segment_notes
+from rankmeter._estimates.shares import first_hits, popularity_shown
 from rankmeter._estimates.verdicts import (
     MAX_SYSTEMS,
     Headline,
     Verdict,
+    best_of,
+    by_segment,
     extremes,
     histogram,
     pairs_shown,
+    scattered,
 )
+from rankmeter._estimates.wording import p_value
 from rankmeter._files import replacing
 from rankmeter._hits import FloatArray
 from rankmeter._ingest import Frame, Kind
 from rankmeter._plan import Plan
 from rankmeter._report import charts
+from rankmeter._report.table import Table
 from rankmeter._results.compared import Compared
 from rankmeter._results.summary import Summary
 from rankmeter._results.walkthrough import (
@@ -51,7 +58,7 @@ from rankmeter._words import in_its_words, in_words
 from rankmeter.errors import UsageError
 
 if TYPE_CHECKING:
-    from rankmeter._report.page import Digest
+    from rankmeter._report.page import Digest, MeanCell
 
 __all__ = ["KINDS", "Comparison"]
 
@@ -473,7 +480,9 @@ class Comparison(Compared):
         """The content of the page."""
         from rankmeter._report.page import Digest, MeanCell
 
-        labels, shown, notes = self._labels, self._shown(), list(self._notes())
+        labels, shown = self._labels, self._shown()
+        apart = {*segment_notes(self.heterogeneity)[1:]}  # a table of the page
+        notes = sorted((one for one in self._notes() if one not in apart), key=self._order)
         crowded = not self.baseline and len(self.systems) > MAX_SYSTEMS
         if crowded:  # too many letters to read
             notes[0] = notes[0].replace("letters: the", "beats: how many")
@@ -486,30 +495,38 @@ class Comparison(Compared):
             for name, e in self._means(label).items():
                 said = {"beats": beats[name]} if crowded else {"mark": marks[name]}
                 cells[name].append(MeanCell(e, name == best, **said))
-        extreme = {label: self._extremes(found) for label, found in verdicts.items()}
+        extreme = {
+            label: self._extremes(found)
+            for label, found in verdicts.items()
+            if not self.plan[label].spec.whole
+        }
         first_of = distinct_curves(self.plan)
         firsts = list(dict.fromkeys(first_of.values()))
         curves = self._curves(firsts) if firsts else {}
-        good = {label: curve.smallest_good_k() for label, curve in curves.items()}
         panels = {label: charts.curve(label, curve, shown) for label, curve in curves.items()}
-        figures = {"curve": {label: panels[first] for label, first in first_of.items()}} | {
+        figures: dict[str, dict[str, list[Any]]] = {
             kind: {label: self._panels(kind, label) for label in labels}
             for kind in KINDS
             if kind != "curve"
         }
+        figures["curve"] = {label: panels[first] for label, first in first_of.items()}
+        hits = first_hits(self.plan, self.scored)
+        popular = popularity_shown(self.plan, self.scored)
+        figures["hits"] = {"": charts.first_hits(hits, shown)} if hits else {}
+        figures["popularity"] = {"": charts.popularity(*popular, shown)} if popular else {}
+        figures["scatter"] = {label: self._scatter(found) for label, found in verdicts.items()}
         return Digest(
-            headline=self.headline(),
+            headline=self._told(verdicts[labels[0]]),
             verdicts=[*verdicts.values()],
             means=[(title, *row) for title, row in zip(titles, cells.values(), strict=True)],
             notes=notes,
             differences=self.difference_table(),
             shown=shown,
-            good_k={
-                label: {name: good[first][name] for name in shown}
-                if self.plan[label].metric.k is not None
-                else {}  # it has no cutoff to choose
-                for label, first in first_of.items()
-            },
+            good_k=self._good_k(curves),
+            hits=hits,
+            popularity=popular,
+            segments=self._segment_cells(),
+            heterogeneity=self._heterogeneity_table(),
             extremes=extreme,
             lists={label: self._lists(label, sides) for label, sides in extreme.items()},
             figures=figures,
@@ -517,10 +534,69 @@ class Comparison(Compared):
             result=self.to_dict(),
         )
 
+    def _told(self, found: Verdict) -> Headline:
+        """The headline, with what the segments say."""
+        said, label, d = self.headline(), found.metric, found.difference
+        parts = dict.fromkeys(key[0] for key in self.segment_estimates)
+        if len(parts) < 2 or d is None:
+            return said
+        best = {
+            part: best_of(
+                {name: self.segment_estimates[part, label, name] for name in self.systems},
+                increasing=self._increasing(label),
+            )
+            for part in parts
+        }
+        tested = [h for h in self.heterogeneity if h.metric == label and {h.a, h.b} == {d.a, d.b}]
+        p = tested[0].p if tested else math.nan
+        alpha = self.settings["alpha"]
+        told = by_segment(label, best, f"{d.a} − {d.b}", p, alpha)
+        return replace(said, sentences=(*said.sentences, told))
+
+    def _good_k(self, curves: Mapping[str, Curve]) -> Table:
+        """The smallest good k of each system in charts; metrics without a cutoff have none."""
+        first_of = distinct_curves(self.plan)
+        cut = {first: label for label, first in first_of.items() if self.plan[label].metric.k}
+        good = {curves[first].metric: curves[first].smallest_good_k() for first in cut}
+        rows = [(name, *(f"{found[name]}" for found in good.values())) for name in self._shown()]
+        return Table(("system", *good), rows if good else ())
+
+    def _order(self, note: str) -> bool:
+        """How the differences were tested comes first, then reasons to doubt, then the others."""
+        return note != self._tested()
+
+    def _segment_cells(self) -> dict[str, list[tuple[str | MeanCell, ...]]]:
+        """By metric, a row for each segment: its users, and the mean of each system."""
+        from rankmeter._report.page import MeanCell
+
+        found: dict[str, list[tuple[str | MeanCell, ...]]] = {}
+        for segment, label in dict.fromkeys(key[:2] for key in self.segment_estimates):
+            means = {name: self.segment_estimates[segment, label, name] for name in self.systems}
+            best = best_of(means, increasing=self._increasing(label))
+            cells = [MeanCell(e, name == best) for name, e in means.items()]
+            n = max(e.n for e in means.values())
+            found.setdefault(label, []).append((segment, f"{n:,}", *cells))
+        return found
+
+    def _heterogeneity_table(self) -> Table:
+        """For each comparison over all users, whether the segments have the same difference."""
+        rows = [
+            (f"{one.a} − {one.b}", one.metric, f"{one.n}", f"{one.statistic:.1f}", p_value(one.p))
+            for one in self.heterogeneity
+        ]
+        return Table(("difference", "metric", "segments", "Q", "p"), rows)
+
+    def _scatter(self, found: Verdict) -> list[Any]:
+        """The values of all users in the two systems of a verdict."""
+        d = found.difference
+        if d is None or not d.per_user or self.plan[d.metric].spec.whole:
+            return []
+        return charts.scatter(d, scattered(*self._paired(d)[1:]))
+
     def _extremes(self, found: Verdict) -> dict[str, list[tuple[str, float, float]]]:
         """For each system of a verdict, the users that gain most from it."""
         d = found.difference
-        if d is None or self.plan[d.metric].spec.whole:
+        if d is None:
             return {}
         sides = extremes(*self._paired(d), increasing=d.increasing)
         return dict(zip((d.a, d.b), sides, strict=True)) if any(sides) else {}

@@ -37,7 +37,7 @@ from rankmeter._ingest import Table as Read
 from rankmeter._plan import Plan
 from rankmeter._report import charts
 from rankmeter._report.table import Table
-from rankmeter._results.result import Measured
+from rankmeter._results.reported import Reported
 from rankmeter._statistics import moments, t_interval_of
 from rankmeter._words import in_its_words, in_words
 from rankmeter.errors import UsageError
@@ -49,7 +49,7 @@ __all__ = ["Summary", "summarise", "summed"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Summary(Measured, Mapping[str, Estimate]):
+class Summary(Reported, Mapping[str, Estimate]):
     """Means of all metrics of a plan; a mapping from metric to `Estimate`.
 
     Any name of a metric works: ``result["nDCG@10"]`` is ``result["ndcg@10"]``.
