@@ -18,8 +18,8 @@ def sections() -> dict[str, dict[str, str]]:
 
 
 def summary(name: str) -> str:
-    """The summary of a metric; Korean words follow code without a space."""
-    (text,) = (texts[name] for texts in sections().values() if name in texts)
+    """The summary of a metric, empty without one; Korean words follow code without a space."""
+    text = "".join(texts.get(name, "") for texts in sections().values())
     opening, *rest = text.split("`")
     return opening + "".join(f"`{part}`\\ " if n % 2 == 0 else part for n, part in enumerate(rest))
 

@@ -115,8 +115,7 @@ def page(spec: Spec) -> str:
         heading("Edge cases and notes", "-") + "\n" + notes if notes else "",
         heading("Names", "-"),
         _names(spec),
-        heading("한국어 요약", "-"),
-        summary(spec.name),
+        heading("한국어 요약", "-") + "\n" + summary(spec.name) if summary(spec.name) else "",
         heading("Example", "-") + "\n" + "\n".join(doc["Examples"]) if doc["Examples"] else "",
         heading("Source", "-") + "\n" + source if source else "",
     )
