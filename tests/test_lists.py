@@ -16,6 +16,7 @@ from command_line import rankmeter
 from rankmeter._engine import Memory
 from rankmeter._ingest import read_truth
 from rankmeter._list_laws import _random_evidence
+from rankmeter._plan import resolve
 from rankmeter._side import Side, SideTables
 from rankmeter.errors import DataError, IdTypeError, RankmeterError, UsageError
 from rankmeter.metrics import METRICS
@@ -336,6 +337,15 @@ def test_scores_and_ranks_have_no_lists():
         rm.evaluate_scores(np.eye(3), [0, 1, 2], "coverage@3", candidates=[0, 1, 2])
     with pytest.raises(DataError):
         rm.evaluate(LISTS, None, "novelty@3", train={})
+
+
+@pytest.mark.parametrize("name", [name for name, s in METRICS.items() if "relevance" in s.options])
+def test_items_are_not_weighed_by_relevance_without_a_ground_truth(name):
+    plain, weighed = (resolve([f"{name}(relevance={one})@3"]) for one in ("none", "binary"))
+    assert not weighed.needs_no_truth
+    assert plain.needs_no_truth is not METRICS[name].of_hits
+    with pytest.raises(UsageError, match="truth is missing"):
+        rm.evaluate(LISTS, None, f"{name}(relevance=binary)@3", train=LISTS)
 
 
 # -- disk --------------------------------------------------------------------------------------

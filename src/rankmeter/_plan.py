@@ -144,8 +144,13 @@ class Plan(Setting):
 
     @property
     def needs_no_truth(self) -> bool:
-        """Whether no metric depends on what is relevant."""
-        return all(entry.spec.of_lists and not entry.spec.of_hits for entry in self.metrics)
+        """Whether no metric depends on what is relevant, nor weighs items by it."""
+        return all(
+            entry.spec.of_lists
+            and not entry.spec.of_hits
+            and dict(entry.metric.options).get("relevance", "none") == "none"
+            for entry in self.metrics
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:

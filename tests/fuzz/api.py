@@ -306,6 +306,8 @@ def _polars(rows: Any, side: str) -> Any:
 def _arrow(rows: Any, side: str) -> Any:
     import pyarrow as pa
 
+    if any(isinstance(cell, np.datetime64) for row in rows for cell in row):
+        raise TypeError("pyarrow 26 ends the process where a column has a date and another type")
     table = pa.table(_columns(rows, side))
     return table, list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
