@@ -211,6 +211,22 @@ def test_what_metrics_treat_in_a_special_way_is_counted():
     assert "items listed though seen: 1" in repr(rm.evaluate(lists, TRUTH, ["unseen@3"], **SIDE))
 
 
+def test_items_at_the_border_of_the_head_are_counted():
+    # c and d occur once each, and only their order puts c into the head and d into the tail.
+    metrics = ["tail_share@3", "stratum_recall(stratum=tail)@3", "novelty@3"]
+    found = rm.evaluate(LISTS, TRUTH, metrics, **SIDE)
+    assert found.counts["items_listed_at_the_border_of_the_head"] == 4
+    assert found.counts["relevant_items_at_the_border_of_the_head"] == 1
+    assert "items listed at the border of the head: 4" in repr(found)
+    for metric, n in (("rsp(groups=popularity)", 4), ("tail_count(head=count,size=1)", 0)):
+        counts = rm.evaluate(LISTS, TRUTH, f"{metric}@3", **SIDE).counts
+        assert counts["items_listed_at_the_border_of_the_head"] == n
+    assert (
+        "items_listed_at_the_border_of_the_head"
+        not in rm.evaluate(LISTS, TRUTH, "novelty@3", **SIDE).counts
+    )
+
+
 def test_how_side_data_were_read_is_a_note(tmp_path):
     movies = pl.DataFrame({"item": ["a", "b"], "genres": ["x|y", "x"], "year": [1999, 2001]})
     movies.write_csv(tmp_path / "movies.csv")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -15,10 +15,14 @@ from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import register
 from rankmeter.metrics.exposures import Grouped, of_groups
 from rankmeter.metrics.places import once
-from rankmeter.metrics.tailwise import tail_of
+from rankmeter.metrics.tailwise import Border, tail_of
 from rankmeter.metrics.topics import counts
 
 Groups: TypeAlias = Literal["categories", "popularity"]
+
+
+def _border(options: Mapping[str, Any]) -> list[Border]:
+    return [("interactions", None)] if options["groups"] == "popularity" else []
 
 
 @register(
@@ -28,6 +32,7 @@ Groups: TypeAlias = Literal["categories", "popularity"]
     increasing=False,
     needs_items=False,
     synonyms=("ranking_based_statistical_parity",),
+    borders=_border,
 )
 def rsp(
     lists: Lists,
@@ -77,6 +82,7 @@ def rsp(
     increasing=False,
     needs_items=False,
     synonyms=("ranking_based_equal_opportunity",),
+    borders=_border,
 )
 def reo(
     lists: Lists,
@@ -117,7 +123,7 @@ def reo(
     return _grouped(top.only(top.relevant), members, counts(new, members), _spread)
 
 
-@register("Bias disparity", high=math.inf, aggregate="micro", increasing=False)
+@register("Bias disparity", high=math.inf, aggregate="micro", increasing=False, borders=_border)
 def bias_disparity(
     lists: Lists,
     profiles: Profiles,
