@@ -172,8 +172,10 @@ def test_files_of_side_data(tmp_path, monkeypatch):
 def test_without_ground_truth_only_metrics_of_lists_have_values():
     found = rm.evaluate(LISTS, None, EVERY, **SIDE)
     same({label: e.mean for label, e in found.items()}, means(**SIDE))
-    with pytest.raises(UsageError, match="truth is missing"):
-        rm.evaluate(LISTS, None, [*EVERY, "rr"], **SIDE)
+    for metric in ("rr", "epc@3", "item_gap@3", "eild(relevance=graded)@3"):
+        with pytest.raises(UsageError, match="truth is missing"):
+            rm.evaluate(LISTS, None, [*EVERY, metric], **SIDE)
+    assert means(LISTS, ["epc(relevance=none)@3"], None, **SIDE)["epc(relevance=none)@3"] > 0
 
 
 def test_users_in_the_rankings_are_averaged():

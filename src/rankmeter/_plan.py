@@ -149,7 +149,12 @@ class Plan(Setting):
     @property
     def needs_no_truth(self) -> bool:
         """Whether no metric depends on what is relevant."""
-        return all(entry.spec.of_lists and not entry.spec.of_hits for entry in self.metrics)
+        return all(
+            entry.spec.of_lists
+            and not entry.spec.of_hits
+            and entry.switches().get("relevance", "none") == "none"
+            for entry in self.metrics
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
