@@ -762,6 +762,21 @@ def bias_disparity(rankings, side, k, groups="categories"):
     return mean(changes)
 
 
+def item_gap(rankings, side, k, groups="categories", relevance="binary"):
+    found = {}
+    for user, own in of_users(side, rankings):
+        for item in dict.fromkeys(cut(own, k)):
+            found.setdefault(item, []).append(worth(side, user, item, relevance))
+    of_items = {item: mean(values) for item, values in found.items()}
+    means = [
+        mean([of_items[item] for item in group & of_items.keys()])
+        for group in groups_of(side, groups)
+        if group & of_items.keys()
+    ]
+    pairs = [abs(a - b) for i, a in enumerate(means) for b in means[:i]]
+    return mean(pairs) if pairs else NAN
+
+
 # -- relevant items, and how likely they were seen ----------------------------------------------
 
 

@@ -16,7 +16,6 @@ from command_line import rankmeter
 from rankmeter._engine import Memory
 from rankmeter._ingest import read_truth
 from rankmeter._list_laws import _random_evidence
-from rankmeter._plan import resolve
 from rankmeter._side import Side, SideTables
 from rankmeter.errors import DataError, IdTypeError, RankmeterError, UsageError
 from rankmeter.metrics import METRICS
@@ -173,8 +172,10 @@ def test_files_of_side_data(tmp_path, monkeypatch):
 def test_without_ground_truth_only_metrics_of_lists_have_values():
     found = rm.evaluate(LISTS, None, EVERY, **SIDE)
     same({label: e.mean for label, e in found.items()}, means(**SIDE))
-    with pytest.raises(UsageError, match="truth is missing"):
-        rm.evaluate(LISTS, None, [*EVERY, "rr"], **SIDE)
+    for metric in ("rr", "epc@3", "item_gap@3", "eild(relevance=graded)@3"):
+        with pytest.raises(UsageError, match="truth is missing"):
+            rm.evaluate(LISTS, None, [*EVERY, metric], **SIDE)
+    assert means(LISTS, ["epc(relevance=none)@3"], None, **SIDE)["epc(relevance=none)@3"] > 0
 
 
 def test_users_in_the_rankings_are_averaged():
@@ -210,6 +211,22 @@ def test_what_metrics_treat_in_a_special_way_is_counted():
     assert {n: counts[f"items_listed_{n}"] for n in wanted} == wanted
     assert counts["items_listed_outside_the_catalogue"] == 1
     assert "items listed though seen: 1" in repr(rm.evaluate(lists, TRUTH, ["unseen@3"], **SIDE))
+
+
+def test_items_at_the_border_of_the_head_are_counted():
+    # c and d occur once each, and only their order puts c into the head and d into the tail.
+    metrics = ["tail_share@3", "stratum_recall(stratum=tail)@3", "novelty@3"]
+    found = rm.evaluate(LISTS, TRUTH, metrics, **SIDE)
+    assert found.counts["items_listed_at_the_border_of_the_head"] == 4
+    assert found.counts["relevant_items_at_the_border_of_the_head"] == 1
+    assert "items listed at the border of the head: 4" in repr(found)
+    for metric, n in (("rsp(groups=popularity)", 4), ("tail_count(head=count,size=1)", 0)):
+        counts = rm.evaluate(LISTS, TRUTH, f"{metric}@3", **SIDE).counts
+        assert counts["items_listed_at_the_border_of_the_head"] == n
+    assert (
+        "items_listed_at_the_border_of_the_head"
+        not in rm.evaluate(LISTS, TRUTH, "novelty@3", **SIDE).counts
+    )
 
 
 def test_how_side_data_were_read_is_a_note(tmp_path):
@@ -337,15 +354,6 @@ def test_scores_and_ranks_have_no_lists():
         rm.evaluate_scores(np.eye(3), [0, 1, 2], "coverage@3", candidates=[0, 1, 2])
     with pytest.raises(DataError):
         rm.evaluate(LISTS, None, "novelty@3", train={})
-
-
-@pytest.mark.parametrize("name", [name for name, s in METRICS.items() if "relevance" in s.options])
-def test_items_are_not_weighed_by_relevance_without_a_ground_truth(name):
-    plain, weighed = (resolve([f"{name}(relevance={one})@3"]) for one in ("none", "binary"))
-    assert not weighed.needs_no_truth
-    assert plain.needs_no_truth is not METRICS[name].of_hits
-    with pytest.raises(UsageError, match="truth is missing"):
-        rm.evaluate(LISTS, None, f"{name}(relevance=binary)@3", train=LISTS)
 
 
 # -- disk --------------------------------------------------------------------------------------

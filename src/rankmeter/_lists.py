@@ -267,6 +267,12 @@ class Features:
         return replace(self, matrix=(self.matrix != 0).astype(np.float64))
 
     @cached_property
+    def binary(self) -> bool:
+        """Whether all numbers are 0 or 1."""
+        numbers = self.matrix.data if hasattr(self.matrix, "toarray") else self.matrix
+        return bool(((numbers == 0) | (numbers == 1)).all())
+
+    @cached_property
     def squares(self) -> FloatArray:
         """The sum of the squares of each vector."""
         if hasattr(self.matrix, "toarray"):

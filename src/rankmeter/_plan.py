@@ -27,6 +27,7 @@ from rankmeter._words import USERS, Words
 from rankmeter.conventions import Convention, has_metric, load_convention, translate_all
 from rankmeter.errors import UsageError
 from rankmeter.metrics import ADJUSTED, METRICS, Metric, Spec
+from rankmeter.metrics.tailwise import Border
 
 __all__ = ["MetricPlan", "Plan", "resolve"]
 
@@ -75,6 +76,12 @@ class MetricPlan:
     def pooled(self) -> bool:
         """Whether users are pooled, and not averaged."""
         return self.averaging.aggregate == "micro"
+
+    @property
+    def borders(self) -> set[Border]:
+        """Where the metric separates popular items from others."""
+        of = self.spec.borders
+        return set() if of is None else set(of(dict(self.metric.options)))
 
     @property
     def keeps_state(self) -> bool:
@@ -148,7 +155,7 @@ class Plan(Setting):
         return all(
             entry.spec.of_lists
             and not entry.spec.of_hits
-            and dict(entry.metric.options).get("relevance", "none") == "none"
+            and entry.switches().get("relevance", "none") == "none"
             for entry in self.metrics
         )
 

@@ -59,7 +59,7 @@ def listed(
         kept = rank <= depth
         at, user, rank = at[kept], user[kept], rank[kept]
         begin = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=n_users))))
-    own = _looked_up(at, judged, gain)
+    own = _looked_up(at, judged, gain, c.user.size)
     relevant = choices.is_relevant(own)
     return Lists(
         begin,
@@ -72,15 +72,11 @@ def listed(
     )
 
 
-def _looked_up(at: IntArray, judged: IntArray, gain: FloatArray) -> FloatArray:
-    """The gain at each position, NaN where none is judged."""
-    found = np.full(at.size, np.nan)
-    if judged.size and at.size:
-        order = np.argsort(judged)
-        place = np.minimum(np.searchsorted(judged, at, sorter=order), judged.size - 1)
-        known = judged[order[place]] == at
-        found[known] = gain[order[place[known]]]
-    return found
+def _looked_up(at: IntArray, judged: IntArray, gain: FloatArray, n: int) -> FloatArray:
+    """The gain at each of some positions below n, NaN where none is judged."""
+    known = np.full(n, np.nan)
+    known[judged] = gain
+    return known[at]
 
 
 def _first(c: Candidates, depth: int | None) -> IntArray:

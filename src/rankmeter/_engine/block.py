@@ -20,6 +20,7 @@ from rankmeter._plan import Plan
 from rankmeter._side import SideTables
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import State
+from rankmeter.metrics.tailwise import Border
 
 __all__ = ["Block", "scores_of"]
 
@@ -92,18 +93,25 @@ class Block:
             return self.aligned(name, choices, depths.get(choices, 0), named=choices in named)
 
         found = scores_of(plan, aligned, self._in_truth, self._has_truth, self.evidence)
-        facts = {one: self._with_items(aligned(one), known) for one, known in found.facts.items()}
+        borders: dict[Alignment, set[Border]] = {one: set() for one in found.facts}
+        for entry in plan.metrics:
+            if entry.label not in found.errors:
+                borders[entry.alignment] |= entry.borders
+        facts = {
+            one: self._with_items(aligned(one), known, borders[one])
+            for one, known in found.facts.items()
+        }
         return replace(found, ids=self.users, textual=textual, facts=facts)
 
-    def _with_items(self, aligned: Aligned, facts: Facts) -> Facts:
+    def _with_items(self, aligned: Aligned, facts: Facts, borders: set[Border]) -> Facts:
         """Facts that include what is known of the items in the lists, and of the relevant ones."""
         if self.tables is None:
             return facts
         counts = dict(facts.counts)
         if aligned.lists is not None:
-            counts |= self.tables.counts(aligned.lists, self._codes)
+            counts |= self.tables.counts(aligned.lists, self._codes, borders)
         if (item := aligned.hits.best.item) is not None:
-            counts |= self.tables.counts_of_relevant(item)
+            counts |= self.tables.counts_of_relevant(item, borders)
         return replace(facts, counts=dict(sorted(counts.items())))
 
     @functools.cached_property

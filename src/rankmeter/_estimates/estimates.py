@@ -108,13 +108,14 @@ def estimate_of(
 ) -> Estimate:
     """The mean of values on a scale; `how` is one of the aggregates."""
     values = averaged.values
-    if averaged.state is not None:
+    shown = isinstance(averaged.state, Exposure)  # no user has a value on its scale
+    if averaged.state is not None and not shown:
         values = averaged.state.influence(values)
     own = None if clusters is None else clusters[averaged.users]
     found = moments(values)
     if averaged.state is None and not _on(scale, values):
         scale = UNBOUNDED
-    if isinstance(averaged.state, Exposure):  # no user has a value on its scale
+    if shown:
         mean, low, high = _aggregate(values, found, how, setting, own, UNBOUNDED)
         if scale[0] <= mean <= scale[1]:
             low, high = max(low, scale[0]), min(high, scale[1])

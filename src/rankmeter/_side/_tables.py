@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,6 +26,7 @@ from rankmeter._lists import (
 )
 from rankmeter._side._given import Side
 from rankmeter.errors import UsageError
+from rankmeter.metrics.tailwise import Border, at_border
 
 __all__ = ["SideTables"]
 
@@ -84,27 +85,39 @@ class SideTables:
             raise UsageError(f"needs {what}: pass {argument}=", option=argument)
         return found
 
-    def counts(self, lists: Lists, users: Codes) -> dict[str, int]:
+    def counts(
+        self, lists: Lists, users: Codes, borders: Collection[Border] = ()
+    ) -> dict[str, int]:
         """How many places of the lists have items that metrics may treat in a special way."""
         found, item = {}, lists.item
         profiles = self.profiles(users)
         if profiles is not None and self.popularity is not None:
             found["items_listed_though_seen"] = profiles.holds(lists.user, item)
             found["items_listed_without_training_data"] = ~self.popularity.known[item]
+            if borders:
+                found["items_listed_at_the_border_of_the_head"] = self._at_border(borders)[item]
         if self.features is not None:
             found["items_listed_without_features"] = ~self.features.known[item]
         if self.catalogue is not None and self.catalogue.item is not None:
             found["items_listed_outside_the_catalogue"] = ~self.catalogue.item[item]
         return {name: int(np.count_nonzero(places)) for name, places in found.items()}
 
-    def counts_of_relevant(self, item: IntArray) -> dict[str, int]:
+    def counts_of_relevant(
+        self, item: IntArray, borders: Collection[Border] = ()
+    ) -> dict[str, int]:
         """How many relevant items metrics may treat in a special way."""
         found = {}
         if self.popularity is not None:
             found["relevant_items_without_training_data"] = ~self.popularity.known[item]
+            if borders:
+                found["relevant_items_at_the_border_of_the_head"] = self._at_border(borders)[item]
         if self.propensity is not None:
             found["relevant_items_without_propensity"] = ~self.propensity.known[item]
         return {name: int(np.count_nonzero(places)) for name, places in found.items()}
+
+    def _at_border(self, borders: Collection[Border]) -> BoolArray:
+        """Items that only their order puts into the head or the tail."""
+        return at_border(self.popularity, borders) if self.popularity else np.zeros(0, dtype=bool)
 
     @cached_property
     def propensity(self) -> Propensity | None:

@@ -148,7 +148,7 @@ class Spec:
         Its evidence, in the order of its parameters: keys of `EVIDENCE`.
     spares : frozenset of str
         The evidence that some options do without; it is None if it was not given.
-    low, high, increasing, reached, open_ties, aggregate, synonyms, at
+    low, high, increasing, reached, open_ties, aggregate, synonyms, at, borders
         As in `register`.
     cutoff : bool
         Whether it takes ``@k``.
@@ -176,6 +176,7 @@ class Spec:
     at: str = ""
     state: Callable[..., State] | None = None
     weighted: bool = False
+    borders: Callable[[Mapping[str, Any]], list[Any]] | None = None
     options: Mapping[str, Option] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -270,6 +271,7 @@ def register(
     aggregate: str = "mean",
     synonyms: tuple[str, ...] = (),
     at: str = "",
+    borders: Callable[[Mapping[str, Any]], list[Any]] | None = None,
 ) -> Callable[[Callable[P, FloatArray | State]], Callable[P, FloatArray]]:
     """Register a function from evidence to one number per user as a metric.
 
@@ -304,6 +306,9 @@ def register(
         Other names of the metric, in lower case, with no separator but ``_``.
     at : str
         The option that a number after ``@`` means, for a metric without cutoff.
+    borders : callable, optional
+        From the options to pairs of `head` and `size`, as in `tail_share`: where the metric
+        separates popular items from others. Items at such a border are counted.
 
     Raises
     ------
@@ -315,7 +320,7 @@ def register(
         spec = describe(
             function, title, low=low, high=high, increasing=increasing, reached=reached,
             open_ties=open_ties, needs_relevant=needs_relevant, needs_items=needs_items,
-            synonyms=synonyms, at=at, aggregate=aggregate,
+            synonyms=synonyms, at=at, aggregate=aggregate, borders=borders,
         )  # fmt: skip
         _check_names(spec)
         METRICS[spec.name] = spec

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -69,6 +70,47 @@ class Space:
         assert isinstance(self.source, Features)
         return self.source
 
+    def blocks(self, lists: Lists) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+        """Equally long lists, so many at a time that all their distances fit."""
+        return lists.blocks(max(1, CELLS // (self.width + int(lists.lengths.max(initial=0)))))
+
+    def total(self, lists: Lists) -> FloatArray:
+        """The sum of the distances of all pairs of each list."""
+        found, n = np.zeros(lists.n_users), lists.lengths
+        hamming = self.distance in ("hamming", "hamming_share")
+        if self.distance == "cosine" or (hamming and self._vectors.binary):
+            own = np.bincount(lists.user, self._vectors.squares[lists.item], n.size)
+            for users, sums in self._sums(lists.offsets, lists.item, np.ones(lists.item.size)):
+                found[users] = np.einsum("uf,uf->u", sums, sums)
+            # The squared distances of all pairs of vectors add up to n * own - found.
+            return self._share(n * own - found) if hamming else (own - found + n * (n - 1)) / 2
+        for some, item, _ in self.blocks(lists):
+            found[some] = self._of_pairs(item)
+        return found
+
+    def _of_pairs(self, item: IntArray) -> FloatArray:
+        """The sum of the distances of all pairs of lists of one length."""
+        if self.distance not in ("hamming", "hamming_share"):
+            return np.asarray(self.within(item).sum(axis=(1, 2)) / 2)
+        rows, found = self.rows(item), np.zeros(item.shape[0])
+        for i in range(1, item.shape[1]):
+            found += self._differ(rows[:, :i], rows[:, [i]]).sum(axis=1)
+        return found
+
+    def _sums(
+        self, offsets: IntArray, item: IntArray, weight: FloatArray
+    ) -> Iterator[tuple[slice, FloatArray]]:
+        """The weighted sums of the vectors of each user's items, for some users at a time."""
+        from scipy.sparse import csr_array
+
+        n, matrix = offsets.size - 1, self._vectors.matrix
+        own = csr_array((weight, item, offsets), shape=(n, matrix.shape[0]))
+        step = max(1, CELLS // self.width)
+        for start in range(0, n, step):
+            users = slice(start, min(start + step, n))
+            sums = own[users] @ matrix
+            yield users, sums.toarray() if hasattr(sums, "toarray") else sums
+
     def within(self, item: IntArray) -> FloatArray:
         """All distances within lists: (n_users, n) items give (n_users, n, n), 0 to itself."""
         n = item.shape[1]
@@ -113,22 +155,15 @@ class Space:
 
     def _to_means(self, lists: Lists, user: IntArray, item: IntArray, size: IntArray) -> FloatArray:
         """One minus the product with the mean of the vectors of the profile."""
-        from scipy.sparse import csr_array
-
         offsets = np.concatenate(([0], np.cumsum(size)))
-        shape = (size.size, lists.n_items)
-        own = csr_array((1.0 / np.maximum(size, 1)[user], item, offsets), shape=shape)
         far = np.ones(lists.item.size)
         step = max(1, CELLS // self.width)
-        for start in range(0, size.size, step):
-            end = min(start + step, size.size)
-            mean = own[start:end] @ self._vectors.matrix
-            mean = mean.toarray() if hasattr(mean, "toarray") else mean
-            first, last = int(lists.offsets[start]), int(lists.offsets[end])
+        for users, mean in self._sums(offsets, item, 1.0 / np.maximum(size, 1)[user]):
+            first, last = int(lists.offsets[users.start]), int(lists.offsets[users.stop])
             for low in range(first, last, step):
                 some = slice(low, min(low + step, last))
                 rows = self.rows(lists.item[some])
-                far[some] -= np.einsum("if,if->i", rows, mean[lists.user[some] - start])
+                far[some] -= np.einsum("if,if->i", rows, mean[lists.user[some] - users.start])
         return far
 
     def _to_each(self, lists: Lists, item: IntArray, size: IntArray) -> FloatArray:
@@ -158,5 +193,7 @@ class Space:
 
     def _differ(self, one: FloatArray, other: FloatArray) -> FloatArray:
         """How many features differ, or their share."""
-        differ = np.asarray(np.count_nonzero(one != other, axis=-1), dtype=np.float64)
+        return self._share(np.asarray(np.count_nonzero(one != other, axis=-1), dtype=np.float64))
+
+    def _share(self, differ: FloatArray) -> FloatArray:
         return differ / (self.width if self.distance == "hamming_share" else 1.0)

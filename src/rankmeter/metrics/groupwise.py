@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from rankmeter._hits import FloatArray
+from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Features, Lists, Popularity, Profiles
 from rankmeter._steps import worked
 from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import register
-from rankmeter.metrics.exposures import Grouped, of_groups
-from rankmeter.metrics.places import once
-from rankmeter.metrics.tailwise import tail_of
+from rankmeter.metrics.exposures import Exposure, Grouped, Statistic, of_groups
+from rankmeter.metrics.places import once, worth
+from rankmeter.metrics.tailwise import Border, tail_of
 from rankmeter.metrics.topics import counts
 
 Groups: TypeAlias = Literal["categories", "popularity"]
+
+
+def _border(options: Mapping[str, Any]) -> list[Border]:
+    return [("interactions", None)] if options["groups"] == "popularity" else []
 
 
 @register(
@@ -28,6 +32,7 @@ Groups: TypeAlias = Literal["categories", "popularity"]
     increasing=False,
     needs_items=False,
     synonyms=("ranking_based_statistical_parity",),
+    borders=_border,
 )
 def rsp(
     lists: Lists,
@@ -77,6 +82,7 @@ def rsp(
     increasing=False,
     needs_items=False,
     synonyms=("ranking_based_equal_opportunity",),
+    borders=_border,
 )
 def reo(
     lists: Lists,
@@ -117,7 +123,7 @@ def reo(
     return _grouped(top.only(top.relevant), members, counts(new, members), _spread)
 
 
-@register("Bias disparity", high=math.inf, aggregate="micro", increasing=False)
+@register("Bias disparity", high=math.inf, aggregate="micro", increasing=False, borders=_border)
 def bias_disparity(
     lists: Lists,
     profiles: Profiles,
@@ -158,9 +164,97 @@ def bias_disparity(
     return _grouped(top, members, counts(profiles, members), _change)
 
 
-def _members(groups: Groups, categories: Features | None, popularity: Popularity) -> Features:
+@register(
+    "Gap between groups of items",
+    high=math.inf,
+    aggregate="micro",
+    increasing=False,
+    reached=False,
+    synonyms=("item_mad",),
+    borders=_border,
+)
+def item_gap(
+    lists: Lists,
+    popularity: Popularity | None,
+    categories: Features | None,
+    k: int | None = None,
+    *,
+    groups: Groups = "categories",
+    relevance: Literal["binary", "graded", "exp2"] = "binary",
+) -> Exposure:
+    """How far apart the groups of items are in how relevant they are where they are shown.
+
+    Parameters
+    ----------
+    groups : {"categories", "popularity"}
+        As in `rsp`.
+    relevance : {"binary", "graded", "exp2"}
+        What an item counts for a user: 1 if it is relevant, its gain, or 2^gain - 1.
+
+    Notes
+    -----
+    An item has its mean over the users who are shown it, a group the mean of its items that are
+    shown. The number is the mean absolute difference (MAD) of two groups; it is undefined (NaN) if
+    items of fewer than two groups are shown. The interval is that of the jackknife over users.
+    The same of groups of users is ``result.gap(segments)``. Source: Deldjoo et al., A flexible
+    framework for evaluating user and item fairness in recommender systems, UMUAI 2021.
+
+    Examples
+    --------
+    Both users who are shown a find it relevant; the one who is shown b does not.
+
+    >>> import rankmeter as rm
+    >>> lists, truth = {"ann": ["a", "b"], "bob": ["a"]}, {"ann": {"a"}, "bob": {"a"}}
+    >>> genres = {"a": "action", "b": "drama"}
+    >>> rm.evaluate(lists, truth, "item_gap@2", items=genres)["item_gap@2"].mean
+    1.0
+    """
+    top, members = once(lists.top(k)), _members(groups, categories, popularity)
+    return Exposure(top, worth(top, relevance), _of_means(members))
+
+
+def _of_means(members: Features) -> Statistic:
+    """The mean distance of the groups, whose numbers are the means of the items shown."""
+
+    def sums(each: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Of the means of the items, and of the items."""
+        shown = np.asarray(n > 0, dtype=np.float64)
+        return ratio(each, n) @ members.matrix, shown @ members.matrix
+
+    def value(one: Exposure) -> float:
+        total, n = sums(one.counts(), one.shown())
+        return float(_apart(total[None], n[None])[0])
+
+    def without(one: Exposure) -> FloatArray:
+        each, n, item = one.counts(), one.shown(), one.lists.item
+        total, size = sums(each, n)
+        change = ratio(each, n)[item] - ratio(each[item] - one.weight, n[item] - 1)
+        gone = np.asarray(n[item] == 1, dtype=np.float64)
+        size = size - counts(one.lists, members, gone)
+        return _apart(total - counts(one.lists, members, change), size)
+
+    return Statistic(value, without)
+
+
+def _apart(total: FloatArray, n: FloatArray) -> FloatArray:
+    """The mean distance of two of the groups with items, given sums of shape (…, n_groups)."""
+    own = np.sort(ratio(total, n, nothing=np.nan), axis=-1)  # groups without items come last
+    groups = np.count_nonzero(n, axis=-1)
+    factor = 2.0 * np.arange(1, own.shape[-1] + 1) - groups[..., None] - 1.0
+    far = np.nansum(factor * own, axis=-1)
+    pairs = groups * (groups - 1) / 2
+    return worked(
+        ratio(far, pairs, nothing=np.nan), "distances / pairs", distances=far, pairs=pairs
+    )
+
+
+def _members(
+    groups: Groups, categories: Features | None, popularity: Popularity | None
+) -> Features:
     """Which items belong to which group."""
     if groups == "popularity":
+        if popularity is None:
+            raise UsageError("needs the training interactions: pass train=", option="train")
         tail = tail_of(popularity, "interactions", None, "other")
         matrix = np.column_stack([popularity.known & ~tail, tail]).astype(np.float64)
         return Features(matrix, popularity.known)
@@ -195,7 +289,7 @@ def _change(part: FloatArray, whole: FloatArray) -> FloatArray:
     known = whole > 0
     n = np.maximum(known.sum(axis=-1), 1)
     shown, had = (each.sum(axis=-1, keepdims=True) for each in (part, whole))
-    ratio = np.divide(part * had, whole * shown, out=np.ones_like(part), where=known & (shown > 0))
-    changes = np.abs(ratio - 1.0).sum(axis=-1)
+    change = np.divide(part * had, whole * shown, out=np.ones_like(part), where=known & (shown > 0))
+    changes = np.abs(change - 1.0).sum(axis=-1)
     found = np.where((shown[..., 0] > 0) & known.any(axis=-1), changes / n, np.nan)
     return worked(found, "changes / groups", changes=changes, groups=n)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import RankDiscount, weight_of
 from rankmeter.metrics.states import Defined, Weighted
-from rankmeter.metrics.tailwise import tail_of
+from rankmeter.metrics.tailwise import Border, tail_of
 
 Cold = Literal["skip", "rarest"]
 
@@ -180,7 +181,12 @@ def _trained(popularity: Popularity | None) -> Popularity:
     return popularity
 
 
-@register("Recall of a popularity stratum", reached=False)
+def _borders(options: Mapping[str, Any]) -> list[Border]:
+    ends = {"head": ["head"], "middle": ["head", "tail"], "tail": ["tail"]}[options["stratum"]]
+    return [("interactions", options[end]) for end in ends]
+
+
+@register("Recall of a popularity stratum", reached=False, borders=_borders)
 def stratum_recall(
     hits: Hits,
     popularity: Popularity,

@@ -64,17 +64,7 @@ def ild(
     """
     space = Space.of(likeness, distance)
     top = _known(lists.top(k), space, unknown)
-    total = np.zeros(lists.n_users)
-    n = top.lengths
-    if distance == "cosine":
-        for users, item, _ in top.blocks(max(1, CELLS // space.width)):
-            rows = space.rows(item)
-            both, own = rows.sum(axis=1), np.einsum("uif,uif->u", rows, rows)
-            total[users] = (own - np.einsum("uf,uf->u", both, both)) / 2
-        total += n * (n - 1) / 2
-    else:
-        for users, item, _ in top.blocks(max(1, CELLS // (space.width + longest(top)))):
-            total[users] = space.within(item).sum(axis=(1, 2)) / 2
+    total, n = space.total(top), top.lengths
     whole = n * (n - 1) / 2 if over == "pairs" else n
     nothing = 0.0 if single == "zero" else np.nan
     if is_noting():
@@ -88,11 +78,6 @@ def ild(
 
 def _known(top: Lists, space: Space, unknown: str) -> Lists:
     return top.only(space.known[top.item]) if unknown == "skip" else top
-
-
-def longest(lists: Lists) -> int:
-    """The length of the longest list."""
-    return int(lists.lengths.max(initial=0))
 
 
 @register("Rank- and relevance-aware intra-list diversity", high=math.inf)
@@ -146,7 +131,7 @@ def eild(
     top = _known(lists.top(k), space, unknown)
     own = worth(top, relevance)
     found = np.zeros(lists.n_users)
-    for users, item, at in top.blocks(max(1, CELLS // (space.width + longest(top)))):
+    for users, item, at in space.blocks(top):
         rank = top.rank[at].astype(np.float64)
         below = rank[:, None, :] - rank[:, :, None]
         seen = weight(np.maximum(below, 1.0)) * own[at][:, None, :]
@@ -201,7 +186,7 @@ def vendi(
     space = Space.of(likeness, similarity)
     top = _known(lists.top(k), space, unknown)
     found = np.full(lists.n_users, np.nan)
-    for users, item, _ in top.blocks(max(1, CELLS // (space.width + longest(top)))):
+    for users, item, _ in space.blocks(top):
         share = np.linalg.eigvalsh(1.0 - space.within(item)) / item.shape[1]
         share = np.maximum(share, 0.0)
         share /= share.sum(axis=1, keepdims=True)

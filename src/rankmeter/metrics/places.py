@@ -62,9 +62,10 @@ def _down_to(k: int, discount: RankDiscount, p: float) -> float:
 def once(lists: Lists) -> Lists:
     """The lists with each item once per user."""
     keys = lists.user * max(lists.n_items, 1) + lists.item
-    _, first = np.unique(keys, return_index=True)
-    if first.size == keys.size:
+    ascending = np.sort(keys)
+    if not (ascending[1:] == ascending[:-1]).any():
         return lists
+    _, first = np.unique(keys, return_index=True)
     kept = np.zeros(keys.size, dtype=bool)
     kept[first] = True
     return lists.only(kept)

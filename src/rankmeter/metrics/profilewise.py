@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from rankmeter.metrics.discounts import RankDiscount, weight_of
 from rankmeter.metrics.distances import Distance, Space
 from rankmeter.metrics.places import Relevance, mean_of, weighted, worth
 from rankmeter.metrics.states import Ratio
-from rankmeter.metrics.tailwise import tail_of
+from rankmeter.metrics.tailwise import Border, tail_of
 from rankmeter.metrics.topics import counts, per_item
 
 
@@ -173,8 +174,21 @@ def _ahead(top: Lists, popularity: Popularity, catalogue: Catalogue | None) -> F
     return ahead
 
 
+_HEAD: Border = ("interactions", 0.2)
+_TAIL: Border = ("interactions", 0.8)
+
+
+def _borders(options: Mapping[str, Any]) -> list[Border]:
+    return [_HEAD, _TAIL] if options["of"] == "popularity" else []
+
+
 @register(
-    "Miscalibration", high=math.inf, increasing=False, reached=False, synonyms=("miscalibration",)
+    "Miscalibration",
+    high=math.inf,
+    increasing=False,
+    reached=False,
+    synonyms=("miscalibration",),
+    borders=_borders,
 )
 def calibration(
     lists: Lists,
@@ -257,8 +271,7 @@ def calibration(
 
 def _by_popularity(popularity: Popularity) -> Features:
     """Head, middle and tail as categories; items without users are in the tail."""
-    head = ~tail_of(popularity, "interactions", 0.2, "tail")
-    tail = tail_of(popularity, "interactions", 0.8, "tail")
+    head, tail = ~tail_of(popularity, *_HEAD, "tail"), tail_of(popularity, *_TAIL, "tail")
     matrix = np.column_stack([head, ~head & ~tail, tail]).astype(np.float64)
     return Features(matrix, np.ones(len(matrix), dtype=bool))
 

@@ -195,25 +195,24 @@ def _gini(catalogue: Catalogue, denominator: str, items: str, *, inverse: bool) 
     def without(exposure: Exposure) -> FloatArray:
         """An item that is shown once less falls behind all others with its count."""
         counts, own, rank, n = parts(exposure)
-        lists = exposure.lists
-        count = counts[lists.item]
-        inside = np.flatnonzero(count > 0)
-        inside = inside[np.lexsort((count[inside], lists.user[inside]))]
-        user, count = lists.user[inside], count[inside]
-        new = np.ones(inside.size, dtype=bool)
-        new[1:] = (user[1:] != user[:-1]) | (count[1:] != count[:-1])
-        nth = np.arange(inside.size) - np.maximum.accumulate(np.where(new, np.arange(new.size), 0))
-        place = rank[np.searchsorted(own, count)] + nth
-        users = lists.n_users
+        lists, users = exposure.lists, exposure.n_users
+        different, first = np.unique(own, return_index=True)
+        level = np.searchsorted(different, counts)[lists.item]
+        inside = counts[lists.item] > 0
+        user, level = lists.user[inside], level[inside]
         fewer = np.bincount(user, minlength=users)
         size = np.full(users, float(n))
         if items == "shown":  # items that nobody else was shown are gone
-            gone = np.bincount(user[count == 1], minlength=users)
+            gone = np.bincount(user[different[level] == 1], minlength=users)
             # Without the g last items, which have 0 now, every other one is g ranks higher.
             size = size - gone
-        part = ((2 * rank - n - 1) * own).sum() - np.bincount(
-            user, 2 * place - n - 1, minlength=users
-        )
+        lost = np.bincount(user, 2 * rank[first[level]] - n - 1, minlength=users)
+        # Of m items with one count, the first falls to the first rank of this count, and so on.
+        groups = np.sort(user * different.size + level)
+        start = np.flatnonzero(np.diff(groups, prepend=-1))
+        m = np.diff(start, append=groups.size).astype(np.float64)
+        lost += np.bincount(groups[start] // max(different.size, 1), m * (m - 1), minlength=users)
+        part = ((2 * rank - n - 1) * own).sum() - lost
         shown = own.sum() - fewer
         if items == "shown":
             part = part - gone * shown

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from rankmeter.metrics.places import mean_of
 from rankmeter.metrics.states import Defined, Ratio
 
 Head = Literal["interactions", "over", "items", "least", "count"]
+
+Border: TypeAlias = tuple[Head, float | None]
+"""A rule for the head of popular items, and its size."""
 
 _SIZES = {"interactions": 0.8, "over": 0.8, "items": 0.2, "least": 0.1}
 
@@ -88,7 +92,11 @@ def _rank_share(n: IntArray, known: BoolArray) -> FloatArray:
     return result
 
 
-@register("Share of the long tail", synonyms=("aplt", "tail_percentage"))
+def _own(options: Mapping[str, Any]) -> list[Border]:
+    return [(options["head"], options["size"])]
+
+
+@register("Share of the long tail", synonyms=("aplt", "tail_percentage"), borders=_own)
 def tail_share(
     lists: Lists,
     popularity: Popularity,
@@ -122,9 +130,9 @@ def tail_share(
     Notes
     -----
     Of items that occur equally often, those that come first in the order of items are in the head,
-    and with ``least`` in the tail. Shares of items are rounded down, to at least one item. Source:
-    Abdollahpouri, Burke and Mobasher, Managing popularity bias in recommender systems with
-    personalized re-ranking, FLAIRS 2019.
+    and with ``least`` in the tail; the result counts those in the lists. Shares of items are
+    rounded down, to at least one item. Source: Abdollahpouri, Burke and Mobasher, Managing
+    popularity bias in recommender systems with personalized re-ranking, FLAIRS 2019.
 
     Examples
     --------
@@ -141,7 +149,7 @@ def tail_share(
     return mean_of(top, inside, k if denominator == "k" else None)
 
 
-@register("Count of the long tail", high=math.inf, synonyms=("aclt",))
+@register("Count of the long tail", high=math.inf, synonyms=("aclt",), borders=_own)
 def tail_count(
     lists: Lists,
     popularity: Popularity,
@@ -198,6 +206,19 @@ def tail_of(popularity: Popularity, head: Head, size: float | None, cold: str) -
     tail = ~known if cold == "tail" else np.zeros(n.size, dtype=bool)
     tail[order[:first] if head == "least" else order[first:]] = True
     return tail
+
+
+def at_border(popularity: Popularity, borders: Iterable[Border]) -> BoolArray:
+    """Items that are in the head or the tail by the order of items alone.
+
+    They occur as often as items on the other side of one of the borders.
+    """
+    n, known = popularity.interactions, popularity.known
+    found = np.zeros(n.size, dtype=bool)
+    for head, size in borders:
+        tail = tail_of(popularity, head, size, "other")
+        found |= known & np.isin(n, np.intersect1d(n[tail], n[known & ~tail]))
+    return found
 
 
 @register(

@@ -25,6 +25,7 @@ VERSION, PACKAGES = elliot.VERSION, elliot.PACKAGES
 PER_USER = ["EFD", "EPC", "ARP", "APLT", "ACLT"]
 WHOLE = ["NumRetrieved", "ItemCoverage", "UserCoverage", "UserCoverageAtN", "Gini", "SEntropy",
          "PopRSP", "PopREO"]  # fmt: skip
+CLUSTERED = ["RSP", "REO", "ItemMADranking"]
 
 
 def record(golden):
@@ -81,13 +82,13 @@ def files(case, number, folder):
     found = [("SRecall", "SRecall", {"feature_data": path})]
     if case["name"] == "shown_one_category":
         clusters = {"clustering_file": path, "clustering_name": "genre"}
-        found += [(name, name, clusters) for name in ("RSP", "REO")]
+        found += [(name, name, clusters) for name in CLUSTERED]
     return found
 
 
 def answer(name, data, lists, given):
     more = () if data is None else (data,)
     metric = parse_metric(name)(lists, elliot.CONFIG, None, given, *more)
-    if name in ("RSP", "REO"):
+    if name in CLUSTERED:
         return metric.get()[-1].eval()
     return metric.eval(), None if name in WHOLE else metric.eval_user_metric()
