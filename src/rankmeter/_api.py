@@ -260,8 +260,8 @@ def compare(
     segments : object, optional
         A label per user: ``{"ann": "new", …}``, pairs, a pandas Series, or a frame or file with
         the columns user and segment, as `by_activity` and `by_popularity` make. Every comparison
-        is repeated within each, and significant there only if it is over all users, at what those
-        comparisons leave of alpha.
+        is repeated within each. A difference is significant there only if it is also significant
+        over all users; the segments share the alpha that remains after that step.
     n_resamples : int
         Number of sign flips, or bootstrap samples, that a test draws: more where a correction or a
         p-value close to alpha needs them.

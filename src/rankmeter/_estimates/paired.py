@@ -33,8 +33,8 @@ _UNEVEN_NOTE = (
     "interval of a t test with Bonferroni's correction"
 )
 SEGMENTS_NOTE = (
-    "a difference within a segment is significant only if it is over all users, at what undecided "
-    "comparisons over all users leave of alpha"
+    "within a segment, a difference is significant only if it is also significant over all users; "
+    "the segments share the alpha that remains after that step"
 )
 FEW_CHANGES = 100
 """Differing users up to which the power of a test of hits and misses is summed."""
