@@ -15,7 +15,6 @@ from rankmeter._estimates.wording import plain
 from rankmeter._ingest import to_pandas
 from rankmeter._plan import Plan
 from rankmeter._report.table import Table, as_json
-from rankmeter._report.trackers import flat, send
 from rankmeter._words import USERS, Words, in_its_words
 
 if TYPE_CHECKING:
@@ -161,6 +160,8 @@ class Measured(Result):
         rr 0.5
         rr_n 1.0
         """
+        from rankmeter._report.trackers import flat, send
+
         values = flat(((prefix, *parts), numbers) for parts, numbers in self._logged())
         send(values, to, step=step, run_id=run_id)
 
