@@ -106,7 +106,7 @@ def is_parquet(path: Path) -> bool:
         for file in found:
             if _extension(file) not in PARQUET and read_first(file, 4) != b"PAR1":
                 raise FileFormatError(
-                    f"{path} matches {file.name}, which is no Parquet file; only Parquet files can "
+                    f"{path} matches {file.name}, which is not a Parquet file; only Parquet files can "
                     f"be read by a pattern. Name one file, or pass polars.scan_csv({str(path)!r})."
                 )
         return bool(found)
