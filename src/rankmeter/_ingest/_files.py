@@ -106,8 +106,9 @@ def is_parquet(path: Path) -> bool:
         for file in found:
             if _extension(file) not in PARQUET and read_first(file, 4) != b"PAR1":
                 raise FileFormatError(
-                    f"{path} matches {file.name}, which is not a Parquet file; only Parquet files can "
-                    f"be read by a pattern. Name one file, or pass polars.scan_csv({str(path)!r})."
+                    f"{path} matches {file.name}, which is not a Parquet file; only Parquet "
+                    f"files can be read by a pattern. Name one file, or pass "
+                    f"polars.scan_csv({str(path)!r})."
                 )
         return bool(found)
     if _extension(path) in PARQUET and path.is_file() and path.stat().st_size == 0:
