@@ -468,6 +468,7 @@ def test_demo_ends_with_a_comparison_and_its_report(demo):
     folder, done = demo
     assert "svd beats popularity on ndcg@10 by 61.5%." in done.out
     assert done.out.endswith(f"the report is {folder / 'report.html'}: open it in a browser\n")
+    assert "Pulp Fiction (1994)" in (folder / "report.html").read_text("utf-8")
     told = rankmeter("report", "--read", folder / "report.html", "--json").json
     assert told["systems"] == list(BASELINES)
     assert told["baseline"] == "popularity"

@@ -439,3 +439,8 @@ def test_a_row_of_a_user_without_an_item_is_not_read_as_items_with_numbers(row, 
 def test_no_name_ends_in_a_digit():
     """`named` leaves out such names before it looks closer."""
     assert not any(name[-1].isdigit() for names in SYNONYMS.values() for name in names)
+
+
+def test_the_document_of_pyterrier_is_docno_in_any_order_of_columns():
+    frame = pl.DataFrame({"qid": ["q1"], "docno": ["d1"], "score": [0.9], "docid": [7]})
+    assert read_rankings(frame).frame["item"].to_list() == ["d1"]

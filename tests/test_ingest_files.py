@@ -576,3 +576,9 @@ def test_whatever_a_file_holds_no_other_error_comes_out(content, extension, read
         path = write(Path(folder), "a" + extension, content)
         with contextlib.suppress(DataError):
             read(path)
+
+
+def test_a_pattern_of_text_files_is_refused_with_what_to_do(tmp_path):
+    (tmp_path / "a.csv").write_text("user,item\n1,2\n", "utf-8")
+    with pytest.raises(FileFormatError, match=r"matches a\.csv, which is not a Parquet file"):
+        read_rankings(tmp_path / "*.csv")

@@ -91,6 +91,15 @@ def test_a_label_is_a_text(label, text):
     assert read_labels({"ann": label, **others}, "segment", USERS).values.to_list()[1] == text
 
 
+def test_bins_of_pandas_are_labels():
+    pd = pytest.importorskip("pandas")
+    ages = pd.Series({"ann": 17, "bob": 41})
+
+    for bins in (pd.cut(ages, [0, 18, 65]), pd.cut(ages, [0, 18, 65]).astype(object)):
+        found = read_labels(bins, "segment", USERS)
+        assert found.values.drop_nulls().to_list() == ["(18, 65]", "(0, 18]"]
+
+
 def test_ids_of_a_program_never_change_their_type():
     for labels, users in (({1: "x"}, ["1"]), ({"1": "x"}, [1])):
         with pytest.raises(IdTypeError, match=r"dict has .* ids such as .*, the result has"):

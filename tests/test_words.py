@@ -38,6 +38,18 @@ def test_a_trec_file_has_queries_and_documents(trec):
         result.show("q9")
 
 
+def test_tooltips_of_charts_speak_of_queries(trec):
+    found = rm.compare(
+        {"a": trec / "run.txt", "b": trec / "other.txt"},
+        trec / "qrels.txt",
+        "ndcg@3",
+        segments={"q1": "x", "q2": "x", "q4": "y"},
+    )
+    drawn = str(found.plot("segments").to_dict()) + str(found.plot("differences").to_dict())
+    assert "'title': 'queries'" in drawn
+    assert "'title': 'users'" not in drawn
+
+
 def test_what_a_program_reads_stays_the_same(trec):
     result = rm.evaluate(trec / "run.txt", trec / "qrels.txt", "ndcg@3")
     assert result.per_user.columns == ["user", "ndcg@3"]

@@ -78,7 +78,7 @@ class _Job:
         """What is known besides the rankings."""
         given: dict[str, Any] = {"train": self.split.train, "catalogue": self.data["item"].unique()}
         if self.items is not None:
-            given["items"] = self.items.select("item", "category")
+            given["items"] = self.items
         return given
 
     @property

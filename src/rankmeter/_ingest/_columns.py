@@ -268,7 +268,7 @@ def _of_tools(found: Columns, side: Side, roles: dict[str, str]) -> None:
 
 def _by_synonym(role: str, found: Columns, taken: Mapping[str, str], side: Side) -> str | None:
     candidates = [name for name in named(role, found.names) if name not in taken.values()]
-    if candidates == ["docid", "docno"] and "qid" in found.names:  # in PyTerrier docid is internal
+    if {*candidates} == {"docid", "docno"} and "qid" in found.names:  # docid is PyTerrier's own
         return "docno"
     if not candidates and found.nested and (role == "item" or taken.get("item") in found.nested):
         known = LIST_NAMES.get(side, {}).get(role, frozenset())

@@ -102,7 +102,15 @@ def _part_of_json(path: Path, part: str, side: Side) -> Columns:
 def is_parquet(path: Path) -> bool:
     """Whether a path is that of a Parquet file, a folder, or a pattern of files."""
     if not path.exists():
-        return bool(matching(path))
+        found = matching(path)
+        for file in found:
+            if _extension(file) not in PARQUET and read_first(file, 4) != b"PAR1":
+                raise FileFormatError(
+                    f"{path} matches {file.name}, which is not a Parquet file; only Parquet "
+                    f"files can be read by a pattern. Name one file, or pass "
+                    f"polars.scan_csv({str(path)!r})."
+                )
+        return bool(found)
     if _extension(path) in PARQUET and path.is_file() and path.stat().st_size == 0:
         raise FileFormatError(f"{path} is empty. Was it written completely?")
     if path.is_dir() or _extension(path) in PARQUET:

@@ -51,7 +51,7 @@ def read_labels(
     roles = resolve(found, side, _other_column(found, column))
     columns = found.fetch(list(roles.values()))
     named = ids(columns[roles["user"]], "user", found.source, Counter(), untyped=found.untyped)
-    labels = typed(columns[roles[column]], column)
+    labels = _bins_as_text(typed(columns[roles[column]], column))
     if labels.dtype.is_nested() or labels.dtype == pl.Object:
         raise DataError(
             f"The {side} of {found.source} are of type {labels.dtype}, for example "
@@ -80,6 +80,17 @@ def read_labels(
     others = len(fitting) - (len(values) - without)
     counts = {f"users_without_{column}": without, f"{side}_of_other_users": others}
     return Labels(values, {name: n for name, n in counts.items() if n})
+
+
+def _bins_as_text(labels: pl.Series) -> pl.Series:
+    """Intervals of ``pandas.cut`` as pandas writes them; other labels as they are."""
+    if labels.dtype != pl.Object:
+        return labels
+    values = labels.to_list()
+    if {type(one).__name__ for one in values if one is not None} != {"Interval"}:
+        return labels
+    texts = [None if one is None else str(one) for one in values]
+    return pl.Series(labels.name, texts, pl.String)
 
 
 def _other_column(found: Columns, column: str) -> dict[str, str] | None:

@@ -278,7 +278,10 @@ def bins(metric: str, shown: Iterable[tuple[Difference, Histogram]]) -> list[Any
                 ),
                 color=alt.Color("side:N", scale=colour, title=None),
                 tooltip=_tooltip(
-                    low="from|+.4f", high="to|+.4f", users="users|,", side="for these"
+                    low="from|+.4f",
+                    high="to|+.4f",
+                    users=in_words("users") + "|,",
+                    side="for these",
                 ),
             )
         )
@@ -318,7 +321,7 @@ def scatter(d: Difference, points: Sequence[tuple[float, float, int]]) -> list[A
         y=y,
         size=alt.Size("users:Q", legend=None, scale=alt.Scale(range=[8, 420])),
         color=alt.Color("side:N", scale=colour, title=None),
-        tooltip=_tooltip(x="to the right|.3f", y="above|.3f", users="users|,"),
+        tooltip=_tooltip(x="to the right|.3f", y="above|.3f", users=in_words("users") + "|,"),
     )
     said = f"{d.a} above, {d.b} to the right"
     return [
@@ -388,7 +391,7 @@ def popularity(k: int, found: Shares, shown: Sequence[str]) -> list[Any]:
                     axis=alt.Axis(format="%", tickCount=5, grid=False)),
             color=alt.Color("items:N", scale=scale, title=None, sort=list(found.classes)),
             order="order:Q",
-            tooltip=_tooltip(system="system", items="items", share="share|.1%"),
+            tooltip=_tooltip(system="system", items=in_words("items"), share="share|.1%"),
         ).properties(title=title, height=ROW * len(shown), description=f"{title}: {words}")
     ]  # fmt: skip
 
@@ -410,7 +413,11 @@ def segments(
         y=_names("segment", labels, labelExpr="split(datum.label, ': ')"),  # in two lines
         yOffset=alt.YOffset("system:N", sort=list(shown), scale=alt.Scale(paddingOuter=0.6)),
         tooltip=_tooltip(
-            segment="segment", system="system", mean="mean|.4f", **BOUNDS, n="users|,"
+            segment="segment",
+            system="system",
+            mean="mean|.4f",
+            **BOUNDS,
+            n=in_words("users") + "|,",
         ),
     )
     look = _by_system(shown)
@@ -479,7 +486,7 @@ def means(estimates: Sequence[Estimate], confidence: float) -> Any:
     ]
     base = alt.Chart(_data(rows), height=ROW * len(rows)).encode(
         y=_names("metric", [e.label for e in estimates]),
-        tooltip=_tooltip(metric="metric", mean="mean|.4f", **BOUNDS, n="users|,"),
+        tooltip=_tooltip(metric="metric", mean="mean|.4f", **BOUNDS, n=in_words("users") + "|,"),
     )
     level = f"mean and {100 * confidence:g} % interval"
     span = base.mark_rule(strokeWidth=2.5, color=BETTER).encode(
@@ -504,7 +511,7 @@ def distribution(metric: str, counts: Sequence[int], edges: Sequence[float]) -> 
             x=alt.X("low:Q", bin="binned", title=metric, axis=alt.Axis(tickCount=5, grid=False)),
             x2="high:Q",
             y=alt.Y("users:Q", title=in_words("users")),
-            tooltip=_tooltip(**BOUNDS, users="users|,"),
+            tooltip=_tooltip(**BOUNDS, users=in_words("users") + "|,"),
         )
         .properties(description=f"Distribution of {metric} over {counted(sum(counts), 'user')}")
     )
