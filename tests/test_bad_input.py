@@ -109,6 +109,7 @@ IN_MEMORY = {
     "a number": (7, TRUTH, {}, e.DataError, "Accepted"),
     "no rankings": ({}, TRUTH, {}, e.DataError, "empty"),
     "no truth": (GOOD, {}, {}, e.DataError, "empty"),
+    "a cutoff as an option": (GOOD, TRUTH, {"k": 10}, e.UsageError, "part of the metric string"),
     "truth forgotten": (GOOD, None, {}, e.UsageError, "truth is missing"),
     "a user without a ranking, refused": (
         GOOD, {**TRUTH, "cy": {"a"}}, {"missing": "raise"}, e.DataError, "'cy'",

@@ -50,6 +50,7 @@ CASES = {
     "frobnicate": (2, ["unknown command", "known: 'evaluate', "]),
     "evaluate": (2, ["RANKINGS", "try 'rankmeter evaluate --help'"]),
     "evaluate recs.csv": (2, ["truth is missing"]),
+    "evaluate recs.csv truth.csv -k 10": (2, ["-m ndcg@10"]),
     "evaluate recs.csv truth.csv more.csv": (2, ["more.csv"]),
     "--nope": (2, ["--nope", "try 'rankmeter --help'"]),
     "evaluate recs.csv truth.csv --nope": (2, ["--nope", "try 'rankmeter evaluate --help'"]),

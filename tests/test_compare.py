@@ -542,3 +542,8 @@ def test_no_warning_without_reason():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pairs(test="bootstrap")
+
+
+def test_an_error_in_the_data_of_a_system_names_the_system():
+    with pytest.raises(DataError, match="System 'b': 1 of 1 scores"):
+        rm.compare({"a": {1: {2: 0.5}}, "b": {1: {2: float("nan")}}}, {1: [2]}, "rr")

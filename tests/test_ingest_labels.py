@@ -296,7 +296,10 @@ NO_LABELS = {
     "labels alone": (["x", "y"], "where a user and a .* belong"),
     "a Series of labels": (pl.Series(["x", "y"]), "where a user and a .* belong"),
     "users of each label": ({"new": ["ann", "eve"]}, "A label is a text or a number: {user:"),
-    "no label": (pl.DataFrame({"user": ["ann"], "age": [3]}), "has no column for the "),
+    "no label": (
+        pl.DataFrame({"user": ["ann"], "age": [3], "city": "x"}),
+        "has no column for the ",
+    ),
     "items": (pl.DataFrame({"item": ["a"], "segment": ["x"], "cluster": ["x"]}), "for the user"),
     "two labels": ([("ann", "x"), ("ann", "y")], "Give each user one"),
 }
@@ -314,3 +317,39 @@ def test_what_is_no_label_is_refused(what, side):
     for call in calls:
         with pytest.raises((DataError, UsageError), match=message):
             call()
+
+
+WORDS = ["low", "mid", "high"]
+ENUM = pl.Series("segment", WORDS, pl.Enum(WORDS))
+CATEGORIES = pd.Categorical(WORDS, WORDS, ordered=True)
+ORDERED = {
+    "integers": (lambda users: dict(zip(users, [10, 2, 1], strict=True)), ["1", "2", "10"]),
+    "numbers in text": (
+        lambda users: dict(zip(users, ["k 10", "k 9", "a"], strict=True)),
+        ["a", "k 9", "k 10"],
+    ),
+    "enumeration": (
+        lambda users: pl.DataFrame({"user": users, "segment": ENUM}),
+        WORDS,
+    ),
+    "categories": (
+        lambda users: pd.Series(CATEGORIES, users),
+        WORDS,
+    ),
+    "a column of categories under any name": (
+        lambda users: pd.DataFrame({"u": users, "segment": CATEGORIES}),
+        WORDS,
+    ),
+    "a label under any name": (
+        lambda users: pl.DataFrame({"user_id": users, "age": [10, 2, 1]}),
+        ["1", "2", "10"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ORDERED)
+def test_segments_are_in_the_order_of_their_type_or_of_the_numbers_in_them(form):
+    users = ["u", "v", "w"]
+    made, wanted = ORDERED[form]
+    result = rm.evaluate({user: ["a"] for user in users}, {user: ["a"] for user in users}, "rr")
+    assert [*result.by_segment(made(users))["segment"]] == wanted

@@ -456,7 +456,7 @@ def read_all(
             table = how.read(rankings, by_side["rankings"], plan)
             tables[str(name)] = table if collapsing is None else collapsing(table)
         except DataError as error:
-            if len(systems) == 1 or "nothing to evaluate" not in str(error):
+            if len(systems) == 1:
                 raise
             raise type(error)(f"System {str(name)!r}: {error}") from None
     if alone:

@@ -275,6 +275,11 @@ def resolve(
     given = {name: value for name, value in (choices or {}).items() if value is not None}
     for name in given:
         if name not in CHOICES:
+            if name in ("k", "cutoff", "top_k"):
+                raise UsageError(
+                    f"unknown option {name!r}: a cutoff is part of the metric string, such as "
+                    f"ndcg@10, or ndcg@5,10,20 for several"
+                )
             raise unknown("option", name, CHOICES)
     chosen = {name: checked(name, value) for name, value in given.items()}
     setting = {name: chosen.pop(name) for name in SETTINGS if name in chosen}

@@ -70,6 +70,16 @@ class Command(click.Command):
         except RankmeterError as error:
             raise reworded(error, as_typed(str(error), self.params)) from error
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words of a call; a cutoff as an option gets a hint."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name not in ("-k", "--k", "--cutoff"):
+                raise
+            hint = f"{error.message} A cutoff is part of the metric string: -m ndcg@10."
+            raise click.NoSuchOption(error.option_name, hint, ctx=ctx) from None
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options group by group, and then the topics."""
         options = {one.name: one for one in self.get_params(ctx) if isinstance(one, click.Option)}

@@ -115,11 +115,7 @@ def _run(ratings: str | None, output: str) -> None:
         segments = by_activity(split.train, bins=3, users=split.test)
         comparison = compare(
             rankings, split.test, [MAIN, "recall@10", *job.shown], baseline=first,
-            **job.choices, **job.known,
-        )  # fmt: skip
-        by_users = compare(
-            {name: rankings[name] for name in lists}, split.test, MAIN, baseline=first,
-            segments=segments, **job.choices,
+            segments=segments, **job.choices, **job.known,
         )  # fmt: skip
     frames = {"train": split.train, "test": split.test, **rankings}
     write_frames({paths[name]: frame for name, frame in frames.items()}, folders=True)
@@ -139,7 +135,7 @@ def _run(ratings: str | None, output: str) -> None:
     best = max(results, key=lambda name: results[name][MAIN].mean)
     _show(_accuracy(results))
     _answer(comparison)
-    _show(_by_segment(by_users, list(lists)), _of_lists(lists))
+    _show(_by_segment(comparison, list(lists)), _of_lists(lists))
     _show(_conventions(best, rankings[best], job))
     _show(_one_user(best, rankings[best], job))
     click.echo(f"train, test, rankings and results.json are in {one_line(str(folder))}")

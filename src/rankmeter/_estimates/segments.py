@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, TypeAlias
@@ -55,13 +56,25 @@ def labels_of(
 
 
 def masks_of(labels: pl.Series | None) -> dict[str, BoolArray]:
-    """By segment, in order of the labels, which users are in it."""
+    """By segment, which users are in it, in the order of the type or of the numbers in it."""
     if labels is None:
         return {}
     return {
         label: (labels == label).fill_null(value=False).to_numpy()
-        for label in labels.drop_nulls().unique().sort()
+        for label in _sorted(labels.drop_nulls().unique())
     }
+
+
+def _sorted(labels: pl.Series) -> list[str]:
+    if isinstance(labels.dtype, pl.Enum):
+        return labels.sort().to_list()
+    return sorted(labels, key=_by_numbers)
+
+
+def _by_numbers(label: str) -> tuple[list[str | int], str]:
+    """A key in which 10 comes after 2, as text and as a part of it."""
+    parts = re.split("([0-9]+)", label)
+    return [int(one) if at % 2 else one for at, one in enumerate(parts)], label
 
 
 def clusters_of(
@@ -74,7 +87,7 @@ def clusters_of(
 
 def numbered(labels: pl.Series) -> IntArray:
     """Labels as numbers; those without a label each have their own."""
-    code = labels.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+    code = labels.cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(np.int64)
     alone = np.flatnonzero(code == 0)
     code[alone] = code.max(initial=0) + 1 + np.arange(alone.size)
     return code - 1

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
 from rankmeter._ingest._columns import SYNONYMS, Columns, Side, named, resolve
 from rankmeter._ingest._forms import find, is_accepted
+from rankmeter._ingest._frames import made_by
 from rankmeter._ingest._ids import ids
 from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._numbers import typed
@@ -18,9 +19,11 @@ from rankmeter.errors import DataError, IdTypeError, UsageError
 
 __all__ = ["Labels", "fit_ids", "read_labels", "read_users"]
 
+_is_series, _is_frame = made_by("pandas", "Series"), made_by("pandas", "DataFrame")
+
 
 class Labels(NamedTuple):
-    """The label of each user, as String; null where a user has none.
+    """The label of each user, as String or, if the labels have an order, Enum; null without one.
 
     `counts` has ``users_without_segment`` (or ``cluster``) and ``segments_of_other_users``: users
     that have a label but are not evaluated. Zeros are left out.
@@ -48,7 +51,7 @@ def read_labels(
             f"user and {column}, got {short(data)}"
         )
     found = find(data, side)
-    roles = resolve(found, side, _other_column(found, column))
+    roles = _two_columns(found, column) or resolve(found, side, None)
     columns = found.fetch(list(roles.values()))
     named = ids(columns[roles["user"]], "user", found.source, Counter(), untyped=found.untyped)
     labels = _bins_as_text(typed(columns[roles[column]], column))
@@ -78,6 +81,7 @@ def read_labels(
         )
     without = values.null_count()
     others = len(fitting) - (len(values) - without)
+    values = _in_order(values, labels, data, roles[column])
     counts = {f"users_without_{column}": without, f"{side}_of_other_users": others}
     return Labels(values, {name: n for name, n in counts.items() if n})
 
@@ -93,13 +97,27 @@ def _bins_as_text(labels: pl.Series) -> pl.Series:
     return pl.Series(labels.name, texts, pl.String)
 
 
-def _other_column(found: Columns, column: str) -> dict[str, str] | None:
-    """The user, where the only other column has a name that says nothing."""
-    labels = named(column, found.names)
-    others = [name for name in found.names if name not in labels]
-    if found.roles is not None or len(labels) != 1 or len(others) != 1:
+def _in_order(values: pl.Series, labels: pl.Series, data: Any, name: str) -> pl.Series:
+    """The labels with the order of their type: Enum, or an ordered Categorical of pandas."""
+    order: list[str] = []
+    if isinstance(labels.dtype, pl.Enum):
+        order = labels.dtype.categories.to_list()
+    elif _is_series(data) or _is_frame(data):
+        dtype = data[name].dtype if hasattr(data, "columns") else data.dtype
+        order = [str(one) for one in dtype.categories] if getattr(dtype, "ordered", False) else []
+    known = set(values.drop_nulls()) <= set(order)
+    return values.cast(pl.Enum(order)) if known else values
+
+
+def _two_columns(found: Columns, column: str) -> dict[str, str] | None:
+    """User and label of two columns, where only one has its name and the other says nothing."""
+    known = [(role, name) for role in ("user", column) for name in named(role, found.names)]
+    others = [name for name in found.names if not any(named(role, [name]) for role in SYNONYMS)]
+    others = [name for name in others if not named(column, [name])]
+    if found.roles is not None or len(found.names) != 2 or len(known) != 1 or len(others) != 1:
         return None
-    return None if any(named(role, others) for role in SYNONYMS) else {"user": others[0]}
+    ((role, name),) = known
+    return {role: name, column if role == "user" else "user": others[0]}
 
 
 def read_users(
