@@ -247,14 +247,14 @@ def by_segment(metric: str, best: Mapping[str, str], said: str, p: float, alpha:
     for segment, name in best.items():
         where.setdefault(name, []).append(segment)
     if len(where) == 1:
-        told = f"{next(iter(where))} has the best {metric} in all {len(best)} segments."
+        best_in = f"{next(iter(where))} has the best {metric} in all {len(best)} segments."
     else:
         each = [f"{name} in {len(of)} ({', '.join(of)})" for name, of in where.items()]
-        told = f"The best {metric} of {len(best)} segments: {'; '.join(each)}."
+        best_in = f"The best {metric} of {len(best)} segments: {'; '.join(each)}."
     if math.isnan(p):
-        return told
+        return best_in
     verb = "differs" if p < alpha else "is not shown to differ"
-    return f"{told} The difference {said} {verb} between segments ({p_text(p)})."
+    return f"{best_in} The difference {said} {verb} between segments ({p_text(p)})."
 
 
 def _gain(d: Difference) -> str:

@@ -39,8 +39,8 @@ def read_labels(
     """Read a label for each of `users` (each once): a segment or a cluster.
 
     The data is a mapping from user to label, a frame or file with the columns ``user`` and
-    `column`, or pairs of a user and a label. A single other column is the user under any name,
-    unless that is the name of something else. `textual` says whether the ids of `users` were read
+    `column`, or pairs of a user and a label. Of two columns, one may have any name that is not the
+    name of something else. `textual` says whether the ids of `users` were read
     from text. It is an error if no user has a label, if one has two, or if the ids of one side are
     integers, those of the other strings, and neither side is text.
     """

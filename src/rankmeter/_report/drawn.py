@@ -76,11 +76,11 @@ def _describe(spec: dict[str, Any], rows: list[dict[str, Any]]) -> None:
     if shown:
         field = f"said by {spec['mark']['type']}"
         for row in rows:
-            row[field] = ", ".join(_told(row[one["field"]], one) for one in shown)
+            row[field] = ", ".join(_shown_value(row[one["field"]], one) for one in shown)
         spec["encoding"]["description"] = {"field": field, "type": "nominal"}
 
 
-def _told(value: Any, shown: Mapping[str, Any]) -> str:
+def _shown_value(value: Any, shown: Mapping[str, Any]) -> str:
     """A value of a tooltip behind its title."""
     form = shown.get("format", "").replace("d", ",")
     text = str(value) if value is None or not form else format(value, form)

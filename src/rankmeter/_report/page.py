@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -19,6 +19,7 @@ from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.shares import Shares
 from rankmeter._estimates.verdicts import Headline, Verdict
 from rankmeter._estimates.wording import number, signed
+from rankmeter._files import replacing
 from rankmeter._report.drawn import Drawing, drawing
 from rankmeter._report.table import Table, visible
 from rankmeter._report.walks import named
@@ -34,6 +35,7 @@ __all__ = [
     "render",
     "render_one",
     "require_packages",
+    "write",
 ]
 
 MAX_ROWS = 200
@@ -270,6 +272,13 @@ def require_packages() -> None:
             raise MissingDependencyError(
                 f"the report needs {name}: pip install 'rankmeter[report]'"
             ) from None
+
+
+def write(path: str | Path, page: Callable[[], str]) -> None:
+    """Write a page, which is made only if all packages are installed."""
+    require_packages()
+    with replacing(path) as file:
+        file.write(page().encode())
 
 
 def _count_table(counts: Mapping[str, Mapping[str, int]]) -> Table:

@@ -39,7 +39,6 @@ from rankmeter._estimates.verdicts import (
     scattered,
 )
 from rankmeter._estimates.wording import p_value
-from rankmeter._files import replacing
 from rankmeter._hits import FloatArray
 from rankmeter._ingest import Frame, Kind
 from rankmeter._plan import Plan
@@ -470,11 +469,9 @@ class Comparison(Compared):
         MissingDependencyError
             If the packages of the extra ``report`` are not installed.
         """
-        from rankmeter._report.page import render, require_packages
+        from rankmeter._report.page import render, write
 
-        require_packages()
-        with replacing(path) as file:
-            file.write(render(self._digest()).encode())
+        write(path, lambda: render(self._digest()))
 
     def _digest(self) -> Digest:
         """The content of the page."""
@@ -516,7 +513,7 @@ class Comparison(Compared):
         figures["popularity"] = {"": charts.popularity(*popular, shown)} if popular else {}
         figures["scatter"] = {label: self._scatter(found) for label, found in verdicts.items()}
         return Digest(
-            headline=self._told(verdicts[labels[0]]),
+            headline=self._headline(verdicts[labels[0]]),
             verdicts=[*verdicts.values()],
             means=[(title, *row) for title, row in zip(titles, cells.values(), strict=True)],
             notes=notes,
@@ -534,7 +531,7 @@ class Comparison(Compared):
             result=self.to_dict(),
         )
 
-    def _told(self, found: Verdict) -> Headline:
+    def _headline(self, found: Verdict) -> Headline:
         """The headline, with what the segments say."""
         said, label, d = self.headline(), found.metric, found.difference
         parts = dict.fromkeys(key[0] for key in self.segment_estimates)
@@ -550,8 +547,8 @@ class Comparison(Compared):
         tested = [h for h in self.heterogeneity if h.metric == label and {h.a, h.b} == {d.a, d.b}]
         p = tested[0].p if tested else math.nan
         alpha = self.settings["alpha"]
-        told = by_segment(label, best, f"{d.a} − {d.b}", p, alpha)
-        return replace(said, sentences=(*said.sentences, told))
+        sentence = by_segment(label, best, f"{d.a} − {d.b}", p, alpha)
+        return replace(said, sentences=(*said.sentences, sentence))
 
     def _good_k(self, curves: Mapping[str, Curve]) -> Table:
         """The smallest good k of each system in charts; metrics without a cutoff have none."""

@@ -19,7 +19,6 @@ from rankmeter._estimates.shares import first_hits, popularity_shown
 from rankmeter._estimates.spreads import Spread, ends, headline_of, spread_of
 from rankmeter._estimates.verdicts import histogram_of
 from rankmeter._estimates.wording import number
-from rankmeter._files import replacing
 from rankmeter._hits import IntArray
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._report import charts
@@ -82,11 +81,9 @@ class Reported(Measured):
         MissingDependencyError
             If the packages of the extra ``report`` are not installed.
         """
-        from rankmeter._report.page import render_one, require_packages
+        from rankmeter._report.page import render_one, write
 
-        require_packages()
-        with replacing(path) as file:
-            file.write(render_one(self._digest(segments)).encode())
+        write(path, lambda: render_one(self._digest(segments)))
 
     def _digest(self, segments: object = None) -> Portrait:
         """The content of the page."""
