@@ -39,6 +39,7 @@ def filled(data, batches, **options):
     return acc
 
 
+@pytest.mark.once
 @given(st.integers(0, 99), st.permutations(range(5)), st.booleans())
 def test_batches_in_any_order_give_the_values_of_all(seed, order, each):
     data = data_of(seed)
@@ -56,6 +57,7 @@ def test_batches_in_any_order_give_the_values_of_all(seed, order, each):
     assert again.compute().counts == whole.counts
 
 
+@pytest.mark.once
 @given(st.integers(0, 99), st.permutations(range(5)))
 def test_moments_are_those_of_the_values(seed, order):
     data = data_of(seed)

@@ -137,6 +137,7 @@ def test_every_list_is_well_formed(name, exclude_seen, log, k):
             assert part["item"].equals(by_score["item"])
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", NAMES)
 @given(log=logs(), shuffle=st.randoms(use_true_random=False))
 def test_any_order_of_rows_gives_the_same_lists_to_the_last_bit(name, log, shuffle):
@@ -148,6 +149,7 @@ def test_any_order_of_rows_gives_the_same_lists_to_the_last_bit(name, log, shuff
     assert log.equals(before)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", NAMES)
 @given(log=logs(), data=st.data())
 def test_lists_do_not_depend_on_who_else_is_asked(name, log, data):
@@ -379,6 +381,7 @@ def test_popular_movies():
     assert made.rows() == [(-1, 356, 329.0, 1), (-1, 318, 317.0, 2), (-1, 296, 307.0, 3)]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", NAMES)
 def test_everyone_gets_a_hundred_unseen_movies(name):
     ratings = movielens()

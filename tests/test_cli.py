@@ -136,12 +136,14 @@ def test_help_and_doctor_start_without_numpy_and_polars(args):
     assert not {"numpy", "polars", "rich", "scipy"} & loaded_by(*args)
 
 
+@pytest.mark.once
 def test_only_the_command_that_runs_is_imported():
     loaded = loaded_by("metrics", "ndcg")
     assert "rankmeter._cli.metrics" in loaded
     assert not {f"rankmeter._cli.{name}" for name in COMMANDS if name != "metrics"} & loaded
 
 
+@pytest.mark.once
 def test_evaluate_does_not_import_what_it_does_not_need(workspace):
     loaded = loaded_by("evaluate", "recs.csv", "truth.csv")
     assert "rankmeter._cli.evaluate" in loaded

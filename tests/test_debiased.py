@@ -101,6 +101,7 @@ def test_with_equal_propensities_it_is_the_plain_metric_to_the_bit(ties):
         assert result[debiased].interval == result[name].interval or "ips" in debiased
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("ties", ["item", "expected", "optimistic", "pessimistic"])
 def test_the_order_of_the_rows_and_the_blocks_change_no_bit(ties, monkeypatch):
     rankings, truth, side = cases.with_side(2, ties=True)

@@ -529,6 +529,7 @@ def test_all_metrics_share_the_two_passes():
     assert pieces.passes == 2
 
 
+@pytest.mark.once
 @pytest.mark.skipif(sys.platform != "linux", reason="files without a name")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_nothing_is_left_behind_after_a_signal(number, tmp_path):

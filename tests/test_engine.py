@@ -107,6 +107,7 @@ def test_any_number_of_blocks_gives_the_same_result(situation, blocks, engine):
     assert outcome(call) == whole
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("blocks", CUTS)
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_any_number_of_blocks_gives_the_same_comparison(situation, blocks, engine):
@@ -122,6 +123,7 @@ def test_any_number_of_blocks_gives_the_same_comparison(situation, blocks, engin
     assert outcome(call) == whole
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("blocks", CUTS)
 def test_any_number_of_blocks_gives_the_same_curve_and_explanation(blocks, engine):
     def calls():
@@ -158,6 +160,7 @@ def test_what_a_metric_refuses_is_told_alike_for_every_cut(metric, data, engine)
         assert outcome(call) == whole
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("ties", CHOICES["ties"].words)
 def test_merged_blocks_have_the_same_bits_for_every_metric(seed, ties):

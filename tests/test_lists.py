@@ -43,6 +43,7 @@ def same(a, b):
 # -- engines -----------------------------------------------------------------------------------
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("blocks", [2, 7, 10_000])
 def test_any_division_into_blocks_gives_the_same_result(blocks, monkeypatch):
     rankings, truth, side = cases.with_side(3, ties=True)
