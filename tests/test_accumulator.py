@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankmeter as rm
+from rankmeter import _accumulator
 from rankmeter._statistics import ExactSums
 from rankmeter.errors import DataError, DuplicateError, UsageError
 
@@ -58,9 +60,13 @@ def test_batches_in_any_order_give_the_values_of_all(seed, order, each):
 
 
 @pytest.mark.once
-@given(st.integers(0, 99), st.permutations(range(5)))
-def test_moments_are_those_of_the_values(seed, order):
-    data = data_of(seed)
+@given(st.integers(0, 99), st.permutations(range(5)), st.sampled_from([1, 9, 4096]))
+def test_moments_are_those_of_the_values(seed, order, at_once):
+    with mock.patch.object(_accumulator, "AT_ONCE", at_once):
+        moments_are_those_of_the_values(data_of(seed), order)
+
+
+def moments_are_those_of_the_values(data, order):
     batches = np.array_split(np.arange(23), 5)
     values = filled(data, [range(23)]).compute()
     found = filled(data, [batches[i] for i in order], keep="moments")
@@ -125,6 +131,30 @@ def test_samples_and_ranks_in_batches():
     acc.reset()
     with pytest.raises(DataError, match="nothing was counted"):
         acc.compute()
+
+
+def test_moments_of_batches_in_different_forms():
+    """Only lists and scores have an order of ties: the others are summed up apart from them."""
+    acc = rm.accumulator("mrr", keep="moments", each=True, ties="item")
+    scores = np.array([[0.2, 0.2, 0.1]])
+    for _ in range(2):
+        acc.update(scores=scores, target=[1])
+        acc.update(items=[[1, 2]], target=[[2]])
+        acc.update(ranks=[4], candidates=9)
+    assert acc.compute()["mrr"].mean == pytest.approx((1 / 2 + 1 / 2 + 1 / 4) / 3)
+    assert acc.compute()["mrr"].n == 6
+
+
+def test_what_cannot_be_measured_is_not_half_counted():
+    acc = rm.accumulator(["mrr", "bpref"], keep="moments", ties="expected")
+    acc.update(scores=[[0.9, 0.1]], target=[1])
+    acc.update(scores=[[0.1, 0.1]], target=[1])
+    for _ in range(2):
+        with pytest.raises(UsageError, match="bpref: has no closed form"):
+            acc.compute()
+        assert acc._sums["mrr"].n == 1
+    with pytest.raises(UsageError, match="pool"):  # at once, since it is so for any data
+        rm.accumulator("mrr", keep="moments", pool="judged").update(scores=[[1, 2]], target=[1])
 
 
 @pytest.mark.parametrize("ids", [[3, 1, 2], ["c", "a", "b"]])

@@ -38,6 +38,8 @@ from rankmeter.metrics import Metric
 __all__ = ["Accumulator", "accumulator"]
 
 Keep = Literal["values", "moments"]
+AT_ONCE = 4096
+"""Queries that are counted before ``moments`` makes values of them."""
 SINGLE = ("mean", "sum")
 """The aggregates that need no more than sums."""
 REPEATED = "repeated rows cannot be recognised without users=: each is counted"
@@ -173,11 +175,24 @@ class Accumulator:
             if ids is not None:
                 self._ids.append(ids)
             return
+        if self._parts and _kind(self._parts[0]) != _kind(queries):
+            self._add_up()
+        self._parts.append(queries)
+        first = not self._counts  # so that a metric that cannot be had is known at once
+        if first or sum(part.n for part in self._parts) >= AT_ONCE:
+            self._add_up()
+
+    def _add_up(self) -> None:
+        """Add the values of what was counted since the last time to the sums of ``moments``."""
+        if self.keep == "values" or not self._parts:
+            return
+        queries = Queries.concat(self._parts)
         scores = score_queries(self.plan, queries)
-        for entry in self.plan.metrics:
-            averaged = scores.averaged(entry)
-            self._sums[entry.label] += ExactSums.of(averaged.values)
-            self._count_more(f"undefined {entry.label}", averaged.undefined)
+        every = [(entry.label, scores.averaged(entry)) for entry in self.plan.metrics]
+        self._parts = []
+        for label, averaged in every:
+            self._sums[label] += ExactSums.of(averaged.values)
+            self._count_more(f"undefined {label}", averaged.undefined)
         counts = {**scores.counts, **queries.facts, "targets": int(queries.found.size)}
         for name, count in counts.items():
             self._count_more(name, count)
@@ -231,6 +246,7 @@ class Accumulator:
             )
 
     def _of_sums(self) -> Summary:
+        self._add_up()
         estimates = {}
         if not next(iter(self._sums.values())).n and not self._counts:
             raise DataError("nothing was counted: call update() with a batch first")
@@ -264,6 +280,8 @@ class Accumulator:
             raise UsageError("only accumulators with the same metrics and options can be merged")
         if self._parts and other._parts and bool(self._ids) != bool(other._ids):
             raise UsageError("pass users= in every update or in none", option="users")
+        self._add_up()
+        other._add_up()
         self._parts += other._parts
         self._ids += other._ids
         for label, sums in other._sums.items():
@@ -283,6 +301,7 @@ class Accumulator:
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Everything counted so far as arrays, for `from_state`: no objects, no scores."""
+        self._add_up()
         about: dict[str, Any] = {"settings": self._settings, "counts": self._counts}
         sums = {label: [one.n, str(one.total), str(one.squares)]
                 for label, one in self._sums.items()}  # fmt: skip
@@ -468,6 +487,11 @@ def _together(ids: list[pl.Series]) -> pl.Series:
     kinds = {one.dtype.is_integer() for one in ids}
     texts = [one if kinds == {True} else one.cast(pl.String) for one in ids]
     return pl.concat([one.cast(pl.Int64) if kinds == {True} else one for one in texts])
+
+
+def _kind(queries: Queries) -> tuple[bool, bool]:
+    """Only queries of one kind can follow one another without a loss."""
+    return queries.counts.before is None, queries.target is None
 
 
 _COUNTS = [field.name for field in fields(RankCounts)]
