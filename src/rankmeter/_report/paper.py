@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rankmeter._estimates.estimates import Estimate
+from rankmeter._estimates.verdicts import places
 from rankmeter._estimates.wording import number
 from rankmeter._report.table import as_latex, as_latex_note, as_markdown
 
-__all__ = ["Means", "places"]
+__all__ = ["Means"]
 
 _SIGNS = {"▲": "+", "▼": "-"}
 
@@ -116,26 +117,10 @@ class Means:
         return dict(zip(self.titles, found, strict=True))[name]
 
 
-def places(means: Sequence[str], *, increasing: bool) -> list[int]:
-    """1 for the best of some means as they are printed, 2 for the second of at least three."""
-    values = [*map(_value, means)]
-    kinds = sorted({value for value in values if value is not None}, reverse=increasing)
-    if len(kinds) < 2:
-        return [0] * len(means)
-    place = {kinds[0]: 1, kinds[1]: 2 if len(means) > 2 else 0}
-    return [0 if value is None else place.get(value, 0) for value in values]
-
-
 def _base(label: str) -> str:
     """The metric of a label without its cutoff."""
     name, at, k = label.rpartition("@")
     return name if at and k.isdigit() else label
-
-
-def _value(printed: str) -> float | None:
-    """The number that is printed; None for a dash."""
-    text = printed.replace(",", "")
-    return None if text in ("–", "nan") else float(text)
 
 
 def _latex_cell(mean: str, interval: str, mark: str, place: int) -> str:

@@ -85,7 +85,8 @@ class Table:
     notes : sequence of str
     left : int
     styles : mapping of (int, int) to collection of str
-        By row and column, what is special about a cell. Terminals show it; files do not.
+        By row and column, what is special about a cell. Terminals and notebooks show it; text
+        does not.
     """
 
     columns: Sequence[str]
@@ -163,13 +164,16 @@ class Table:
         )
 
     def to_html(self) -> str:
-        """Render as an HTML table in the reader's own colours; all text is escaped."""
+        """Render as an HTML table in the reader's own colours; all text is escaped.
 
-        def line(row: Sequence[str], tag: str) -> str:
+        The best mean of a column is bold and the second underlined.
+        """
+
+        def line(row: Sequence[str], tag: str, at: int = -1) -> str:
             cells = [
                 f'<{tag} style="text-align:{"left" if i < self.left else "right"};'
                 'padding:.2em .8em;font-variant-numeric:tabular-nums">'
-                f"{html.escape(visible(cell))}</{tag}>"
+                f"{_emphasised(html.escape(visible(cell)), self.styles.get((at, i), ()))}</{tag}>"
                 for i, cell in enumerate(row)
             ]
             return f"<tr>{''.join(cells)}</tr>"
@@ -180,8 +184,16 @@ class Table:
         return (
             '<table style="border-collapse:collapse"><thead style="border-bottom:1px solid">'
             f"{line(self.columns, 'th')}</thead><tbody>"
-            f"{''.join(line(row, 'td') for row in self.rows)}</tbody></table>{notes}"
+            f"{''.join(line(row, 'td', at) for at, row in enumerate(self.rows))}</tbody></table>"
+            f"{notes}"
         )
+
+
+def _emphasised(cell: str, styles: Collection[Style]) -> str:
+    """The number of a cell as HTML, without the marker behind it."""
+    tag = "b" if "best" in styles else "u" if "second" in styles else ""
+    value, space, mark = cell.partition(" ")
+    return f"<{tag}>{value}</{tag}>{space}{mark}" if tag else cell
 
 
 def as_latex_note(text: str) -> str:
