@@ -355,7 +355,7 @@ class Comparison(Compared):
         if s["runs"]:
             runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
             notes.append(f"{in_words('users')} × runs: {', '.join(runs)}")
-        notes += segment_notes(self.heterogeneity)
+        notes += segment_notes(self.heterogeneity, s["alpha"])
         notes += sorted({d.note for d in self.differences if d.note})
         return (*self.cautions, *notes)
 
@@ -478,7 +478,7 @@ class Comparison(Compared):
         from rankmeter._report.page import Digest, MeanCell
 
         labels, shown = self._labels, self._shown()
-        apart = {*segment_notes(self.heterogeneity)[1:]}  # a table of the page
+        apart = {*segment_notes(self.heterogeneity, self.settings["alpha"])[1:]}  # has a table
         notes = sorted((one for one in self._notes() if one not in apart), key=self._order)
         crowded = not self.baseline and len(self.systems) > MAX_SYSTEMS
         if crowded:  # too many letters to read
