@@ -28,9 +28,10 @@ def found():
 
 def test_the_best_is_bold_and_the_second_underlined(found):
     rows = found.to_latex().splitlines()
-    assert rows[-5].startswith(r"old\_1 & 0.0000 & 0.5000 & 3.0000 ")
-    assert rows[-4].startswith(r"new & \textbf{1.0000}$^{+}$ & \textbf{1.0000}$^{+}$ & ")
-    assert r"& \underline{2.0000}$^{+}$ \\" in rows[-3]  # lower is better
+    rows = rows[rows.index(r"\midrule") + 1 :]
+    assert rows[0].startswith(r"old\_1 & 0.0000 & 0.5000 & 3.0000 ")
+    assert rows[1].startswith(r"new & \textbf{1.0000}$^{+}$ & \textbf{1.0000}$^{+}$ & ")
+    assert r"& \underline{2.0000}$^{+}$ \\" in rows[2]  # lower is better
     assert "| **1.0000** ▲ |" in found.to_markdown()
     assert "| <ins>2.0000</ins> ▲ |" in found.to_markdown()
 
@@ -48,6 +49,30 @@ def test_caption_label_digits_and_intervals(found):
     assert r"\textbf{1.00}$^{+}$ {\scriptsize {[" in text
     with pytest.raises(UsageError, match="digits"):
         found.to_latex(digits=-1)
+
+
+def test_marks_are_explained_below_the_last_rule(found):
+    below = found.to_latex().partition("\\bottomrule\n")[2].splitlines()
+    assert below[-1] == r"\end{tabular}"
+    start, end = r"\multicolumn{4}{@{}l@{}}{\footnotesize ", r"} \\"
+    assert all(line.startswith(start) and line.endswith(end) for line in below[:-1])
+    said = " ".join(line.removeprefix(start).removesuffix(end) for line in below[:-1])
+    assert said.startswith(r"$^{+}$ $^{-}$ significantly better, worse than old\_1 (randomization,")
+    letters = rm.compare(SYSTEMS, TRUTH, "rr").to_latex().partition("\\bottomrule\n")[2]
+    assert letters.startswith(r"\multicolumn{2}{@{}l@{}}{\footnotesize letters: the systems that")
+    same = rm.compare({"one": lists(1), "two": lists(1)}, TRUTH, "rr").to_latex()
+    assert same.endswith("\\bottomrule\n\\end{tabular}")
+
+
+def test_one_evaluation_has_digits_a_caption_and_a_label():
+    result = rm.evaluate(SYSTEMS["mid"], TRUTH, "rr ndcg@5")
+    text = result.to_latex(digits=2, caption="Main", label="tab:main")
+    assert "\\begin{table}\n\\centering\n\\caption{Main}\n\\label{tab:main}\n" in text
+    assert "ndcg@5 & 0.63 & {[0.47, 0.77]} & 40 " in text
+    assert text.endswith("\\end{tabular}\n\\end{table}")
+    assert "| ndcg@5 | 0.631 | [0.471, 0.766] | 40 |" in result.to_markdown(digits=3)
+    with pytest.raises(UsageError, match="digits"):
+        result.to_markdown(digits=16)
 
 
 def test_equal_means_are_best_together_as_they_are_printed():

@@ -17,6 +17,7 @@ __all__ = [
     "as_latex",
     "as_latex_note",
     "as_markdown",
+    "floated",
     "one_line",
     "visible",
 ]
@@ -144,24 +145,23 @@ class Table:
         notes = ["", as_markdown(" · ".join(self.notes))] if self.notes else []
         return "\n".join([line(self.columns), align, *map(line, self.rows), *notes])
 
-    def to_latex(self) -> str:
+    def to_latex(self, caption: str = "", label: str = "") -> str:
         """Render as a ``tabular`` with booktabs rules; the notes are comments.
 
-        The significance markers ▲ ▼ become a raised plus and minus. pdfLaTeX compiles it unless a
-        name has letters outside Latin script: these need XeLaTeX or LuaLaTeX.
+        With a caption or a label it is in a ``table``. The significance markers ▲ ▼ become a raised
+        plus and minus. pdfLaTeX compiles it unless a name has letters outside Latin script: these
+        need XeLaTeX or LuaLaTeX.
         """
-        return "\n".join(
-            [
-                *(f"% {as_latex_note(note)}" for note in self.notes),
-                rf"\begin{{tabular}}{{{'l' * self.left}{'r' * (len(self.columns) - self.left)}}}",
-                r"\toprule",
-                _latex_row(self.columns),
-                r"\midrule",
-                *map(_latex_row, self.rows),
-                r"\bottomrule",
-                r"\end{tabular}",
-            ]
-        )
+        lines = [
+            rf"\begin{{tabular}}{{{'l' * self.left}{'r' * (len(self.columns) - self.left)}}}",
+            r"\toprule",
+            _latex_row(self.columns),
+            r"\midrule",
+            *map(_latex_row, self.rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+        return floated(lines, self.notes, caption, label)
 
     def to_html(self) -> str:
         """Render as an HTML table in the reader's own colours; all text is escaped.
@@ -194,6 +194,16 @@ def _emphasised(cell: str, styles: Collection[Style]) -> str:
     tag = "b" if "best" in styles else "u" if "second" in styles else ""
     value, space, mark = cell.partition(" ")
     return f"<{tag}>{value}</{tag}>{space}{mark}" if tag else cell
+
+
+def floated(tabular: Sequence[str], notes: Sequence[str], caption: str, label: str) -> str:
+    """A ``tabular`` below notes as comments, in a ``table`` if it has a caption or a label."""
+    comments = [f"% {as_latex_note(note)}" for note in notes]
+    if not (caption or label):
+        return "\n".join([*comments, *tabular])
+    head = [r"\begin{table}", r"\centering"]
+    head += [rf"\caption{{{caption}}}"] * bool(caption) + [rf"\label{{{label}}}"] * bool(label)
+    return "\n".join([*comments, *head, *tabular, r"\end{table}"])
 
 
 def as_latex_note(text: str) -> str:
