@@ -182,3 +182,23 @@ def test_users_without_a_cluster_are_noted():
     result = rm.evaluate(lists, lists, "mrr", clusters={0: "x", 1: "x"})
     assert result.counts["users_without_cluster"] == 4
     assert "users without a cluster, each counted as one cluster: 4" in repr(result)
+
+
+NOBODY = {"u": ["x"], "v": ["b", "x"], "w": ["a"]}
+
+
+def test_rankings_without_any_relevant_item_are_reported_by_all_results():
+    judged = {**TRUTH, "u": {"a": 1, "x": 0}}
+    said = "relevant items in the rankings"
+    assert f"{said}: none" in rm.evaluate(NOBODY, judged, "rr").to_dict()["notes"]
+    assert said not in repr(rm.evaluate(FULL, judged, "rr"))
+    one = rm.compare({"pop": FULL, "bad": NOBODY}, judged, "rr")
+    assert f"{said} (bad): none" in one.to_dict()["notes"]
+    assert f"{said} (bad): none" in one._digest().notes[1:]  # to keep in mind
+    all_bad = rm.compare({"bad": NOBODY, "worse": {"w": ["a"]}}, judged, ["rr", "rr(relevant=0)"])
+    assert f"{said}: none (rr)" in all_bad.to_dict()["notes"]
+
+
+def test_users_with_nothing_relevant_are_another_matter():
+    found = rm.evaluate({"w": ["a"]}, {"w": {"a": 0}}, "rr", undefined="zero")
+    assert "relevant items in the rankings" not in repr(found)

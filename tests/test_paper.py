@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 import rankmeter as rm
+from rankmeter._report.page import render
 from rankmeter.errors import UsageError
 
 pytestmark = pytest.mark.once
@@ -27,9 +28,10 @@ def found():
 
 def test_the_best_is_bold_and_the_second_underlined(found):
     rows = found.to_latex().splitlines()
-    assert rows[-5].startswith(r"old\_1 & 0.0000 & 0.5000 & 3.0000 ")
-    assert rows[-4].startswith(r"new & \textbf{1.0000}$^{+}$ & \textbf{1.0000}$^{+}$ & ")
-    assert r"& \underline{2.0000}$^{+}$ \\" in rows[-3]  # lower is better
+    rows = rows[rows.index(r"\midrule") + 1 :]
+    assert rows[0].startswith(r"old\_1 & 0.0000 & 0.5000 & 3.0000 ")
+    assert rows[1].startswith(r"new & \textbf{1.0000}$^{+}$ & \textbf{1.0000}$^{+}$ & ")
+    assert r"& \underline{2.0000}$^{+}$ \\" in rows[2]  # lower is better
     assert "| **1.0000** ▲ |" in found.to_markdown()
     assert "| <ins>2.0000</ins> ▲ |" in found.to_markdown()
 
@@ -49,6 +51,30 @@ def test_caption_label_digits_and_intervals(found):
         found.to_latex(digits=-1)
 
 
+def test_marks_are_explained_below_the_last_rule(found):
+    below = found.to_latex().partition("\\bottomrule\n")[2].splitlines()
+    assert below[-1] == r"\end{tabular}"
+    start, end = r"\multicolumn{4}{@{}l@{}}{\footnotesize ", r"} \\"
+    assert all(line.startswith(start) and line.endswith(end) for line in below[:-1])
+    said = " ".join(line.removeprefix(start).removesuffix(end) for line in below[:-1])
+    assert said.startswith(r"$^{+}$ $^{-}$ significantly better, worse than old\_1 (randomization,")
+    letters = rm.compare(SYSTEMS, TRUTH, "rr").to_latex().partition("\\bottomrule\n")[2]
+    assert letters.startswith(r"\multicolumn{2}{@{}l@{}}{\footnotesize letters: the systems that")
+    same = rm.compare({"one": lists(1), "two": lists(1)}, TRUTH, "rr").to_latex()
+    assert same.endswith("\\bottomrule\n\\end{tabular}")
+
+
+def test_one_evaluation_has_digits_a_caption_and_a_label():
+    result = rm.evaluate(SYSTEMS["mid"], TRUTH, "rr ndcg@5")
+    text = result.to_latex(digits=2, caption="Main", label="tab:main")
+    assert "\\begin{table}\n\\centering\n\\caption{Main}\n\\label{tab:main}\n" in text
+    assert "ndcg@5 & 0.63 & {[0.47, 0.77]} & 40 " in text
+    assert text.endswith("\\end{tabular}\n\\end{table}")
+    assert "| ndcg@5 | 0.631 | [0.471, 0.766] | 40 |" in result.to_markdown(digits=3)
+    with pytest.raises(UsageError, match="digits"):
+        result.to_markdown(digits=16)
+
+
 def test_equal_means_are_best_together_as_they_are_printed():
     systems = {"one": lists(1), "two": lists(1), "three": lists(2)}
     text = rm.compare(systems, TRUTH, "rr").to_latex()
@@ -56,6 +82,32 @@ def test_equal_means_are_best_together_as_they_are_printed():
     assert r"\underline{0.5000}" in text
     same = rm.compare({"one": lists(1), "two": lists(1)}, TRUTH, "rr").to_latex()
     assert r"\textbf" not in same
+
+
+def test_equal_means_are_best_together_in_every_rendering():
+    """The page, the notebook and Markdown; the terminal draws the styles of the table."""
+    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
+    systems = {"one": lists(1), "two": lists(1), "three": lists(2), "four": lists(3)}
+    segments = {u: "even" if u % 2 == 0 else "odd" for u in TRUTH}
+    found = rm.compare(systems, TRUTH, "rr", baseline="four", segments=segments)
+    best = [row for (row, _), styles in found.table().styles.items() if "best" in styles]
+    assert best == [0, 1]
+    assert found._repr_html_().count("<b>1.0000</b> ▲") == 2
+    assert "<u>0.5000</u> ▲" in found._repr_html_()
+    assert found.to_markdown().count("**1.0000** ▲") == 2
+    digest = found._digest()
+    places = [cell.place for _, cell in digest.means]
+    assert places == [1, 1, 2, 0]
+    for _, _, *cells in digest.segments["rr"]:
+        assert [cell.place for cell in cells] == places
+    assert "one, two have the best rr in all 2 segments." in digest.headline.sentences[-1]
+    assert '<p class="best">one, two</p>' in render(digest)
+
+
+def test_systems_that_lead_together_are_named_together():
+    systems = {"one": lists(1), "two": lists(1), "three": lists(2)}
+    assert rm.compare(systems, TRUTH, "rr").headline().title == "one and two lead on rr"
 
 
 def test_letters_are_raised():

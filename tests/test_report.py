@@ -375,6 +375,8 @@ def test_latex_tables_compile(tmp_path):
         against.to_latex(),
         against.difference_table().to_latex(),
         against.summaries[EVIL].to_latex(),
+        against.summaries[EVIL].to_latex(caption="One", label="tab:one", digits=2),
+        against.to_latex(caption="All", label="tab:all", intervals=True),
     ]
     source = "\n\n".join(
         [r"\documentclass{article}", r"\usepackage{booktabs}", r"\begin{document}", *tables]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from scipy import stats
 from statsmodels.stats.oneway import anova_oneway
 
 import rankmeter as rm
+from rankmeter._estimates.paired import Heterogeneity, segment_notes
 from rankmeter._statistics import (
     Hypotheses,
     adjust,
@@ -248,6 +250,26 @@ class TestSegments:
         assert (one.a, one.b, one.n) == ("s00", "s01", 10)
         assert any("the same in all 10 segments? Q = " in note for note in found.table().notes)
         assert found.to_dict()["heterogeneity"][0]["p"] == one.p
+
+    def test_many_systems_have_one_note(self):
+        values = np.random.default_rng(5).random((200, 2))
+        values[::10, 1] += 3.0
+        found = compared(np.column_stack([values, values[:, ::-1]]), segments=self.labels)
+        (note,) = [one for one in found.table().notes if "in all 10 segments?" in one]
+        unequal = [one for one in found.heterogeneity if one.p < 0.05]
+        untested = [one for one in found.heterogeneity if math.isnan(one.p)]
+        assert len(found.heterogeneity) == 6
+        assert len(unequal) == 4
+        assert note.count(" on ") == 4
+        assert f"{unequal[0].a} − {unequal[0].b} on {unequal[0].metric} (p < 0.0001)" in note
+        assert f"{len(untested)} cannot be tested" in note
+        assert "others" not in note
+
+    def test_a_note_names_at_most_ten_differences(self):
+        one = Heterogeneity("rr", "a", "b", 9.0, 0.001, 3)
+        note = segment_notes([one] * 12 + [replace(one, p=0.5)], 0.05)[1]
+        assert note.count("a − b on rr (p = 0.0010)") == 10
+        assert note.endswith("; 2 more in `heterogeneity`; 1 other with p ≥ 0.05")
 
     def test_tukey_corrects_over_segments(self):
         rng = np.random.default_rng(6)

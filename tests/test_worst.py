@@ -8,7 +8,7 @@ import pytest
 import rankmeter as rm
 from command_line import rankmeter
 from rankmeter._report.page import render
-from rankmeter.errors import UsageError
+from rankmeter.errors import UnknownMetricError, UsageError
 
 pytestmark = pytest.mark.once
 
@@ -61,6 +61,28 @@ def test_any_two_systems_can_be_looked_at():
 def test_what_does_not_exist_is_refused(found, options, said):
     with pytest.raises(UsageError, match=said):
         found.worst(**options)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda some, name: some.worst(metric=name),
+        lambda some, name: some.best(metric=name),
+        lambda some, name: some.curve(name),
+        lambda some, name: some.headline(name),
+        lambda some, name: some.plot(metric=name),
+        lambda some, name: some[name],
+        lambda some, name: some.summaries["old"][name],
+    ],
+)
+def test_a_metric_that_was_not_evaluated_gets_the_nearest_ones(ask):
+    some = rm.compare({"old": OLD, "new": NEW}, TRUTH, ["ndcg@5", "ndcg@10", "rr"])
+    said = "^'ndcg' was not evaluated; did you mean 'ndcg@5' or 'ndcg@10'\\?$"
+    with pytest.raises(UnknownMetricError, match=said):
+        ask(some, "ndcg")
+    with pytest.raises(UnknownMetricError, match=r"evaluated: 'ndcg@5', 'ndcg@10', 'rr'$"):
+        ask(some, "recall@10")
+    assert "recall@10" not in some.summaries["old"]
 
 
 def test_the_report_shows_their_lists_with_titles(found):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rankmeter._checks import unknown
+from rankmeter._checks import near, shown, unknown
 from rankmeter._choices import (
     CHOICES,
     RELEVANCE,
@@ -25,7 +25,7 @@ from rankmeter._choices import (
 )
 from rankmeter._words import USERS, Words
 from rankmeter.conventions import Convention, has_metric, load_convention, translate_all
-from rankmeter.errors import UsageError
+from rankmeter.errors import UnknownMetricError, UsageError
 from rankmeter.metrics import ADJUSTED, METRICS, Metric, Spec
 from rankmeter.metrics.tailwise import Border
 
@@ -139,9 +139,15 @@ class Plan(Setting):
                 found |= {e.label for e in matches}
         if len(found) == 1:
             return next(e for e in self.metrics if e.label in found)
-        shown = ", ".join(entry.label for entry in self.metrics)
-        what = "names several metrics" if found else "was not evaluated"
-        raise KeyError(f"{label!r} {what}; there are {shown}")
+        labels = [entry.label for entry in self.metrics]
+        if found:
+            one_of = " or ".join(repr(one) for one in labels if one in found)
+            raise UnknownMetricError(f"{shown(label)} names several metrics: {one_of}")
+        names = {wanted.name for wanted in translate_all(label, tool)}
+        alike = [repr(entry.label) for entry in self.metrics if entry.metric.name in names]
+        meant = f"; did you mean {' or '.join(alike)}?" if alike else near(label, labels)
+        meant = meant or f"; evaluated: {', '.join(map(repr, labels))}"
+        raise UnknownMetricError(f"{shown(label)} was not evaluated{meant}", allowed=(*labels,))
 
     @property
     def assumes_relevance(self) -> bool:

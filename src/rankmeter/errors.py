@@ -4,7 +4,7 @@
 
     RankmeterError
     ├── UsageError (ValueError)             a wrong option, metric or combination
-    │   └── UnknownMetricError              an unknown metric name
+    │   └── UnknownMetricError (KeyError)   an unknown metric, or one that the result does not have
     ├── DataError (ValueError)              a mistake in the data
     │   ├── ColumnError                     a column is missing or several could be meant
     │   ├── IdTypeError                     ids that cannot be compared with each other
@@ -97,8 +97,10 @@ class UsageError(RankmeterError, ValueError):
         self.extent = extent
 
 
-class UnknownMetricError(UsageError):
-    """An unknown metric name."""
+class UnknownMetricError(UsageError, KeyError):
+    """An unknown metric name, or a metric that a result does not have."""
+
+    __str__ = Exception.__str__  # that of KeyError shows the repr
 
 
 class DataError(RankmeterError, ValueError):

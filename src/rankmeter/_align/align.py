@@ -50,11 +50,13 @@ class Facts:
     n_found: int  # judged items that are in the rankings, relevant or not
     repeated_items: Refused  # pairs that the choices refuse
     contradictions: Refused
+    n_hits: int | None = None  # relevant items in the rankings, if that is known
 
     @classmethod
     def merge(cls, parts: Sequence[Facts], order: IntArray) -> Facts:
         """Merge the facts of disjoint users; the users are put in the given order."""
         names = sorted({name for part in parts for name in part.counts})
+        hits = [part.n_hits for part in parts if part.n_hits is not None]
         return cls(
             np.concatenate([part.n_relevant for part in parts])[order],
             np.concatenate([part.n_ranked for part in parts])[order],
@@ -62,6 +64,7 @@ class Facts:
             sum(part.n_found for part in parts),
             sum((part.repeated_items for part in parts), Refused()),
             sum((part.contradictions for part in parts), Refused()),
+            sum(hits) if len(hits) == len(parts) else None,
         )
 
 
@@ -181,6 +184,7 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
         found.user.size,
         repeated,
         truth.contradictions,
+        hits.rank.size,
     )
     return Aligned(hits, nonrelevant, in_rankings, facts, shown)
 

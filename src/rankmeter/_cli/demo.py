@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 import polars as pl
 
 from rankmeter._api import compare, evaluate
+from rankmeter._checks import counted
 from rankmeter._choices import Choices
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import check_paths, write_frames
@@ -20,15 +22,17 @@ from rankmeter._cli._terminal import note, print_table, with_interval, working
 from rankmeter._estimates.segments import by_activity
 from rankmeter._estimates.wording import number
 from rankmeter._files import replacing
+from rankmeter._ingest import Interactions
 from rankmeter._interactions.describe import describe
+from rankmeter._interactions.split import part
 from rankmeter._report.table import Table, one_line
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.summary import Summary
-from rankmeter.baselines import BASELINES
+from rankmeter.baselines import BASELINES, popularity
 from rankmeter.conventions import load_convention
 from rankmeter.datasets import movielens, movielens_items, synthetic
 from rankmeter.errors import ColumnError, DataError, MissingDependencyError
-from rankmeter.splits import Split, holdout
+from rankmeter.splits import Split, holdout, k_fold
 
 __all__ = ["command"]
 
@@ -42,6 +46,8 @@ OF_ITEMS = ("ild@10", "calibration@10")
 TOOLS = ("recbole", "rectools", "lenskit", "sklearn")
 LIKED = 4
 """From this rating on an item is relevant, if ratings go up to 5."""
+NEW = 10
+"""One user in so many is new to the models."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +69,36 @@ class _Job:
             return cls(synthetic(), None, made_up=True)
 
     @cached_property
-    def split(self) -> Split:
+    def held(self) -> Split:
         """A fifth of each user's ratings is held out."""
         return holdout(self.data, ratio=0.2)
+
+    @cached_property
+    def new(self) -> pl.Series:
+        """The users who are new to the models, one in ten; none if the users are few."""
+        rows: pl.DataFrame = self.held.test
+        few = rows["user"].n_unique() < NEW
+        some: pl.DataFrame = rows.clear() if few else k_fold(rows, k=NEW)[0].test
+        return some["user"].unique()
+
+    @cached_property
+    def split(self) -> Split:
+        """The held-out ratings, and all others except those of new users."""
+        train = self.held.train.filter(~pl.col("user").is_in(self.new.implode()))
+        rows = Interactions.read(pl.concat([train, self.held.test]))
+        chosen = np.arange(rows.frame.height) >= train.height
+        known = {"short_users": self.held.counts["short_users"]}
+        return part(rows, chosen, method=self.held.method, counts=known)
+
+    @property
+    def about_new(self) -> str:
+        """What was done with the new users, in a sentence."""
+        left_out = self.held.train.height - self.split.train.height
+        return (
+            f"One user in {NEW} is new: the other {left_out:,} ratings of "
+            f"{counted(len(self.new), 'user')} are not in train. Models that learn know nothing of "
+            "these users and give them the most popular items."
+        )
 
     @cached_property
     def choices(self) -> Choices:
@@ -98,7 +131,7 @@ def _run(ratings: str | None, output: str) -> None:
         job = _Job.read(ratings)
         description, split = describe(job.data), job.split
     with working("recommending"):
-        rankings = _recommend(split.train)
+        rankings = _recommend(job)
     metrics = [*(f"ndcg@{k}" for k in CUTOFFS), "recall@10", "mrr@10"]
     with working("evaluating"):
         results = {
@@ -130,8 +163,10 @@ def _run(ratings: str | None, output: str) -> None:
             where = f"there is no report: {error}"
     if job.made_up:
         click.echo("The MovieLens ratings are not installed: these ratings are made up.\n")
-    for part in (description, split):
-        click.echo(f"{part!r}\n")
+    for one in (description, split):
+        click.echo(f"{one!r}\n")
+    if len(job.new):
+        _say(job.about_new)
     best = max(results, key=lambda name: results[name][MAIN].mean)
     _show(_accuracy(results))
     _answer(comparison)
@@ -142,31 +177,44 @@ def _run(ratings: str | None, output: str) -> None:
     click.echo(where)
 
 
-def _recommend(train: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The top 100 of every baseline that the columns of the ratings allow."""
-    rankings = {}
+def _recommend(job: _Job) -> dict[str, pl.DataFrame]:
+    """The top 100 of every baseline that the columns of the ratings allow.
+
+    New users, if a model has no list for them, get the most popular items.
+    """
+    train, rankings = job.split.train, {}
+    users = job.data["user"].unique()
+    usual = popularity(train, users=job.new) if len(job.new) else None
     for name, make in BASELINES.items():
         note(f"baseline {name}")
         try:
-            rankings[name] = make(train)
+            lists = make(train, users=users)
         except ColumnError as error:
             click.echo(f"warning: {name} is left out: {one_line(str(error))}", err=True)
+            continue
+        if usual is not None:
+            lists = pl.concat([lists, usual.join(lists, on="user", how="anti")])
+        rankings[name] = lists.sort("user", "rank")
     return rankings
 
 
-def _show(*parts: Mapping[str, Table]) -> None:
-    for part in parts:
-        for title, table in part.items():
+def _show(*tables: Mapping[str, Table]) -> None:
+    for some in tables:
+        for title, table in some.items():
             print_table(table, title)
             click.echo()
+
+
+def _say(*sentences: str) -> None:
+    for sentence in sentences:
+        click.echo(click.wrap_text(sentence, 80))
+    click.echo()
 
 
 def _answer(comparison: Comparison) -> None:
     """Write who is better, by how much and how certainly."""
     found = comparison.headline(MAIN)
-    for sentence in (f"{found.title}.", *found.sentences):
-        click.echo(click.wrap_text(sentence, 80))
-    click.echo()
+    _say(f"{found.title}.", *found.sentences)
 
 
 def _accuracy(results: Mapping[str, Summary]) -> dict[str, Table]:
@@ -240,9 +288,10 @@ def _one_user(name: str, ranked: pl.DataFrame, job: _Job) -> dict[str, Table]:
 command = Command(
     "demo",
     "Run the whole job on the MovieLens ratings.\n\n"
-    "Describes the ratings, holds out a fifth of every user's, recommends the top 100 of every "
-    "baseline and of two simple models that learn, measures accuracy and what is shown, compares "
-    "them, and writes a report. Takes about half a minute.",
+    "Describes the ratings, holds out a fifth of every user's, keeps the others of one user in ten "
+    "from the models as if these users were new, recommends the top 100 of every baseline and of "
+    "two simple models that learn, measures accuracy and what is shown, compares them, and writes "
+    "a report. Takes about half a minute.",
     _run,
     [
         Option(

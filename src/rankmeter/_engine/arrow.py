@@ -49,6 +49,7 @@ def to_arrow(scores: Scores) -> Any:
                 "n_found": facts.n_found,
                 "repeated_items": asdict(facts.repeated_items),
                 "contradictions": asdict(facts.contradictions),
+                "n_hits": facts.n_hits,
             }
         )
     for i, (label, state) in enumerate(scores.states.items()):
@@ -100,6 +101,7 @@ def from_arrow(batch: Any) -> Scores:
             one["n_found"],
             _refused(one["repeated_items"]),
             _refused(one["contradictions"]),
+            one["n_hits"],
         )
         for i, one in enumerate(known["facts"])
     }

@@ -51,7 +51,8 @@ def score_queries(plan: Plan, queries: Queries, ids: pl.Series | None = None) ->
         found = replace(counts, gain=gain).only(queries.found)
         ideals = perfect(counts.user, gain, queries.n, choices)
         hits, others, tied = settle(found, ideals, choices, queries.positive[queries.found])
-        facts = Facts(hits.n_relevant, hits.n_ranked, tied, found.user.size, Refused(), Refused())
+        n_found, n_hits = found.user.size, hits.rank.size
+        facts = Facts(hits.n_relevant, hits.n_ranked, tied, n_found, Refused(), Refused(), n_hits)
         return Aligned(hits, others, every, facts)
 
     return replace(scores_of(plan, aligned, every, judged), ids=ids)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rankmeter._align import Facts as AlignmentFacts
 from rankmeter._checks import counted
 from rankmeter._engine import Scores
 from rankmeter._estimates.estimates import Estimate
@@ -98,6 +99,10 @@ def facts_of(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Facts:
         elif any(numbers):
             rule = by_name({label: rule for label, (_, rule) in each.items()})
             said[what] = _ruled(f"{numbers.pop():,}", rule)
+    asked = [one for one in plan.metrics if one.spec.of_hits or not one.spec.of_lists]
+    if none := [one.label for one in asked if _without_hits(scores.facts[one.alignment])]:
+        some = f" ({', '.join(none)})" if len(none) < len(asked) else ""
+        said["relevant items in the rankings"] = f"none{some}"
     for name, count in counts.items():
         own = name.removeprefix("truth_")
         if count and own not in ORDINARY:
@@ -227,6 +232,11 @@ def _groups(facts: Mapping[str, str]) -> dict[str, list[str]]:
     for name, fact in facts.items():
         groups.setdefault(fact, []).append(name)
     return groups
+
+
+def _without_hits(facts: AlignmentFacts) -> bool:
+    """Whether users have relevant items, and no ranking has one of them."""
+    return facts.n_hits == 0 and bool(facts.n_relevant.any())
 
 
 def _ruled(count: str, rule: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankmeter import _statistics as st
+from rankmeter._checks import counted
 from rankmeter._choices import Setting
 from rankmeter._estimates.differences import Difference
 from rankmeter._estimates.estimates import Estimate, mean_interval
@@ -39,8 +40,8 @@ SEGMENTS_NOTE = (
 FEW_CHANGES = 100
 """Differing users up to which the power of a test of hits and misses is summed."""
 POWER = 0.8
-MAX_NOTES = 10
-"""Notes about segments; the result has all of them."""
+MAX_UNEQUAL = 10
+"""Differences that the note about segments names; the result has all of them."""
 
 
 @dataclass(frozen=True)
@@ -85,19 +86,25 @@ class _Group:
     runs: Sequence[FloatArray]
 
 
-def segment_notes(found: Sequence[Heterogeneity]) -> list[str]:
-    """How segments were tested, and whether their differences are the same."""
+def segment_notes(found: Sequence[Heterogeneity], alpha: float) -> list[str]:
+    """How segments were tested, and which differences are not the same in all of them."""
     if not found:
         return []
-    said = [SEGMENTS_NOTE]
-    for one in found[:MAX_NOTES]:
-        what = f"{one.metric}, {one.a} − {one.b}: the same in all {one.n} segments?"
-        shown = "a segment has no variation" if math.isnan(one.p) else p_text(one.p)
-        q = "" if math.isnan(one.p) else f"Q = {one.statistic:.1f}, "
-        said.append(f"{what} {q}{shown}")
-    if len(found) > MAX_NOTES:
-        said.append(f"{len(found) - MAX_NOTES} more tests of segments are in `heterogeneity`")
-    return said
+    ask = f"the same in all {max(one.n for one in found)} segments?"
+    if len(found) == 1:
+        (one,) = found
+        q = f"Q = {one.statistic:.1f}, {p_text(one.p)}"
+        shown = "a segment has no variation" if math.isnan(one.p) else q
+        return [SEGMENTS_NOTE, f"{one.metric}, {one.a} − {one.b}: {ask} {shown}"]
+    unequal = sorted((one for one in found if one.p < alpha), key=lambda one: one.p)
+    named = [f"{one.a} − {one.b} on {one.metric} ({p_text(one.p)})" for one in unequal]
+    said = [f"not {', '.join(named[:MAX_UNEQUAL])}"] if named else []
+    said += [f"{len(named) - MAX_UNEQUAL} more in `heterogeneity`"] * (len(named) > MAX_UNEQUAL)
+    if untested := sum(math.isnan(one.p) for one in found):
+        said.append(f"{untested} cannot be tested, as a segment has no variation")
+    if others := len(found) - len(unequal) - untested:
+        said.append(f"{counted(others, 'other') if said else others} with p ≥ {alpha:g}")
+    return [SEGMENTS_NOTE, f"are differences {ask} {'; '.join(said)}"]
 
 
 class _Corrected(NamedTuple):

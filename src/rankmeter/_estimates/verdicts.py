@@ -15,7 +15,7 @@ import polars as pl
 from rankmeter._checks import counted
 from rankmeter._estimates.differences import Difference, turned
 from rankmeter._estimates.estimates import Estimate
-from rankmeter._estimates.wording import p_text, signed
+from rankmeter._estimates.wording import number, p_text, signed
 from rankmeter._hits import FloatArray
 from rankmeter._words import in_words
 
@@ -25,13 +25,14 @@ __all__ = [
     "Headline",
     "Histogram",
     "Verdict",
-    "best_of",
     "by_segment",
     "extremes",
     "headline",
     "histogram",
     "histogram_of",
+    "leaders",
     "pairs_shown",
+    "places",
     "scattered",
     "verdict",
 ]
@@ -50,11 +51,12 @@ class Verdict:
     `ranked` has all systems, the best first, and `mean` is that of the best. `difference` is the
     best minus its rival: the baseline, or the runner-up if no baseline is given or the baseline is
     the best; None without any mean. Of the `others` that the best is compared with, `beaten` are
-    significantly worse.
+    significantly worse. `leaders` have the best mean as it is printed: the best, and its equals.
     """
 
     metric: str
     ranked: list[str]
+    leaders: list[str]
     mean: float
     difference: Difference | None
     beaten: int
@@ -100,7 +102,8 @@ def verdict(
     mine.sort(key=lambda d: (d.b != baseline, ranked.index(d.b)))
     beaten = sum(d.significant and d.better == best for d in mine)
     mean = means[best].mean
-    return Verdict(metric, ranked, mean, mine[0] if mine else None, beaten, len(mine))
+    first = leaders(means, increasing=increasing)
+    return Verdict(metric, ranked, first, mean, mine[0] if mine else None, beaten, len(mine))
 
 
 def _ranked(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
@@ -108,9 +111,29 @@ def _ranked(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
     return sorted(means, key=lambda name: (math.isnan(value[name]), value[name]))
 
 
-def best_of(means: Mapping[str, Estimate], *, increasing: bool) -> str:
-    """The system with the best mean."""
-    return _ranked(means, increasing=increasing)[0]
+def places(means: Sequence[str], *, increasing: bool) -> list[int]:
+    """1 for the best of some means as they are printed, 2 for the second of at least three.
+
+    Equal ones have the same place; if all are equal, no mean has one.
+    """
+    values = [*map(_printed, means)]
+    kinds = sorted({value for value in values if value is not None}, reverse=increasing)
+    if len(kinds) < 2:
+        return [0] * len(means)
+    place = {kinds[0]: 1, kinds[1]: 2 if len(means) > 2 else 0}
+    return [0 if value is None else place.get(value, 0) for value in values]
+
+
+def _printed(text: str) -> float | None:
+    """The number that is printed; None for a dash."""
+    return None if text in ("–", "nan") else float(text.replace(",", ""))
+
+
+def leaders(means: Mapping[str, Estimate], *, increasing: bool) -> list[str]:
+    """The systems with the best mean as it is printed, which are several if these are equal."""
+    known = [name for name, e in means.items() if not math.isnan(e.mean)]
+    found = places([number(means[name].mean) for name in known], increasing=increasing)
+    return [name for name, place in zip(known, found, strict=True) if place == 1] or known
 
 
 def pairs_shown(
@@ -215,6 +238,8 @@ def headline(found: Verdict, baseline: str, correction: str) -> Headline:
         title = f"{d.a} and {d.b} are equivalent on {metric} within ±{d.margin:.4f}"
     elif baseline:
         title = f"No system is shown to beat {baseline} on {metric}"
+    elif not d.differs:
+        title = f"{d.a} and {d.b} lead on {metric}"
     else:
         title = f"{found.best} leads on {metric}, but not clearly"
     size = (
@@ -238,16 +263,20 @@ def headline(found: Verdict, baseline: str, correction: str) -> Headline:
     return Headline(title, tuple(sentences))
 
 
-def by_segment(metric: str, best: Mapping[str, str], said: str, p: float, alpha: float) -> str:
-    """Which system is best in which segment, and whether the difference `said` is the same there.
+def by_segment(
+    metric: str, best: Mapping[str, Sequence[str]], said: str, p: float, alpha: float
+) -> str:
+    """Which systems are best in which segment, and whether the difference `said` is the same there.
 
     `best` is by segment; `p` is that of equal differences, NaN if they were not tested.
     """
     where: dict[str, list[str]] = {}
-    for segment, name in best.items():
-        where.setdefault(name, []).append(segment)
+    for segment, names in best.items():
+        where.setdefault(", ".join(names), []).append(segment)
     if len(where) == 1:
-        best_in = f"{next(iter(where))} has the best {metric} in all {len(best)} segments."
+        (name,) = where
+        has = "has" if all(len(names) == 1 for names in best.values()) else "have"
+        best_in = f"{name} {has} the best {metric} in all {len(best)} segments."
     else:
         each = [f"{name} in {len(of)} ({', '.join(of)})" for name, of in where.items()]
         best_in = f"The best {metric} of {len(best)} segments: {'; '.join(each)}."

@@ -9,11 +9,11 @@ from typing import Any
 __all__ = ["change", "number", "p_text", "p_value", "plain", "signed"]
 
 
-def number(value: float | None) -> str:
-    """A value as tables show it: four decimals, one for thousands, a dash for NaN."""
+def number(value: float | None, digits: int = 4) -> str:
+    """A value as tables show it, a dash for NaN; with the usual four decimals one for thousands."""
     if value is None or math.isnan(value):
         return "–"
-    return f"{value:z,.1f}" if abs(value) >= 1000 else f"{value:z.4f}"
+    return f"{value:z,.1f}" if digits == 4 and abs(value) >= 1000 else f"{value:z.{digits}f}"
 
 
 def change(value: float, *, digits: int = 4) -> str:

@@ -50,12 +50,13 @@ SIGNS = "●■▲◆✚▼▶◀●■"
 class MeanCell:
     """A mean in the table of means.
 
-    `best` if no system has a better one. `mark` is the significance marker, ▲ or ▼ or letters of
-    systems; with too many letters, `beats` counts the systems that are worse.
+    `place` is 1 if no system has a better one, 2 if it is the second, else 0. `mark` is the
+    significance marker, ▲ or ▼ or letters of systems; with too many letters, `beats` counts the
+    systems that are worse.
     """
 
     estimate: Estimate
-    best: bool
+    place: int = 0
     mark: str = ""
     beats: int | None = None
 
@@ -302,10 +303,7 @@ def _user_rows(
 
 
 def _mean_rows(estimates: Mapping[str, Estimate]) -> list[tuple[str | MeanCell, ...]]:
-    return [
-        (label, MeanCell(e, best=False), f"{e.n:,}", f"{e.undefined:,}")
-        for label, e in estimates.items()
-    ]
+    return [(label, MeanCell(e), f"{e.n:,}", f"{e.undefined:,}") for label, e in estimates.items()]
 
 
 def _value_rows(

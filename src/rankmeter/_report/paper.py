@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rankmeter._estimates.estimates import Estimate
+from rankmeter._estimates.verdicts import places
 from rankmeter._estimates.wording import number
-from rankmeter._report.table import as_latex, as_latex_note, as_markdown
+from rankmeter._report.table import as_latex, as_markdown, floated
 
-__all__ = ["Means", "places"]
+__all__ = ["Means"]
 
 _SIGNS = {"▲": "+", "▼": "-"}
 
@@ -29,6 +31,8 @@ class Means:
         By metric, whether larger is better, in the order of the columns.
     marks : mapping of (str, str) to str
         ▲ or ▼, or letters, of what is significant.
+    meaning : str
+        What the marks mean.
     notes : sequence of str
     digits : int
     intervals : bool
@@ -38,6 +42,7 @@ class Means:
     estimates: Mapping[tuple[str, str], Estimate]
     increasing: Mapping[str, bool]
     marks: Mapping[tuple[str, str], str]
+    meaning: str
     notes: Sequence[str]
     digits: int = 4
     intervals: bool = False
@@ -45,21 +50,28 @@ class Means:
     def to_latex(self, caption: str = "", label: str = "") -> str:
         """A ``tabular`` with booktabs rules, in a ``table`` if it has a caption or a label.
 
-        Cutoffs of one metric are under one head.
+        Cutoffs of one metric are under one head. What the marks mean is below the last rule.
         """
         aligned = f"l{'r' * len(self.increasing)}"
-        lines = [f"% {as_latex_note(note)}" for note in self.notes]
-        if caption or label:
-            lines += [r"\begin{table}", r"\centering"]
-            lines += [rf"\caption{{{caption}}}"] * bool(caption)
-            lines += [rf"\label{{{label}}}"] * bool(label)
-        lines += [rf"\begin{{tabular}}{{{aligned}}}", r"\toprule", *self._heads(), r"\midrule"]
+        lines = [rf"\begin{{tabular}}{{{aligned}}}", r"\toprule", *self._heads(), r"\midrule"]
         lines += [
             " & ".join([as_latex(title), *self._cells(name, _latex_cell)]) + r" \\"
             for name, title in self.titles.items()
         ]
-        lines += [r"\bottomrule", r"\end{tabular}"]
-        return "\n".join([*lines, *([r"\end{table}"] if caption or label else [])])
+        lines += [r"\bottomrule", *self._below(), r"\end{tabular}"]
+        return floated(lines, self.notes, caption, label)
+
+    def _below(self) -> list[str]:
+        """What the marks mean, in rows about as wide as the others."""
+        if not any(self.marks.values()):
+            return []
+        rows = [[title, *self._cells(name, _plain_cell)] for name, title in self.titles.items()]
+        columns = zip(*[["", *self.increasing], *rows], strict=True)
+        width = sum(max(map(len, column)) + 2 for column in columns)
+        lines = textwrap.wrap(self.meaning, max(40, width))
+        said = (" ".join(map(as_latex, line.split())) for line in lines)
+        all_columns = rf"\multicolumn{{{1 + len(self.increasing)}}}{{@{{}}l@{{}}}}"
+        return [rf"{all_columns}{{\footnotesize {line}}} \\" for line in said]
 
     def _heads(self) -> list[str]:
         """The names of the metrics, in two lines if cutoffs of one metric follow each other."""
@@ -104,7 +116,7 @@ class Means:
         ]
 
     def _number(self, value: float) -> str:
-        return number(value) if self.digits == 4 else f"{value:.{self.digits}f}"
+        return number(value, self.digits)
 
     def _interval(self, e: Estimate) -> str:
         return f"[{self._number(e.low)}, {self._number(e.high)}]" if self.intervals else ""
@@ -116,26 +128,10 @@ class Means:
         return dict(zip(self.titles, found, strict=True))[name]
 
 
-def places(means: Sequence[str], *, increasing: bool) -> list[int]:
-    """1 for the best of some means as they are printed, 2 for the second of at least three."""
-    values = [*map(_value, means)]
-    kinds = sorted({value for value in values if value is not None}, reverse=increasing)
-    if len(kinds) < 2:
-        return [0] * len(means)
-    place = {kinds[0]: 1, kinds[1]: 2 if len(means) > 2 else 0}
-    return [0 if value is None else place.get(value, 0) for value in values]
-
-
 def _base(label: str) -> str:
     """The metric of a label without its cutoff."""
     name, at, k = label.rpartition("@")
     return name if at and k.isdigit() else label
-
-
-def _value(printed: str) -> float | None:
-    """The number that is printed; None for a dash."""
-    text = printed.replace(",", "")
-    return None if text in ("–", "nan") else float(text)
 
 
 def _latex_cell(mean: str, interval: str, mark: str, place: int) -> str:
@@ -143,6 +139,10 @@ def _latex_cell(mean: str, interval: str, mark: str, place: int) -> str:
     letters = rf"\mathrm{{{mark}}}"
     raised = f"$^{{{_SIGNS.get(mark, letters)}}}$" if mark else ""
     return f"{text}{raised}" + (rf" {{\scriptsize {as_latex(interval)}}}" if interval else "")
+
+
+def _plain_cell(mean: str, interval: str, mark: str, place: int) -> str:
+    return f"{mean} {mark} {interval}"
 
 
 def _markdown_cell(mean: str, interval: str, mark: str, place: int) -> str:

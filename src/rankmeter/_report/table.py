@@ -17,6 +17,7 @@ __all__ = [
     "as_latex",
     "as_latex_note",
     "as_markdown",
+    "floated",
     "one_line",
     "visible",
 ]
@@ -85,7 +86,8 @@ class Table:
     notes : sequence of str
     left : int
     styles : mapping of (int, int) to collection of str
-        By row and column, what is special about a cell. Terminals show it; files do not.
+        By row and column, what is special about a cell. Terminals and notebooks show it; text
+        does not.
     """
 
     columns: Sequence[str]
@@ -143,33 +145,35 @@ class Table:
         notes = ["", as_markdown(" · ".join(self.notes))] if self.notes else []
         return "\n".join([line(self.columns), align, *map(line, self.rows), *notes])
 
-    def to_latex(self) -> str:
+    def to_latex(self, caption: str = "", label: str = "") -> str:
         """Render as a ``tabular`` with booktabs rules; the notes are comments.
 
-        The significance markers ▲ ▼ become a raised plus and minus. pdfLaTeX compiles it unless a
-        name has letters outside Latin script: these need XeLaTeX or LuaLaTeX.
+        With a caption or a label it is in a ``table``. The significance markers ▲ ▼ become a raised
+        plus and minus. pdfLaTeX compiles it unless a name has letters outside Latin script: these
+        need XeLaTeX or LuaLaTeX.
         """
-        return "\n".join(
-            [
-                *(f"% {as_latex_note(note)}" for note in self.notes),
-                rf"\begin{{tabular}}{{{'l' * self.left}{'r' * (len(self.columns) - self.left)}}}",
-                r"\toprule",
-                _latex_row(self.columns),
-                r"\midrule",
-                *map(_latex_row, self.rows),
-                r"\bottomrule",
-                r"\end{tabular}",
-            ]
-        )
+        lines = [
+            rf"\begin{{tabular}}{{{'l' * self.left}{'r' * (len(self.columns) - self.left)}}}",
+            r"\toprule",
+            _latex_row(self.columns),
+            r"\midrule",
+            *map(_latex_row, self.rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+        return floated(lines, self.notes, caption, label)
 
     def to_html(self) -> str:
-        """Render as an HTML table in the reader's own colours; all text is escaped."""
+        """Render as an HTML table in the reader's own colours; all text is escaped.
 
-        def line(row: Sequence[str], tag: str) -> str:
+        The best mean of a column is bold and the second underlined.
+        """
+
+        def line(row: Sequence[str], tag: str, at: int = -1) -> str:
             cells = [
                 f'<{tag} style="text-align:{"left" if i < self.left else "right"};'
                 'padding:.2em .8em;font-variant-numeric:tabular-nums">'
-                f"{html.escape(visible(cell))}</{tag}>"
+                f"{_emphasised(html.escape(visible(cell)), self.styles.get((at, i), ()))}</{tag}>"
                 for i, cell in enumerate(row)
             ]
             return f"<tr>{''.join(cells)}</tr>"
@@ -180,8 +184,26 @@ class Table:
         return (
             '<table style="border-collapse:collapse"><thead style="border-bottom:1px solid">'
             f"{line(self.columns, 'th')}</thead><tbody>"
-            f"{''.join(line(row, 'td') for row in self.rows)}</tbody></table>{notes}"
+            f"{''.join(line(row, 'td', at) for at, row in enumerate(self.rows))}</tbody></table>"
+            f"{notes}"
         )
+
+
+def _emphasised(cell: str, styles: Collection[Style]) -> str:
+    """The number of a cell as HTML, without the marker behind it."""
+    tag = "b" if "best" in styles else "u" if "second" in styles else ""
+    value, space, mark = cell.partition(" ")
+    return f"<{tag}>{value}</{tag}>{space}{mark}" if tag else cell
+
+
+def floated(tabular: Sequence[str], notes: Sequence[str], caption: str, label: str) -> str:
+    """A ``tabular`` below notes as comments, in a ``table`` if it has a caption or a label."""
+    comments = [f"% {as_latex_note(note)}" for note in notes]
+    if not (caption or label):
+        return "\n".join([*comments, *tabular])
+    head = [r"\begin{table}", r"\centering"]
+    head += [rf"\caption{{{caption}}}"] * bool(caption) + [rf"\label{{{label}}}"] * bool(label)
+    return "\n".join([*comments, *head, *tabular, r"\end{table}"])
 
 
 def as_latex_note(text: str) -> str:

@@ -10,15 +10,14 @@ from typing import Any
 
 import polars as pl
 
-from rankmeter._checks import integer
 from rankmeter._estimates.differences import Difference
 from rankmeter._estimates.estimates import Estimate
-from rankmeter._estimates.verdicts import Headline, Verdict, headline, verdict
+from rankmeter._estimates.verdicts import Headline, Verdict, headline, places, verdict
 from rankmeter._estimates.wording import change, number, p_value
 from rankmeter._ingest import Frame, Kind
-from rankmeter._report.paper import Means, places
+from rankmeter._report.paper import Means
 from rankmeter._report.table import Style, Table
-from rankmeter._results.result import Measured
+from rankmeter._results.result import Measured, decimals
 from rankmeter._words import in_its_words
 
 __all__ = ["Compared", "letters_of"]
@@ -91,11 +90,14 @@ class Compared(Measured):
         kinds: dict[int, tuple[Style, ...]] = {1: ("best",), 2: ("second",)}
         styles = {}
         for column, label in enumerate(self._labels, 1):
-            means = [number(self.estimates[label, name].mean) for name in self.systems]
-            found = places(means, increasing=self._increasing(label))
-            for row, (name, place) in enumerate(zip(self.systems, found, strict=True)):
+            for row, (name, place) in enumerate(self._places(self._means(label), label).items()):
                 styles[row, column] = (*kinds.get(place, ()), *_significance(marks[label][name]))
         return styles
+
+    def _places(self, means: Mapping[str, Estimate], label: str) -> dict[str, int]:
+        """By system, 1 for the best mean of a metric as it is printed, 2 for the second, else 0."""
+        found = places([number(e.mean) for e in means.values()], increasing=self._increasing(label))
+        return dict(zip(means, found, strict=True))
 
     @property
     @abstractmethod
@@ -122,8 +124,9 @@ class Compared(Measured):
         """The means in LaTeX, with the rules of the booktabs package.
 
         The best mean of each metric is bold and the second of at least three underlined, as they
-        are printed; a raised sign or raised letters are the significance markers of `table`.
-        Cutoffs of one metric that follow each other are under one head.
+        are printed; a raised sign or raised letters are the significance markers of `table`, with
+        their meaning below the last rule. Cutoffs of one metric that follow each other are under
+        one head.
 
         Parameters
         ----------
@@ -150,8 +153,9 @@ class Compared(Measured):
             self.estimates,
             {label: self._increasing(label) for label in labels},
             {(label, name): marks[label][name] for label in labels for name in self.systems},
+            self._tested(),
             table.notes,
-            integer("digits", digits, least=0, most=15),
+            decimals(digits),
             intervals,
         )
 

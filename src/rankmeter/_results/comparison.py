@@ -31,10 +31,10 @@ from rankmeter._estimates.verdicts import (
     MAX_SYSTEMS,
     Headline,
     Verdict,
-    best_of,
     by_segment,
     extremes,
     histogram,
+    leaders,
     pairs_shown,
     scattered,
 )
@@ -355,7 +355,7 @@ class Comparison(Compared):
         if s["runs"]:
             runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
             notes.append(f"{in_words('users')} × runs: {', '.join(runs)}")
-        notes += segment_notes(self.heterogeneity)
+        notes += segment_notes(self.heterogeneity, s["alpha"])
         notes += sorted({d.note for d in self.differences if d.note})
         return (*self.cautions, *notes)
 
@@ -478,7 +478,7 @@ class Comparison(Compared):
         from rankmeter._report.page import Digest, MeanCell
 
         labels, shown = self._labels, self._shown()
-        apart = {*segment_notes(self.heterogeneity)[1:]}  # a table of the page
+        apart = {*segment_notes(self.heterogeneity, self.settings["alpha"])[1:]}  # has a table
         notes = sorted((one for one in self._notes() if one not in apart), key=self._order)
         crowded = not self.baseline and len(self.systems) > MAX_SYSTEMS
         if crowded:  # too many letters to read
@@ -487,11 +487,12 @@ class Comparison(Compared):
         verdicts = {label: self._verdict(label) for label in labels}
         cells: dict[str, list[MeanCell]] = {name: [] for name in self.systems}
         for label in labels:
-            best, marks = verdicts[label].best, self._marks(label)
+            means, marks = self._means(label), self._marks(label)
+            place = self._places(means, label)
             beats = Counter(d.better for d in self[label] if d.significant)
-            for name, e in self._means(label).items():
+            for name, e in means.items():
                 said = {"beats": beats[name]} if crowded else {"mark": marks[name]}
-                cells[name].append(MeanCell(e, name == best, **said))
+                cells[name].append(MeanCell(e, place[name], **said))
         extreme = {
             label: self._extremes(found)
             for label, found in verdicts.items()
@@ -538,7 +539,7 @@ class Comparison(Compared):
         if len(parts) < 2 or d is None:
             return said
         best = {
-            part: best_of(
+            part: leaders(
                 {name: self.segment_estimates[part, label, name] for name in self.systems},
                 increasing=self._increasing(label),
             )
@@ -569,8 +570,8 @@ class Comparison(Compared):
         found: dict[str, list[tuple[str | MeanCell, ...]]] = {}
         for segment, label in dict.fromkeys(key[:2] for key in self.segment_estimates):
             means = {name: self.segment_estimates[segment, label, name] for name in self.systems}
-            best = best_of(means, increasing=self._increasing(label))
-            cells = [MeanCell(e, name == best) for name, e in means.items()]
+            place = self._places(means, label)
+            cells = [MeanCell(e, place[name]) for name, e in means.items()]
             n = max(e.n for e in means.values())
             found.setdefault(label, []).append((segment, f"{n:,}", *cells))
         return found

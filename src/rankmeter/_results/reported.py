@@ -114,7 +114,7 @@ class Reported(Measured):
             parts={
                 name: [
                     (segment, f"{max(e.n for e in row.values()):,}",
-                     *(MeanCell(e, best=False) for e in row.values()))
+                     *(MeanCell(e) for e in row.values()))
                     for segment, row in rows.items()
                 ]
                 for name, rows in parts.items()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankmeter._checks import integer
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.wording import plain
 from rankmeter._ingest import to_pandas
@@ -20,7 +21,7 @@ from rankmeter._words import USERS, Words, in_its_words
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Measured", "Result"]
+__all__ = ["Measured", "Result", "decimals"]
 
 
 class Result(ABC):
@@ -175,6 +176,11 @@ class Measured(Result):
         plan = self.plan
         drawn = f"{plan.resamples:,} samples, seed {plan.seed}"
         return [f"intervals by {plan.interval} bootstrap, {drawn}"] if plan.draws else []
+
+
+def decimals(digits: int) -> int:
+    """The option `digits` of tables for papers."""
+    return integer("digits", digits, least=0, most=15)
 
 
 def _as_cells(frame: pl.DataFrame) -> pl.DataFrame:

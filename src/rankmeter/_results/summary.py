@@ -38,6 +38,7 @@ from rankmeter._plan import Plan
 from rankmeter._report import charts
 from rankmeter._report.table import Table
 from rankmeter._results.reported import Reported
+from rankmeter._results.result import decimals
 from rankmeter._statistics import moments, t_interval_of
 from rankmeter._words import in_its_words, in_words
 from rankmeter.errors import UsageError
@@ -381,13 +382,35 @@ class Summary(Reported, Mapping[str, Estimate]):
     @in_its_words
     def table(self) -> Table:
         """The result as a table that can be rendered: text, Markdown, LaTeX, HTML."""
+        return self._printed()
+
+    @in_its_words
+    def to_latex(self, *, digits: int = 4, caption: str = "", label: str = "") -> str:
+        """The means with their intervals in LaTeX, with the rules of the booktabs package.
+
+        Parameters
+        ----------
+        digits : int
+            After the point, from 0 to 15.
+        caption, label : str
+            Of a ``table`` around the ``tabular``; LaTeX, so they are not escaped.
+        """
+        return self._printed(digits).to_latex(caption, label)
+
+    @in_its_words
+    def to_markdown(self, *, digits: int = 4) -> str:
+        """The table in Markdown, with `digits` after the point."""
+        return self._printed(digits).to_markdown()
+
+    def _printed(self, digits: int = 4) -> Table:
+        digits = decimals(digits)
         undefined = any(e.undefined for e in self.values())
         columns = ["metric", "mean", f"{100 * self.confidence:g} % interval", in_words("users")]
         rows = [
             [
                 e.label,
-                number(e.mean),
-                f"[{number(e.low)}, {number(e.high)}]",
+                number(e.mean, digits),
+                f"[{number(e.low, digits)}, {number(e.high, digits)}]",
                 f"{e.n:,}",
                 *([f"{e.undefined:,}"] if undefined else []),
             ]

@@ -75,7 +75,7 @@ class ValueComparison(Compared):
         notes += [f"{name}: lower is better" for name, up in self.increasing.items() if not up]
         notes += [f"missing values: {s['missing_values']:,}"] if s.get("missing_values") else []
         notes += [*unused_labels(s), *cluster_notes(s, "tests and intervals"), *self._drawn()]
-        notes += segment_notes(self.heterogeneity)
+        notes += segment_notes(self.heterogeneity, s["alpha"])
         notes += sorted({d.note for d in self.differences if d.note})
         return tuple(notes)
 
