@@ -401,7 +401,7 @@ def test_no_user_wins_where_the_metric_is_one_number_for_all_lists():
     assert (d.difference, d.significant, d.per_user) == (pytest.approx(37 / 50), True, False)
     assert (d.wins, d.ties, d.losses) == (0, 0, 0)
     assert np.isnan(d.d_z)
-    assert "over the lists of 40 users" in d.sentence()
+    assert "over 40 users together" in d.sentence()
     assert "per user" not in " ".join(found.headline().sentences)
     same_lists = rm.compare({"a": lists, "b": lists}, {0: {"i0"}}, ["coverage@3"], catalogue=50)
     assert same_lists["coverage@3"][0].sentence() == "a and b have the same coverage@3."
