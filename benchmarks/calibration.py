@@ -5,7 +5,8 @@ comparisons; an interval of confidence 0.95 covers the true mean in 95 % of the 
 systems that do not differ, a corrected family of tests makes any claim in at most 5 % of the
 experiments. Prints the shares as Markdown, with the standard error that the repetitions leave: all
 of them for the default and for t, a tenth for the other tests, two fifths for the intervals and
-clusters, a twenty-fifth for the bootstrap of intervals, a quarter for families.
+clusters, a twenty-fifth for the bootstrap of intervals, a fifth for pooled shares, a quarter for
+families.
 
 The tests of families flip signs that 25 experiments share, in a formulation of their own. It is
 compared with rankmeter's in one of 200 experiments.
@@ -31,6 +32,7 @@ import scipy.stats
 from rankmeter import _statistics as st
 from rankmeter._statistics import several
 from rankmeter.errors import RankmeterWarning
+from rankmeter.metrics import Ratio
 
 LEVEL = 0.05
 RESAMPLES = 999
@@ -174,6 +176,60 @@ def cluster_coverage(groups, repetitions, rng, *, unequal=False):
         ):
             covered[name] += low <= truth <= high
     return {name: (count / repetitions, repetitions) for name, count in covered.items()}
+
+
+def pooled_recall(rng, n):
+    """Hits and relevant items, of which few users have many, of two equal systems."""
+    relevant, easy = 1 + rng.negative_binomial(0.7, 0.1, n), rng.beta(0.8, 2.4, n)
+    return [(rng.binomial(relevant, easy).astype(float), relevant) for _ in range(2)]
+
+
+def pooled_precision(rng, n):
+    """Hits and shown items, in lists of other lengths for each of two equal systems."""
+    easy = rng.beta(0.8, 2.4, n)
+    lengths = [1 + rng.binomial(9, rng.beta(1, 1, n)) for _ in range(2)]
+    return [(rng.binomial(length, easy).astype(float), length) for length in lengths]
+
+
+def pooled_snips(rng, n):
+    """The same as recall, with weights of the items by propensity."""
+    relevant = 1 + rng.negative_binomial(0.7, 0.1, n)
+    user = np.repeat(np.arange(n), relevant)
+    weight, easy = rng.integers(1, 401, user.size) ** 0.6, rng.beta(0.8, 2.4, n)[user]
+    found = [weight * (rng.random(user.size) < easy) for _ in range(2)]
+    return [(np.bincount(user, one), np.bincount(user, weight)) for one in found]
+
+
+def pooled_otherwise(rng, n):
+    """Equal pooled recall: one system finds the items of few heavy users, one those of others."""
+    heavy = rng.random(n) < 0.2
+    relevant = np.where(heavy, 16, 4)
+    shares = (np.where(heavy, 0.15, 0.35), np.where(heavy, 0.35, 0.15))
+    return [(rng.binomial(relevant, share).astype(float), relevant) for share in shares]
+
+
+POOLED = {
+    "recall": pooled_recall,
+    "precision, lists of other lengths": pooled_precision,
+    "SNIPS": pooled_snips,
+    "recall, of other users": pooled_otherwise,
+}
+"""The pooled share of each is 0.25."""
+
+
+def pooled(simulate, n, repetitions, rng):
+    """Share of the differences of pooled shares that are found, and of intervals that cover."""
+    found = Counter()
+    for repetition in range(repetitions):
+        a, b = (Ratio(*one).influence() for one in simulate(rng, n))
+        drawn = {"n_resamples": RESAMPLES, "seed": repetition}
+        found["**randomization (default)**: p ≤ 0.05"] += (
+            st.randomization_test(a, b, **drawn).p <= LEVEL
+        )
+        found["paired t: p ≤ 0.05"] += st.paired_t_test(a, b).p <= LEVEL
+        low, high = st.wilson_interval(a)
+        found["**Wilson, effective n (default)**: covers"] += low <= 0.25 <= high
+    return {name: (count / repetitions, repetitions) for name, count in found.items()}
 
 
 def equal_systems(simulate, n, systems, rng):
@@ -418,6 +474,14 @@ def print_intervals(repetitions, rng):
         print_table(f"clusters {words}: share that covers", columns)
 
 
+def print_pooled(repetitions, rng):
+    """Pooled shares of two systems with equal shares."""
+    print("## Pooled shares\n")
+    for name, simulate in POOLED.items():
+        columns = {f"{n} users": pooled(simulate, n, repetitions // 5, rng) for n in USERS}
+        print_table(f"pooled {name}", columns, digits=3)
+
+
 def print_families(repetitions, rng):
     """Families of comparisons."""
     print("## Families of comparisons\n")
@@ -470,6 +534,7 @@ def print_segments(repetitions, rng):
 PARTS = {
     "tests": print_tests,
     "intervals": print_intervals,
+    "pooled": print_pooled,
     "families": print_families,
     "many": print_many,
     "power": print_power,

@@ -713,7 +713,7 @@ def groups_of(side, groups):
     if groups == "popularity":
         head = fewest(side, 0.8)
         return [head, set(side.interactions) - head]
-    names = {name for one in side.categories.values() for name in one}
+    names = sorted({name for one in side.categories.values() for name in one})
     return [{item for item, own in side.categories.items() if name in own} for name in names]
 
 
@@ -750,7 +750,8 @@ def reo(rankings, side, k, groups="categories"):
     return spread(shares)
 
 
-def bias_disparity(rankings, side, k, groups="categories"):
+def biases(rankings, side, k, groups):
+    """How much the share of each group changes; NaN without training items."""
     every = [(u, own) for u, own in of_users(side, rankings) if own]
     found = []
     for group in groups_of(side, groups):
@@ -758,8 +759,15 @@ def bias_disparity(rankings, side, k, groups="categories"):
         had = sum(len(group & set(side.train.get(u, ()))) for u, _ in every)
         found.append((shown, had))
     whole_shown, whole_had = (sum(column) for column in zip(*found, strict=True))
-    changes = [abs(s / whole_shown / (h / whole_had) - 1) for s, h in found if h]
-    return mean(changes)
+    return [s / whole_shown / (h / whole_had) - 1 if h else NAN for s, h in found]
+
+
+def bias_disparity(rankings, side, k, groups="categories"):
+    return mean(abs(one) for one in biases(rankings, side, k, groups) if not math.isnan(one))
+
+
+def group_bias(rankings, side, k, groups="categories", group=1):
+    return biases(rankings, side, k, groups)[group - 1]
 
 
 def item_gap(rankings, side, k, groups="categories", relevance="binary"):

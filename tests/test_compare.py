@@ -236,6 +236,73 @@ class TestEdges:
             rm.compare(systems, {1: {"a"}}, "rr")
 
 
+class TestPooled:
+    """Numbers that are not means over users: their difference varies as by the jackknife."""
+
+    one, judged = cases.batch(1, n_users=60)
+    other, _ = cases.batch(2, n_users=60)
+    truth = {u: {i for i, gain in own.items() if gain > 0} for u, own in judged.items()}
+    truth = {u: own for u, own in truth.items() if own}
+    systems = {"x": one, "y": other}
+    metric = "recall(aggregate=micro)@5"
+
+    def number(self, users, rankings, metric=metric, **given):
+        """The number of some users alone."""
+        own = [{u: each[u] for u in users} for each in (rankings, self.truth)]
+        return rm.evaluate(*own, metric, **given)[metric].mean
+
+    def test_a_pooled_share(self):
+        users = list(self.truth)
+        x, y = (self.number(users, each) for each in self.systems.values())
+        (d,) = rm.compare(self.systems, self.truth, self.metric, test="t")[self.metric]
+        assert (d.mean_a, d.mean_b) == pytest.approx((x, y))
+        without = np.array(
+            [
+                np.subtract(*(self.number(left, each) for each in self.systems.values()))
+                for left in ([u for u in users if u != one] for one in users)
+            ]
+        )
+        n = len(users)
+        se = math.sqrt((n - 1) / n * np.square(without - without.mean()).sum())
+        assert d.statistic == pytest.approx((x - y) / se)
+        assert not d.per_user
+        assert math.isnan(d.d_z)
+
+    def test_with_equal_denominators_it_is_the_mean(self):
+        truth = {u: sorted(own)[:1] for u, own in self.truth.items()}
+        found = rm.compare(self.systems, truth, [self.metric, "recall@5"])
+        pooled, mean = (found[label][0] for label in found.to_dict()["metrics"])
+        for name in ("difference", "low", "high", "p"):
+            assert getattr(pooled, name) == pytest.approx(getattr(mean, name)), name
+
+    def test_segments_and_clusters(self):
+        labels = {u: f"{at % 2}" for at, u in enumerate(self.truth)}
+        found = rm.compare(self.systems, self.truth, self.metric, segments=labels, clusters=labels)
+        for part in "01":
+            users = [u for u, label in labels.items() if label == part]
+            d = next(d for d in found.differences if d.segment == part)
+            assert d.mean_a == pytest.approx(self.number(users, self.one))
+        assert "pooled share in place of mean" in repr(found)
+
+    @pytest.mark.parametrize(
+        ("metric", "given"), [(metric, {}), ("coverage@5", {"catalogue": 1000})]
+    )
+    def test_training_runs(self, metric, given):
+        labels = {u: f"{at % 2}" for at, u in enumerate(self.truth)}
+        systems = {"x": [self.one, self.other], "y": [self.other]}
+        found = rm.compare(systems, self.truth, metric, segments=labels, **given)
+        for part in ("", "0", "1"):
+            users = [u for u, label in labels.items() if label.startswith(part)]
+            runs = [self.number(users, each, metric, **given) for each in systems["x"]]
+            d = next(d for d in found.differences if d.segment == part)
+            assert (d.mean_a, d.mean_b) == pytest.approx((np.mean(runs), runs[1]))
+        whole = found.estimates[metric, "x"]
+        assert found.summaries["x"][metric].mean == pytest.approx(whole.mean)
+        assert 0 <= whole.low < whole.mean < whole.high <= 1
+        last = found.curve(metric, 5).frame.filter(system="x", k=5)
+        assert last["mean"].item() == pytest.approx(whole.mean)
+
+
 class TestFamily:
     def test_of_each_metric_or_of_everything(self):
         rankings, truth = cases.batch(1)

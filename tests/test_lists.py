@@ -402,7 +402,34 @@ def test_no_user_wins_where_the_metric_is_one_number_for_all_lists():
     assert (d.difference, d.significant, d.per_user) == (pytest.approx(37 / 50), True, False)
     assert (d.wins, d.ties, d.losses) == (0, 0, 0)
     assert np.isnan(d.d_z)
-    assert "over the lists of 40 users" in d.sentence()
+    assert "over 40 users together" in d.sentence()
     assert "per user" not in " ".join(found.headline().sentences)
     same_lists = rm.compare({"a": lists, "b": lists}, {0: {"i0"}}, ["coverage@3"], catalogue=50)
     assert same_lists["coverage@3"][0].sentence() == "a and b have the same coverage@3."
+
+
+def test_one_value_for_each_group():
+    """The bias disparity is the mean size of those of the groups, which `show` names."""
+    given = {"train": TRAIN, "items": GENRES}
+    names = sorted({name for own in GENRES.values() for name in own})
+    asked = [f"group_bias(group={at})@3" for at in range(1, len(names) + 1)]
+    each = list(means(LISTS, asked, None, **given).values())
+    whole = means(LISTS, ["bias_disparity@3"], None, **given)["bias_disparity@3"]
+    assert np.mean(np.abs(each)) == pytest.approx(whole)
+    assert min(each) < 0
+    result = rm.evaluate(LISTS, None, "bias_disparity@3", **given)
+    shown = str(result.show(next(iter(LISTS))))
+    assert all(f"{name} " in shown and f"{bias:.4f}" in shown for name, bias in zip(names, each))  # noqa: B905
+    with pytest.raises(UsageError, match="`group` must be an integer between 1 and 3"):
+        means(LISTS, ["group_bias(group=9)@3"], None, **given)
+
+
+def test_groups_by_popularity_have_no_names_of_categories():
+    two = {"a": "x", "b": "x", "c": "y", "d": "y", "e": "y", "f": "y"}
+    given = {"train": TRAIN, "items": two}
+    result = rm.evaluate(LISTS, None, "rsp(groups=popularity)@3", **given)
+    shown = str(result.show(next(iter(LISTS))))
+    assert "\n1 " in shown
+    assert "\nx " not in shown
+    named = str(rm.evaluate(LISTS, None, "rsp@3", **given).show(next(iter(LISTS))))
+    assert "\nx " in named

@@ -107,7 +107,7 @@ def _check(plan: Plan) -> None:
     for entry in plan.metrics:
         if entry.averaging.undefined == "nan":
             raise UsageError("undefined='nan' leaves nothing to compare: choose 'skip' or 'zero'")
-        if entry.averaging.aggregate != "mean" and not entry.spec.whole:
+        if entry.averaging.aggregate not in ("mean", "micro"):
             raise UsageError(
                 f"{entry.label} is not averaged over users, so paired tests do not apply"
             )

@@ -189,7 +189,7 @@ def _values(
     scale: tuple[float, float],
 ) -> Values:
     """The values of one metric: users × runs of each system, and their mean over runs."""
-    averaged, tables = [], []
+    averaged, runs = [], []
     rows = users.to_frame("user").with_row_index("row")
     for name in names:
         own = frame.filter(pl.col("system") == name).join(rows, on="user")
@@ -199,9 +199,9 @@ def _values(
         table[own["row"].to_numpy(), columns.to_numpy()] = own["value"].to_numpy()
         known = np.flatnonzero(~np.isnan(table).any(axis=1))
         averaged.append(Averaged(table[known].mean(axis=1), known, 0, 0))
-        tables.append(table)
-    runs = tables if any(table.shape[1] > 1 for table in tables) else []
-    return Values(label, increasing, scale, averaged, len(users), runs)
+        runs.append([Averaged(column, known, 0, 0) for column in table[known].T])
+    several = any(len(own) > 1 for own in runs)
+    return Values(label, increasing, scale, averaged, len(users), runs=runs if several else [])
 
 
 def _clusters(

@@ -19,7 +19,7 @@ from rankmeter._choices import Alignment
 from rankmeter._hits import FloatArray
 from rankmeter._plan import MetricPlan
 from rankmeter.errors import DataError, RankmeterError, UsageError
-from rankmeter.metrics import Exposure, State, Weighted
+from rankmeter.metrics import State, Weighted
 
 __all__ = ["Averaged", "Scores"]
 
@@ -41,6 +41,18 @@ class Averaged:
         """The lowest and the highest possible value of the metric."""
         return entry.spec.low if self.lowest is None else self.lowest, entry.spec.high
 
+    @property
+    def alone(self) -> bool:
+        """Whether each user has a value of the metric; else `values` are parts of one number."""
+        return self.state is None or self.state.alone
+
+    @property
+    def parts(self) -> FloatArray:
+        """Values of the users that have the number as their plain mean."""
+        if self.state is None or not self.state.alone:
+            return self.values
+        return self.state.influence(self.values)
+
     def only(self, chosen: BoolArray) -> Averaged:
         """The part of some users, given as a mask over all rows of `Scores.users`."""
         inside = chosen[self.users]
@@ -51,7 +63,7 @@ class Averaged:
 
 def _values(values: FloatArray, state: State | None) -> FloatArray:
     """The values of users, who have only parts of a number for the lists of all users."""
-    return state.influence() if isinstance(state, Exposure) else values
+    return values if state is None or state.alone else state.influence()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

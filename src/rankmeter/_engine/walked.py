@@ -299,7 +299,7 @@ class _Walker:
         """The grid of some evidence, and the place of each of its values there."""
         desk, of = self.desk, step.of
         if isinstance(of, Features):
-            return self._by_category(n), range(n)
+            return self._by_category(n, of), range(n)
         if self._is_perfect(of):
             if not self.ideal.places:
                 self.ideal = desk.ideal(of)
@@ -321,16 +321,22 @@ class _Walker:
             return [known.get(rank, -1) for rank in ranks.tolist()]
         return [self.by_rank.get(int(rank), -1) for rank in np.asarray(ranks).tolist()]
 
-    def _by_category(self, n: int) -> Grid:
-        """The grid of the categories, or of nameless shares."""
+    def _by_category(self, n: int, of: Features | None = None) -> Grid:
+        """The grid of the categories, or of nameless groups and shares."""
         if not self.categories.places:
             tables, names = self.desk.block.tables, [f"{i + 1}" for i in range(n)]
             items = None if tables is None else tables.side.items
-            if items is not None and items.categories is not None:
+            if tables is not None and items is not None and items.categories is not None:
                 known = items.categories["category"].unique().sort().to_list()
-                names = known if len(known) == n else names
+                named = of is not None and _same_groups(of, tables.categories)
+                names = known if named and len(known) == n else names
             self.categories = Grid([Place("", name) for name in names])
         return self.categories
+
+
+def _same_groups(one: Features, other: Features | None) -> bool:
+    """Whether the columns of both have the same items."""
+    return other is not None and np.array_equal(one.matrix > 0, other.matrix > 0)
 
 
 def ranking_of(block: Block, name: str, choices: Alignment) -> Grid:

@@ -192,7 +192,7 @@ def curves_of(
         for (label, k), point in points.items():
             averaged = scores.averaged(point)
             e = estimate(plan, point, averaged, drawn)
-            se = spread(averaged.values, None if drawn is None else drawn[averaged.users]).se
+            se = spread(averaged.parts, None if drawn is None else drawn[averaged.users]).se
             rows[label].append((name, k, e.mean, e.low, e.high, se))
     columns = ["system", "k", "mean", "low", "high", "se"]
     return {
@@ -200,7 +200,7 @@ def curves_of(
             entry.metric.name,
             pl.DataFrame(rows[entry.label], schema=columns, orient="row"),
             entry.spec.increasing,
-            tuple(notes_of(plan, facts[entry.label])),
+            tuple(notes_of(replace(plan, metrics=(entry,)), facts[entry.label])),
             pl.DataFrame(losses[entry.label], schema=LOSSES, orient="row"),
             plan.confidence,
         )
@@ -216,7 +216,8 @@ def _losses(
     users = functools.reduce(np.intersect1d, (one.users for one in known.values()))
     if users.size == 0:
         return []
-    values = {k: one.values[np.searchsorted(one.users, users)] for k, one in known.items()}
+    common = np.isin(np.arange(scores.n_users), users)
+    values = {k: one.only(common).parts for k, one in known.items()}
     up = next(iter(line.values())).spec.increasing
     means = {k: x.mean() if up else -x.mean() for k, x in values.items()}
     best = max(means, key=lambda k: (means[k], -k))

@@ -54,8 +54,8 @@ class Difference:
     wins, ties, losses : int
         Numbers of users with a better than, equal to, worse than b.
     per_user : bool
-        Whether users have values of their own. Where the metric is one number for the lists of all
-        users, d_z, hedges_g and superiority are NaN, and wins, ties and losses 0.
+        Whether the difference is a mean over users. If users are pooled or the metric is one number
+        for all their lists, d_z, hedges_g and superiority are NaN, and wins, ties and losses 0.
     detectable : float
         Minimum detectable effect: the smallest difference that the same number of users would
         show in 80 % of studies, at the level that the correction leaves. NaN if no result could be
@@ -261,7 +261,7 @@ def _by_user(d: Difference) -> str:
     """For how many users a is better."""
     users = counted(d.n, "user")
     if not d.per_user:
-        return f"over the lists of {users}"
+        return f"over {users} together"
     return f"better for {d.wins:,}, worse for {d.losses:,} of {users}"
 
 

@@ -24,7 +24,6 @@ from rankmeter._statistics import (
     t_interval_of,
     wilson_interval,
 )
-from rankmeter.metrics import Exposure
 
 __all__ = [
     "Estimate",
@@ -107,21 +106,27 @@ def estimate_of(
     how: str = "mean",
 ) -> Estimate:
     """The mean of values on a scale; `how` is one of the aggregates."""
-    values = averaged.values
-    shown = isinstance(averaged.state, Exposure)  # no user has a value on its scale
-    if averaged.state is not None and not shown:
-        values = averaged.state.influence(values)
+    values = averaged.parts
     own = None if clusters is None else clusters[averaged.users]
     found = moments(values)
     if averaged.state is None and not _on(scale, values):
         scale = UNBOUNDED
-    if shown:
-        mean, low, high = _aggregate(values, found, how, setting, own, UNBOUNDED)
-        if scale[0] <= mean <= scale[1]:
-            low, high = max(low, scale[0]), min(high, scale[1])
-    else:
+    if averaged.alone:
         mean, low, high = _aggregate(values, found, how, setting, own, scale)
+    else:  # no user has a value on the scale
+        _, *ends = _aggregate(values, found, how, setting, own, UNBOUNDED)
+        mean = averaged.state.value() if averaged.state else math.nan  # without rounding
+        low, high = _inside(scale, mean, *ends)
     return Estimate(label, mean, low, high, found.sd, found.n, averaged.undefined, averaged.missing)
+
+
+def _inside(
+    scale: tuple[float, float], mean: float, low: float, high: float
+) -> tuple[float, float]:
+    """The part of an interval on the scale, if the number is there."""
+    if scale[0] <= mean <= scale[1]:
+        return max(low, scale[0]), min(high, scale[1])
+    return low, high
 
 
 def _on(scale: tuple[float, float], values: FloatArray) -> bool:
@@ -205,11 +210,16 @@ def _bounded(setting: Setting, mean: float, scale: tuple[float, float]) -> bool:
 
 
 def crossed_estimate(
-    setting: Setting, scale: tuple[float, float], mean: Estimate, found: Crossed
+    setting: Setting, scale: tuple[float, float], mean: Estimate, found: Crossed, *, alone: bool
 ) -> Estimate:
-    """A mean over users with the interval of users and runs, which are crossed."""
+    """A mean over users with the interval of users and runs, which are crossed.
+
+    `alone` says whether each user has a value on the scale.
+    """
     low, high = crossed_interval(found, setting.confidence)
-    if _bounded(setting, found.mean, scale):
+    if not alone:
+        low, high = _inside(scale, found.mean, low, high)
+    elif _bounded(setting, found.mean, scale):
         confidence = setting.confidence
         low, high = score_interval(found.mean, found.se, found.df, mean.n, scale, confidence)
     return replace(mean, low=low, high=high)

@@ -56,6 +56,13 @@ WORDS = {"scores_against_ranks": "scores in another order than the ranks, which 
 """Notes of counts whose names do not say what happened."""
 TIES = frozenset({"tied_hits", "users_with_tied_hits"})
 """Counts of an alignment that are about ties."""
+AGGREGATES = {
+    "geometric": "geometric mean",
+    "median": "median",
+    "sum": "sum",
+    "micro": "pooled share",
+}
+"""What is not a mean."""
 UNUSED_LABELS = {
     "users_without_segment": "users without a segment",
     "segments_of_other_users": "segment labels of other users",
@@ -141,7 +148,15 @@ def notes_of(plan: Plan, found: Mapping[str, Facts]) -> list[str]:
     together = (
         [in_words("of the lists of all users together: ") + ", ".join(whole)] if whole else []
     )
-    return [convention, *plan.notes, *compared(found, {"relevant"}), *together]
+    others = _groups(
+        {
+            entry.label: f"{AGGREGATES[entry.averaging.aggregate]} in place of mean"
+            for entry in plan.metrics
+            if entry.averaging.aggregate in AGGREGATES and not entry.spec.whole
+        }
+    )
+    said = [f"{', '.join(labels)}: {what}" for what, labels in others.items()]
+    return [convention, *plan.notes, *compared(found, {"relevant"}), *together, *said]
 
 
 def compared(found: Mapping[str, Facts], known: Collection[str] = ()) -> list[str]:

@@ -233,14 +233,14 @@ class PairedTests:
             for columns, pairs in parts:
                 users = np.flatnonzero(values.members[:, columns].all(axis=1) & mask)
                 table = values.over(users, columns)
-                if values.whole and np.isnan(table).any():  # a number that these users do not have
+                if values.pooled and np.isnan(table).any():  # a number that these users do not have
                     users, table = users[:0], table[:0]
                 own, rows, units = None, users, table
                 if self.clusters is not None:
                     own = self.clusters[users]
                     rows, units = np.unique(own), _by_cluster(table, own)
                 names = [self.names[i] for i in columns]
-                runs = [values.runs[i][users] for i in columns] if values.runs else []
+                runs = [values.of_runs(users, i) for i in columns] if values.runs else []
                 found.append(_Group(values, segment, names, pairs, table, own, rows, units, runs))
         return found
 
@@ -393,8 +393,8 @@ class PairedTests:
         values, (result, adjusted, _) = group.values, corrected
         x, y, units = group.table[:, i], group.table[:, j], group.units[:, [i, j]]
         better, worse = (x, y) if values.increasing else (y, x)
-        whole = values.whole  # no user has a value that could be better
-        wins, ties, losses = (0, 0, 0) if whole else st.wins_ties_losses(better, worse)
+        pooled = values.pooled  # the values of users are parts of one number
+        wins, ties, losses = (0, 0, 0) if pooled else st.wins_ties_losses(better, worse)
         difference = st.moments(x - y)
         significant = bool(adjusted <= self.settings.alpha)
         low, high = self._interval(group, x - y, corrected, significant=significant)
@@ -422,13 +422,13 @@ class PairedTests:
             p_adjusted=adjusted,
             statistic=result.statistic,
             method=result.method,
-            d_z=math.nan if whole else st.cohens_dz(*units.T),
-            hedges_g=st.hedges_g(*units.T) if n > 2 and not whole else math.nan,
-            superiority=math.nan if whole else st.probability_of_superiority(better, worse),
+            d_z=math.nan if pooled else st.cohens_dz(*units.T),
+            hedges_g=st.hedges_g(*units.T) if n > 2 and not pooled else math.nan,
+            superiority=math.nan if pooled else st.probability_of_superiority(better, worse),
             gain=gain.gain,
             gain_low=gain.interval.low,
             gain_high=gain.interval.high,
-            per_user=not whole,
+            per_user=not pooled,
             wins=wins,
             ties=ties,
             losses=losses,

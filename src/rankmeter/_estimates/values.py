@@ -14,7 +14,7 @@ from rankmeter._estimates.estimates import Estimate, crossed_estimate, estimate_
 from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter._plan import Plan
 from rankmeter._statistics import crossed_variance
-from rankmeter.metrics import Exposure
+from rankmeter.metrics import Runs
 
 __all__ = ["Values", "mean_of_runs", "values_of", "with_runs"]
 
@@ -28,8 +28,10 @@ class Values:
     scale: tuple[float, float]
     averaged: Sequence[Averaged]
     n_users: int
-    runs: Sequence[FloatArray] = ()
-    """Users × runs of each system, if any has several; `averaged` is then their mean."""
+    pooled: bool = False
+    """Whether the number is not a mean over users: they are pooled, or their lists are."""
+    runs: Sequence[Sequence[Averaged]] = ()
+    """Those of each system, if any has several; `averaged` is then their mean."""
 
     @cached_property
     def table(self) -> FloatArray:
@@ -47,21 +49,20 @@ class Values:
             found[one.users, column] = True
         return found
 
-    @property
-    def whole(self) -> bool:
-        """Whether the metric is one number for the lists of all users."""
-        return any(isinstance(one.state, Exposure) for one in self.averaged)
-
     def over(self, users: IntArray, columns: Sequence[int]) -> FloatArray:
-        """Values of some users under some systems.
-
-        A number for the lists of all users is that of these users, and so are its values.
-        """
-        if not self.whole:
+        """Values of some users under some systems, with the numbers of these users as means."""
+        if not self.pooled:
             return self.table[users].take(columns, axis=1)
+        return self._parts([self.averaged[at] for at in columns], users)
+
+    def of_runs(self, users: IntArray, system: int) -> FloatArray:
+        """Values of some users in the runs of a system."""
+        return self._parts(self.runs[system], users)
+
+    def _parts(self, found: Sequence[Averaged], users: IntArray) -> FloatArray:
         some = np.zeros(self.n_users, dtype=bool)
         some[users] = True
-        return np.stack([self.averaged[at].only(some).values for at in columns], axis=1)
+        return np.stack([one.only(some).parts for one in found], axis=1)
 
     @property
     def dropped(self) -> int:
@@ -75,8 +76,8 @@ class Values:
         everyone = self.members.all(axis=1)
         if self.runs:
             return [
-                self._of_runs(setting, one, runs, (everyone if common else own) & mask)
-                for one, runs, own in zip(self.averaged, self.runs, self.members.T, strict=True)
+                self._of_runs(setting, at, (everyone if common else own) & mask)
+                for at, own in enumerate(self.members.T)
             ]
         return [
             estimate_of(
@@ -89,14 +90,14 @@ class Values:
             for one, own in zip(self.averaged, self.members.T, strict=True)
         ]
 
-    def _of_runs(
-        self, setting: Setting, averaged: Averaged, runs: FloatArray, users: BoolArray
-    ) -> Estimate:
+    def _of_runs(self, setting: Setting, system: int, mask: BoolArray) -> Estimate:
         """The mean over users and runs."""
-        found = estimate_of(setting, self.label, self.scale, averaged.only(users))
-        if runs.shape[1] < 2 or found.n < 2:
+        averaged = self.averaged[system].only(mask)
+        found = estimate_of(setting, self.label, self.scale, averaged)
+        if len(self.runs[system]) < 2 or found.n < 2:
             return found
-        return crossed_estimate(setting, self.scale, found, crossed_variance(runs[users]))
+        crossed = crossed_variance(self.of_runs(averaged.users, system))
+        return crossed_estimate(setting, self.scale, found, crossed, alone=averaged.alone)
 
 
 def values_of(plan: Plan, scores: Mapping[str, Scores]) -> list[Values]:
@@ -106,7 +107,9 @@ def values_of(plan: Plan, scores: Mapping[str, Scores]) -> list[Values]:
         averaged = [one.averaged(entry) for one in scores.values()]
         n_users = next(iter(scores.values())).n_users
         scale = averaged[0].scale(entry)
-        found.append(Values(entry.label, entry.spec.increasing, scale, averaged, n_users))
+        found.append(
+            Values(entry.label, entry.spec.increasing, scale, averaged, n_users, entry.pooled)
+        )
     return found
 
 
@@ -118,7 +121,7 @@ def mean_of_runs(runs: Sequence[Scores]) -> Scores:
         runs[0],
         matrix=np.mean([one.matrix for one in runs], axis=0),
         in_rankings=np.all([one.in_rankings for one in runs], axis=0),
-        states={},
+        states={label: Runs(tuple(one.states[label] for one in runs)) for label in runs[0].states},
     )
 
 
@@ -128,15 +131,19 @@ def with_runs(
     """Values together with those of the single runs: a user counts if every run has a value."""
     found = []
     for one, entry in zip(values, plan.metrics, strict=True):
-        tables, averaged = [], []
-        for runs in systems:
-            known = [run.averaged(entry) for run in runs]
-            table = np.full((one.n_users, len(runs)), np.nan)
-            for column, each in enumerate(known):
-                table[each.users, column] = each.values
-            users = np.flatnonzero(~np.isnan(table).any(axis=1))
-            missing, undefined = known[0].missing, known[0].undefined
-            averaged.append(Averaged(table[users].mean(axis=1), users, undefined, missing))
-            tables.append(table)
-        found.append(replace(one, averaged=averaged, runs=tables))
+        runs = [_common([run.averaged(entry) for run in own], one.n_users) for own in systems]
+        found.append(replace(one, averaged=[_mean(own) for own in runs], runs=runs))
     return found
+
+
+def _common(runs: Sequence[Averaged], n_users: int) -> list[Averaged]:
+    """The runs of a system over the users who have a value in all of them."""
+    found = np.bincount(np.concatenate([run.users for run in runs]), minlength=n_users)
+    return [run.only(found == len(runs)) for run in runs]
+
+
+def _mean(runs: Sequence[Averaged]) -> Averaged:
+    """The mean of the runs of a system."""
+    states = tuple(run.state for run in runs if run.state is not None)
+    values = np.mean([run.values for run in runs], axis=0)
+    return replace(runs[0], values=values, state=Runs(states) if states else None)

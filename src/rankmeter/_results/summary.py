@@ -434,17 +434,6 @@ class Summary(Reported, Mapping[str, Estimate]):
         notes += chance_notes(self.random, self.plan)
         notes += [*unused_labels(self.counts), *cluster_notes(self.counts, "intervals")]
         notes += self._drawn()
-        named = {
-            "geometric": "geometric mean",
-            "median": "median",
-            "sum": "sum",
-            "micro": "pooled share",
-        }
-        notes.extend(
-            f"{entry.label}: {named[entry.averaging.aggregate]} in place of mean"
-            for entry in self.plan.metrics
-            if entry.averaging.aggregate in named and not entry.spec.whole
-        )
         return (*self.cautions, *notes, *self.remarks)
 
     @in_its_words

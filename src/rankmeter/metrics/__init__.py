@@ -61,7 +61,7 @@ from rankmeter.metrics._spelling import (
     take_cutoffs,
 )
 from rankmeter.metrics.exposures import Exposure
-from rankmeter.metrics.states import Ratio, State, Weighted
+from rankmeter.metrics.states import Ratio, Runs, State, Weighted
 
 # In the order in which readers look for them: common metrics first, counts last.
 _FAMILIES = [
@@ -95,6 +95,7 @@ __all__ = [
     "Profiles",
     "Propensity",
     "Ratio",
+    "Runs",
     "Similarity",
     "Span",
     "Spec",

@@ -46,6 +46,11 @@ class Exposure:
     statistic: Statistic
 
     @property
+    def alone(self) -> bool:
+        """The lists of one user have no number."""
+        return False
+
+    @property
     def n_users(self) -> int:
         """Number of users, with and without items."""
         return self.lists.n_users

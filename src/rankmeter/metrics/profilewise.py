@@ -124,8 +124,9 @@ def serendipity(
           relevance, over the length of the list. For an item at rank r, with the d-th largest
           count, of a catalogue of n items it is max(0, d - r) / n, and (n + 1 - r) / n for an item
           that is not in the training data;
-        * ``hits``: one minus the sum of the mean similarities of the relevant items of the list to
-          the user's training items; users without such an item are undefined (NaN).
+        * ``hits``: one minus the sum of the mean similarities of the relevant items of the list, or
+          with ``relevance=none`` of all of them, to the user's training items; users without such
+          an item are undefined (NaN).
     distance : {"cosine", "jaccard", "hamming", "hamming_share", "euclidean", "users", "given"}
         As in `ild`, where an item without features or similarities has zeros; ``rank`` needs none.
     relevance : {"none", "binary", "graded", "exp2"}

@@ -10,11 +10,16 @@ import numpy as np
 from rankmeter._hits import FloatArray, IntArray, ratio
 from rankmeter._steps import worked
 
-__all__ = ["Defined", "Ratio", "Standardised", "State", "Weighted"]
+__all__ = ["Defined", "Ratio", "Runs", "Standardised", "State", "Weighted"]
 
 
 class State(Protocol):
     """A summary of some users; states of disjoint users add up to that of all of them."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether a user alone has a number, too."""
+        ...
 
     def __add__(self, other: Self, /) -> Self: ...
 
@@ -59,6 +64,11 @@ class Ratio:
     whole: FloatArray | IntArray
     names: tuple[str, str] | None = ("part", "whole")
 
+    @property
+    def alone(self) -> bool:
+        """A user alone has a share."""
+        return True
+
     def __add__(self, other: Self) -> Self:
         """The users of both, those of `self` first."""
         both: Any = {
@@ -91,10 +101,10 @@ class Ratio:
         return float(self.part.sum()) / whole if whole else np.nan
 
     def influence(self, values: FloatArray | None = None) -> FloatArray:
-        """Values with the pooled share as their plain mean and, to first order, its spread.
+        """Values with the pooled share as their plain mean, whose spread is that of the jackknife.
 
-        The usual linearisation of a ratio of two means: Cochran, Sampling Techniques, 3rd ed.,
-        ch. 6.
+        With few users it is not too small, unlike the usual linearisation of a ratio of two means:
+        Cochran, Sampling Techniques, 3rd ed., ch. 6.
 
         Parameters
         ----------
@@ -112,7 +122,9 @@ class Ratio:
         if whole == 0:
             return np.full(values.size, np.nan)
         mean = float(np.sort(weights * values).sum()) / whole  # the same for any order of users
-        return mean + weights * (values - mean) * (values.size / whole)
+        lost = ratio(weights * (values - mean), whole - weights)  # without the user
+        parts: FloatArray = mean + (values.size - 1) * (lost - np.sort(lost).mean())
+        return parts
 
 
 class Defined(Ratio):
@@ -193,3 +205,46 @@ class Standardised(Ratio):
         step = (self.part - mean) / whole**0.5 - value / 2 * (self.whole - whole / n) / whole
         result: FloatArray = value + n * step
         return result
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """States of the same users in several training runs of a system; the number is their mean.
+
+    Parameters
+    ----------
+    states : tuple of State
+    """
+
+    states: tuple[State, ...]
+
+    @property
+    def alone(self) -> bool:
+        """As in each run."""
+        return all(one.alone for one in self.states)
+
+    def __add__(self, other: Self) -> Self:
+        """The users of both, those of `self` first."""
+        pairs = zip(self.states, other.states, strict=True)
+        return replace(self, states=tuple(one + another for one, another in pairs))
+
+    def take(self, rows: IntArray) -> Self:
+        """The states of some users, in the order given."""
+        return replace(self, states=tuple(one.take(rows) for one in self.states))
+
+    def per_user(self) -> FloatArray:
+        """The mean number of each user."""
+        return _mean([one.per_user() for one in self.states])
+
+    def value(self) -> float:
+        """The mean of the numbers of the runs."""
+        return float(np.mean([one.value() for one in self.states]))
+
+    def influence(self, _: FloatArray | None = None) -> FloatArray:
+        """The mean of the values that each run gives a user."""
+        return _mean([one.influence() for one in self.states])
+
+
+def _mean(values: list[FloatArray]) -> FloatArray:
+    found: FloatArray = np.mean(values, axis=0)
+    return found
