@@ -116,15 +116,18 @@ class Rest(Protocol):
         value: Any,
         ties: TieRule | None,
         score_type: str,
+        *,
+        own: bool = True,
     ) -> tuple[Any, Any, Any]:
         """How many candidates are above, equal to and, by the order `ties`, before each row.
 
-        `rows` have an item and a number; a lower `value` is better.
+        `rows` have an item and a number; a lower `value` is better, and `own` says whether it is
+        that of the row itself.
         """
         ...
 
-    def last_ranks(self) -> pl.DataFrame:
-        """The largest ``rank`` of each ``user``."""
+    def last_ranks(self, gone: pl.DataFrame) -> pl.DataFrame:
+        """The largest ``rank`` of each ``user`` once rows of the table that are gone left a gap."""
         ...
 
     def grades(self, allowed: Callable[[pl.Series], bool]) -> pl.DataFrame | None:
