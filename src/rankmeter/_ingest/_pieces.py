@@ -94,6 +94,10 @@ class Query(Protocol):
         """What an `Origin` counts, given the numbers of bad values; or a DataError."""
         ...
 
+    def instead(self, rows: Any, counts: Callable[[int], dict[str, int]]) -> Query:
+        """Rows that were made of these, and what an `Origin` counts given their number."""
+        ...
+
 
 class Rest(Protocol):
     """The candidates of a ranking that are not in its table: they can only be counted."""
