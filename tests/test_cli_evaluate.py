@@ -293,6 +293,29 @@ def test_per_user_values_are_written_as_the_extension_says(workspace, extension)
     assert READERS[extension](path).equals(rm.evaluate(*BOTH).per_user)
 
 
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+@pytest.mark.parametrize("extension", READERS)
+def test_per_user_values_are_never_in_one_frame(extension, engine, workspace, monkeypatch):
+    many = pl.DataFrame({"user": range(50), "item": [1, 2] * 25, "score": [0.5] * 50})
+    many.write_parquet("many.parquet")
+    truth = many.with_columns(item=1).drop("score")
+    truth.write_parquet("truth.parquet")
+    systems = {"a": many, "b": many.with_columns(item=1)}
+    systems["b"].write_parquet("b.parquet")
+    one = rm.evaluate(many, truth, "rr,hr@1").per_user
+    two = rm.compare(systems, truth, "rr,hr@1").per_user
+    monkeypatch.setattr("rankmeter._cli._files._ROWS", 7)
+    monkeypatch.delattr(rm.Summary, "values_by_user")
+    path, options = f"users.{extension}", ["-m", "rr,hr@1", "--engine", engine]
+    files = ["many.parquet", "truth.parquet"]
+    done = rankmeter("evaluate", *files, *options, "--per-user", path)
+    assert done.code == 0, done.err
+    assert READERS[extension](path).equals(one)
+    both = ["truth.parquet", "a=many.parquet", "b=b.parquet"]
+    assert rankmeter("compare", *both, *options, "--per-user", path).code == 0
+    assert READERS[extension](path).equals(two)
+
+
 def test_gzipped_output_depends_on_the_values_alone(workspace):
     for name in ("one.csv.gz", "two.csv.gz"):
         rankmeter("evaluate", *BOTH, "--per-user", name)

@@ -47,10 +47,6 @@ def truth(names="{}"):
 @pytest.mark.parametrize("names", ["{}", "x{}"])
 def test_excluding_is_leaving_the_rows_out(order, names, engine):
     frame, judged = rankings(order, names=names), truth(names)
-    if order == "rank" and engine == "disk":
-        with pytest.raises(UsageError, match="in pieces where ranks are given"):
-            rm.evaluate(frame, judged, METRICS, exclude="self", engine=engine)
-        return
     wanted = rm.evaluate(without(frame), judged, METRICS)
     found = rm.evaluate(frame, judged, METRICS, exclude="self", engine=engine)
     assert found.per_user.equals(wanted.per_user)
@@ -71,7 +67,7 @@ def test_one_metric_of_several_can_exclude():
 
 
 @pytest.mark.parametrize("engine", ["memory", "disk"])
-@pytest.mark.parametrize("order", ["score", "list"])
+@pytest.mark.parametrize("order", ORDERS)
 def test_metrics_of_what_was_shown_see_the_rest(order, engine):
     frame, judged = rankings(order), truth()
     metrics = ["coverage@3", "novelty@3"]
@@ -79,6 +75,21 @@ def test_metrics_of_what_was_shown_see_the_rest(order, engine):
     wanted = rm.evaluate(without(frame), judged, metrics, **side)
     found = rm.evaluate(frame, judged, metrics, exclude="self", engine=engine, **side)
     assert [found[m].mean for m in metrics] == [wanted[m].mean for m in metrics]
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_any_number_of_repetitions_is_left_out_of_what_was_shown(engine):
+    frame = pl.DataFrame({"user": ["a"] * 5, "item": ["a", "a", "a", "b", "c"]})
+    asked = {"duplicates": "each", "exclude": "self", "catalogue": 4, "engine": engine}
+    for rows in (frame, frame.with_columns(score=-pl.int_range(pl.len()).cast(pl.Float64))):
+        found = rm.evaluate(rows, {"a": {"c"}}, ["coverage@2", "rr"], **asked)
+        assert [found["coverage@2"].mean, found["rr"].mean] == [0.5, 0.5]
+    ranks = frame.with_columns(rank=pl.int_range(1, pl.len() + 1))
+    if engine == "disk":
+        with pytest.raises(UsageError, match="repeats the item of user 'a'"):
+            rm.evaluate(ranks, {"a": {"c"}}, "coverage@2", **asked)
+    else:
+        assert rm.evaluate(ranks, {"a": {"c"}}, "coverage@2", **asked)["coverage@2"].mean == 0.5
 
 
 def test_a_repeated_item_is_an_error_all_the_same():

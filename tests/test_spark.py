@@ -28,7 +28,7 @@ from rankmeter._choices import CHOICES
 from rankmeter._engine import Memory
 from rankmeter._ingest import meet_all, open_spark, read_rankings, read_truth
 from rankmeter._plan import resolve
-from rankmeter.errors import ColumnError, DataError, UsageError
+from rankmeter.errors import ColumnError, DataError, DuplicateError, UsageError
 from test_disk import SCORES, assert_same, named, some
 from test_disk import outcome as outcome_with_sockets
 
@@ -83,7 +83,7 @@ def in_spark(session, frame, partitions=3):
 # ---------------------------------------------------------------------------------------------
 # Every rule
 
-RULES = ("ties", "duplicates", "judgements", "scope", "pool", "retrieved", "score_type")
+RULES = ("ties", "duplicates", "judgements", "scope", "pool", "exclude", "retrieved", "score_type")
 
 
 def many(seed, order, *, words):
@@ -145,7 +145,7 @@ def test_every_rule_has_the_scores_of_rankings_in_memory(order, words, spark):
     table = open_spark(in_spark(spark, rankings, 1 + 3 * seed))
     table = replace(table, origin=replace(table.origin, source="polars DataFrame"))
     judged, tables = meet_all(judged, {"": table})
-    gathered = {"": gather(tables[""], judged, room=2**30, repeats=True)}
+    gathered = {"": gather(tables[""], judged, room=2**30, repeats=True, own=True)}
     assert_same(Memory().open(judged, gathered).run(plan)[""], wanted)
 
 
@@ -258,6 +258,59 @@ def test_scores_next_to_ranks_are_counted(spark):
     rank = (-pl.col("score")).rank("ordinal").over("user").cast(pl.Int64)
     later = pl.when(pl.col("item") % 7 == 0).then(0.5).otherwise("score").alias("score")
     same(spark, rankings.with_columns(rank=rank).with_columns(later), truth)
+
+
+def test_the_item_of_the_user_can_be_left_out(spark):
+    """Of lists, too; the users of `some` are among the items."""
+    rankings, truth = some(300)
+    own = pl.DataFrame({"user": range(20), "item": range(20), "score": [1.0] * 20})
+    rankings = pl.concat([rankings, own.cast(rankings.schema)]).unique(["user", "item"])
+    rank = (-pl.col("score")).rank("min").over("user").cast(pl.Int64)
+    for frame in (rankings, rankings.select("user", "item", rank=rank)):
+        asked = ["ndcg@5", "rr(scope=appended)", "coverage@3"]
+        same(spark, frame, truth, metrics=asked, exclude="self", catalogue=900)
+
+
+def parts(rankings):
+    """The same with items such as i12#3, of which three are parts of i12."""
+    item = pl.format("i{}#{}", pl.col("item") // 3, pl.col("item") % 3)
+    return rankings.with_columns(user=pl.format("u{}", "user"), item=item)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("rule", ["before:#", "regex:^(i[0-9]+)", "table"])
+@pytest.mark.parametrize("order", ["score", "rank"])
+def test_chunks_become_documents(order, rule, spark):
+    rankings, truth = some(400)
+    truth = named(truth.with_columns(pl.col("item") // 3)).unique(["user", "item"])
+    frame = parts(rankings)
+    if rule == "table":
+        one = rankings.select("item").unique()
+        rule = pl.concat(
+            [parts(one.with_columns(user=0)), one.rename({"item": "n"})], how="horizontal"
+        )
+        rule = rule.select(chunk="item", document=pl.format("i{}", pl.col("n") // 3))
+    if order == "rank":
+        rank = (-pl.col("score")).rank("min").over("user").cast(pl.Int64)
+        same(spark, frame.select("user", "item", rank=rank), truth, collapse=rule)
+        return
+    same(spark, frame, truth, collapse=rule)
+    bad = pl.when(pl.col("user") != "u7").then(pl.col("score").replace(0.5, None)).alias("score")
+    for bad_scores in ("drop", "worst"):
+        same(spark, frame.with_columns(bad), truth, collapse=rule, bad_scores=bad_scores)
+
+
+def test_chunks_that_are_no_parts_or_repeated_are_refused(spark):
+    rankings, truth = some(300)
+    frame, judged = parts(rankings), named(truth)
+    again = pl.concat([frame, frame.filter(pl.col("user") == "u7").head(1)])
+    with pytest.raises(DuplicateError, match="repeats parts of items, for example user 'u7' item"):
+        rm.evaluate(in_spark(spark, again), judged, collapse="before:#")
+    n = frame["item"].n_unique() - 1
+    with pytest.raises(DataError, match=f"collapse= lacks {n} items of pyspark DataFrame in"):
+        rm.evaluate(in_spark(spark, frame), judged, collapse={frame["item"][0]: "i1"})
+    with pytest.raises(DataError, match="a rule for text"):
+        rm.evaluate(in_spark(spark, rankings), truth, collapse="before:#")
 
 
 def test_the_order_of_the_rows_is_not_known(spark):

@@ -13,7 +13,7 @@ import polars as pl
 
 from rankmeter._align.codes import Codes
 from rankmeter._align.counts import Candidates, Targets, count
-from rankmeter._align.excluded import SELF, without_self
+from rankmeter._align.excluded import SELF, ranks_before, without_self
 from rankmeter._align.listing import Listing, listed
 from rankmeter._align.lookup import Sought, count_listed
 from rankmeter._align.pairs import Pairs, Refused, best_of, unique_items, unique_judgements
@@ -243,13 +243,14 @@ def _count_rows(
     choices, judged, codes = truth.choices, truth.frame, truth.codes
     pairs = Pairs.of(user, rankings.frame["item"], codes.n, judged)
     frame, refused = unique_items(rankings, choices, counts, repeated=pairs.repeated)
-    if choices.exclude == "self":
+    gone = frame.filter(SELF) if choices.exclude == "self" else frame.clear()
+    if gone.height:
         frame = without_self(frame, rankings.order, counts)
     if choices.pool == "judged":
         known = judged.filter(pl.col("gain") >= 0)
         frame = frame.join(known, on=["user", "item"], how="semi")
     if choices.scope == "appended":
-        frame = _append(frame, judged, rankings, choices)
+        frame = _append(frame, judged, rankings, choices, gone)
     if frame is not rankings.frame:
         user = codes.of(frame["user"])
         pairs = Pairs.of(user, frame["item"], codes.n, judged)
@@ -268,7 +269,8 @@ def _count_rows(
         shown = _listed_apart(rankings, frame[row], gain, codes, choices, listing)
     counted = count(candidates, targets, choices.ties)
     if rankings.rest is not None and choices.pool == "all":
-        counted += _count_rest(rankings.rest, frame[row], targets, codes, choices)
+        moved = gone if rankings.order == "rank" else gone.clear()
+        counted += _count_rest(rankings.rest, frame[row], targets, codes, choices, moved)
     if truth.names is not None:
         counted = replace(counted, item=truth.names.of(targets.item))
     score = frame["score"].to_numpy()[row] if rankings.order == "score" else None
@@ -276,15 +278,35 @@ def _count_rows(
 
 
 def _count_rest(
-    rest: Rest, rows: pl.DataFrame, targets: Targets, codes: Codes, choices: Alignment
+    rest: Rest,
+    rows: pl.DataFrame,
+    targets: Targets,
+    codes: Codes,
+    choices: Alignment,
+    gone: pl.DataFrame,
 ) -> RankCounts:
-    """Counts of the candidates that are not in the table."""
+    """Counts of the candidates that are not in the table; those `gone` have moved others up."""
     users = codes.users.gather(targets.user)
-    found = rest.count(users, rows, targets.value, ordered(choices.ties), choices.score_type)
+    rules = ordered(choices.ties), choices.score_type
+    if gone.is_empty():
+        found = rest.count(users, rows, targets.value, *rules)
+    else:  # the others are counted at the ranks that they were given
+        at, rank = ranks_before(users, targets.value, gone)
+        each = rest.count(users.gather(series(at)), rows[at], rank, *rules, own=False)
+        above, equal, before = (_sums(at, one, len(users)) for one in each)
+        found = above, equal, before
     n_ranked = np.zeros(codes.n, dtype=np.int64)
     code = codes.find(rest.users)
     n_ranked[code[code >= 0]] = rest.n_rows[code >= 0]
     return RankCounts(targets.user, targets.gain, *found, n_ranked)
+
+
+def _sums(at: IntArray, counts: IntArray | None, n: int) -> IntArray | None:
+    if counts is None:
+        return None
+    found = np.zeros(n, dtype=np.int64)
+    np.add.at(found, at, counts)
+    return found
 
 
 def _listed_apart(
@@ -317,7 +339,11 @@ def _listed_apart(
 
 
 def _append(
-    frame: pl.DataFrame, judged: pl.DataFrame, rankings: Table, choices: Alignment
+    frame: pl.DataFrame,
+    judged: pl.DataFrame,
+    rankings: Table,
+    choices: Alignment,
+    gone: pl.DataFrame,
 ) -> pl.DataFrame:
     """The ranking rows, followed by the judged items missing from them, tied with each other."""
     order, rest = rankings.order, rankings.rest
@@ -329,7 +355,7 @@ def _append(
     elif order == "rank":
         ranks = frame.select("user", "rank")
         if rest is not None and choices.pool == "all":
-            ranks = pl.concat([ranks, rest.last_ranks()])
+            ranks = pl.concat([ranks, rest.last_ranks(gone)])
         last = ranks.group_by("user").agg(pl.col("rank").max() + 1)
         absent = absent.join(last, on="user", how="left", maintain_order="left")
         absent = absent.with_columns(pl.col("rank").fill_null(1))

@@ -15,6 +15,7 @@ import polars as pl
 
 from rankmeter._align.codes import Codes
 from rankmeter._align.counts import Candidates, Targets, count, sort_key
+from rankmeter._align.excluded import SELF, refuse_repeated_self
 from rankmeter._align.remainder import Counts, Order, Remainder, changed
 from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
@@ -29,30 +30,33 @@ _PAIR = ["user", "item"]
 _BAD = ("no_item", "missing", "infinite", "rounded")
 
 
-def gather(table: Table, truth: Table, *, room: int, repeats: bool, depth: int = 0) -> Table:
+def gather(
+    table: Table, truth: Table, *, room: int, repeats: bool, depth: int = 0, own: bool = False
+) -> Table:
     """The same rankings, of which only the rows with judged items are in memory.
 
     With `repeats` those of repeated items are, too. The rows of each user down to rank `depth` are
-    in memory for themselves.
+    in memory for themselves, and with `own` the rows of the item that has the id of its user.
     """
     rows = table.query
     if rows is None:
         raise ValueError("the rankings are not in Spark")
     pairs = _known(truth.frame, table).unique()
-    found = rows.collect(judged_or_counted(rows, pairs))
+    found = rows.collect(judged_or_counted(rows, pairs, own=own))
     sums = {name: int(found[name].sum()) for name in ("rows", *_BAD)}
     sums["no_user"] = int(found.filter(pl.col("user").is_null())["rows"].sum())
     counts = rows.checked(sums)
     dropped = pl.col("missing") if rows.bad_scores == "drop" else 0
     sizes = found.group_by("user").agg(n=(pl.col("rows") - dropped).sum()).sort("user")
     kept = _each(found.filter(pl.col("item").is_not_null()), rows.order)
-    some_judged = kept.height > 0
+    some_judged = kept.join(pairs, on=_PAIR, how="semi").height > 0
     if repeats:
         again = rows.collect(repeated(rows))
         if again.height:
             more = rows.candidates.selectExpr("*", _HASH).join(rows.send(again), "hash", "semi")
             more = rows.collect(more.drop("hash"))
-            kept = pl.concat([kept, more.join(pairs, on=_PAIR, how="anti").select(kept.columns)])
+            more = more.join(pairs, on=_PAIR, how="anti").select(kept.columns)
+            kept = pl.concat([kept, more.filter(~SELF) if own else more])
     if not some_judged:
         more = _examples(rows, pairs).select(kept.columns)
         kept = pl.concat([kept, more.join(kept, on=_PAIR, how="anti")])
@@ -60,7 +64,10 @@ def gather(table: Table, truth: Table, *, room: int, repeats: bool, depth: int =
     users = _typed(sizes, table)["user"]
     tops = kept.clear()
     if depth:
-        first = _typed(rows.collect(foremost(rows, depth)).select(*_PAIR, rows.order), table)
+        if own and rows.order == "rank":
+            refuse_repeated_self(kept, table.source)
+        first = rows.collect(foremost(rows, depth, own=own)).select(*_PAIR, rows.order)
+        first = _typed(first, table)
         first = first.join(kept.select(*_PAIR, "number"), on=_PAIR, how="left")
         beyond_kept = kept.height + pl.int_range(pl.len())
         tops = first.with_columns(pl.col("number").fill_null(beyond_kept)).sort("number")
@@ -108,13 +115,17 @@ def _each(found: pl.DataFrame, order: str) -> pl.DataFrame:
 _HASH = "xxhash64(user, item) AS hash"
 
 
-def judged_or_counted(rows: Query, pairs: pl.DataFrame) -> Any:
+_OWN = "string(user) = string(item)"
+
+
+def judged_or_counted(rows: Query, pairs: pl.DataFrame, *, own: bool = False) -> Any:
     """Pass 1: the rows with judged items, equal ones counted; all others only counted by user."""
     judged = rows.send(pairs).selectExpr("user", "item", "true AS hit")
+    wanted = f"(hit OR {_OWN})" if own else "hit"
     joined = rows.all.join(judged, _PAIR, "left").selectExpr(
         "user",
-        f"CASE WHEN hit AND {rows.usable} IS NOT NULL THEN item END AS item",
-        f"CASE WHEN hit THEN {rows.usable} END AS {rows.order}",
+        f"CASE WHEN {wanted} AND {rows.usable} IS NOT NULL THEN item END AS item",
+        f"CASE WHEN {wanted} THEN {rows.usable} END AS {rows.order}",
         "item IS NULL AS no_item",
         f"{rows.order} IS NULL AS missing",
         f"coalesce(abs({rows.order}) = double('Infinity'), false) AS infinite",
@@ -148,12 +159,15 @@ def preceding(rows: Query, value: str, ties: TieRule, marks: Any) -> Any:
     return rows.grouped(candidates.join(marks, tied), ["place"], "count(1) AS n")
 
 
-def foremost(rows: Query, depth: int) -> Any:
-    """The candidates of each user that may have a rank up to `depth`."""
+def foremost(rows: Query, depth: int, *, own: bool = False) -> Any:
+    """The candidates of each user that may have a rank up to `depth`; see `Tops`."""
     if rows.order == "rank":
-        return rows.candidates.where(f"rank <= {depth}")
-    place = "rank() OVER (PARTITION BY user ORDER BY float(-score)) AS place"
-    return rows.candidates.selectExpr("*", place).where(f"place <= {depth}").drop("place")
+        return rows.candidates.where(f"rank <= {depth + own}")
+    by, first = ("user", f"place <= {depth}")
+    if own:
+        by, first = f"user, {_OWN}", f"{first} OR {_OWN}"
+    place = f"rank() OVER (PARTITION BY {by} ORDER BY float(-score)) AS place"
+    return rows.candidates.selectExpr("*", place).where(first).drop("place")
 
 
 def _key(item: str, ties: TieRule, text: bool) -> str:
@@ -208,10 +222,15 @@ class Clustered(Remainder):
         end = kept.height
         super().__init__(kept, users, n_rows, order=rows.order, end=end, room=room, tops=tops)
 
-    def last_ranks(self) -> pl.DataFrame:
+    def last_ranks(self, gone: pl.DataFrame) -> pl.DataFrame:
         """See `Rest`."""
         kept = self.rows.send(_plain(self.kept.select(_PAIR).unique()))
         others = self.rows.candidates.join(kept, _PAIR, "anti")
+        if gone.height:
+            gaps = self.rows.send(_plain(gone.select("user", gap="rank")))
+            gaps = self.rows.grouped(gaps, ["user"], "collect_list(gap) AS gaps").hint("broadcast")
+            fewer = "CASE WHEN gaps IS NULL THEN 0 ELSE size(filter(gaps, g -> g < rank)) END"
+            others = others.join(gaps, "user", "left").selectExpr("user", f"rank - {fewer} AS rank")
         found = self.rows.collect(self.rows.grouped(others, ["user"], "max(rank) AS rank"))
         return found.with_columns(pl.col("user").cast(self.users.dtype))
 

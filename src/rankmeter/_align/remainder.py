@@ -55,6 +55,8 @@ class Remainder(ABC):
     def prepare(self, alignments: Iterable[Alignment]) -> None:
         """See `Rest`."""
         usual = [one for one in alignments if one.pool == "all" and one.scope != "appended"]
+        if self.order == "rank":  # those that move up are counted apart
+            usual = [one for one in usual if one.exclude != "self"]
         self._prepare((one.score_type, ordered(one.ties)) for one in usual)
 
     def _prepare(self, orders: Iterable[Order]) -> None:
@@ -69,11 +71,13 @@ class Remainder(ABC):
         value: FloatArray,
         ties: TieRule | None,
         score_type: str,
+        *,
+        own: bool = True,
     ) -> Counts:
         """See `Rest`."""
         order = (score_type, ties)
         number = rows["number"].to_numpy()
-        if (number < self.end).all():
+        if own and (number < self.end).all():
             if not number.size:
                 return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
             self._prepare([order])
@@ -83,7 +87,7 @@ class Remainder(ABC):
         return self._count(users, rows, value, [order])[order]
 
     @abstractmethod
-    def last_ranks(self) -> pl.DataFrame:
+    def last_ranks(self, gone: pl.DataFrame) -> pl.DataFrame:
         """See `Rest`."""
 
     @abstractmethod

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._align.counts import holds, search
-from rankmeter._align.excluded import SELF
+from rankmeter._align.excluded import SELF, refuse_repeated_self
 from rankmeter._align.packing import BITS, Keys, bits
 from rankmeter._align.repeats import Repeats
 from rankmeter._align.sizes import Sizes
@@ -47,7 +47,7 @@ def sift(
     types = {role: table.dtype(role) for role in ("user", "item")}
     judged, sizes = _Hashes(_keys(truth.frame)), Sizes(types["user"])
     seen = Repeats(pieces.n_rows, limit) if repeats else None
-    tops = Tops(table.order, depth)
+    tops = Tops(table.order, depth, own=own)
 
     def look(n: int) -> _Sifted:
         piece = pieces.read(n)
@@ -74,6 +74,8 @@ def sift(
         if again.size:
             rows = pl.concat([rows, _rows_of(pieces, types, _Hashes(again))])
             rows = (rows.unique("number") if own else rows).sort("number")
+    if own and depth and table.order == "rank":
+        refuse_repeated_self(rows, table.source)
     if not _any_judged(rows, truth.frame):
         rows = pl.concat([rows, _examples(pieces, types, truth)]).unique("number").sort("number")
     pieces.check()

@@ -15,6 +15,7 @@ import polars as pl
 
 from rankmeter._align.codes import Codes
 from rankmeter._align.counts import Candidates, Targets, before_in, search, sort_key
+from rankmeter._align.excluded import moved_up
 from rankmeter._align.remainder import Counts, Order, Remainder, changed
 from rankmeter._align.threads import over
 from rankmeter._align.tops import Tops
@@ -44,13 +45,13 @@ class Counted(Remainder):
         found = tops.found(), tops.depth
         super().__init__(kept, users, n_rows, order=order, end=end, room=room, tops=found)
 
-    def last_ranks(self) -> pl.DataFrame:
+    def last_ranks(self, gone: pl.DataFrame) -> pl.DataFrame:
         """See `Rest`."""
 
         def look(n: int) -> pl.DataFrame:
             rows = self.pieces.read(n, items=False).rows.select("user", "rank", "number")
             rows = rows.with_columns(pl.col("user").cast(self.users.dtype))
-            rows = rows.join(self.kept, on="number", how="anti")
+            rows = moved_up(rows.join(self.kept, on="number", how="anti"), gone)
             return rows.group_by("user").agg(pl.col("rank").max())
 
         parts = pl.concat([*over(self.pieces, look, "finding the last ranks")])

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import polars as pl
 
+from rankmeter._align.excluded import SELF
+
 __all__ = ["Tops"]
 
 _MANY = 2**22  # rows that are kept before those of one user are compared
 
 
 class Tops:
-    """Rows that may have a rank up to `depth`, of pieces in any order."""
+    """Rows that may have a rank up to `depth`, of pieces in any order.
 
-    def __init__(self, order: str, depth: int) -> None:
-        self.order, self.depth = order, depth
+    With `own` that is also the rank without the item that has the id of its user.
+    """
+
+    def __init__(self, order: str, depth: int, *, own: bool = False) -> None:
+        self.order, self.depth, self.own = order, depth, own
         self._kept: list[pl.DataFrame] = []
         self._n = 0
 
     def of(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Those of some rows. Scores that are equal as float32 count as tied, so none is lost."""
         if self.order == "rank":
-            return rows.filter(pl.col("rank") <= self.depth)
+            return rows.filter(pl.col("rank") <= self.depth + self.own)
         value = -pl.col("score").cast(pl.Float32) if self.order == "score" else pl.col("number")
+        if self.own:
+            return rows.filter(SELF | (value.rank("min").over("user", SELF) <= self.depth))
         return rows.filter(value.rank("min").over("user") <= self.depth)
 
     def add(self, rows: pl.DataFrame) -> None:

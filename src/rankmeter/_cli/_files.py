@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import os
 import shutil
 import sys
@@ -33,6 +34,9 @@ STDIN = "-"
 
 Write = Callable[[pl.DataFrame, bool], str]
 """Rows as text, with the header or without."""
+
+InPieces = Callable[[int], Iterator[pl.DataFrame]]
+"""At least one table, of about so many rows each, which are parts of one."""
 
 
 def _run(frame: pl.DataFrame, _: bool) -> str:
@@ -132,14 +136,15 @@ def _is_linked(path: Path, other: Path) -> bool:
 
 
 def write_frames(
-    frames: Mapping[str, pl.DataFrame],
+    frames: Mapping[str, pl.DataFrame | InPieces],
     known: Mapping[str, Write | None] = TABLES,
     *,
     folders: bool = False,
 ) -> None:
     """Write tables, by path, as their extensions say: all, or none. ``-`` is CSV on stdout.
 
-    `folders` that are missing are made, if so asked.
+    What comes in pieces is written piece by piece. `folders` that are missing are made, if so
+    asked.
     """
     with ExitStack() as all_or_none:
         for path, frame in frames.items():
@@ -157,12 +162,33 @@ def write_frames(
             file.flush()  # a disk that is full is noticed before any file is replaced
 
 
-def _write(frame: pl.DataFrame, file: IO[bytes], write: Write | None, path: str) -> None:
+def _write(frame: pl.DataFrame | InPieces, file: IO[bytes], write: Write | None, path: str) -> None:
     try:
-        if write is None:
+        if write is None and isinstance(frame, pl.DataFrame):
             frame.write_parquet(file)
             return
-        for start in range(0, max(frame.height, 1), _ROWS):
-            file.write(write(frame.slice(start, _ROWS), start == 0).encode())
+        pieces = _cut(frame) if isinstance(frame, pl.DataFrame) else frame(_ROWS)
+        if write is None:
+            _stream(pieces, file)
+            return
+        for n, piece in enumerate(pieces):
+            file.write(write(piece, n == 0).encode())
     except pl.exceptions.PolarsError as error:
         raise DataError(f"{path} cannot be written: {error}. Is .parquet possible?") from error
+
+
+def _cut(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    for start in range(0, max(frame.height, 1), _ROWS):
+        yield frame.slice(start, _ROWS)
+
+
+def _stream(pieces: Iterator[pl.DataFrame], file: IO[bytes]) -> None:
+    """Write Parquet from pieces, of which only some are in memory at a time."""
+    from polars.io.plugins import register_io_source
+
+    first = next(pieces)
+
+    def read(*_: object) -> Iterator[pl.DataFrame]:
+        yield from itertools.chain([first], pieces)
+
+    register_io_source(read, schema=first.schema).sink_parquet(file)

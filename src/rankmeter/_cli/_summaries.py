@@ -63,7 +63,7 @@ def write(
     """Write the result and its values; exit with code 1 if a condition holds."""
     figures = [(gate, gate.find(result)) for gate in [read_gate(c, like) for c in conditions]]
     if per_user is not None:
-        write_frames({per_user: result.per_user})
+        write_frames({per_user: result.pieces_by_user})
     FORMATS.emit(result, form, output)
     tripped = [(gate, value) for gate, value in figures if gate.trips(value)]
     for gate, value in tripped:

@@ -82,7 +82,7 @@ def _run(
         walks = [found.show(user) for user in show]
         if report is not None:
             found.report(report)
-    frames = {} if per_user is None else {per_user: found.per_user}
+    frames: dict[str, Any] = {} if per_user is None else {per_user: found.pieces_by_user}
     if worst is not None:
         frames[worst] = found.worst(None)
     write_frames(frames)

@@ -73,7 +73,7 @@ def _run(
             result.report(report, segments=segments)
     figures = [(gate, gate.find(result)) for gate in gates]
     if per_user not in (None, STDIN):
-        write_frames({per_user: result.per_user})
+        write_frames({per_user: result.pieces_by_user})
     before = "".join(_trec_per_user(result)) if per_user == STDIN else ""
     FORMATS.emit(result, form, output, before=before)
     print_walks(walks)

@@ -113,21 +113,13 @@ class Reading:
             )
         depth = max((depth for depth in depths if depth is not None), default=0)
         own = any(one.exclude == "self" for one in plan.alignments())
-        if own and (table.query is not None or table.order == "rank"):
-            where = "in Spark" if table.query is not None else "in pieces where ranks are given"
-            raise UsageError(
-                f"exclude='self' cannot be counted {where}: leave these rows of {table.source} out "
-                f"yourself, or choose engine='memory'",
-                option="exclude",
-            )
         if table.query is not None:
             how = table.origin.engine
             if repeats:
                 how += ", and a hash of every row is moved to find repeated items"
             table = replace(table, origin=replace(table.origin, engine=how))
-            return gather(table, truth, room=self.limit, repeats=repeats, depth=depth)
-        deeper = depth and depth + own
-        return sift(table, truth, limit=self.limit // 2, repeats=repeats, depth=deeper, own=own)
+            return gather(table, truth, room=self.limit, repeats=repeats, depth=depth, own=own)
+        return sift(table, truth, limit=self.limit // 2, repeats=repeats, depth=depth, own=own)
 
     def _too_large(self, data: object) -> bool:
         room = self.memory or _SHARE * (available_memory() or float("inf"))

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import Any
 
 import polars as pl
 
@@ -15,10 +16,10 @@ from rankmeter._ingest._columns import Column, plain
 from rankmeter._ingest._forms import find, is_accepted
 from rankmeter._ingest._ids import ids
 from rankmeter._ingest._messages import short, some
-from rankmeter._ingest._pieces import Piece, Pieces
+from rankmeter._ingest._pieces import Piece, Pieces, Query
 from rankmeter._ingest._spool import Spool
 from rankmeter._ingest._table import Table
-from rankmeter.errors import ColumnError, DataError, DuplicateError, UsageError
+from rankmeter.errors import ColumnError, DataError, DuplicateError
 
 __all__ = ["Collapse", "read_collapse"]
 
@@ -32,16 +33,13 @@ class Collapse:
 
     note: str
     rule: pl.Expr | None = None
+    before: str | None = None  # the rule, if it is the text before this one
     table: pl.DataFrame | None = None
 
     def __call__(self, rankings: Table) -> Table:
         """The rankings of whole items, each at the place of its best part."""
         if rankings.query is not None:
-            raise UsageError(
-                "collapse= cannot be counted in Spark: group the rows of the DataFrame by user and "
-                "document, with the highest score of each",
-                option="collapse",
-            )
+            return _in_spark(rankings, rankings.query, self)
         if rankings.pieces is not None:
             return _in_pieces(rankings, rankings.pieces, self)
         parts = self.renamed(rankings.frame, rankings)
@@ -60,38 +58,49 @@ class Collapse:
                     f"integers, for example {short(item[0])}. Pass a mapping from part to whole."
                 )
             return frame.with_columns(self.rule.alias("item"))
-        table = self.table
-        assert table is not None
-        if table["item"].dtype != item.dtype:
-            if not rankings.textual and pl.String in (table["item"].dtype, item.dtype):
-                raise DataError(
-                    f"collapse= has {_kind(table['item'])} parts, and {rankings.source} has "
-                    f"{_kind(item)} items, so they would never match. Convert one of the two."
-                )
-            table = table.with_columns(pl.col("item").cast(item.dtype, strict=False)).drop_nulls()
+        table = self.parts_like(item, rankings)
         found = frame.join(table, on="item", how="left", maintain_order="left")
         if lost := found["whole"].null_count():
             unknown = found.filter(pl.col("whole").is_null())["item"].unique(maintain_order=True)
-            raise DataError(
-                f"collapse= lacks {counted(len(unknown), 'item')} of {rankings.source} in "
-                f"{counted(lost, 'row')}: {some(unknown)}. Add them; an item that is not a part is "
-                f"its own whole."
-            )
+            raise _lacking(unknown, len(unknown), lost, rankings.source)
         return found.with_columns(item="whole").drop("whole")
+
+    def parts_like(self, item: pl.Series, rankings: Table) -> pl.DataFrame:
+        """The table, with parts of the same type as the items of rankings."""
+        table = self.table
+        assert table is not None
+        if table["item"].dtype == item.dtype:
+            return table
+        if not rankings.textual and pl.String in (table["item"].dtype, item.dtype):
+            raise DataError(
+                f"collapse= has {_kind(table['item'])} parts, and {rankings.source} has "
+                f"{_kind(item)} items, so they would never match. Convert one of the two."
+            )
+        return table.with_columns(pl.col("item").cast(item.dtype, strict=False)).drop_nulls()
 
 
 def _kind(column: pl.Series) -> str:
     return "text" if column.dtype == pl.String else "integer"
 
 
+def _lacking(unknown: Sequence[object] | pl.Series, n: int, lost: int, source: str) -> DataError:
+    return DataError(
+        f"collapse= lacks {counted(n, 'item')} of {source} in {counted(lost, 'row')}: "
+        f"{some(unknown)}. Add them; an item that is not a part is its own whole."
+    )
+
+
+def _repeating(source: str, user: object, part: object) -> DuplicateError:
+    return DuplicateError(
+        f"{source} repeats parts of items, for example user {short(user)} item {short(part)}. "
+        f"Remove them: which of their places counts is not certain."
+    )
+
+
 def best(rows: pl.DataFrame, order: str, source: str) -> pl.DataFrame:
     """The best part of each whole item, in the order of the rows; given ranks are closed up."""
     if (twice := rows.select("user", "part").is_duplicated()).any():
-        user, part = rows.filter(twice).select("user", "part").row(0)
-        raise DuplicateError(
-            f"{source} repeats parts of items, for example user {short(user)} item {short(part)}. "
-            f"Remove them: which of their places counts is not certain."
-        )
+        raise _repeating(source, *rows.filter(twice).select("user", "part").row(0))
     rows = rows.drop("part").with_row_index("place")
     if order != "list":
         rows = rows.sort(order, descending=order == "score", maintain_order=True)
@@ -161,13 +170,68 @@ class _Collapsed:
         """Nobody else can change the files."""
 
 
+def _in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Table:
+    """The same in Spark, where the rows of a user and whole item are brought together."""
+    examples = collapse.renamed(rankings.frame, rankings).drop("part")
+    named = _named_in_spark(rankings, rows, collapse)
+    sums = [
+        "count(1) AS rows",
+        "count_if(part IS NULL) AS no_item",
+        "count_if(user IS NULL) AS no_user",
+        f"count_if({rows.order} IS NULL) AS missing",
+        f"count_if(abs({rows.order}) = double('Infinity')) AS infinite",
+        "count_if(rounded = 1) AS rounded",
+        "count_if(part IS NOT NULL AND item IS NULL) AS lost",
+    ]
+    found = rows.collect(rows.grouped(named, [], *sums)).row(0, named=True)
+    counts = rows.checked(found)
+    if found["lost"]:
+        unknown = rows.grouped(named.where("item IS NULL"), ["part"], "count(1) AS n")
+        n = rows.collect(rows.grouped(unknown, [], "count(1) AS n")).item()
+        few = rows.collect(unknown.orderBy("part").limit(4))["part"]
+        raise _lacking(few, n, found["lost"], rankings.source)
+    ranked = named.where(f"{rows.usable} IS NOT NULL")
+    twice = rows.grouped(ranked, ["user", "part"], "count(1) AS n").where("n > 1")
+    again = rows.collect(twice.select("user", "part").orderBy("user", "part").limit(1))
+    if again.height:
+        raise _repeating(rankings.source, *again.row(0))
+    n_parts = found["rows"] - (found["missing"] if rows.bad_scores == "drop" else 0)
+    best_of = "max" if rows.order == "score" else "min"
+    wholes = rows.grouped(named, ["user", "item"], f"{best_of}({rows.usable}) AS {rows.order}")
+    if rows.order == "rank":
+        closed = "double(rank() OVER (PARTITION BY user ORDER BY rank)) AS rank"
+        wholes = wholes.selectExpr("user", "item", closed)
+
+    def merged(n: int) -> dict[str, int]:
+        return {**counts, **_merged(n_parts - n)}
+
+    return replace(rankings, rows=examples, query=rows.instead(wholes, merged))
+
+
+def _named_in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Any:
+    """All rows, with whole items and the column ``part``."""
+    parts = rows.all.withColumnRenamed("item", "part")
+    if collapse.before is not None:
+        sign = f"string(X'{collapse.before.encode().hex()}')"
+        return parts.selectExpr("*", f"substring_index(part, {sign}, 1) AS item")
+    if collapse.rule is not None:  # patterns mean other things in Java: Polars names the items
+        items = rows.collect(parts.where("part IS NOT NULL").select("part").distinct())
+        table = items.rename({"part": "item"}).with_columns(whole=collapse.rule)
+    else:
+        table = collapse.parts_like(rankings.frame["item"], rankings)
+    wholes = rows.send(table.cast({pl.UInt64: pl.Int64}).rename({"item": "part", "whole": "item"}))
+    return parts.join(wholes, "part", "left")
+
+
 def read_collapse(data: object) -> Collapse | None:
     """A rule, ``before:TEXT`` or ``regex:PATTERN`` with one group, or a table of parts."""
     if data is None:
         return None
     if isinstance(data, str) and (rule := re.fullmatch(r"(before|regex):(.+)", data, re.DOTALL)):
         return Collapse(
-            f"items are collapsed by {data}, the best part of each", _rule(*rule.groups())
+            f"items are collapsed by {data}, the best part of each",
+            _rule(*rule.groups()),
+            before=rule[2] if rule[1] == "before" else None,
         )
     parts: Column
     wholes: Column

@@ -94,6 +94,10 @@ class Query(Protocol):
         """What an `Origin` counts, given the numbers of bad values; or a DataError."""
         ...
 
+    def instead(self, rows: Any, counts: Callable[[int], dict[str, int]]) -> Query:
+        """Rows that were made of these, and what an `Origin` counts given their number."""
+        ...
+
 
 class Rest(Protocol):
     """The candidates of a ranking that are not in its table: they can only be counted."""
@@ -116,15 +120,18 @@ class Rest(Protocol):
         value: Any,
         ties: TieRule | None,
         score_type: str,
+        *,
+        own: bool = True,
     ) -> tuple[Any, Any, Any]:
         """How many candidates are above, equal to and, by the order `ties`, before each row.
 
-        `rows` have an item and a number; a lower `value` is better.
+        `rows` have an item and a number; a lower `value` is better, and `own` says whether it is
+        that of the row itself.
         """
         ...
 
-    def last_ranks(self) -> pl.DataFrame:
-        """The largest ``rank`` of each ``user``."""
+    def last_ranks(self, gone: pl.DataFrame) -> pl.DataFrame:
+        """The largest ``rank`` of each ``user`` once rows of the table that are gone left a gap."""
         ...
 
     def grades(self, allowed: Callable[[pl.Series], bool]) -> pl.DataFrame | None:

@@ -5,8 +5,8 @@ It has built-in expressions only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
@@ -48,6 +48,7 @@ class _Rows:
     source: str
     bad_scores: BadScores
     beside: str | None  # the scores that are not used because there are ranks
+    counted: Callable[[int], dict[str, int]] | None = None  # if they were made of others
 
     @property
     def all(self) -> Any:
@@ -97,6 +98,8 @@ class _Rows:
     def checked(self, counts: Mapping[str, int]) -> dict[str, int]:
         """See `Query`."""
         n = counts["rows"]
+        if self.counted is not None:
+            return self.counted(n - counts["missing"])
         if not n:
             raise DataError(f"{self.source} has no rows: there is nothing to evaluate.")
         for role in ("item", "user"):
@@ -116,6 +119,15 @@ class _Rows:
         if self.beside is not None:
             found |= {"scores_beside_ranks": n, "scores_against_ranks": self._against()}
         return {name: n for name, n in found.items() if n}
+
+    def instead(self, rows: Any, counts: Callable[[int], dict[str, int]]) -> _Rows:
+        """See `Query`."""
+        kinds = dict(rows.dtypes)
+        ids = {role: _id(role, kinds[role]) for role in ("user", "item")}
+        roles = {role: one for role, one in ids.items() if one is not None}
+        roles[self.order] = _Role(self.order, pl.Float64)
+        names = {role: role for role in roles}
+        return replace(self, data=rows, names=names, roles=roles, beside=None, counted=counts)
 
     def _bad_ids(self, role: str, nulls: int, n: int) -> DataError:
         inexact = self.roles[role].inexact

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -133,6 +133,12 @@ class Comparison(Compared):
             for name, summary in self.summaries.items()
         ]
         return self.kind.frame(pl.concat(each))
+
+    def pieces_by_user(self, size: int) -> Iterator[pl.DataFrame]:
+        """The rows of `per_user` in Polars, those of so many users at a time."""
+        for name, summary in self.summaries.items():
+            for piece in summary.pieces_by_user(size):
+                yield piece.select(pl.lit(name).alias("system"), pl.all())
 
     @property
     def kind(self) -> Kind:

@@ -121,17 +121,24 @@ class Summary(Reported, Mapping[str, Estimate]):
     @cached_property
     def values_by_user(self) -> pl.DataFrame:
         """`per_user` in Polars, with the column ``user``."""
-        n = len(self.scores.users)
+        return next(self.pieces_by_user(max(len(self.scores.users), 1)))
+
+    def pieces_by_user(self, size: int) -> Iterator[pl.DataFrame]:
+        """The rows of `values_by_user`, those of so many users of the scores at a time."""
+        users = self.scores.users
         columns = {}
-        used = np.zeros(n, dtype=bool)
+        used = np.zeros(len(users), dtype=bool)
         for entry in self.plan.metrics:
             averaged = self.scores.averaged(entry)
-            column = np.full(n, np.nan)
+            column = np.full(len(users), np.nan)
             column[averaged.users] = averaged.values
             used[averaged.users] = True
             columns[entry.label] = column
-        frame = pl.DataFrame({"user": self.scores.users, **columns})
-        return frame.filter(pl.Series(used)).fill_nan(None)
+        for start in range(0, max(len(users), 1), size):
+            part = slice(start, start + size)
+            values = {label: column[part] for label, column in columns.items()}
+            frame = pl.DataFrame({"user": users[part], **values})
+            yield frame.filter(pl.Series(used[part])).fill_nan(None)
 
     @in_its_words
     def show(self, user: object, metrics: str | Iterable[str] | None = None) -> Walkthrough:
