@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -47,6 +48,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 
+
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # not the first python3 of PATH
 
 SETTINGS = {
     "spark.ui.enabled": "false",
