@@ -116,7 +116,7 @@ def test_periods_are_labels_as_they_are_written_and_no_ids():
     frame = pd.DataFrame({"user": ["ann", "bob"], "segment": months})
     for data in (frame, dict(zip(frame["user"], months, strict=True))):
         assert read_labels(data, "segment", USERS).values.to_list()[:2] == ["2024-02", "2024-01"]
-    with pytest.raises(IdTypeError, match="of type Period .*Convert them to strings"):
+    with pytest.raises(IdTypeError, match=r"of type Period .*Convert them to strings"):
         read_labels(frame.rename(columns={"user": "segment", "segment": "user"}), "segment", USERS)
 
 

@@ -181,6 +181,17 @@ class Compared(Measured):
                 marks[d.better] += letters[d.b if d.better == d.a else d.a]
         return marks
 
+    def _noted(self) -> list[str]:
+        """The notes of single differences, with the segments where they are only of these."""
+        where: dict[str, dict[str, None]] = {}
+        for d in self.differences:
+            if d.note:
+                where.setdefault(d.note, {})[d.segment] = None
+        return [
+            note if "" in segments else f"{note} ({', '.join(segments)})"
+            for note, segments in sorted(where.items())
+        ]
+
     def _tested(self) -> str:
         """What the markers mean, and how differences were tested."""
         s = self.settings

@@ -43,6 +43,7 @@ from rankmeter._plan import Plan
 from rankmeter._report import charts
 from rankmeter._report.table import Table
 from rankmeter._results.compared import Compared
+from rankmeter._results.result import Name
 from rankmeter._results.summary import Summary
 from rankmeter._results.walkthrough import (
     Walkthrough,
@@ -266,7 +267,7 @@ class Comparison(Compared):
             runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
             notes.append(f"{in_words('users')} × runs: {', '.join(runs)}")
         notes += segment_notes(self.heterogeneity, s["alpha"])
-        notes += sorted({d.note for d in self.differences if d.note})
+        notes += self._noted()
         return (*self.cautions, *notes)
 
     def _facts(self) -> dict[str, Facts]:
@@ -435,7 +436,26 @@ class Comparison(Compared):
             lists={label: self._lists(label, sides) for label, sides in extreme.items()},
             figures=figures,
             plan=self.plan.describe(),
+            call=self._written(),
             result=self.to_dict(),
+        )
+
+    def _written(self) -> str:
+        """The call in Python that gives this result from the same data, or nothing."""
+        s = self.settings
+        usual = {
+            "test": "auto", "correction": "maxt", "common": "all", "alpha": 0.05,
+            "n_resamples": 9_999,
+        }  # fmt: skip
+        return self._call(
+            "compare",
+            "systems, truth",
+            baseline=self.baseline or None,
+            segments=None if self.segments is None else Name("segments"),
+            clusters=Name("clusters") if s["clusters"] else None,
+            margin=s["margin"],
+            family=None if s["family"] == "each metric" else "all",
+            **{name: s[name] for name, value in usual.items() if s[name] != value},
         )
 
     def _headline(self, found: Verdict) -> Headline:

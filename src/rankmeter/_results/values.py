@@ -138,7 +138,7 @@ class ValueComparison(Compared):
         notes += [f"missing values: {s['missing_values']:,}"] if s.get("missing_values") else []
         notes += [*unused_labels(s), *cluster_notes(s, "tests and intervals"), *self._drawn()]
         notes += segment_notes(self.heterogeneity, s["alpha"])
-        notes += sorted({d.note for d in self.differences if d.note})
+        notes += self._noted()
         return tuple(notes)
 
     def _content(self) -> dict[str, Any]:
