@@ -82,3 +82,11 @@ def test_groups_and_clusters_in_files(files):
     result = rm.evaluate_scores("scores.npy", "targets.npy", "mrr", groups="sides.csv")
     assert result.by_group()["segment"].to_list() == ["h", "t", "macro"]
     assert result["mrr"].mean == rm.evaluate_scores(scores, true, "mrr")["mrr"].mean
+
+
+def test_show_explains_a_query(files):
+    ran = run("evaluate-ranks", "ranks.csv", "-m", "mrr", "--show", "b")
+    assert "mrr = 1 / first hit = 1 / 4 = 0.2500" in ran.out
+    ran = run("evaluate-scores", "scores.npy", "targets.npy", "-m", "mrr", "--show", "3")
+    assert "30 candidates" in ran.out
+    assert run("evaluate-ranks", "ranks.csv", "--show", "b", "--json").code == 2

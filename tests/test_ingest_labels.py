@@ -31,6 +31,8 @@ def forms_of(frame):
         "polars categories": lambda: frame.cast({frame.columns[1]: pl.Categorical}),
         "pandas": frame.to_pandas,
         "pandas series": lambda: pd.Series(LABELS),
+        "pandas, users in the index": lambda: pd.Series(LABELS).to_frame(frame.columns[1]),
+        "pandas, the index has a name": lambda: frame.to_pandas().set_index("user").assign(age=7),
         "arrow": frame.to_arrow,
         "duckdb": lambda: relation(frame),
         "pairs": lambda: list(LABELS.items()),
@@ -98,6 +100,24 @@ def test_bins_of_pandas_are_labels():
     for bins in (pd.cut(ages, [0, 18, 65]), pd.cut(ages, [0, 18, 65]).astype(object)):
         found = read_labels(bins, "segment", USERS)
         assert found.values.drop_nulls().to_list() == ["(18, 65]", "(0, 18]"]
+
+
+def test_an_index_of_numbers_without_a_name_may_be_rows_and_not_users():
+    users = pl.Series("user", [3, 4])
+    frame = pd.DataFrame({"segment": ["new", "old"]}, index=[3, 4])
+    with pytest.raises(ColumnError, match="no column for the user"):
+        read_labels(frame, "segment", users)
+    named = frame.rename_axis("userId")
+    assert read_labels(named, "segment", users).values.to_list() == ["new", "old"]
+
+
+def test_periods_are_labels_as_they_are_written_and_no_ids():
+    months = pd.period_range("2024-01", periods=2, freq="M")
+    frame = pd.DataFrame({"user": ["ann", "bob"], "segment": months})
+    for data in (frame, dict(zip(frame["user"], months, strict=True))):
+        assert read_labels(data, "segment", USERS).values.to_list()[:2] == ["2024-02", "2024-01"]
+    with pytest.raises(IdTypeError, match=r"of type Period .*Convert them to strings"):
+        read_labels(frame.rename(columns={"user": "segment", "segment": "user"}), "segment", USERS)
 
 
 def test_ids_of_a_program_never_change_their_type():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 import cases
 import rankmeter as rm
 from command_line import rankmeter
-from rankmeter._report.page import read_page, render
+from rankmeter._report.page import ROWS_ON_PAPER, _breakable, read_page, render, render_one
 from rankmeter._results.reported import OWN
 
 pytest.importorskip("altair")
@@ -232,3 +233,70 @@ def test_the_numbers_of_a_page_are_those_of_the_result(several):
     for cell in re.findall(r'<td data-value="([^"]+)" data-low="([^"]+)"', several)[:2]:
         means = [one for by in found["metrics"].values() for one in by.values()]
         assert any(float(cell[0]) == one["mean"] and float(cell[1]) == one["low"] for one in means)
+
+
+class TestPaper:
+    def test_only_the_lists_of_the_first_users_are_printed(self, several):
+        found = re.findall(r'<details class="lists( on-screen)?">', several)
+        assert found[:4] == ["", "", "", " on-screen"]
+        assert found.count("") == 3
+        assert re.search(r"The lists of \d+ other users are left out on paper", several)
+        assert re.search(r"The lists of \d+ users are left out on paper", several)
+        paper = CSS[CSS.index("@media print") :]
+        assert re.search(r"\.on-screen \{ display: none; \}", paper)
+        assert ".on-paper { display: block; }" in paper
+
+    def test_the_style_hides_the_rows_that_the_note_leaves_out(self):
+        hidden = re.search(r"\.differences tbody tr:nth-child\(n \+ (\d+)\)", CSS)
+        assert int(hidden[1]) == ROWS_ON_PAPER + 1
+
+    def test_a_long_table_of_differences_says_what_is_left_out(self):
+        systems = {f"s{i:02}": cases.batch(i)[0] for i in range(12)}
+        page = render(rm.compare(systems, TRUTH, "rr", test="t")._digest())
+        assert "The first 60 of 66; the page on a screen has more." in page
+
+
+def test_cards_break_names_of_metrics_at_their_signs():
+    assert _breakable("categorical_diversity(k<3)@10") == (
+        "categorical_<wbr>diversity<wbr>(k&lt;3)<wbr>@10"
+    )
+
+
+class TestCall:
+    """A page has the call that gives the same result again."""
+
+    def again(self, text, **names):
+        first, _, call = text.partition("\n\n")
+        assert first == "import rankmeter as rm"
+        return eval(call, {"rm": rm, **names})
+
+    @pytest.mark.parametrize(
+        ("metrics", "options"),
+        [
+            ("ndcg@5 rr", {}),
+            (["rr(relevant=2)@10", "rr@10", "ndcg(gain=exp2)@5"], {"relevant": ">=1"}),
+            ("P_5 map", {"like": "trec_eval", "relevant": 2, "confidence": 0.9}),
+            ("ndcg@5 hr@3", {"like": "recbole", "ties": "expected", "missing": "skip"}),
+            ("rr(adjusted)@10", {"n_items": 900, "interval": "bca", "resamples": 99}),
+        ],
+    )
+    def test_of_one_evaluation(self, metrics, options):
+        result = rm.evaluate(RANKINGS, TRUTH, metrics, **options)
+        text = result._digest().call
+        assert self.again(text, rankings=RANKINGS, truth=TRUTH).to_dict() == result.to_dict()
+        assert all(f"{name}=" in text for name in options)
+
+    def test_of_a_comparison(self):
+        systems = {"one": RANKINGS, "two": cases.batch(1)[0]}
+        options = {"test": "t", "margin": "1%", "family": "all", "alpha": 0.1, "relevant": ">=2"}
+        found = rm.compare(
+            systems, TRUTH, "rr", baseline="two", segments=SEGMENTS, clusters=SEGMENTS, **options
+        )
+        page = html.unescape(render(found._digest()))
+        text = re.search('aria-label="The call">(.*?)</pre>', page, re.DOTALL)[1]
+        names = {"systems": systems, "truth": TRUTH, "segments": SEGMENTS, "clusters": SEGMENTS}
+        assert self.again(text, **names).to_dict() == found.to_dict()
+
+    def test_of_scores_is_not_written(self):
+        page = render_one(rm.evaluate_ranks([1, 2, 3] * 9, "mrr")._digest())
+        assert "How to measure it again" not in page

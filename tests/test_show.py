@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -159,11 +160,6 @@ def test_data_that_have_changed_are_noticed():
         result.show("ann")
 
 
-def test_results_without_lists_say_what_they_lack():
-    with pytest.raises(UsageError, match="needs the rankings and the ground truth"):
-        rm.evaluate_ranks([1, 2], "mrr").show(0)
-
-
 def test_rankings_in_pieces_are_refused(tmp_path):
     path = tmp_path / "run.csv"
     path.write_text("user,item,score\nann,a,2\nann,b,1\n", "utf-8")
@@ -225,3 +221,63 @@ def test_the_command_shows_users_in_each_system(tmp_path, monkeypatch):
     assert (refused.code, "--show writes a table" in refused.err) == (2, True)
     unknown = rankmeter(*words, "--show", "8")
     assert (unknown.code, "no user '8'" in unknown.err) == (2, True)
+
+
+# -- scores, ranks and batches: what is known of a query are the ranks of its judged items ---------
+
+
+@pytest.mark.parametrize("ties", ["realistic", "item", "expected"])
+@pytest.mark.parametrize("each", [True, False])
+def test_what_is_shown_of_scores_leads_to_the_value_of_every_metric(ties, each):
+    draw = np.random.default_rng(4)
+    scores = draw.integers(0, 6, (5, 12)) / 4
+    labels = draw.integers(0, 4, (5, 12)) * (draw.random((5, 12)) < 0.4)
+    labels[4] = 0  # nothing is relevant
+    labels[:4, 0] = 2
+    known = [
+        one
+        for one in some_metrics("expected", n=2)
+        if not one.spec.of_lists and set(one.spec.needs) <= {"hits", "nonrelevant"}
+    ]
+    result = rm.evaluate_scores(scores, labels, known, each=each, ties=ties)
+    for user in result.scores.users:
+        row = result.scores.users.index_of(user)
+        for _, walk in result.show(user).walks:
+            wanted = result.scores.values[walk.label][row]
+            assert walk.value == wanted or math.isnan(walk.value + wanted)
+            if not math.isnan(walk.value):
+                leads(walk)
+
+
+def test_a_query_of_scores_shows_its_rank_and_the_number_of_candidates():
+    result = rm.evaluate_scores([[0.9, 0.5, 0.1], [0.7, 0.2, 0.7]], [1, 0], "mrr", users=["a", "b"])
+    said = repr(result.show("a")).splitlines()
+    assert said[:2] == ["mrr of user a = 0.5000", "3 candidates"]
+    assert said[4].split() == ["2", "1", "1"]  # rank, item, gain
+    assert said[-2] == "mrr = 1 / first hit = 1 / 2 = 0.5000"
+    assert "1 / 1.5000" in repr(result.show("b"))
+
+
+def test_ranks_show_what_chance_gives_if_the_number_of_candidates_is_known():
+    one = rm.evaluate_ranks([1, 4], "mrr").show(1)
+    assert "candidates" not in repr(one)
+    assert one.table().columns == ["rank", "gain"]
+    assert "by chance" in repr(rm.evaluate_ranks([1, 4], "amri", candidates=9).show(1))
+
+
+def test_batches_show_a_query_unless_only_moments_are_kept():
+    shown = {}
+    for keep in ("values", "moments"):
+        batches = rm.accumulator("ndcg@2", keep=keep)
+        batches.update(items=[[3, 1, 2]], target=[[1, 2]])
+        shown[keep] = batches.compute().show
+    assert "ndcg@2 = dcg / ideal = 0.6309 / 1.6309 = 0.3869" in repr(shown["values"](0))
+    with pytest.raises(UsageError, match="accumulate with keep='values'"):
+        shown["moments"](0)
+
+
+def test_the_report_of_ranks_has_curves_and_first_hits():
+    pytest.importorskip("altair")
+    digest = rm.evaluate_ranks([1, 2, 4.5, 30] * 9, "mrr hits@10")._digest()
+    assert digest.hits is not None
+    assert digest.figures["curve"]

@@ -121,3 +121,53 @@ def test_the_command_writes_a_file(tmp_path, monkeypatch):
     done = rankmeter("compare", "truth.csv", *systems, "-m", "rr", "--worst", "worst.csv")
     assert done.code == 0, done.err
     assert pl.read_csv("worst.csv")["user"].to_list() == ["cem", "bob", "dan", "ann"]
+
+
+VALUES = {"old": {"ann": 0.5, "bob": 1.0, "cem": 1.0}, "new": {"ann": 1.0, "bob": 0.5, "dan": 1.0}}
+
+
+def test_values_from_elsewhere_have_the_worst_and_the_best():
+    found = rm.compare_values(VALUES, baseline="old")
+    assert found.worst().columns == ["user", "old value", "new value", "difference"]
+    assert found.worst().rows() == [("bob", 1.0, 0.5, -0.5)]
+    assert found.best().rows() == [("ann", 0.5, 1.0, 0.5)]
+    assert found.worst(None)["user"].to_list() == ["bob", "ann"]
+    less = rm.compare_values(VALUES, baseline="old", lower_is_better=True)
+    assert less.worst()["user"].to_list() == ["ann"]
+    with pytest.raises(UsageError, match="unknown metric 'rr'; known: 'value'"):
+        found.worst(metric="rr")
+
+
+def test_values_of_several_runs_are_compared_by_their_means():
+    runs = {"old": [{"ann": 0.0, "bob": 1.0}, {"ann": 0.5, "bob": 1.0}],
+            "new": [{"ann": 1.0, "bob": 0.5}, {"ann": 1.0, "bob": 0.0}]}  # fmt: skip
+    found = rm.compare_values(runs, baseline="old")
+    assert found.worst(None).rows() == [("bob", 1.0, 0.25, -0.75), ("ann", 0.25, 1.0, 0.75)]
+
+
+def test_values_from_elsewhere_come_back_in_pandas():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"model": ["old", "old", "new", "new"], "user": [1, 2, 1, 2],
+                          "value": [0.1, 0.2, 0.4, 0.1]})  # fmt: skip
+    assert isinstance(rm.compare_values(frame, baseline="old").worst(), pd.DataFrame)
+
+
+def test_values_from_elsewhere_have_charts_of_their_differences():
+    pytest.importorskip("altair")
+    found = rm.compare_values(VALUES, baseline="old")
+    assert found.plot().to_dict()
+    assert found.plot("differences", metric="value").to_dict()
+    with pytest.raises(UsageError, match="needs the rankings: rm"):
+        found.plot("curve")
+    with pytest.raises(UsageError, match="'forest', 'differences'"):
+        found.plot("pie")
+
+
+@pytest.mark.parametrize("name", ["report", "show", "curve"])
+def test_values_from_elsewhere_say_what_needs_rankings(name):
+    found = rm.compare_values(VALUES, baseline="old")
+    with pytest.raises(AttributeError, match=rf"{name}\(\) needs the rankings: pass these to"):
+        getattr(found, name)
+    assert not hasattr(found, name)
+    with pytest.raises(AttributeError, match="no attribute 'colour'"):
+        _ = found.colour

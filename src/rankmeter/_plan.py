@@ -217,6 +217,34 @@ class Plan(Setting):
             },
         }
 
+    def options(self) -> dict[str, Any] | None:
+        """The options of `evaluate` that resolve to this plan with the labels of its metrics.
+
+        None if no options do, because choices differ between metrics whose labels do not say so.
+        """
+        tool = self.convention.removesuffix(_BUGGY)
+        asked = [entry.label for entry in self.metrics]
+        settings = {name: getattr(self, name) for name in SETTINGS}
+        usual = Setting()
+        found = {n: value for n, value in settings.items() if value != getattr(usual, n)}
+        like = None if tool == "rankmeter" else tool
+        try:
+            plain = resolve(asked, like=like, choices=found)
+            for mine, other in zip(self.metrics, plain.metrics, strict=True):
+                known = other.switches()
+                found |= {
+                    name: value
+                    for name, value in mine.switches().items()
+                    if name in CHOICES and value != known.get(name)
+                }
+            again = resolve(asked, like=like, choices=found)
+        except (UsageError, ValueError):
+            return None
+        same = [(e.label, e.switches()) for e in again.metrics] == [
+            (e.label, e.switches()) for e in self.metrics
+        ]
+        return {**({} if like is None else {"like": like}), **found} if same else None
+
     def describe(self) -> str:
         """The plan in words: what all metrics share first, then each metric's own choices."""
         every = [entry.switches() for entry in self.metrics]

@@ -14,6 +14,7 @@ from rankmeter._align.placing import ORDERED
 from rankmeter._caution import warn
 from rankmeter._checks import flag, number, refused, shown
 from rankmeter._choices import takes_choices
+from rankmeter._engine import Counted, Source
 from rankmeter._engine.counted import score_queries
 from rankmeter._estimates.bounds import tie_bounds
 from rankmeter._estimates.segments import clusters_of
@@ -235,7 +236,8 @@ def evaluate_ranks(
         _refuse_unknown_candidates(plan, queries)
     names = read.get("users")
     ids = None if names is None else query_ids(queries, row_labels(names, "users", queries.n))
-    return summary_of(plan, queries, ids, groups=read.get("groups"), clusters=clusters)
+    sized = read.get("candidates") is not None
+    return summary_of(plan, queries, ids, groups=read.get("groups"), clusters=clusters, sized=sized)
 
 
 def own_users(users: Any, choices: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -320,8 +322,12 @@ def summary_of(
     clusters: Any = None,
     read: Mapping[str, int] | None = None,
     tolerance: tuple[float, float] = (0.0, 0.0),
+    sized: bool = True,
 ) -> Summary:
-    """Score counted queries and average the values, with notes about ties."""
+    """Score counted queries and average the values, with notes about ties.
+
+    `sized` says whether the numbers of candidates are known.
+    """
     scores = score_queries(plan, queries, ids)
     unused: dict[str, int] = {}
     n_rows = queries.facts["rows"]
@@ -364,6 +370,7 @@ def summary_of(
         cautions=tuple(cautions),
         remarks=tuple(remarks),
         groups=found,
+        source=Source(Counted(queries, ids, sized).opened, "", lists=False),
     )
 
 

@@ -145,7 +145,7 @@ def compare_values(
             **unused,
             **({} if drawn is None else clustered(drawn)),
         },
-        read.kind.frame(read.frame.select("system", "user", "metric", "seed", "value")),
+        read.frame.select("system", "user", "metric", "seed", "value"),
         read.kind,
     )
 

@@ -10,6 +10,7 @@ from rankmeter._cli._command import Option
 from rankmeter._cli._files import TABLES, check_paths, format_of, write_frames
 from rankmeter._cli._gates import read_gate
 from rankmeter._cli._output import Formats
+from rankmeter._cli._show import print_walks, show_option
 from rankmeter._cli._terminal import print_table
 from rankmeter._results.summary import Summary
 
@@ -42,6 +43,7 @@ def output_options() -> list[Option]:
             metavar="CONDITION",
             group="Output",
         ),
+        show_option(),
     ]
 
 
@@ -59,12 +61,15 @@ def write(
     form: str,
     conditions: tuple[str, ...],
     like: str | None,
+    show: tuple[str, ...],
 ) -> None:
     """Write the result and its values; exit with code 1 if a condition holds."""
+    walks = [result.show(user) for user in show]
     figures = [(gate, gate.find(result)) for gate in [read_gate(c, like) for c in conditions]]
     if per_user is not None:
         write_frames({per_user: result.pieces_by_user})
     FORMATS.emit(result, form, output)
+    print_walks(walks)
     tripped = [(gate, value) for gate, value in figures if gate.trips(value)]
     for gate, value in tripped:
         found = "does not exist" if math.isnan(value) else f"is {value:.6g}"

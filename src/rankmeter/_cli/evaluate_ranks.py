@@ -9,6 +9,7 @@ import click
 from rankmeter._cli._command import Command
 from rankmeter._cli._files import standard_input
 from rankmeter._cli._options import given, metrics_option, options_of
+from rankmeter._cli._show import check_show
 from rankmeter._cli._summaries import FORMATS, check_output, output_options, write
 from rankmeter._cli._terminal import working
 from rankmeter._scored import evaluate_ranks
@@ -23,16 +24,18 @@ def _run(
     form: str | None,
     as_json: bool,
     conditions: tuple[str, ...],
+    show: tuple[str, ...],
     **choices: Any,
 ) -> None:
     form = FORMATS.choose(form, as_json=as_json)
+    check_show(show, form, output)
     check_output(per_user, output, [ranks])
     chosen = given(choices)
     if str(chosen.get("candidates", "")).isdigit():
         chosen["candidates"] = int(chosen["candidates"])
     with standard_input(ranks) as (path,), working("evaluating"):
         result = evaluate_ranks(path, **chosen)
-    write(result, per_user, output, form, conditions, choices.get("like"))
+    write(result, per_user, output, form, conditions, choices.get("like"), show)
 
 
 command = Command(

@@ -8,6 +8,7 @@ import click
 
 from rankmeter._cli._command import Command
 from rankmeter._cli._options import given, metrics_option, options_of
+from rankmeter._cli._show import check_show
 from rankmeter._cli._summaries import FORMATS, check_output, output_options, write
 from rankmeter._cli._terminal import working
 from rankmeter._scored import evaluate_scores
@@ -23,14 +24,16 @@ def _run(
     form: str | None,
     as_json: bool,
     conditions: tuple[str, ...],
+    show: tuple[str, ...],
     **choices: Any,
 ) -> None:
     form = FORMATS.choose(form, as_json=as_json)
+    check_show(show, form, output)
     others = [choices.get(name) for name in ("negatives", "exclude", "candidates", "groups")]
     check_output(per_user, output, [scores, target, *others])
     with working("evaluating"):
         result = evaluate_scores(scores, target, **given(choices))
-    write(result, per_user, output, form, conditions, choices.get("like"))
+    write(result, per_user, output, form, conditions, choices.get("like"), show)
 
 
 command = Command(

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 
 from rankmeter._engine.chance import chance
 from rankmeter._engine.choose import EngineName, Reading, reading
+from rankmeter._engine.counted import Counted
 from rankmeter._engine.memory import Data, Engine, Memory, Source
 from rankmeter._engine.scores import Averaged, Scores
 from rankmeter._engine.walked import Grid, Line, Place, Walk, ranking_of, walks
@@ -23,6 +24,7 @@ from rankmeter._side import NO_SIDE, Side
 
 __all__ = [
     "Averaged",
+    "Counted",
     "Data",
     "Engine",
     "EngineName",

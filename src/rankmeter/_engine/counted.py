@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,39 @@ from rankmeter._matrix import Queries
 from rankmeter._plan import Plan
 from rankmeter.errors import UsageError
 
-__all__ = ["score_queries"]
+__all__ = ["Counted", "aligned_queries", "score_queries"]
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Queries that are counted already, as data that can run plans; see `Data`.
+
+    Attributes
+    ----------
+    queries : Queries
+    ids : Series or None
+        The id of each query; numbers without.
+    sized : bool
+        Whether the numbers of candidates are known.
+    """
+
+    queries: Queries
+    ids: pl.Series | None = None
+    sized: bool = True
+
+    def opened(self) -> Counted:
+        """Itself: nothing has to be read again."""
+        return self
+
+    def of_user(self, user: object) -> Counted:
+        """See `Data.of_user`."""
+        found = user if self.ids is None else (self.ids == user).arg_true()[0]
+        row = np.array([found], dtype=np.int64)
+        return replace(self, queries=self.queries.take(row), ids=None)
+
+    def run(self, plan: Plan) -> dict[str, Scores]:
+        """See `Data.run`; the system has no name."""
+        return {"": score_queries(plan, self.queries, self.ids)}
 
 
 def score_queries(plan: Plan, queries: Queries, ids: pl.Series | None = None) -> Scores:
@@ -31,28 +63,36 @@ def score_queries(plan: Plan, queries: Queries, ids: pl.Series | None = None) ->
     every = np.ones(queries.n, dtype=bool)
     judged = np.zeros(queries.n, dtype=bool)
     judged[queries.counts.user] = True
-
-    @functools.cache
-    def aligned(choices: Alignment) -> Aligned:
-        usual = {"pool": "all", "exclude": "none"}
-        if choices.scope == "appended" and not queries.found.all():
-            usual["scope"] = "all"
-        if wrong := next((n for n, word in usual.items() if getattr(choices, n) != word), ""):
-            raise UsageError(
-                f"{wrong}={getattr(choices, wrong)!r} needs lists of items, which scores are not",
-                option=wrong,
-            )
-        counts = queries.counts
-        gain = reached(counts.user, counts.gain, queries.n, choices)
-        if choices.ties.endswith("descending") and counts.before is not None:
-            counts = replace(counts, before=counts.equal - counts.before)
-        if choices.ties.startswith("text"):
-            counts = replace(counts, before=None)
-        found = replace(counts, gain=gain).only(queries.found)
-        ideals = perfect(counts.user, gain, queries.n, choices)
-        hits, others, tied = settle(found, ideals, choices, queries.positive[queries.found])
-        n_found, n_hits = found.user.size, hits.rank.size
-        facts = Facts(hits.n_relevant, hits.n_ranked, tied, n_found, Refused(), Refused(), n_hits)
-        return Aligned(hits, others, every, facts)
-
+    aligned = functools.cache(functools.partial(aligned_queries, queries))
     return replace(scores_of(plan, aligned, every, judged), ids=ids)
+
+
+def aligned_queries(queries: Queries, choices: Alignment) -> Aligned:
+    """The hits of counted queries in one alignment.
+
+    Raises
+    ------
+    UsageError
+        If the alignment needs the items that were ranked.
+    """
+    every = np.ones(queries.n, dtype=bool)
+    usual = {"pool": "all", "exclude": "none"}
+    if choices.scope == "appended" and not queries.found.all():
+        usual["scope"] = "all"
+    if wrong := next((n for n, word in usual.items() if getattr(choices, n) != word), ""):
+        raise UsageError(
+            f"{wrong}={getattr(choices, wrong)!r} needs lists of items, which scores are not",
+            option=wrong,
+        )
+    counts = queries.counts
+    gain = reached(counts.user, counts.gain, queries.n, choices)
+    if choices.ties.endswith("descending") and counts.before is not None:
+        counts = replace(counts, before=counts.equal - counts.before)
+    if choices.ties.startswith("text"):
+        counts = replace(counts, before=None)
+    found = replace(counts, gain=gain).only(queries.found)
+    ideals = perfect(counts.user, gain, queries.n, choices)
+    hits, others, tied = settle(found, ideals, choices, queries.positive[queries.found])
+    n_found, n_hits = found.user.size, hits.rank.size
+    facts = Facts(hits.n_relevant, hits.n_ranked, tied, n_found, Refused(), Refused(), n_hits)
+    return Aligned(hits, others, every, facts)

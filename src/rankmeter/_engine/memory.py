@@ -8,6 +8,7 @@ from typing import Protocol
 
 from rankmeter._align import universe
 from rankmeter._engine.block import Block
+from rankmeter._engine.counted import Counted
 from rankmeter._engine.scores import Scores
 from rankmeter._engine.whole import check
 from rankmeter._ingest import PER_MEASURED_ROW, Table, check_memory
@@ -33,7 +34,7 @@ class Data(Protocol):
         """
         ...
 
-    def of_user(self, user: object) -> Block:
+    def of_user(self, user: object) -> Block | Counted:
         """The data of one user.
 
         Raises

@@ -7,6 +7,7 @@ noted (`_steps`); so what is shown is what was computed.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,9 +17,11 @@ import numpy as np
 import polars as pl
 
 from rankmeter._align import Aligned
+from rankmeter._checks import counted
 from rankmeter._choices import Alignment
 from rankmeter._engine.block import Block
-from rankmeter._engine.called import adjusted, call
+from rankmeter._engine.called import adjusted, call, no_lists
+from rankmeter._engine.counted import Counted, aligned_queries
 from rankmeter._engine.scores import Averaged, Scores
 from rankmeter._hits import Hits
 from rankmeter._lists import Features, Lists
@@ -143,6 +146,8 @@ class _Desk:
         judged = block.judged(choices).frame
         self.gains: dict[Any, float] = dict(judged.select("item", "gain").iter_rows())
         self.hits = self._matched(self.aligned.hits, lists.relevant, lists.gain)
+        self.ranks: list[float] = lists.rank.tolist()
+        self.evidence = block.evidence
         others = np.array([self.gains.get(item, math.nan) for item in self.items])
         self.others = self._matched(self.aligned.nonrelevant, ~lists.relevant, others)
 
@@ -186,10 +191,7 @@ class _Desk:
         hits = self.aligned.hits
         for j, i in enumerate(self.hits):
             if i >= 0 and self.lists.tied:
-                low, high = (hits.rank[j],) * 2
-                if hits.open is not None:
-                    low, high = hits.open.low[j], hits.open.high[j]
-                places[i].rank = _ranks(low, high)
+                places[i].rank = _ranks(*_ends_of(hits, j))
                 order[i] = float(hits.rank[j])
         self.order = np.argsort(order, kind="stable").tolist()
         self.place_of = {i: n for n, i in enumerate(self.order)}
@@ -233,6 +235,77 @@ class _Desk:
         ]
         return Grid(self._titled(places))
 
+    def names_of(self, groups: Features) -> list[str]:
+        """The names of groups of items, if these are the categories."""
+        tables = self.block.tables
+        items = None if tables is None else tables.side.items
+        if tables is None or items is None or items.categories is None or tables.categories is None:
+            return []
+        if not np.array_equal(groups.matrix > 0, tables.categories.matrix > 0):
+            return []
+        return items.categories["category"].unique().sort().to_list()
+
+    @property
+    def facts(self) -> dict[str, bool]:
+        """What may be special about the user."""
+        aligned = self.aligned
+        return {
+            "no ranking": not aligned.in_rankings[0],
+            "an empty ranking": bool(aligned.in_rankings[0] and not aligned.hits.n_ranked[0]),
+        }
+
+
+class _Counts:
+    """The judged items of one query whose ranks were counted: all other items are unknown."""
+
+    evidence = staticmethod(no_lists)
+
+    def __init__(self, data: Counted, choices: Alignment) -> None:
+        self.aligned = aligned_queries(data.queries, choices)
+        hits, others = self.aligned.hits, self.aligned.nonrelevant
+        n = hits.rank.size + others.rank.size
+        self.hits, self.others = [*range(hits.rank.size)], [*range(hits.rank.size, n)]
+        self.ranks: list[float] = [*hits.rank.tolist(), *others.rank.tolist()]
+        self.tied: list[str] = []  # the ranks of unknown items in unresolved ties
+        ends = [_ends_of(of, j) for of in (hits, others) for j in range(of.rank.size)]
+        for low, high in dict.fromkeys((low, high) for low, high in ends if low < high):
+            free = iter(range(int(low), int(high) + 1))
+            for i in [i for i, end in enumerate(ends) if end == (low, high)]:
+                self.ranks[i] = next(free)
+            rest = [*free]
+            self.ranks += rest
+            self.tied += [_ranks(low, high)] * len(rest)
+        self.facts = {f"{counted(int(hits.n_ranked[0]), 'candidate')}": data.sized}
+        target = data.queries.target
+        self.item = None if target is None else int(target[0])
+
+    def ranking(self) -> Grid:
+        """The judged items by rank, and the relevant ones that are not ranked."""
+        hits, others = self.aligned.hits, self.aligned.nonrelevant
+        places = [
+            Place(_ranks(*_ends_of(of, j)), self.item, gain, relevant=of is hits)
+            for of in (hits, others)
+            for j, gain in enumerate(of.gain.tolist())
+        ]
+        places += [Place(ranks, None) for ranks in self.tied]
+        order = np.argsort(self.ranks, kind="stable").tolist()
+        self.place_of = {i: n for n, i in enumerate(order)}
+        lost = Counter(hits.best.gain.tolist()) - Counter(hits.gain.tolist())
+        missing = [Place("", self.item, gain, relevant=True) for gain in lost.elements()]
+        return Grid([*(places[i] for i in order), *missing])
+
+    def ideal(self, best: Hits) -> Grid:
+        """A perfect ranking."""
+        both = zip(best.rank.tolist(), best.gain.tolist(), strict=True)
+        return Grid([Place(f"{rank:g}", self.item, gain, relevant=True) for rank, gain in both])
+
+
+def _ends_of(hits: Hits, j: int) -> tuple[float, float]:
+    """The first and the last rank that a hit may have."""
+    if hits.open is None:
+        return float(hits.rank[j]), float(hits.rank[j])
+    return float(hits.open.low[j]), float(hits.open.high[j])
+
 
 def _ranks(low: float, high: float) -> str:
     return f"{low:g}" if low == high else f"{low:g}–{high:g}"
@@ -241,12 +314,12 @@ def _ranks(low: float, high: float) -> str:
 class _Walker:
     """Puts the steps of a metric on the grids."""
 
-    def __init__(self, desk: _Desk) -> None:
+    def __init__(self, desk: _Desk | _Counts) -> None:
         self.desk = desk
         self.ranking, self.ideal = desk.ranking(), Grid([])
         self.categories = Grid([])
         self.lines: list[Line] = []
-        self.by_rank = {int(r): i for i, r in reversed([*enumerate(desk.lists.rank.tolist())])}
+        self.by_rank = {r: i for i, r in reversed([*enumerate(desk.ranks)])}
 
     def take(self, steps: Sequence[Step], label: str) -> None:
         """Put all steps in their places."""
@@ -319,61 +392,60 @@ class _Walker:
         if isinstance(of, Hits) and step.at is None:
             known = dict(zip(desk.aligned.nonrelevant.rank.tolist(), desk.others, strict=True))
             return [known.get(rank, -1) for rank in ranks.tolist()]
-        return [self.by_rank.get(int(rank), -1) for rank in np.asarray(ranks).tolist()]
+        return [self.by_rank.get(rank, -1) for rank in np.asarray(ranks).tolist()]
 
     def _by_category(self, n: int, of: Features | None = None) -> Grid:
         """The grid of the categories, or of nameless groups and shares."""
         if not self.categories.places:
-            tables, names = self.desk.block.tables, [f"{i + 1}" for i in range(n)]
-            items = None if tables is None else tables.side.items
-            if tables is not None and items is not None and items.categories is not None:
-                known = items.categories["category"].unique().sort().to_list()
-                named = of is not None and _same_groups(of, tables.categories)
-                names = known if named and len(known) == n else names
+            desk = self.desk
+            known = desk.names_of(of) if of is not None and isinstance(desk, _Desk) else []
+            names = known if len(known) == n else [f"{i + 1}" for i in range(n)]
             self.categories = Grid([Place("", name) for name in names])
         return self.categories
 
 
-def _same_groups(one: Features, other: Features | None) -> bool:
-    """Whether the columns of both have the same items."""
-    return other is not None and np.array_equal(one.matrix > 0, other.matrix > 0)
+def ranking_of(block: Block | Counted, name: str, choices: Alignment) -> Grid:
+    """The list of the only user of some data, and the relevant items that it lacks."""
+    return _desk(block, name, choices).ranking()
 
 
-def ranking_of(block: Block, name: str, choices: Alignment) -> Grid:
-    """The list of the only user of a block, and the relevant items that it lacks."""
-    return _Desk(block, name, choices).ranking()
+def _desk(block: Block | Counted, name: str, choices: Alignment) -> _Desk | _Counts:
+    if isinstance(block, Counted):
+        return _Counts(block, choices)
+    return _Desk(block, name, choices)
 
 
 def walks(
-    block: Block, name: str, entries: Iterable[MetricPlan], scores: Scores, row: int
+    block: Block | Counted, name: str, entries: Iterable[MetricPlan], scores: Scores, row: int
 ) -> Iterator[Walk]:
-    """How the values of the only user of a block come about; `row` is its row of the scores.
+    """How the values of the only user of some data come about; `row` is its row of the scores.
 
     Raises
     ------
     UsageError
         If a metric refuses the data.
     """
-    desks: dict[Alignment, _Desk] = {}
+    desks: dict[Alignment, _Desk | _Counts] = {}
     for entry in entries:
         averaged = scores.averaged(entry)
-        if entry.alignment not in desks:
-            desks[entry.alignment] = _Desk(block, name, entry.alignment)
-        yield _walk(desks[entry.alignment], entry, averaged, row)
+        choices = entry.alignment
+        if choices not in desks:
+            desks[choices] = _desk(block, name, choices)
+        yield _walk(desks[choices], entry, averaged, row)
 
 
-def _walk(desk: _Desk, entry: MetricPlan, averaged: Averaged, row: int) -> Walk:
+def _walk(desk: _Desk | _Counts, entry: MetricPlan, averaged: Averaged, row: int) -> Walk:
     steps: list[Step] = []
     aligned = desk.aligned
     with noting(steps):
         if entry.candidates is not None:
             values = adjusted(entry, aligned)[0].per_user(nothing=math.nan)
         else:
-            values = call(entry, aligned, entry.spec.function, desk.block.evidence)
+            values = call(entry, aligned, entry.spec.function, desk.evidence)
     value = float(values[0])
     inside = np.flatnonzero(averaged.users == row)
     counted = float(averaged.values[inside[0]]) if inside.size else math.nan
-    if isinstance(averaged.state, Exposure):
+    if isinstance(averaged.state, Exposure) and isinstance(desk, _Desk):
         steps, value = _of_all(averaged.state, desk, inside), averaged.state.value()
     walker = _Walker(desk)
     walker.take(steps, entry.label)
@@ -387,7 +459,7 @@ def _walk(desk: _Desk, entry: MetricPlan, averaged: Averaged, row: int) -> Walk:
         walker.categories,
         tuple(walker.lines),
         _rule(entry, aligned, value),
-        _facts(aligned),
+        _facts(desk),
         entry.spec.whole,
     )
 
@@ -398,12 +470,8 @@ def _rule(entry: MetricPlan, aligned: Aligned, value: float) -> str:
     return f"{name}={getattr(entry.averaging, name)}"
 
 
-def _facts(aligned: Aligned) -> tuple[str, ...]:
-    known = {
-        "no ranking": not aligned.in_rankings[0],
-        "an empty ranking": aligned.in_rankings[0] and not aligned.hits.n_ranked[0],
-        "nothing is relevant": not aligned.hits.n_relevant[0],
-    }
+def _facts(desk: _Desk | _Counts) -> tuple[str, ...]:
+    known = {**desk.facts, "nothing is relevant": not desk.aligned.hits.n_relevant[0]}
     return tuple(name for name, holds in known.items() if holds)
 
 

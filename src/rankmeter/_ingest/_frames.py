@@ -145,6 +145,8 @@ def from_duckdb(data: Any, side: Side, source: str = "DuckDB relation") -> Colum
 
 def from_pandas(data: Any, side: Side) -> Columns:
     """A pandas frame, column by column, so that pyarrow is not needed."""
+    if side in ("segments", "clusters") and _has_users_in_index(data):
+        data = data.rename_axis("user").reset_index()
     # Names need not be strings (0, 1, … without a header), and positions are unique where they
     # are not.
     names = [str(name) for name in data.columns]
@@ -158,6 +160,16 @@ def from_pandas(data: Any, side: Side) -> Columns:
     lists = [_holds_lists(data.iloc[:, n]) for n in range(len(names))]
     nested = frozenset(name for name, held in zip(names, lists, strict=True) if held)
     return Columns(names, fetch, "pandas DataFrame", hint=hint, nested=nested, pandas=data)
+
+
+def _has_users_in_index(data: Any) -> bool:
+    """Whether the users can only be the index: by its name, or as names next to one column."""
+    index = data.index
+    if index.nlevels > 1 or named("user", [str(name) for name in data.columns]):
+        return False
+    if index.name is not None:
+        return bool(named("user", [str(index.name)]))
+    return len(data.columns) == 1 and all(isinstance(one, str) for one in index)
 
 
 def _holds_lists(series: Any) -> bool:
@@ -181,6 +193,8 @@ def _pandas_column(series: Any) -> Column:
         return numpy_column(series.to_numpy())
     if dtype.name == "category":
         return _pandas_category(series)
+    if str(dtype).startswith("period["):  # Arrow has its number
+        return list(series)
     if _holds_lists(series):  # Polars 1.30 crashes where it hashes text out of such lists
         return list(series)
     try:

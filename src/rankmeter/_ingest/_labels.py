@@ -11,7 +11,7 @@ import polars as pl
 from rankmeter._ingest._columns import SYNONYMS, Columns, Side, named, resolve
 from rankmeter._ingest._forms import find, is_accepted
 from rankmeter._ingest._frames import made_by
-from rankmeter._ingest._ids import ids
+from rankmeter._ingest._ids import ids, is_null
 from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._numbers import typed
 from rankmeter._ingest._table import Table
@@ -54,7 +54,7 @@ def read_labels(
     roles = _two_columns(found, column) or resolve(found, side, None)
     columns = found.fetch(list(roles.values()))
     named = ids(columns[roles["user"]], "user", found.source, Counter(), untyped=found.untyped)
-    labels = _bins_as_text(typed(columns[roles[column]], column))
+    labels = _as_text(typed(columns[roles[column]], column))
     if labels.dtype.is_nested() or labels.dtype == pl.Object:
         raise DataError(
             f"The {side} of {found.source} are of type {labels.dtype}, for example "
@@ -86,14 +86,15 @@ def read_labels(
     return Labels(values, {name: n for name, n in counts.items() if n})
 
 
-def _bins_as_text(labels: pl.Series) -> pl.Series:
-    """Intervals of ``pandas.cut`` as pandas writes them; other labels as they are."""
+def _as_text(labels: pl.Series) -> pl.Series:
+    """Intervals of ``pandas.cut``, and periods, as pandas writes them; other labels as they are."""
     if labels.dtype != pl.Object:
         return labels
     values = labels.to_list()
-    if {type(one).__name__ for one in values if one is not None} != {"Interval"}:
+    kinds = {type(one).__name__ for one in values if not is_null(one)}
+    if kinds not in ({"Interval"}, {"Period"}):
         return labels
-    texts = [None if one is None else str(one) for one in values]
+    texts = [None if is_null(one) else str(one) for one in values]
     return pl.Series(labels.name, texts, pl.String)
 
 

@@ -42,6 +42,10 @@ MAX_ROWS = 200
 """Differences in the table of the page; the machine-readable result holds all of them."""
 RESULT = "rankmeter-result"
 """The id of the machine-readable result in the page."""
+ROWS_ON_PAPER = 60
+"""Differences that are printed; the style sheet hides the others."""
+MAX_PRINTED = 3
+"""Users whose lists are printed; the others are only on the screen."""
 SIGNS = "●■▲◆✚▼▶◀●■"
 """`SHAPES` of the charts as text."""
 
@@ -71,7 +75,8 @@ class Digest:
     charts. `good_k` has the smallest good k of each system, `hits` the ranks of the first hits,
     `popularity` a cutoff and how popular the items above it are, `extremes` the users that gain
     most from a system, with the values of both, `lists` the tops of their lists by metric, user
-    and system, where they are in memory, `figures` the charts by kind and metric.
+    and system, where they are in memory, `figures` the charts by kind and metric,
+    `call` the call in Python that gives the same, or nothing.
     """
 
     headline: Headline
@@ -89,6 +94,7 @@ class Digest:
     lists: Mapping[str, Mapping[str, Mapping[str, Sequence[Place]]]]
     figures: Mapping[str, Mapping[str, Sequence[Any]]]
     plan: str
+    call: str
     result: Mapping[str, Any]
 
 
@@ -112,6 +118,7 @@ class Portrait:
     lists: Mapping[str, Mapping[str, Sequence[Place]]]
     figures: Mapping[str, Mapping[str, Sequence[Any]]]
     plan: str
+    call: str
     result: Mapping[str, Any]
 
 
@@ -192,6 +199,7 @@ def render(digest: Digest) -> str:
         counts=_count_table(found["users"]),
         labels=list(found["metrics"]),
         max_rows=MAX_ROWS,
+        rows_on_paper=ROWS_ON_PAPER,
         user_rows=_user_rows,
         systems=[(f"{i}", SIGNS[i], name) for i, name in enumerate(digest.shown)],
     )
@@ -209,6 +217,10 @@ def render_one(digest: Portrait) -> str:
         labels=list(estimates),
         mean_rows=_mean_rows,
         value_rows=_value_rows,
+        lists_of={
+            label: {user: {"": places} for user, places in by.items()}
+            for label, by in digest.lists.items()
+        },
     )
 
 
@@ -231,6 +243,7 @@ def _frame(digest: Digest | Portrait) -> dict[str, Any]:
         "script": script,
         "named": named,
         "counted": counted,
+        "max_printed": MAX_PRINTED,
         "share_rows": _share_rows,
         "classes": [(f"p{i}", "■", kind) for i, kind in enumerate(kinds)],
         "drawings": {kind: _drawn(by) for kind, by in digest.figures.items()},
@@ -250,8 +263,18 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(exact=_exact, number=number, words=in_words, signed=signed)
+    environment.filters.update(
+        breakable=_breakable, exact=_exact, number=number, words=in_words, signed=signed
+    )
     return environment
+
+
+def _breakable(name: str) -> Any:
+    """The name of a metric, which a narrow card breaks at its signs and not within a word."""
+    from markupsafe import Markup, escape
+
+    parts = re.split(r"(?<=[_,])|(?=[@(])", visible(name))
+    return Markup("<wbr>").join(escape(part) for part in parts)
 
 
 def _exact(value: float) -> str:

@@ -63,12 +63,15 @@ def _meaning(walk: Walk) -> str:
 
 def _table(grid: Grid, k: int | None, *, of: str = "item") -> Table:
     """The places that matter, with a line for those between that are left out."""
-    first = ["rank", in_words("item"), "gain"] if of == "item" else [of]
+    named_items = any(place.item is not None for place in grid.places)
+    first = ["rank", *[in_words("item")] * named_items, "gain"] if of == "item" else [of]
     rows: list[list[str]] = []
     hidden: list[list[str]] = []
     for i, place in enumerate(grid.places):
         item = named(place)
-        known = [place.rank or "–", item, _gain(place)] if of == "item" else [item]
+        known = [item]
+        if of == "item":
+            known = [place.rank or "–", *[item] * named_items, _gain(place)]
         row = [*known, *(_plain(place.numbers.get(c)) for c in grid.columns)]
         if _matters(place, i, k, len(rows)):
             rows += [*_folded(hidden), row]

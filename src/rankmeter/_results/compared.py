@@ -10,15 +10,27 @@ from typing import Any
 
 import polars as pl
 
-from rankmeter._estimates.differences import Difference
+from rankmeter._checks import choice, integer
+from rankmeter._estimates.differences import Difference, moved
 from rankmeter._estimates.estimates import Estimate
-from rankmeter._estimates.verdicts import Headline, Verdict, headline, places, verdict
+from rankmeter._estimates.verdicts import (
+    Headline,
+    Verdict,
+    headline,
+    histogram,
+    pairs_shown,
+    places,
+    verdict,
+)
 from rankmeter._estimates.wording import change, number, p_value
+from rankmeter._hits import FloatArray
 from rankmeter._ingest import Frame, Kind
+from rankmeter._report import charts
 from rankmeter._report.paper import Means
 from rankmeter._report.table import Style, Table
 from rankmeter._results.result import Measured, decimals
 from rankmeter._words import in_its_words
+from rankmeter.errors import UsageError
 
 __all__ = ["Compared", "letters_of"]
 
@@ -169,6 +181,17 @@ class Compared(Measured):
                 marks[d.better] += letters[d.b if d.better == d.a else d.a]
         return marks
 
+    def _noted(self) -> list[str]:
+        """The notes of single differences, with the segments where they are only of these."""
+        where: dict[str, dict[str, None]] = {}
+        for d in self.differences:
+            if d.note:
+                where.setdefault(d.note, {})[d.segment] = None
+        return [
+            note if "" in segments else f"{note} ({', '.join(segments)})"
+            for note, segments in sorted(where.items())
+        ]
+
     def _tested(self) -> str:
         """What the markers mean, and how differences were tested."""
         s = self.settings
@@ -208,6 +231,113 @@ class Compared(Measured):
             if d.significant and d.better
         }
         return Table((*columns, "win/tie/loss", "detectable"), rows, styles=styles)
+
+    def worst(
+        self,
+        n: int | None = 10,
+        metric: str | None = None,
+        *,
+        system: str | None = None,
+        against: str | None = None,
+    ) -> Frame:
+        """The users with the largest losses of a system against another one, largest first.
+
+        Parameters
+        ----------
+        n : int, optional
+            The number of users; None returns all users, including those who gain.
+        metric : str, optional
+            Default: the first one.
+        system, against : str, optional
+            Default: the two systems of the headline; with a baseline, it is `against`.
+
+        Returns
+        -------
+        polars.DataFrame or pandas.DataFrame
+            As `per_user`. Columns user, the value of each system as ``"BPR ndcg@10"``, and
+            ``difference``: system minus against. Users with equal differences are in order of
+            their ids.
+
+        Raises
+        ------
+        UsageError
+            If a system or a metric does not exist, or no user has a value of the metric.
+
+        Examples
+        --------
+        >>> import rankmeter as rm
+        >>> truth = {"ann": {"a"}, "bob": {"b"}}
+        >>> old, new = {"ann": ["x", "a"], "bob": ["b"]}, {"ann": ["a"], "bob": ["x", "b"]}
+        >>> found = rm.compare({"old": old, "new": new}, truth, "rr", baseline="old")
+        >>> found.worst().rows()
+        [('bob', 1.0, 0.5, -0.5)]
+        >>> found.best().rows()
+        [('ann', 0.5, 1.0, 0.5)]
+        """
+        return self._moved(n, metric, system, against, worst=True)
+
+    def best(
+        self,
+        n: int | None = 10,
+        metric: str | None = None,
+        *,
+        system: str | None = None,
+        against: str | None = None,
+    ) -> Frame:
+        """The users with the largest gains of a system over another one, largest first.
+
+        Parameters, columns and errors are those of `worst`.
+        """
+        return self._moved(n, metric, system, against, worst=False)
+
+    def _moved(
+        self,
+        n: int | None,
+        metric: str | None,
+        system: str | None,
+        against: str | None,
+        *,
+        worst: bool,
+    ) -> Frame:
+        label = self._label(metric or self._labels[0])
+        a, b = self._two(label, system, against)
+        self._refuse_whole(label)
+        most = None if n is None else integer("n", n, least=1)
+        found = moved(*self._paired_by(label, a, b), (f"{a} {label}", f"{b} {label}"), most,
+                      falling=worst == self._increasing(label))  # fmt: skip
+        return self.kind.frame(found)
+
+    def _refuse_whole(self, label: str) -> None:
+        """Refuse a metric of which no user has a value."""
+
+    @abstractmethod
+    def _paired_by(self, label: str, a: str, b: str) -> tuple[pl.Series, FloatArray, FloatArray]:
+        """The users with a value of both systems, and these values."""
+
+    def _paired(self, d: Difference) -> tuple[pl.Series, FloatArray, FloatArray]:
+        return self._paired_by(d.metric, d.a, d.b)
+
+    def _two(self, label: str, system: str | None, against: str | None) -> tuple[str, str]:
+        """The two systems to look at: those of the headline, unless they are given."""
+        for option, name in (("system", system), ("against", against)):
+            if name is not None:
+                choice(option, name, self.systems)
+        d = self._verdict(label).difference or self[label][0]
+        a, b = (d.b, d.a) if d.a == self.baseline else (d.a, d.b)
+        system = system or (b if against == a else a)
+        usual = self.baseline if self.baseline not in ("", system) else (a if system == b else b)
+        against = against or usual
+        if system == against:
+            raise UsageError(f"{system} is compared with itself: name two systems")
+        return system, against
+
+    def _difference_panels(self, kind: str, metric: str) -> list[Any]:
+        """The differences on one metric with intervals, or those of the users as histograms."""
+        best, found = self._verdict(metric).best, self[metric]
+        if kind == "forest":
+            return charts.forest(metric, pairs_shown(found, best), self.baseline)
+        shown = pairs_shown(found, best, limit=9)
+        return charts.bins(metric, [(d, histogram(*self._paired(d)[1:])) for d in shown])
 
     def _tables(self) -> list[Table]:
         return [self.table(), self.difference_table()]

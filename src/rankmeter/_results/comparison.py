@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from rankmeter._checks import choice, counted, integer
+from rankmeter._checks import choice, counted
 from rankmeter._engine import Place, Scores, Walk
 from rankmeter._estimates.curves import Curve, curves_of, distinct_curves
-from rankmeter._estimates.differences import Difference, moved, paired_values
+from rankmeter._estimates.differences import Difference, paired_values
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.notes import (
     Facts,
@@ -33,9 +33,7 @@ from rankmeter._estimates.verdicts import (
     Verdict,
     by_segment,
     extremes,
-    histogram,
     leaders,
-    pairs_shown,
     scattered,
 )
 from rankmeter._estimates.wording import p_value
@@ -45,6 +43,7 @@ from rankmeter._plan import Plan
 from rankmeter._report import charts
 from rankmeter._report.table import Table
 from rankmeter._results.compared import Compared
+from rankmeter._results.result import Name
 from rankmeter._results.summary import Summary
 from rankmeter._results.walkthrough import (
     Walkthrough,
@@ -145,97 +144,9 @@ class Comparison(Compared):
         """That of the rankings of the first system, and of the frames that are handed out."""
         return next(iter(self.summaries.values())).kind
 
-    def worst(
-        self,
-        n: int | None = 10,
-        metric: str | None = None,
-        *,
-        system: str | None = None,
-        against: str | None = None,
-    ) -> Frame:
-        """The users with the largest losses of a system against another one, largest first.
-
-        Parameters
-        ----------
-        n : int, optional
-            The number of users; None returns all users, including those who gain.
-        metric : str, optional
-            Default: the first one.
-        system, against : str, optional
-            Default: the two systems of the headline; with a baseline, it is `against`.
-
-        Returns
-        -------
-        polars.DataFrame or pandas.DataFrame
-            As `per_user`. Columns user, the value of each system as ``"BPR ndcg@10"``, and
-            ``difference``: system minus against. Users with equal differences are in order of
-            their ids.
-
-        Raises
-        ------
-        UsageError
-            If a system does not exist, or no user has a value of the metric.
-
-        Examples
-        --------
-        >>> import rankmeter as rm
-        >>> truth = {"ann": {"a"}, "bob": {"b"}}
-        >>> old, new = {"ann": ["x", "a"], "bob": ["b"]}, {"ann": ["a"], "bob": ["x", "b"]}
-        >>> found = rm.compare({"old": old, "new": new}, truth, "rr", baseline="old")
-        >>> found.worst().rows()
-        [('bob', 1.0, 0.5, -0.5)]
-        >>> found.best().rows()
-        [('ann', 0.5, 1.0, 0.5)]
-        """
-        return self._moved(n, metric, system, against, worst=True)
-
-    def best(
-        self,
-        n: int | None = 10,
-        metric: str | None = None,
-        *,
-        system: str | None = None,
-        against: str | None = None,
-    ) -> Frame:
-        """The users with the largest gains of a system over another one, largest first.
-
-        Parameters, columns and errors are those of `worst`.
-        """
-        return self._moved(n, metric, system, against, worst=False)
-
-    def _moved(
-        self,
-        n: int | None,
-        metric: str | None,
-        system: str | None,
-        against: str | None,
-        *,
-        worst: bool,
-    ) -> Frame:
-        label = self._label(metric or self._labels[0])
-        a, b = self._two(label, system, against)
-        entry = self.plan[label]
-        if entry.spec.whole:
+    def _refuse_whole(self, label: str) -> None:
+        if self.plan[label].spec.whole:
             raise UsageError(f"{label} is one number for the lists of all users: no user has one")
-        one, other = (self.summaries[name].scores for name in (a, b))
-        most = None if n is None else integer("n", n, least=1)
-        found = moved(*paired_values(one, other, entry), (f"{a} {label}", f"{b} {label}"), most,
-                      falling=worst == entry.spec.increasing)  # fmt: skip
-        return self.kind.frame(found)
-
-    def _two(self, label: str, system: str | None, against: str | None) -> tuple[str, str]:
-        """The two systems to look at: those of the headline, unless they are given."""
-        for option, name in (("system", system), ("against", against)):
-            if name is not None:
-                choice(option, name, self.systems)
-        d = self._verdict(label).difference or self[label][0]
-        a, b = (d.b, d.a) if d.a == self.baseline else (d.a, d.b)
-        system = system or (b if against == a else a)
-        usual = self.baseline if self.baseline not in ("", system) else (a if system == b else b)
-        against = against or usual
-        if system == against:
-            raise UsageError(f"{system} is compared with itself: name two systems")
-        return system, against
 
     @in_its_words
     def show(
@@ -362,7 +273,7 @@ class Comparison(Compared):
             runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
             notes.append(f"{in_words('users')} × runs: {', '.join(runs)}")
         notes += segment_notes(self.heterogeneity, s["alpha"])
-        notes += sorted({d.note for d in self.differences if d.note})
+        notes += self._noted()
         return (*self.cautions, *notes)
 
     def _facts(self) -> dict[str, Facts]:
@@ -420,11 +331,7 @@ class Comparison(Compared):
             return self._tradeoff(metric)
         if kind == "differences" and self.plan[metric].spec.whole:
             return []  # no user has a value
-        best, found = self._verdict(metric).best, self[metric]
-        if kind == "forest":
-            return charts.forest(metric, pairs_shown(found, best), self.baseline)
-        shown_pairs = pairs_shown(found, best, limit=9)
-        return charts.bins(metric, [(d, histogram(*self._paired(d)[1:])) for d in shown_pairs])
+        return self._difference_panels(kind, metric)
 
     def _tradeoff(self, metric: str) -> list[Any]:
         """The chart of a metric of what was shown against the first metric of accuracy."""
@@ -441,9 +348,9 @@ class Comparison(Compared):
         shown = sorted(ranked, key=lambda name: name != self.baseline)[:MAX_SYSTEMS]
         return sorted(shown, key=self.systems.index)
 
-    def _paired(self, d: Difference) -> tuple[pl.Series, FloatArray, FloatArray]:
-        a, b = (self.summaries[name].scores for name in (d.a, d.b))
-        return paired_values(a, b, self.plan[d.metric])
+    def _paired_by(self, label: str, a: str, b: str) -> tuple[pl.Series, FloatArray, FloatArray]:
+        one, other = (self.summaries[name].scores for name in (a, b))
+        return paired_values(one, other, self.plan[label])
 
     @in_its_words
     def headline(self, metric: str | None = None) -> Headline:
@@ -535,7 +442,26 @@ class Comparison(Compared):
             lists={label: self._lists(label, sides) for label, sides in extreme.items()},
             figures=figures,
             plan=self.plan.describe(),
+            call=self._written(),
             result=self.to_dict(),
+        )
+
+    def _written(self) -> str:
+        """The call in Python that gives this result from the same data, or nothing."""
+        s = self.settings
+        usual = {
+            "test": "auto", "correction": "maxt", "common": "all", "alpha": 0.05,
+            "n_resamples": 9_999,
+        }  # fmt: skip
+        return self._call(
+            "compare",
+            "systems, truth",
+            baseline=self.baseline or None,
+            segments=None if self.segments is None else Name("segments"),
+            clusters=Name("clusters") if s["clusters"] else None,
+            margin=s["margin"],
+            family=None if s["family"] == "each metric" else "all",
+            **{name: s[name] for name, value in usual.items() if s[name] != value},
         )
 
     def _headline(self, found: Verdict) -> Headline:

@@ -23,7 +23,7 @@ from rankmeter._hits import IntArray
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._report import charts
 from rankmeter._report.table import Table
-from rankmeter._results.result import Measured
+from rankmeter._results.result import Measured, Name
 from rankmeter._results.walkthrough import top_of
 from rankmeter._words import in_its_words, in_words
 from rankmeter.errors import RankmeterError
@@ -80,6 +80,19 @@ class Reported(Measured):
         ------
         MissingDependencyError
             If the packages of the extra ``report`` are not installed.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> import rankmeter as rm
+        >>> lists = {"ann": ["b", "a"], "bob": ["b"], "cat": ["a"]}
+        >>> result = rm.evaluate(lists, {user: {"a"} for user in lists}, "rr ndcg@2")
+        >>> with TemporaryDirectory() as folder:
+        ...     page = Path(folder, "report.html")
+        ...     result.report(page, segments={"ann": "new", "bob": "new", "cat": "old"})
+        ...     page.read_text("utf-8")[:15]
+        '<!doctype html>'
         """
         from rankmeter._report.page import render_one, write
 
@@ -125,8 +138,16 @@ class Reported(Measured):
                 "distribution": {label: self._distribution(label) for label in spreads}, **figures,
             },
             plan=self.plan.describe(),
+            call=self._written(),
             result=self.to_dict(),
         )  # fmt: skip
+
+    def _written(self) -> str:
+        """The call in Python that gives this result from the same rankings, or nothing."""
+        if self.source is None or not self.source.system:
+            return ""  # of scores, ranks or batches
+        clusters = None if self.clusters is None else Name("clusters")
+        return self._call("evaluate", "rankings, truth", clusters=clusters)
 
     def _again(self) -> Source | None:
         """The data opened once more; None if they are gone, or give other values."""

@@ -21,7 +21,7 @@ from rankmeter._words import USERS, Words, in_its_words
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Measured", "Result", "decimals"]
+__all__ = ["Measured", "Name", "Result", "decimals"]
 
 
 class Result(ABC):
@@ -93,6 +93,19 @@ class Measured(Result):
     @abstractmethod
     def _logged(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, float]]]:
         """Parts of a name, and the numbers for an experiment tracker under it, by kind."""
+
+    def _call(self, function: str, data: str, **more: Any) -> str:
+        """The call in Python that gives this result from the same data, or nothing.
+
+        Of the `more` options, those are written that have a value.
+        """
+        options = self.plan.options()
+        if options is None:
+            return ""
+        labels = [entry.label for entry in self.plan.metrics]
+        given = {name: value for name, value in (options | more).items() if value is not None}
+        words = [f"{name}={value!r}" for name, value in given.items()]
+        return f"import rankmeter as rm\n\nrm.{function}({', '.join([data, repr(labels), *words])})"
 
     def _plan_text(self) -> str:
         return self.plan.describe()
@@ -176,6 +189,13 @@ class Measured(Result):
         plan = self.plan
         drawn = f"{plan.resamples:,} samples, seed {plan.seed}"
         return [f"intervals by {plan.interval} bootstrap, {drawn}"] if plan.draws else []
+
+
+class Name(str):
+    """The name of a variable in a written call."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
 
 
 def decimals(digits: int) -> int:

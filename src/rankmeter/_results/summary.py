@@ -146,6 +146,7 @@ class Summary(Reported, Mapping[str, Estimate]):
 
         Rankings and ground truth are read once more from what was given to `evaluate`, to which the
         result refers, and the metrics are computed again for this user while their steps are noted.
+        Of scores and ranks, only the ranks of the judged items are known.
 
         Parameters
         ----------
@@ -162,7 +163,7 @@ class Summary(Reported, Mapping[str, Estimate]):
         Raises
         ------
         UsageError
-            If the result has no such user, or was not made of rankings in memory.
+            If the result has no such user, the rankings were read in pieces, or only sums are kept.
         DataError
             If rankings or ground truth have changed since.
 

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NoReturn
 
-from rankmeter._checks import counted, unknown
+import polars as pl
+
+from rankmeter._checks import choice, counted, unknown
 from rankmeter._choices import Setting, show
 from rankmeter._estimates.differences import Difference
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.notes import cluster_notes, unused_labels
 from rankmeter._estimates.paired import Heterogeneity, segment_notes
+from rankmeter._hits import FloatArray
 from rankmeter._ingest import POLARS, Frame, Kind
+from rankmeter._report import charts
 from rankmeter._results.compared import Compared
+from rankmeter._words import in_its_words
+from rankmeter.errors import UsageError
 
 __all__ = ["ValueComparison"]
+
+NEED_RANKINGS = ("curve", "segments", "tradeoff")
+"""Kinds of charts that values cannot give."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,8 +43,8 @@ class ValueComparison(Compared):
         By metric: users with a value for some systems but not for all.
     settings : mapping
         Test, correction and everything else that the differences depend on.
-    per_user : polars.DataFrame or pandas.DataFrame
-        The values: columns system, user, metric, seed, value.
+    values : polars.DataFrame
+        Columns system, user, metric, seed, value.
     kind : Kind
         That of the frames that are handed out, as that of the values that came in.
     """
@@ -49,8 +58,61 @@ class ValueComparison(Compared):
     heterogeneity: tuple[Heterogeneity, ...]
     dropped: Mapping[str, int]
     settings: Mapping[str, Any]
-    per_user: Frame
+    values: pl.DataFrame
     kind: Kind = POLARS
+
+    @property
+    def per_user(self) -> Frame:
+        """Columns system, user, metric, seed, value; in pandas if the values came in one."""
+        return self.kind.frame(self.values)
+
+    @in_its_words
+    def plot(
+        self, kind: Literal["forest", "differences"] = "forest", *, metric: str | None = None
+    ) -> Any:
+        """An Altair chart, which saves itself as PNG, SVG, PDF or HTML.
+
+        Parameters
+        ----------
+        kind : {"forest", "differences"}
+            Differences with intervals, or the distribution of per-user differences.
+        metric : str, optional
+            Only this metric; default: all of them, side by side.
+
+        Raises
+        ------
+        MissingDependencyError
+            If Altair is not installed.
+        UsageError
+            If the kind is another one, which needs rankings.
+        """
+        if kind in NEED_RANKINGS:
+            raise UsageError(f"plot({kind!r}) needs the rankings: rm.compare draws it")
+        choice("kind", kind, ("forest", "differences"))
+        charts.require_altair()
+        labels = [self._label(metric)] if metric else self._labels
+        drawn = [panel for label in labels for panel in self._difference_panels(kind, label)]
+        return charts.side_by_side(drawn)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in ("curve", "report", "show"):
+            raise AttributeError(
+                f"{name}() needs the rankings: pass these to rm.compare. Values of users have "
+                "plot(), worst(), to_markdown() and to_latex()"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _paired_by(self, label: str, a: str, b: str) -> tuple[pl.Series, FloatArray, FloatArray]:
+        own = self.values.filter(pl.col("metric") == label)
+        one, other = (
+            own.filter(pl.col("system") == name)
+            .group_by("user")
+            .agg(pl.col("value").mean(), n=pl.len())
+            .filter(pl.col("n") == pl.col("n").max())  # a value of each run
+            for name in (a, b)
+        )
+        both = one.join(other, on="user", suffix=" b").sort("user")
+        return both["user"], both["value"].to_numpy(), both["value b"].to_numpy()
 
     @property
     def _labels(self) -> list[str]:
@@ -76,7 +138,7 @@ class ValueComparison(Compared):
         notes += [f"missing values: {s['missing_values']:,}"] if s.get("missing_values") else []
         notes += [*unused_labels(s), *cluster_notes(s, "tests and intervals"), *self._drawn()]
         notes += segment_notes(self.heterogeneity, s["alpha"])
-        notes += sorted({d.note for d in self.differences if d.note})
+        notes += self._noted()
         return tuple(notes)
 
     def _content(self) -> dict[str, Any]:

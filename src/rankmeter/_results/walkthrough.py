@@ -154,12 +154,12 @@ def walk_user(
     DataError
         If rankings or ground truth have changed since.
     """
-    row = _row_of(scores.users, user)
     if source is None:
         raise UsageError(
-            "show() needs the rankings and the ground truth, and this result was made of scores, "
-            "ranks, batches or several runs: evaluate the lists of this user"
+            "show() needs the ranks of each user, which neither keep='moments' nor the mean of "
+            "several training runs has: accumulate with keep='values', or evaluate one run"
         )
+    row = _row_of(scores.users, user)
     user = scores.users[row]
     block = source.open().of_user(user)
     found_all = []
