@@ -48,6 +48,8 @@ class Lists:
         The number of codes.
     tied : bool
         Whether the order of some items is not decided.
+    distinct : bool
+        Whether it is certain that no list has an item twice.
     """
 
     offsets: IntArray
@@ -57,6 +59,7 @@ class Lists:
     relevant: BoolArray
     n_items: int
     tied: bool = False
+    distinct: bool = False
 
     @property
     def n_users(self) -> int:

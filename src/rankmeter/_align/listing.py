@@ -43,8 +43,10 @@ def listed(
     at = at[order_of(c.user[at], n_users)]
     user = c.user[at]
     begin = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=n_users))))
-    at = at[order_within(c.value[at], begin)]  # tied items are in the order of the rows
     value = c.value[at]
+    if ((value[1:] < value[:-1]) & (user[1:] == user[:-1])).any():
+        order = order_within(value, begin)  # tied items are in the order of the rows
+        at, value = at[order], value[order]
     same = (user[1:] == user[:-1]) & (value[1:] == value[:-1])
     tied = bool(same.any())
     if tied and choices.ties in ORDERED and choices.ties != "input":
@@ -69,6 +71,7 @@ def listed(
         relevant,
         listing.items.n,
         tied and choices.ties not in ORDERED,
+        choices.duplicates not in ("each", "unchecked"),
     )
 
 

@@ -153,9 +153,11 @@ def scores_of(
                 if entry.averaging.aggregate == "micro":
                     states[entry.label] = state
                 continue
-            values[:, column] = call(entry, aligned, entry.spec.function, evidence)
-            if entry.keeps_state and entry.spec.state is not None:
-                states[entry.label] = call(entry, aligned, entry.spec.state, evidence)
+            if entry.keeps_state and entry.spec.both is not None:
+                both = call(entry, aligned, entry.spec.both, evidence)
+                values[:, column], states[entry.label] = both
+            else:
+                values[:, column] = call(entry, aligned, entry.spec.function, evidence)
         except UsageError as error:
             errors[entry.label] = error
     return Scores(

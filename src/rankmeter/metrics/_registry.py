@@ -152,9 +152,9 @@ class Spec:
         As in `register`.
     cutoff : bool
         Whether it takes ``@k``.
-    state : callable, optional
-        For a metric that can be pooled over users: gives the value that adds up, called like
-        `function`.
+    state, both : callable, optional
+        For a metric that can be pooled over users, called like `function`: they give the state that
+        adds up, and the values with this state.
     weighted : bool
         Whether this value says how much the weights of its items differ.
     options : mapping of str to Option
@@ -175,6 +175,7 @@ class Spec:
     cutoff: bool = True
     at: str = ""
     state: Callable[..., State] | None = None
+    both: Callable[..., tuple[FloatArray, State]] | None = None
     weighted: bool = False
     borders: Callable[[Mapping[str, Any]], list[Any]] | None = None
     options: Mapping[str, Option] = field(default_factory=dict)
@@ -391,8 +392,7 @@ def describe(
             )
         return function(*args, **options)
 
-    @functools.wraps(function)
-    def metric(*args: Any, **options: Any) -> FloatArray:
+    def both(*args: Any, **options: Any) -> tuple[FloatArray, Any]:
         found = checked(*args, **options)
         values: FloatArray = found.per_user() if pools else found
         for place, need, undefined in masked:
@@ -400,11 +400,16 @@ def describe(
             if np.shape(values) != (evidence.n_users,):
                 raise TypeError(f"{name} must return one value per user, got {values!r}")
             values = np.where(undefined(evidence), np.nan, values)
-        return valued(values, name, args[0] if args else None)
+        return valued(values, name, args[0] if args else None), found
+
+    @functools.wraps(function)
+    def metric(*args: Any, **options: Any) -> FloatArray:
+        return both(*args, **options)[0]
 
     spec = Spec(
         name, title, metric, needs, spares, cutoff=cutoff, open_ties=open_ties, at=at,
-        state=checked if pools else None, weighted=returned is Weighted, options=options, **facts,
+        state=checked if pools else None,
+        both=both if pools else None, weighted=returned is Weighted, options=options, **facts,
     )  # fmt: skip
     metric.__doc__ = _documented(spec, [need for _, need, _ in masked])
     return spec

@@ -61,6 +61,8 @@ def _down_to(k: int, discount: RankDiscount, p: float) -> float:
 
 def once(lists: Lists) -> Lists:
     """The lists with each item once per user."""
+    if lists.distinct:
+        return lists
     keys = lists.user * max(lists.n_items, 1) + lists.item
     ascending = np.sort(keys)
     if not (ascending[1:] == ascending[:-1]).any():
