@@ -557,3 +557,117 @@ def test_nothing_is_left_behind_after_a_signal(number, tmp_path):
     )
     assert ended.returncode in (128 + number, -number), ended.stderr
     assert [*temporary.iterdir()] == []
+
+
+FULL = """
+import resource, signal, sys
+import polars as pl
+import rankmeter as rm
+from rankmeter._align.repeats import Repeats
+import numpy as np
+rankings, truth = pl.read_parquet("r.parquet"), pl.read_parquet("t.parquet")
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+whole = {item: item // 3 for item in rankings["item"].unique()}
+
+def count():
+    seen = Repeats(3_000_000, 2**20)
+    seen.add(np.arange(3_000_000, dtype=np.uint64) << np.uint64(40))
+    seen.found()
+
+for work in (
+    lambda: rm.evaluate("r.parquet", truth, "rr", engine="disk", collapse=whole),
+    lambda: rm.evaluate(rankings.to_arrow().to_reader(), truth, "rr", engine="disk"),
+    lambda: rm.evaluate("r.csv", truth, "rr", engine="disk"),
+    count,
+):
+    try:
+        work()
+    except rm.errors.DataError as error:
+        print(error)
+"""
+
+
+@pytest.mark.once
+@pytest.mark.skipif(sys.platform != "linux", reason="files without a name")
+def test_a_disk_that_fills_up_is_named_and_nothing_is_left(tmp_path):
+    rankings, truth = some()
+    rankings.write_csv(tmp_path / "r.csv")
+    rankings.write_parquet(tmp_path / "r.parquet")
+    truth.write_parquet(tmp_path / "t.parquet")
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    ended = subprocess.run(
+        [sys.executable, "-c", FULL],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(temporary)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = f"A temporary file in {temporary} cannot be written: File too large. Name another"
+    assert [line.startswith(said) for line in ended.stdout.splitlines()] == [True] * 4, ended
+    assert [*temporary.iterdir()] == []
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_a_part_of_a_file_that_cannot_be_read_is_an_error(tmp_path):
+    rankings, truth = some()
+    path = tmp_path / "r.parquet"
+    rankings.write_parquet(path, row_group_size=300, compression="zstd")
+    content = bytearray(path.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 400] = bytes(400)
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=re.escape(str(path))):
+        rm.evaluate(path, truth, engine="disk")
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize(("step", "nth"), [("sift._keys", 3), ("tally._Tally.add", 2)])
+def test_a_file_that_changes_during_a_pass_is_refused(step, nth, tmp_path, monkeypatch):
+    """In the first pass, where hashes are made, and in the second one, where rows are counted."""
+    rankings, truth = some()
+    path = tmp_path / "r.parquet"
+    rankings.write_parquet(path, row_group_size=300)
+    module, *names = step.split(".")
+    *owner, name = names
+    where = sys.modules[f"rankmeter._align.{module}"]
+    where = getattr(where, owner[0]) if owner else where
+    original, called = getattr(where, name), []
+
+    def change(*args, **kwargs):
+        called.append(step)
+        if len(called) == nth:
+            rankings.with_columns(pl.col("score") + 1).write_parquet(path, row_group_size=300)
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(where, name, change)
+    with pytest.raises(DataError, match="changed while"):
+        rm.evaluate(path, truth, engine="disk")
+
+
+@pytest.mark.once
+def test_two_runs_at_once_have_the_same_results(tmp_path):
+    rankings, truth = some()
+    rankings.write_csv(tmp_path / "r.csv")
+    truth.write_csv(tmp_path / "t.csv")
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    words = ["evaluate", "r.csv", "t.csv", "-m", "ndcg@5", "--engine", "disk"]
+    command = [sys.executable, "-m", "rankmeter", *words, "--per-user", "u.parquet", "--json"]
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    runs = [
+        subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    said = [run.communicate()[0] for run in runs]
+    assert [run.returncode for run in runs] == [0, 0]
+    assert said[0] == said[1]
+    wanted = rm.evaluate(tmp_path / "r.csv", tmp_path / "t.csv", "ndcg@5")
+    assert json.loads(said[0])["metrics"]["ndcg@5"]["mean"] == wanted["ndcg@5"].mean
+    assert pl.read_parquet(tmp_path / "u.parquet").equals(wanted.per_user)
+    assert [*temporary.iterdir()] == []
+    assert sorted(one.name for one in tmp_path.iterdir()) == [
+        "r.csv", "t.csv", "temporary", "u.parquet",
+    ]  # fmt: skip

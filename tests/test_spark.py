@@ -114,6 +114,10 @@ def many(seed, order, *, words):
     return (named(rankings), named(truth)) if words else (rankings, truth)
 
 
+SMALL_ROOM = 2**13
+"""Bytes, so that what is broadcast has several parts."""
+
+
 def metrics(case):
     """Metrics with choices of their own: a case has some rules, and all cases have all."""
     chance = random.Random(case)
@@ -148,7 +152,8 @@ def test_every_rule_has_the_scores_of_rankings_in_memory(order, words, spark):
     table = open_spark(in_spark(spark, rankings, 1 + 3 * seed))
     table = replace(table, origin=replace(table.origin, source="polars DataFrame"))
     judged, tables = meet_all(judged, {"": table})
-    gathered = {"": gather(tables[""], judged, room=2**30, repeats=True, own=True)}
+    room = 3 * SMALL_ROOM if words else 2**30  # two parts
+    gathered = {"": gather(tables[""], judged, room=room, repeats=True, own=True)}
     assert_same(Memory().open(judged, gathered).run(plan)[""], wanted)
 
 
@@ -281,9 +286,15 @@ def parts(rankings):
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("rule", ["before:#", "regex:^(i[0-9]+)", "table"])
-@pytest.mark.parametrize("order", ["score", "rank"])
-def test_chunks_become_documents(order, rule, spark):
+@pytest.mark.parametrize(
+    ("order", "rule", "bad_scores"),
+    [
+        ("score", "before:#", "drop"),
+        ("score", "regex:^(i[0-9]+)", "worst"),
+        ("rank", "table", None),
+    ],
+)
+def test_chunks_become_documents(order, rule, bad_scores, spark):
     rankings, truth = some(400)
     truth = named(truth.with_columns(pl.col("item") // 3)).unique(["user", "item"])
     frame = parts(rankings)
@@ -297,10 +308,8 @@ def test_chunks_become_documents(order, rule, spark):
         rank = (-pl.col("score")).rank("min").over("user").cast(pl.Int64)
         same(spark, frame.select("user", "item", rank=rank), truth, collapse=rule)
         return
-    same(spark, frame, truth, collapse=rule)
     bad = pl.when(pl.col("user") != "u7").then(pl.col("score").replace(0.5, None)).alias("score")
-    for bad_scores in ("drop", "worst"):
-        same(spark, frame.with_columns(bad), truth, collapse=rule, bad_scores=bad_scores)
+    same(spark, frame.with_columns(bad), truth, collapse=rule, bad_scores=bad_scores)
 
 
 def test_chunks_that_are_no_parts_or_repeated_are_refused(spark):
@@ -436,6 +445,30 @@ def test_metrics_and_cutoffs_share_the_passes(spark):
     assert len(asked) == 4
     opened.run(resolve(["recall@7", "ndcg@4"]))
     assert len(asked) == 4
+
+
+@pytest.mark.once
+def test_what_is_broadcast_has_parts_if_it_is_large(spark):
+    rankings, truth = some(3000)
+    judged, tables = meet_all(read_truth(truth), {"": open_spark(in_spark(spark, rankings))})
+    query, sent = tables[""].query, []
+    send = type(query).send
+
+    class Watched(type(query)):
+        def send(self, rows):
+            sent.append(rows)
+            return send(self, rows)
+
+    watched = Watched(*(getattr(query, field.name) for field in fields(query)))
+    table = gather(replace(tables[""], query=watched), judged, room=SMALL_ROOM, repeats=False)
+    assert len(sent) == 4  # 300 judgments of 100 bytes
+    assert all(one.height * 100 <= 1.1 * SMALL_ROOM for one in sent)
+    assert sum(one.height for one in sent) == 300
+    found = Memory().open(judged, {"": table}).run(resolve("ndcg(ties=item)@5"))[""]
+    assert len(sent) > 10  # and those of two more passes
+    tables = {"": read_rankings(rankings)}
+    wanted = Memory().open(*meet_all(read_truth(truth), tables)).run(resolve("ndcg(ties=item)@5"))
+    np.testing.assert_array_equal(found.matrix, wanted[""].matrix)
 
 
 @pytest.mark.once

@@ -124,7 +124,8 @@ def evaluate(
     memory : str or int, optional
         What ``disk`` may use besides the ground truth and the rows with judged items: ``"2GiB"``,
         ``"500MB"``, or a number of bytes; ``auto`` chooses ``disk`` for what does not fit into it.
-        Default: what is free, of which ``disk`` uses at most 2 GiB.
+        ``spark`` broadcasts that much at a time. Default: what is free, of which ``disk`` and
+        ``spark`` use at most 2 GiB.
     {choices}
 
     Returns

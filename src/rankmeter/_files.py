@@ -12,7 +12,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-__all__ = ["is_special", "new_folder", "replacing", "temporary"]
+from rankmeter.errors import DataError
+
+__all__ = ["is_special", "new_folder", "replacing", "temporary", "writing_temporary"]
 
 
 @contextmanager
@@ -92,6 +94,18 @@ def temporary() -> Iterator[tuple[IO[bytes], str]]:
         path = Path(folder, "input")
         with path.open("xb") as file:
             yield file, str(path)
+
+
+@contextmanager
+def writing_temporary() -> Iterator[None]:
+    """Say which folder has no room for a temporary file, and how to name another one."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(
+            f"A temporary file in {tempfile.gettempdir()} cannot be written: {error.strerror}. "
+            f"Name another folder in TMPDIR, or make room."
+        ) from error
 
 
 @contextmanager

@@ -6,6 +6,7 @@ are not moved between tasks; only the search for repeated items moves a hash of 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -27,6 +28,8 @@ __all__ = ["beyond", "foremost", "gather", "judged_or_counted", "preceding", "re
 
 _SMALLEST = 3  # ids that the error of two sides without a common one shows
 _PAIR = ["user", "item"]
+_PER_SENT = 100
+"""Bytes of a row that is broadcast, in every executor."""
 _BAD = ("no_item", "missing", "infinite", "rounded")
 
 
@@ -42,7 +45,9 @@ def gather(
     if rows is None:
         raise ValueError("the rankings are not in Spark")
     pairs = _known(truth.frame, table).unique()
-    found = rows.collect(judged_or_counted(rows, pairs, own=own))
+    found = _by_parts(
+        rows, pairs, "user", room, lambda some, sent: judged_or_counted(some, sent, own=own)
+    )
     sums = {name: int(found[name].sum()) for name in ("rows", *_BAD)}
     sums["no_user"] = int(found.filter(pl.col("user").is_null())["rows"].sum())
     counts = rows.checked(sums)
@@ -82,6 +87,43 @@ def gather(
     )
     origin = replace(table.origin, counts=counts)
     return replace(table, rows=kept, empty_users=users, origin=origin, query=None, rest=rest)
+
+
+def _by_parts(
+    rows: Query,
+    small: pl.DataFrame,
+    user: str,
+    room: int,
+    query: Callable[[Query, pl.DataFrame], Any],
+) -> pl.DataFrame:
+    """The results of a query with a small table, which is broadcast in parts of about `room` bytes.
+
+    A part has the users of a range, so each of them is counted once, with all that it needs.
+    """
+    n = -(-small.height * _PER_SENT // room)
+    small = small.sort(user) if n > 1 else small
+    starts = small[user].gather([at * small.height // n for at in range(1, n)]).unique().sort()
+    bounds = [None, *starts, None]
+    found = []
+    for low, high in itertools.pairwise(bounds):
+        some = small
+        conditions = []
+        if low is not None:
+            some = some.filter(pl.col(user) >= low)
+            conditions.append(f"user >= {_literal(low)}")
+        if high is not None:
+            some = some.filter(pl.col(user) < high)
+            conditions.append(f"user < {_literal(high)}")
+        inside = " AND ".join(conditions)
+        if inside and low is None:
+            inside = f"(user IS NULL OR {inside})"  # missing users are counted, too
+        found.append(rows.collect(query(rows.within(inside), some)))
+    return pl.concat(found)
+
+
+def _literal(user: object) -> str:
+    """A user in SQL."""
+    return f"string(X'{user.encode().hex()}')" if isinstance(user, str) else str(user)
 
 
 def _known(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
@@ -224,14 +266,19 @@ class Clustered(Remainder):
 
     def last_ranks(self, gone: pl.DataFrame) -> pl.DataFrame:
         """See `Rest`."""
-        kept = self.rows.send(_plain(self.kept.select(_PAIR).unique()))
-        others = self.rows.candidates.join(kept, _PAIR, "anti")
-        if gone.height:
-            gaps = self.rows.send(_plain(gone.select("user", gap="rank")))
-            gaps = self.rows.grouped(gaps, ["user"], "collect_list(gap) AS gaps").hint("broadcast")
-            fewer = "CASE WHEN gaps IS NULL THEN 0 ELSE size(filter(gaps, g -> g < rank)) END"
-            others = others.join(gaps, "user", "left").selectExpr("user", f"rank - {fewer} AS rank")
-        found = self.rows.collect(self.rows.grouped(others, ["user"], "max(rank) AS rank"))
+        kept = _plain(self.kept.select(_PAIR).unique())
+
+        def others(rows: Query, kept: pl.DataFrame) -> Any:
+            found = rows.candidates.join(rows.send(kept), _PAIR, "anti")
+            if gone.height:
+                gaps = rows.send(_plain(gone.select("user", gap="rank")))
+                gaps = rows.grouped(gaps, ["user"], "collect_list(gap) AS gaps").hint("broadcast")
+                fewer = "CASE WHEN gaps IS NULL THEN 0 ELSE size(filter(gaps, g -> g < rank)) END"
+                found = found.join(gaps, "user", "left")
+                found = found.selectExpr("user", f"rank - {fewer} AS rank")
+            return rows.grouped(found, ["user"], "max(rank) AS rank")
+
+        found = _by_parts(self.rows, kept, "user", self.room, others)
         return found.with_columns(pl.col("user").cast(self.users.dtype))
 
     def grades(self, allowed: Callable[[pl.Series], bool]) -> pl.DataFrame | None:
@@ -295,7 +342,10 @@ class Clustered(Remainder):
             "place", mark_user="user", mark="value", last=pl.col("value").shift().over("user")
         )
         value = self._value(kind)
-        found = self.rows.collect(beyond(self.rows, value, self.rows.send(_plain(marks))))
+        found = _by_parts(
+            self.rows, _plain(marks), "mark_user", self.room,
+            lambda rows, some: beyond(rows, value, rows.send(some)),
+        )  # fmt: skip
         n, tied = np.zeros((2, groups.height), dtype=np.int64)
         n[found["place"].to_numpy()] = found["n"].to_numpy()
         tied[found["place"].to_numpy()] = found["tied"].to_numpy()
@@ -326,8 +376,11 @@ class Clustered(Remainder):
             return before
         mine = asked.only(tied)
         frame = pl.DataFrame({"mark_user": mine.user, "item": mine.item, "mark": mine.value})
-        marks = self.rows.send(_plain(frame.with_columns(place=pl.int_range(pl.len()))))
-        found = self.rows.collect(preceding(self.rows, self._value(kind), ties, marks))
+        marks, value = frame.with_columns(place=pl.int_range(pl.len())), self._value(kind)
+        found = _by_parts(
+            self.rows, _plain(marks), "mark_user", self.room,
+            lambda rows, some: preceding(rows, value, ties, rows.send(some)),
+        )  # fmt: skip
         n = np.zeros(tied.size, dtype=np.int64)
         n[found["place"].to_numpy()] = found["n"].to_numpy()
         inside = self._inside(mine, kind, ties).before

@@ -14,6 +14,7 @@ import numpy as np
 
 from rankmeter._align.packing import BITS, Keys
 from rankmeter._align.threads import THREADS, in_threads
+from rankmeter._files import writing_temporary
 from rankmeter._ingest import size as shown
 from rankmeter.errors import DataError
 
@@ -66,7 +67,7 @@ class Repeats:
             return
         first = np.arange(1, len(self.files), dtype=np.uint64) << np.uint64(BITS - self._bits)
         parts = np.split(keys, np.searchsorted(keys, first))
-        with self._lock:
+        with self._lock, writing_temporary():
             for file, part in zip(self.files, parts, strict=True):
                 file.write(part.data)
 
@@ -78,7 +79,9 @@ class Repeats:
 
         def look(n: int) -> Keys:
             with self.files[n] as file:
-                keys = np.empty(file.seek(0, 2) // _WIDTH, dtype=np.uint64)
+                with writing_temporary():
+                    size = file.seek(0, 2)  # which writes what is in its buffer
+                keys = np.empty(size // _WIDTH, dtype=np.uint64)
                 file.seek(0)
                 file.readinto(keys)  # type: ignore[attr-defined]
                 return _repeated(keys)

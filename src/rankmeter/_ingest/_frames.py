@@ -11,7 +11,7 @@ import polars as pl
 
 from rankmeter._ingest._columns import Column, Columns, Side, holds_lists, named
 from rankmeter._ingest._messages import POLARS_ERRORS, reason
-from rankmeter.errors import DataError
+from rankmeter.errors import DataError, RankmeterError
 
 __all__ = [
     "from_arrow",
@@ -76,6 +76,8 @@ def query_errors(source: str) -> Iterator[None]:
     """Turn any error in a query of another package into an error that names the query."""
     try:
         yield
+    except RankmeterError:
+        raise
     except (Exception, *POLARS_ERRORS) as error:
         raise DataError(
             f"The {source} cannot be computed: {type(error).__name__}: {reason(error)}. Run the "

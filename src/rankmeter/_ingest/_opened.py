@@ -71,7 +71,11 @@ class _Checked:
 
     def read(self, n: int, *, items: bool = True) -> Piece:
         """See `Pieces`."""
-        table = self.table(n, items=items)
+        try:
+            table = self.table(n, items=items)
+        except DataError:
+            self.check()  # rows that somebody writes meanwhile are not damaged
+            raise
         start = self.starts[n]
         number = pl.int_range(start, start + table.height, eager=True).alias("number")
         return Piece(table.frame.with_columns(number), table.empty_users, table.counts)

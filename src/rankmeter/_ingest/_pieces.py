@@ -94,6 +94,10 @@ class Query(Protocol):
         """What an `Origin` counts, given the numbers of bad values; or a DataError."""
         ...
 
+    def within(self, sql: str) -> Query:
+        """Only the rows for which a condition on the columns of `all` holds; empty for no one."""
+        ...
+
     def instead(self, rows: Any, counts: Callable[[int], dict[str, int]]) -> Query:
         """Rows that were made of these, and what an `Origin` counts given their number."""
         ...

@@ -48,13 +48,15 @@ class _Rows:
     source: str
     bad_scores: BadScores
     beside: str | None  # the scores that are not used because there are ranks
+    inside: str = ""  # a condition on the columns of `all`
     counted: Callable[[int], dict[str, int]] | None = None  # if they were made of others
 
     @property
     def all(self) -> Any:
         """See `Query`."""
         columns = [f"{one.sql} AS {role}" for role, one in self.roles.items()]
-        return self.data.selectExpr(*columns, f"{self._rounded} AS rounded")
+        rows = self.data.selectExpr(*columns, f"{self._rounded} AS rounded")
+        return rows.where(self.inside) if self.inside else rows
 
     @property
     def candidates(self) -> Any:
@@ -119,6 +121,10 @@ class _Rows:
         if self.beside is not None:
             found |= {"scores_beside_ranks": n, "scores_against_ranks": self._against()}
         return {name: n for name, n in found.items() if n}
+
+    def within(self, sql: str) -> _Rows:
+        """See `Query`."""
+        return replace(self, inside=sql)
 
     def instead(self, rows: Any, counts: Callable[[int], dict[str, int]]) -> _Rows:
         """See `Query`."""

@@ -12,7 +12,7 @@ from io import BytesIO
 
 import polars as pl
 
-from rankmeter._files import temporary
+from rankmeter._files import temporary, writing_temporary
 from rankmeter._ingest._memory import size
 from rankmeter.errors import DataError
 
@@ -36,8 +36,9 @@ class Spool:
         frame.write_parquet(content, compression="lz4", statistics=False)
         self._places.append((self.file.tell(), content.tell()))
         self.heights.append(frame.height)
-        self.file.write(content.getbuffer())
-        self.file.flush()
+        with writing_temporary():
+            self.file.write(content.getbuffer())
+            self.file.flush()
 
     def __len__(self) -> int:
         return len(self.heights)
