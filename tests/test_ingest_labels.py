@@ -98,8 +98,10 @@ def test_bins_of_pandas_are_labels():
     ages = pd.Series({"ann": 17, "bob": 41})
 
     for bins in (pd.cut(ages, [0, 18, 65]), pd.cut(ages, [0, 18, 65]).astype(object)):
-        found = read_labels(bins, "segment", USERS)
-        assert found.values.drop_nulls().to_list() == ["(18, 65]", "(0, 18]"]
+        frame = bins.rename("segment").rename_axis("user").reset_index()
+        for data in (bins, frame):
+            found = read_labels(data, "segment", USERS)
+            assert found.values.drop_nulls().to_list() == ["(18, 65]", "(0, 18]"]
 
 
 def test_an_index_of_numbers_without_a_name_may_be_rows_and_not_users():

@@ -132,6 +132,13 @@ def test_users_without_a_value_are_explained(result, user, said):
     assert said in repr(result.show(user))
 
 
+def test_the_perfect_ranking_ends_where_nothing_is_added():
+    shown = rm.evaluate([["i0"]], [{f"i{n}": 1 for n in range(30)}], "ndcg@3").show(0)
+    perfect = shown.parts()[3]
+    assert [row[0] for row in perfect.rows] == ["1", "2", "3", "…"]
+    assert perfect.rows[-1][1] == "27 more"
+
+
 def test_long_lists_are_folded():
     items = [f"i{n}" for n in range(100)]
     shown = rm.evaluate([items], [{"i60", "gone"}], "rr").show(0)

@@ -255,21 +255,25 @@ class TestSegments:
         values = np.random.default_rng(5).random((200, 2))
         values[::10, 1] += 3.0
         found = compared(np.column_stack([values, values[:, ::-1]]), segments=self.labels)
-        (note,) = [one for one in found.table().notes if "in all 10 segments?" in one]
+        (note,) = [one for one in found.table().notes if "between the 10 segments?" in one]
         unequal = [one for one in found.heterogeneity if one.p < 0.05]
         untested = [one for one in found.heterogeneity if math.isnan(one.p)]
         assert len(found.heterogeneity) == 6
         assert len(unequal) == 4
         assert note.count(" on ") == 4
         assert f"{unequal[0].a} − {unequal[0].b} on {unequal[0].metric} (p < 0.0001)" in note
-        assert f"{len(untested)} cannot be tested" in note
-        assert "others" not in note
+        assert note.endswith(f"; not testable for {len(untested)}, as a segment has no variation")
+        assert "not shown" not in note
 
     def test_a_note_names_at_most_ten_differences(self):
         one = Heterogeneity("rr", "a", "b", 9.0, 0.001, 3)
         note = segment_notes([one] * 12 + [replace(one, p=0.5)], 0.05)[1]
         assert note.count("a − b on rr (p = 0.0010)") == 10
-        assert note.endswith("; 2 more in `heterogeneity`; 1 other with p ≥ 0.05")
+        assert note.endswith("; 2 more in `heterogeneity`; not shown for 1 other")
+
+        assert segment_notes([replace(one, p=0.5)] * 2, 0.05)[1] == (
+            "do differences vary between the 3 segments? not shown for 2"
+        )
 
     def test_tukey_corrects_over_segments(self):
         rng = np.random.default_rng(6)

@@ -90,21 +90,23 @@ def segment_notes(found: Sequence[Heterogeneity], alpha: float) -> list[str]:
     """How segments were tested, and which differences are not the same in all of them."""
     if not found:
         return []
-    ask = f"the same in all {max(one.n for one in found)} segments?"
+    n = max(one.n for one in found)
     if len(found) == 1:
         (one,) = found
         q = f"Q = {one.statistic:.1f}, {p_text(one.p)}"
         shown = "a segment has no variation" if math.isnan(one.p) else q
-        return [SEGMENTS_NOTE, f"{one.metric}, {one.a} − {one.b}: {ask} {shown}"]
+        asked = f"{one.metric}, {one.a} − {one.b}: the same in all {n} segments?"
+        return [SEGMENTS_NOTE, f"{asked} {shown}"]
     unequal = sorted((one for one in found if one.p < alpha), key=lambda one: one.p)
     named = [f"{one.a} − {one.b} on {one.metric} ({p_text(one.p)})" for one in unequal]
-    said = [f"not {', '.join(named[:MAX_UNEQUAL])}"] if named else []
+    said = [f"yes for {', '.join(named[:MAX_UNEQUAL])}"] if named else []
     said += [f"{len(named) - MAX_UNEQUAL} more in `heterogeneity`"] * (len(named) > MAX_UNEQUAL)
-    if untested := sum(math.isnan(one.p) for one in found):
-        said.append(f"{untested} cannot be tested, as a segment has no variation")
+    untested = sum(math.isnan(one.p) for one in found)
     if others := len(found) - len(unequal) - untested:
-        said.append(f"{counted(others, 'other') if said else others} with p ≥ {alpha:g}")
-    return [SEGMENTS_NOTE, f"are differences {ask} {'; '.join(said)}"]
+        said.append(f"not shown for {counted(others, 'other') if named else others}")
+    if untested:
+        said.append(f"not testable for {untested}, as a segment has no variation")
+    return [SEGMENTS_NOTE, f"do differences vary between the {n} segments? {'; '.join(said)}"]
 
 
 class _Corrected(NamedTuple):

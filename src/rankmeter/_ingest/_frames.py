@@ -195,7 +195,7 @@ def _pandas_column(series: Any) -> Column:
         return numpy_column(series.to_numpy())
     if dtype.name == "category":
         return _pandas_category(series)
-    if str(dtype).startswith("period["):  # Arrow has its number
+    if str(dtype).startswith(("period[", "interval[")):  # Arrow has its number, or a struct
         return list(series)
     if _holds_lists(series):  # Polars 1.30 crashes where it hashes text out of such lists
         return list(series)

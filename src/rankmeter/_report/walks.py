@@ -47,7 +47,7 @@ def parts_of(walk: Walk, whose: str) -> Iterator[str | Table]:
         return
     if walk.ideal.places:
         yield "the perfect ranking:"
-        yield _table(walk.ideal, walk.k)
+        yield _table(walk.ideal, walk.k, end=_counting(walk.ideal, walk.k))
     if walk.categories.places:
         yield _table(walk.categories, None, of="category")
     yield from (_sentence(line, walk.label) for line in walk.lines if line.name or line.text)
@@ -61,8 +61,14 @@ def _meaning(walk: Walk) -> str:
     return f"{said} ({walk.rule})"
 
 
-def _table(grid: Grid, k: int | None, *, of: str = "item") -> Table:
-    """The places that matter, with a line for those between that are left out."""
+def _counting(perfect: Grid, k: int | None) -> int:
+    """The number of places of a perfect ranking up to the last one that adds something."""
+    adds = [i for i, one in enumerate(perfect.places) if one.numbers.get("term", 1.0)]
+    return max(k or 0, 1 + max(adds, default=-1))
+
+
+def _table(grid: Grid, k: int | None, *, of: str = "item", end: int | None = None) -> Table:
+    """The places that matter, up to an end, with a line for those that are left out."""
     named_items = any(place.item is not None for place in grid.places)
     first = ["rank", *[in_words("item")] * named_items, "gain"] if of == "item" else [of]
     rows: list[list[str]] = []
@@ -73,7 +79,7 @@ def _table(grid: Grid, k: int | None, *, of: str = "item") -> Table:
         if of == "item":
             known = [place.rank or "–", *[item] * named_items, _gain(place)]
         row = [*known, *(_plain(place.numbers.get(c)) for c in grid.columns)]
-        if _matters(place, i, k, len(rows)):
+        if (end is None or i < end) and _matters(place, i, k, len(rows)):
             rows += [*_folded(hidden), row]
             hidden = []
         else:
