@@ -36,38 +36,39 @@ def listed(
     listing: Listing,
 ) -> Lists:
     """The first candidates of each user; `judged` are the positions of those with a `gain`."""
-    c, n_users = candidates, candidates.offsets.size - 1
+    c = candidates
     depths = [depth for depth in (listing.depth, choices.depth) if depth is not None]
     depth = min(depths, default=None)
-    at = np.sort(_first(c, depth))
-    at = at[order_of(c.user[at], n_users)]
-    user = c.user[at]
-    begin = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=n_users))))
-    value = c.value[at]
-    if ((value[1:] < value[:-1]) & (user[1:] == user[:-1])).any():
+    at, begin = _first(c, depth)
+    user, value = c.user[at], c.value[at]
+    own = user[1:] == user[:-1]
+    if (own & (value[1:] < value[:-1])).any():
         order = order_within(value, begin)  # tied items are in the order of the rows
-        at, value = at[order], value[order]
-    same = (user[1:] == user[:-1]) & (value[1:] == value[:-1])
+        at, value = _positions(at, c)[order], value[order]
+    same = own & (value[1:] == value[:-1])
     tied = bool(same.any())
     if tied and choices.ties in ORDERED and choices.ties != "input":
-        at = _by_item(at, same, c.item, choices)
-    nth = np.arange(at.size) - begin[user]
-    rank = nth + 1
-    if c.order == "rank":  # as given; tied ranks follow each other
-        start = np.concatenate(([True], ~same))[: at.size]
-        first = np.maximum.accumulate(np.where(start, np.arange(at.size), 0))
-        rank = value.astype(np.int64) + np.arange(at.size) - first
-    if depth is not None:
-        kept = rank <= depth
-        at, user, rank = at[kept], user[kept], rank[kept]
-        begin = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=n_users))))
-    own = _looked_up(at, judged, gain, c.user.size)
-    relevant = choices.is_relevant(own)
+        at = _by_item(_positions(at, c), same, c.item, choices)
+    if c.order != "rank":
+        rank = np.arange(1, user.size + 1) - np.repeat(begin[:-1], np.diff(begin))
+    else:  # as given; tied ranks follow each other
+        rank = value.astype(np.int64)
+        if tied:
+            nth, start = np.arange(rank.size), np.concatenate(([True], ~same))
+            rank += nth - np.maximum.accumulate(np.where(start, nth, 0))
+    if depth is not None and not (kept := rank <= depth).all():
+        at, user, rank = _positions(at, c)[kept], user[kept], rank[kept]
+        begin = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=begin.size - 1))))
+    gained, relevant = np.zeros(user.size), np.zeros(user.size, dtype=bool)
+    if judged.size:
+        found = _looked_up(at, judged, gain, c.user.size)
+        relevant = choices.is_relevant(found)
+        gained[relevant] = found[relevant]
     return Lists(
         begin,
-        listing.items.of(c.item.gather(series(at))),
+        listing.items.of(c.item if isinstance(at, slice) else c.item.gather(series(at))),
         rank,
-        np.where(relevant, own, 0.0),
+        gained,
         relevant,
         listing.items.n,
         tied and choices.ties not in ORDERED,
@@ -75,24 +76,37 @@ def listed(
     )
 
 
-def _looked_up(at: IntArray, judged: IntArray, gain: FloatArray, n: int) -> FloatArray:
+_ALL = slice(None)
+
+
+def _positions(at: IntArray | slice, c: Candidates) -> IntArray:
+    return np.arange(c.user.size) if isinstance(at, slice) else at
+
+
+def _looked_up(at: IntArray | slice, judged: IntArray, gain: FloatArray, n: int) -> FloatArray:
     """The gain at each of some positions below n, NaN where none is judged."""
     known = np.full(n, np.nan)
     known[judged] = gain
     return known[at]
 
 
-def _first(c: Candidates, depth: int | None) -> IntArray:
-    """The positions of the candidates that may have a rank up to `depth`."""
-    length = np.diff(c.offsets)
+def _first(c: Candidates, depth: int | None) -> tuple[IntArray | slice, IntArray]:
+    """The positions of the candidates that may have a rank up to `depth`, and where users begin.
+
+    They are grouped by user, in the order of the rows.
+    """
+    length, n_users = np.diff(c.offsets), c.offsets.size - 1
     if depth is None or not (length > depth).any():
-        return c.grouped
+        if np.all(c.user[1:] >= c.user[:-1]):
+            return _ALL, c.offsets
+        return order_of(c.user, n_users), c.offsets
     last = np.minimum(length, depth) - 1
     some = length > 0
     bound = np.full(length.size, np.inf)
     bound[some] = c.ascending[(c.offsets[:-1] + last)[some]]
-    first: IntArray = np.flatnonzero(c.value <= bound[c.user])
-    return first
+    first = np.flatnonzero(c.value <= bound[c.user])
+    at = first[order_of(c.user[first], n_users)]
+    return at, np.concatenate(([0], np.cumsum(np.bincount(c.user[first], minlength=n_users))))
 
 
 def _by_item(

@@ -197,16 +197,17 @@ def _gini(catalogue: Catalogue, denominator: str, items: str, *, inverse: bool) 
         counts, own, rank, n = parts(exposure)
         lists, users = exposure.lists, exposure.n_users
         different, first = np.unique(own, return_index=True)
-        level = np.searchsorted(different, counts)[lists.item]
-        inside = counts[lists.item] > 0
-        user, level = lists.user[inside], level[inside]
+        user, level = lists.user, np.searchsorted(different, counts)[lists.item]
+        if catalogue.item is not None:
+            inside = counts[lists.item] > 0
+            user, level = user[inside], level[inside]
         fewer = np.bincount(user, minlength=users)
         size = np.full(users, float(n))
         if items == "shown":  # items that nobody else was shown are gone
             gone = np.bincount(user[different[level] == 1], minlength=users)
             # Without the g last items, which have 0 now, every other one is g ranks higher.
             size = size - gone
-        lost = np.bincount(user, 2 * rank[first[level]] - n - 1, minlength=users)
+        lost = np.bincount(user, (2 * rank[first] - n - 1)[level], minlength=users)
         # Of m items with one count, the first falls to the first rank of this count, and so on.
         groups = np.sort(user * different.size + level)
         start = np.flatnonzero(np.diff(groups, prepend=-1))

@@ -1,10 +1,10 @@
 """WarpRec: the metric classes of ``warprec.evaluation``, fed as its ``Evaluator`` feeds them.
 
-A metric gets one row of scores over all items for each user, with -inf for unlisted items, and a row
-of gains. It ranks the whole catalogue and knows no short lists: dummy items (as many as the largest
-k) follow every list, so that no unlisted item is drawn in. A metric derives the other blocks of its
-input from these two, as its own class says. AUC, GAUC and LAUC are recorded where the lists hold
-the whole catalogue.
+A metric gets one row of scores over all items for each user, with -inf for unlisted items, and
+one of gains. It ranks the whole catalogue and knows no short lists: dummy items (as many as the
+largest k) follow every list, so that no unlisted item is drawn in. The blocks are what its
+evaluator computes once for all metrics. AUC, GAUC and LAUC are recorded where the lists hold the
+whole catalogue.
 """
 
 from importlib.metadata import version
@@ -12,9 +12,8 @@ from importlib.metadata import version
 import inputs
 import numpy
 import torch
-from warprec.utils.registry import metric_registry
-
 import warprec.evaluation
+from warprec.utils.registry import metric_registry
 
 VERSION = version("warprec")
 PACKAGES = {"numpy": version("numpy"), "torch": version("torch").partition("+")[0]}
