@@ -268,6 +268,7 @@ def test_scores_next_to_ranks_are_counted(spark):
     same(spark, rankings.with_columns(rank=rank).with_columns(later), truth)
 
 
+@pytest.mark.once
 def test_the_item_of_the_user_can_be_left_out(spark):
     """Of lists, too; the users of `some` are among the items."""
     rankings, truth = some(300)
@@ -299,11 +300,9 @@ def test_chunks_become_documents(order, rule, bad_scores, spark):
     truth = named(truth.with_columns(pl.col("item") // 3)).unique(["user", "item"])
     frame = parts(rankings)
     if rule == "table":
-        one = rankings.select("item").unique()
-        rule = pl.concat(
-            [parts(one.with_columns(user=0)), one.rename({"item": "n"})], how="horizontal"
-        )
-        rule = rule.select(chunk="item", document=pl.format("i{}", pl.col("n") // 3))
+        n = rankings["item"].unique()
+        chunks = parts(pl.DataFrame({"user": n, "item": n}))["item"]
+        rule = pl.DataFrame({"chunk": chunks, "document": [f"i{one // 3}" for one in n]})
     if order == "rank":
         rank = (-pl.col("score")).rank("min").over("user").cast(pl.Int64)
         same(spark, frame.select("user", "item", rank=rank), truth, collapse=rule)

@@ -10,6 +10,7 @@ from itertools import accumulate
 from typing import Any
 
 import polars as pl
+import polars.selectors as cs
 
 from rankmeter._checks import counted, refused
 from rankmeter._ingest._columns import Column, plain
@@ -219,8 +220,8 @@ def _named_in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Any:
         table = items.rename({"part": "item"}).with_columns(whole=collapse.rule)
     else:
         table = collapse.parts_like(rankings.frame["item"], rankings)
-    wholes = rows.send(table.cast({pl.UInt64: pl.Int64}).rename({"item": "part", "whole": "item"}))
-    return parts.join(wholes, "part", "left")
+    table = table.cast({cs.integer(): pl.Int64}).rename({"item": "part", "whole": "item"})
+    return parts.join(rows.send(table), "part", "left")
 
 
 def read_collapse(data: object) -> Collapse | None:
