@@ -219,7 +219,7 @@ def group_bias(
         top,
         members,
         counts(profiles, members),
-        lambda part, whole, of: _bias(part, whole, of)[..., at],
+        lambda part, whole, of: _bias_of(part, whole, of, at),
     )
 
 
@@ -352,12 +352,19 @@ def _change(part: FloatArray, whole: FloatArray, of: Features) -> FloatArray:
     )
 
 
+def _bias_of(part: FloatArray, whole: FloatArray, of: Features, at: int) -> FloatArray:
+    bias = _bias(part, whole, of)
+    shown, had = _share(part), _share(whole)
+    return worked(bias[..., at], "shown / had - 1", shown=shown[..., at], had=had[..., at])
+
+
 def _bias(part: FloatArray, whole: FloatArray, of: Features) -> FloatArray:
     """The relative change of the share that each group has; NaN for one without training items."""
-    shown, had = (
-        ratio(each, each.sum(axis=-1, keepdims=True), nothing=np.nan) for each in (part, whole)
-    )
-    return column(ratio(shown, had, nothing=np.nan) - 1.0, "bias", of)
+    return column(ratio(_share(part), _share(whole), nothing=np.nan) - 1.0, "bias", of)
+
+
+def _share(part: FloatArray) -> FloatArray:
+    return ratio(part, part.sum(axis=-1, keepdims=True), nothing=np.nan)
 
 
 def _mean(values: FloatArray) -> FloatArray:
