@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -13,9 +14,11 @@ from rankmeter._align.pairs import Refused
 from rankmeter._choices import Alignment
 from rankmeter._engine.block import scores_of
 from rankmeter._engine.scores import Scores
-from rankmeter._matrix import Queries
 from rankmeter._plan import Plan
 from rankmeter.errors import UsageError
+
+if TYPE_CHECKING:  # many modules, which lists do not need
+    from rankmeter._matrix import Queries
 
 __all__ = ["Counted", "aligned_queries", "score_queries"]
 
