@@ -1,8 +1,8 @@
 """WarpRec: the metric classes of ``warprec.evaluation``, fed as its ``Evaluator`` feeds them.
 
 A metric gets one row of scores over all items for each user, with -inf for unlisted items, and
-one of gains. It ranks the whole catalogue and does not support short lists: dummy items (as many
-as the largest k) follow every list, so that no unlisted item is drawn in. The blocks are what its
+one of gains. It ranks the whole catalogue and does not support short lists: dummy items (as many as
+the largest k) follow every list, so that no unlisted item is drawn in. The blocks are what its
 evaluator computes once for all metrics. AUC, GAUC and LAUC are recorded where the lists hold the
 whole catalogue.
 """
