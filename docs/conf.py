@@ -29,7 +29,7 @@ extensions = [
     "rankmeter_docs.excerpts",
 ]
 # Pages include the tables of speed and size.
-exclude_patterns = ["_build", "_ext", "_templates", "speed/*", "size/*"]
+exclude_patterns = ["_build", "_ext", "_templates", "speed/*", "size/*", "spark/*"]
 templates_path = ["_templates"]
 default_role = "name"
 nitpicky = True

@@ -24,10 +24,13 @@ def pairs(number: np.ndarray, n_users: int) -> dict[str, np.ndarray]:
     return {"user": user.astype(np.int32), "item": item.astype(np.int32)}
 
 
-def generate(folder: Path, n: int) -> tuple[Path, Path]:
-    """Write rankings and ground truth of `n` rows, and return their paths."""
+def generate(folder: Path, n: int, *, per_user: int = 5) -> tuple[Path, Path]:
+    """Write rankings and ground truth of `n` rows, and return their paths.
+
+    A user has at least `per_user` rows.
+    """
     rankings, truth = folder / f"rankings-{n}", folder / f"truth-{n}.parquet"
-    n_users = min(USERS, max(n // 5, 1))
+    n_users = min(USERS, max(n // per_user, 1))
     factor = next(a for a in range(int(0.618 * n) | 1, 2 * n, 2) if math.gcd(a, n) == 1)
     rankings.mkdir(parents=True, exist_ok=True)
     for part, start in enumerate(range(0, n, PER_FILE)):
