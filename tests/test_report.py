@@ -237,7 +237,7 @@ class TestContents:
             assert line in text
         for name, value in found.settings.items():
             assert name.replace("_", " ") in text
-            assert str(value) in text
+            assert ("none" if value is None else str(value)) in text
         for name in found.summaries["one"].counts:
             assert name.replace("_", " ") in text
 
