@@ -199,8 +199,9 @@ def group_bias(
     R / S - 1, of whose distances from 0 `bias_disparity` is the mean over the groups: 0.5 is half
     as much again as in the training data, -1 never shown. The number is undefined (NaN) for a group
     without training items. Comparisons call lower values better, which fits a group that is shown
-    too much; for both directions use `bias_disparity`. Source: Tsintzou, Pitoura and Tsaparas, Bias disparity in recommendation
-    systems, RMSE workshop 2019; its groups of users are those of ``result.by_segment``.
+    too much; for both directions use `bias_disparity`. Source: Tsintzou, Pitoura and Tsaparas, Bias
+    disparity in recommendation systems, RMSE workshop 2019; its groups of users are those of
+    ``result.by_segment``.
 
     Examples
     --------
