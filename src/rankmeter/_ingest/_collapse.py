@@ -220,7 +220,13 @@ def _named_in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Any:
         table = items.rename({"part": "item"}).with_columns(whole=collapse.rule)
     else:
         table = collapse.parts_like(rankings.frame["item"], rankings)
-    table = table.cast({cs.integer(): pl.Int64}).rename({"item": "part", "whole": "item"})
+    try:
+        table = table.cast({cs.integer(): pl.Int64}).rename({"item": "part", "whole": "item"})
+    except pl.exceptions.InvalidOperationError:
+        raise DataError(
+            "collapse= has integers of 2^63 or more, which Spark does not have: make the parts and "
+            "whole items strings, in the rankings and the ground truth, too"
+        ) from None
     return parts.join(rows.send(table), "part", "left")
 
 

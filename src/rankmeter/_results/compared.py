@@ -182,15 +182,18 @@ class Compared(Measured):
         return marks
 
     def _noted(self) -> list[str]:
-        """The notes of single differences, with the segments where they are only of these."""
-        where: dict[str, dict[str, None]] = {}
+        """The notes of single differences, with the metrics and segments if they are of some."""
+        where: dict[str, list[Difference]] = {}
         for d in self.differences:
             if d.note:
-                where.setdefault(d.note, {})[d.segment] = None
-        return [
-            note if "" in segments else f"{note} ({', '.join(segments)})"
-            for note, segments in sorted(where.items())
-        ]
+                where.setdefault(d.note, []).append(d)
+        found = []
+        for note, some in sorted(where.items()):
+            metrics = dict.fromkeys(d.metric for d in some)
+            segments = dict.fromkeys(d.segment for d in some)
+            of = "" if len(metrics) == len(self._labels) else f"{', '.join(metrics)}: "
+            found.append(f"{of}{note}" + ("" if "" in segments else f" ({', '.join(segments)})"))
+        return found
 
     def _tested(self) -> str:
         """What the markers mean, and how differences were tested."""
