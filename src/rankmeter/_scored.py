@@ -337,7 +337,7 @@ def summary_of(
     elif clusters is not None:
         labels = row_labels(clusters, "clusters", n_rows)
         drawn = labels.rank("dense").to_numpy().astype(np.int64)[queries.row] - 1
-    n, tied = int(queries.found.sum()), queries.tied
+    n, tied = int(np.count_nonzero(queries.found)), queries.tied
     remarks, cautions = [], []
     if tied and not queries.facts.get("mean_ranks"):
         score = functools.partial(_scored, queries)

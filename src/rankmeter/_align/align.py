@@ -144,12 +144,13 @@ def perfect(
 ) -> tuple[Hits, Hits]:
     """The perfect rankings of the relevant judged items, and of the others."""
     wanted = choices.is_relevant(gain)
+    relevant, others = (slice(None), slice(0)) if wanted.all() else (wanted, ~wanted)
 
-    def of(chosen: BoolArray, worth: FloatArray) -> Hits:
+    def of(chosen: Any, worth: FloatArray) -> Hits:
         own = None if item is None else item[chosen]
         return _perfect(user[chosen], worth, n_users, own)
 
-    return of(wanted, _worth(gain[wanted], choices)), of(~wanted, gain[~wanted])
+    return of(relevant, _worth(gain[relevant], choices)), of(others, gain[others])
 
 
 def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Aligned:
@@ -196,7 +197,7 @@ def relevant_items(truth: Judged, items: Codes) -> Shown:
     gain = _worth(truth.gain[kept], truth.choices)
     order = np.lexsort((code[kept], -gain, truth.code[kept]))
     at, gain = kept[order], gain[order]
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(truth.code[at], minlength=truth.codes.n))))
+    offsets = _offsets(truth.code[at], truth.codes.n)
     rank = np.arange(at.size) - offsets[truth.code[at]] + 1
     return Shown(offsets, code[at], rank, gain, np.ones(at.size, dtype=bool), items.n)
 
@@ -373,9 +374,16 @@ def _worth(gain: FloatArray, choices: Alignment) -> FloatArray:
     return gain - threshold + (operator == ">=")
 
 
+def _offsets(user: IntArray, n_users: int) -> IntArray:
+    """Where the items of each user begin, given the user of each item, and the end."""
+    offsets = np.zeros(n_users + 1, dtype=np.int64)
+    if user.size:
+        np.cumsum(np.bincount(user, minlength=n_users), out=offsets[1:])
+    return offsets
+
+
 def _perfect(user: IntArray, gain: FloatArray, n_users: int, item: IntArray | None = None) -> Hits:
-    counts = np.bincount(user, minlength=n_users)
-    offsets = np.concatenate(([0], np.cumsum(counts)))
+    offsets = _offsets(user, n_users)
     if item is not None:
         order = np.lexsort((item, -gain, user))
         return replace(Hits.perfect(offsets, gain[order]), item=item[order])
@@ -389,9 +397,8 @@ def _select(
 ) -> Hits:
     """Some of the placed items as hits, with the facts about their users."""
     kept = placed.only(keep)
-    counts = np.bincount(kept.user, minlength=n_ranked.size)
     return Hits(
-        np.concatenate(([0], np.cumsum(counts))),
+        _offsets(kept.user, n_ranked.size),
         kept.rank,
         kept.gain,
         ideal.n_relevant,

@@ -37,8 +37,10 @@ class Placed:
 
     def only(self, chosen: npt.NDArray[np.bool_] | IntArray) -> Placed:
         """Some of the items, by mask or place."""
-        if chosen.dtype == bool and chosen.all():
-            return self
+        if chosen.dtype == bool:
+            if chosen.all():
+                return self
+            chosen = np.flatnonzero(chosen)
         return Placed(
             self.user[chosen],
             self.gain[chosen],

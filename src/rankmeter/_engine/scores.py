@@ -105,12 +105,12 @@ class Scores:
         """What was merged, resolved or missing; of several alignments the largest count."""
         counts: dict[str, int] = {}
         for facts in self.facts.values():
-            without = int((self.in_truth & (facts.n_relevant == 0)).sum())
+            without = int(np.count_nonzero(self.in_truth & (facts.n_relevant == 0)))
             for name, count in {**facts.counts, "users_without_relevant": without}.items():
                 counts[name] = max(counts.get(name, 0), count)
-        counts["users_in_truth"] = int(self.in_truth.sum())
-        counts["users_in_rankings"] = int(self.in_rankings.sum())
-        counts["users_in_both"] = int((self.in_truth & self.in_rankings).sum())
+        counts["users_in_truth"] = int(np.count_nonzero(self.in_truth))
+        counts["users_in_rankings"] = int(np.count_nonzero(self.in_rankings))
+        counts["users_in_both"] = int(np.count_nonzero(self.in_truth & self.in_rankings))
         return counts
 
     @classmethod
@@ -180,7 +180,7 @@ class Scores:
             raise self.errors[entry.label]
         choices = entry.averaging
         facts = self.facts[entry.alignment]
-        values = self.values[entry.label].copy()
+        values = self.values[entry.label]
         missing = self.in_truth & ~self.in_rankings
         extra = self.in_rankings & ~self.in_truth
         for name, mask, choice, what in (
@@ -198,7 +198,7 @@ class Scores:
             chosen &= ~(self.in_rankings & (facts.n_ranked == 0))
         if choices.extra == "zero":
             chosen |= extra
-            values[extra] = 0.0
+            values = np.where(extra, 0.0, values)
         if choices.users == "relevant":
             chosen &= facts.n_relevant > 0
         if choices.users == "hit":
@@ -212,14 +212,16 @@ class Scores:
         if choices.undefined == "skip":
             chosen &= ~undefined
         elif undefined.any():
-            values[undefined] = {"zero": 0.0, "one": 1.0, "nan": np.nan}[choices.undefined]
+            given = {"zero": 0.0, "one": 1.0, "nan": np.nan}[choices.undefined]
+            values = np.where(undefined, given, values)
         rows = np.flatnonzero(chosen)
         state = (
             self.states[entry.label].take(rows)
             if entry.pooled and entry.label in self.states
             else None
         )
-        counts, lowest = (int(undefined.sum()), int(missing.sum())), self.lowest.get(entry.label)
+        counts = int(np.count_nonzero(undefined)), int(np.count_nonzero(missing))
+        lowest = self.lowest.get(entry.label)
         return Averaged(_values(values[rows], state), rows, *counts, state, lowest)
 
     def effective(self, entry: MetricPlan) -> tuple[float, int] | None:

@@ -156,7 +156,7 @@ def is_torch(array: Any) -> bool:
 
 def pick_rows(array: Any, row: Any) -> Any:
     """Some rows of a matrix, ascending; a view if they follow each other."""
-    if row.size and row[-1] - row[0] + 1 == row.size and (np.diff(row) == 1).all():
+    if row.size and row[-1] - row[0] + 1 == row.size and (row[1:] > row[:-1]).all():
         return array[int(row[0]) : int(row[-1]) + 1, :]
     return pick(array, row, axis=0)
 

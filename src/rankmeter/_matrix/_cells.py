@@ -13,7 +13,7 @@ from rankmeter._hits import FloatArray, IntArray
 from rankmeter._matrix._arrays import asarray, host, is_sparse, nonzero, take, type_name
 from rankmeter.errors import DataError, DuplicateError
 
-__all__ = ["Cells", "is_ragged", "read_cells"]
+__all__ = ["NO_CELLS", "Cells", "is_ragged", "read_cells"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +101,10 @@ class Cells:
         return chosen, Cells(part.row, part.column - start, part.gain)
 
 
+NO_CELLS = Cells.of([], [])
+"""Nothing excluded, nothing odd."""
+
+
 def read_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
     """Cells in any form.
 
@@ -114,14 +118,14 @@ def read_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
         If the shape is another, or an id is outside the columns; the message names the row.
     """
     found = _cells(data, name, n_rows, n_columns)
-    wrong = np.flatnonzero((found.column < 0) | (found.column >= n_columns))
+    wrong = _outside(found.column, n_columns)
     if wrong.size:
         first = wrong[0]
         raise DataError(
             f"`{name}` {found.column[first]} of row {found.row[first]} is outside the "
             f"{counted(n_columns, 'column')} of the scores; {counted(wrong.size, 'such id')} in all"
         )
-    beyond = np.flatnonzero((found.row < 0) | (found.row >= n_rows))
+    beyond = _outside(found.row, n_rows)
     if beyond.size:
         raise DataError(
             f"`{name}` has row {found.row[beyond[0]]}, but the scores have {counted(n_rows, 'row')}"
@@ -134,6 +138,11 @@ def read_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
             f"{counted(int(same.sum()), 'such id')} in all. Remove the repetitions; padding is -1"
         )
     return found.only(~same)
+
+
+def _outside(ids: IntArray, n: int) -> IntArray:
+    """The places of ids that are not from 0 to n - 1."""
+    return np.flatnonzero(ids.view(np.uint64) >= n)  # in which negative ids are the largest
 
 
 def _cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:

@@ -76,7 +76,7 @@ def compare_rows(scores: Any, row: IntArray, level: Level, *, single: bool = Fal
 
     With `single`, scores are compared as float32.
     """
-    if isinstance(scores, np.ndarray) and scores.shape[1] >= _wide(row):
+    if isinstance(scores, np.ndarray) and _is_wide(scores.shape[1], row):
         return _row_by_row(scores, row, level, single=single)
     counts = Counts.zero(row.size)
     for part in _parts(scores, row.size):
@@ -86,8 +86,8 @@ def compare_rows(scores: Any, row: IntArray, level: Level, *, single: bool = Fal
     return counts
 
 
-def _wide(row: IntArray) -> int:
-    return WIDE if np.all(row[1:] > row[:-1]) else WIDE_TOGETHER
+def _is_wide(width: int, row: IntArray) -> bool:
+    return width >= WIDE or (width >= WIDE_TOGETHER and bool(np.any(row[1:] == row[:-1])))
 
 
 def exact(scores: Any, *, single: bool = False) -> Any:
@@ -116,9 +116,10 @@ def _count(mask: Any) -> IntArray:
     library = namespace(mask)
     if library is np:
         ones = mask.view(np.uint8)  # bytes add up fast, and 255 of them do not overflow
-        parts = (ones[:, at : at + 255] for at in range(0, mask.shape[1], 255))
-        sums = (np.einsum("ij->i", part).astype(np.int64) for part in parts)
-        return sum(sums, np.zeros(mask.shape[0], dtype=np.int64))
+        total = np.zeros(mask.shape[0], dtype=np.int64)
+        for at in range(0, mask.shape[1], 255):
+            total += np.einsum("ij->i", ones[:, at : at + 255])
+        return total
     if is_torch(mask):
         counted = mask.sum(dim=1)
     else:

@@ -25,8 +25,9 @@ from rankmeter._matrix._arrays import (
     pick,
     refuse_places,
     take,
+    type_name,
 )
-from rankmeter._matrix._cells import Cells, is_ragged, read_cells
+from rankmeter._matrix._cells import NO_CELLS, Cells, is_ragged, read_cells
 from rankmeter._matrix._counting import (
     Counts,
     Level,
@@ -144,7 +145,7 @@ def _problem(
 ) -> _Problem:
     targets = read_cells(target, "target", n_rows, n_columns)
     targets = targets.only(targets.gain > 0) if each else targets
-    excluded = Cells.of([], [])
+    excluded = NO_CELLS
     if exclude is not None:
         excluded = read_cells(exclude, "exclude", n_rows, n_columns)
         wrong = excluded.holds(targets, n_columns)
@@ -249,19 +250,20 @@ def _count(blocks: Blocks, problem: _Problem, asked: Asked) -> Queries:
         return _count_listed(problem, problem.own, own, found, value, asked)
     (value,) = _gathered(blocks, problem, [pairs], single=single)
     level = Level.of(value, asked.tolerance)
-    counts, odd = Counts.zero(pairs.n), Cells.of([], [])
+    counts, odd = Counts.zero(pairs.n), NO_CELLS
     for start, block in _numbered(blocks, problem):
         bad = _odd(block, start, problem, asked)
-        counts = counts.plus(_compared(block, start, level, pairs, asked))
+        here = _compared(block, start, level, pairs, asked)
         _, out = problem.excluded.in_columns(start, start + block.shape[1])
         if out.n:
             shifted = replace(out, column=out.column + start)
             outside = exact(take(block, out.row, out.column), single=single)
             known = compare_cells(shifted, outside, pairs.row, level, pairs.column)
-            counts = counts.plus(known, -1)
+            here = here.plus(known, -1)
         if asked.bad_scores == "drop" and bad.n:
             dropped = take(block, bad.row, bad.column - start)
-            counts = counts.plus(compare_cells(bad, dropped, pairs.row, level, pairs.column), -1)
+            here = here.plus(compare_cells(bad, dropped, pairs.row, level, pairs.column), -1)
+        counts = counts.plus(here) if start else here
         odd = odd.plus(bad)
     n_candidates = problem.n_columns - problem.excluded.per_row(problem.n_rows)
     found = np.ones(pairs.n, dtype=bool)
@@ -302,12 +304,13 @@ def _compared(block: Any, start: int, level: Level, pairs: Cells, asked: Asked) 
 def _odd(block: Any, start: int, problem: _Problem, asked: Asked) -> Cells:
     """The candidates that are NaN, or infinite unless the choice is ``worst``; an error or not."""
     library = namespace(block)
-    if "int" in str(block.dtype) or "bool" in str(block.dtype) or 0 in tuple(block.shape):
-        return Cells.of([], [])
+    kind = type_name(block)
+    if "int" in kind or "bool" in kind or 0 in tuple(block.shape):
+        return NO_CELLS
     with np.errstate(invalid="ignore", over="ignore"):
         # A sum is finite only if all its terms are.
         if np.isfinite(float(block.sum() if hasattr(block, "sum") else library.sum(block))):
-            return Cells.of([], [])
+            return NO_CELLS
     bad = library.isnan(block) if asked.bad_scores == "worst" else ~library.isfinite(block)
     row, column = nonzero(bad)
     cells = Cells.of(row, column + start)

@@ -65,8 +65,10 @@ def moments(x: Floats) -> Moments:
             sign = 0.0
         elif x[unlike[0]] < mirrored[unlike[0]]:
             x, sign = mirrored, -1.0
-    mean = sign * float(x.mean()) + 0.0  # not -0.0
-    return Moments(x.size, mean, float(x.std(ddof=1)) if x.size > 1 else math.nan)
+    middle = x.mean()
+    gap = x - middle
+    sd = math.sqrt(np.square(gap, out=gap).sum() / (x.size - 1)) if x.size > 1 else math.nan
+    return Moments(x.size, sign * float(middle) + 0.0, sd)  # not -0.0
 
 
 def paired_moments(a: Floats, b: Floats) -> Moments:
