@@ -64,9 +64,9 @@ class Cells:
             np.concatenate([self.gain, other.gain]),
         )
 
-    def together(self) -> bool:
-        """Whether any row has several of the cells."""
-        return bool(np.any(self.row[1:] == self.row[:-1]))
+    def n_rows(self) -> int:
+        """Number of rows that have any of the cells."""
+        return int(np.count_nonzero(self.row[1:] != self.row[:-1])) + bool(self.n)
 
     def repeated(self) -> Any:
         """Which cells are the same as the one before."""

@@ -416,7 +416,8 @@ def _finish(
     else:
         user, row, n_users = pairs.row, np.arange(n_rows), n_rows
         n_ranked = n_candidates
-    if asked.each and pairs.together():
+    filled = pairs.n_rows()
+    if asked.each and filled < pairs.n:
         value = _codes(value, bad)
         level, some = (
             Level.of(value, asked.tolerance),
@@ -437,7 +438,7 @@ def _finish(
         "rows": n_rows,
         "columns": problem.n_columns,
         "excluded_cells": problem.excluded.n,
-        "rows_without_target": int(np.count_nonzero(np.bincount(pairs.row, minlength=n_rows) == 0)),
+        "rows_without_target": n_rows - filled,
         f"bad_scores_{'dropped' if asked.bad_scores == 'drop' else 'ranked_last'}": odd.n,
     }
     assert n_ranked.size == n_users
