@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from rankmeter._cli._allocator import keep_freed_memory
 from rankmeter.errors import RankmeterError
 
 __all__ = [
@@ -65,6 +66,8 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run, and write the options in error messages as they are typed."""
+        if not ctx.params.get("memory") and ctx.params.get("engine") not in ("disk", "spark"):
+            keep_freed_memory()  # else there is a limit, or another process works
         try:
             return super().invoke(ctx)
         except RankmeterError as error:
