@@ -164,10 +164,24 @@ def parquet(content):
     from pyarrow import parquet as pq
 
     try:
-        found = pq.read_table(pa.BufferReader(content))
+        file = pq.ParquetFile(pa.BufferReader(content))
+        found = file.read()
+        for group in range(file.num_row_groups):
+            for at, column in enumerate(file.read_row_group(group).columns):
+                if contradicts(file.metadata.row_group(group).column(at).statistics, column):
+                    raise Refused("Parquet")  # a damaged schema, of which PyArrow sees nothing
         return [(n, c.to_pylist()) for n, c in zip(found.column_names, found.columns, strict=True)]
     except Exception as error:
         raise Refused("Parquet") from error
+
+
+def contradicts(statistics, column):
+    """Whether the least or largest number of a column is not what its statistics say."""
+    numbers = [one for one in column.to_pylist() if isinstance(one, int | float) and one == one]
+    if not (numbers and statistics and statistics.has_min_max):
+        return False
+    least, most = statistics.min, statistics.max
+    return isinstance(least, int | float) and (min(numbers), max(numbers)) != (least, most)
 
 
 def of_parquet(columns, side):

@@ -34,26 +34,29 @@ _BAD = ("no_item", "missing", "infinite", "rounded")
 
 
 def gather(
-    table: Table, truth: Table, *, room: int, repeats: bool, depth: int = 0, own: bool = False
+    table: Table,
+    truth: Table,
+    *,
+    room: int,
+    repeats: bool,
+    score_type: str = "float64",
+    depth: int = 0,
+    own: bool = False,
 ) -> Table:
     """The same rankings, of which only the rows with judged items are in memory.
 
     With `repeats` those of repeated items are, too. The rows of each user down to rank `depth` are
     in memory for themselves, and with `own` the rows of the item that has the id of its user.
+    Candidates are counted at once for scores of type `score_type`.
     """
     rows = table.query
     if rows is None:
         raise ValueError("the rankings are not in Spark")
     pairs = _known(truth.frame, table).unique()
     found = _by_parts(
-        rows, pairs, "user", room, lambda some, sent: judged_or_counted(some, sent, own=own)
+        rows, pairs, "user", room, lambda one, some: judged_or_counted(one, some, own=own)
     )
-    sums = {name: int(found[name].sum()) for name in ("rows", *_BAD)}
-    sums["no_user"] = int(found.filter(pl.col("user").is_null())["rows"].sum())
-    counts = rows.checked(sums)
-    dropped = pl.col("missing") if rows.bad_scores == "drop" else 0
-    sizes = found.group_by("user").agg(n=(pl.col("rows") - dropped).sum()).sort("user")
-    kept = _each(found.filter(pl.col("item").is_not_null()), rows.order)
+    kept = _each(found.drop_nulls(), rows.order)
     some_judged = kept.join(pairs, on=_PAIR, how="semi").height > 0
     if repeats:
         again = rows.collect(repeated(rows))
@@ -66,25 +69,23 @@ def gather(
         more = _examples(rows, pairs).select(kept.columns)
         kept = pl.concat([kept, more.join(kept, on=_PAIR, how="anti")])
     kept = _typed(kept.sort(pl.all()), table).with_columns(number=pl.int_range(pl.len()))
-    users = _typed(sizes, table)["user"]
+    kind = "float64" if rows.order == "rank" else score_type
+    first = _tally(rows, _asked(kept, rows.order, kind), kind, room)
+    sums = {name: int(first.users[name].sum()) for name in ("rows", *_BAD)}
+    if sums["rows"] != found["rows"].sum():
+        raise changed()
+    sums["no_user"] = int(first.users.filter(pl.col("user").is_null())["rows"].sum())
+    counts = rows.checked(sums)
+    users = _typed(first.users, table)["user"]
     tops = kept.clear()
     if depth:
         if own and rows.order == "rank":
             refuse_repeated_self(kept, table.source)
-        first = rows.collect(foremost(rows, depth, own=own)).select(*_PAIR, rows.order)
-        first = _typed(first, table)
-        first = first.join(kept.select(*_PAIR, "number"), on=_PAIR, how="left")
+        tops = rows.collect(foremost(rows, depth, own=own)).select(*_PAIR, rows.order)
+        tops = _typed(tops, table).join(kept.select(*_PAIR, "number"), on=_PAIR, how="left")
         beyond_kept = kept.height + pl.int_range(pl.len())
-        tops = first.with_columns(pl.col("number").fill_null(beyond_kept)).sort("number")
-    ranked = sizes["n"] > 0
-    rest = Clustered(
-        rows,
-        kept,
-        users.filter(ranked),
-        sizes["n"].filter(ranked).to_numpy(),
-        room=room,
-        tops=(tops, depth),
-    )
+        tops = tops.with_columns(pl.col("number").fill_null(beyond_kept)).sort("number")
+    rest = Clustered(rows, kept, users, kind, first, room=room, tops=(tops, depth))
     origin = replace(table.origin, counts=counts)
     return replace(table, rows=kept, empty_users=users, origin=origin, query=None, rest=rest)
 
@@ -161,34 +162,47 @@ _OWN = "string(user) = string(item)"
 
 
 def judged_or_counted(rows: Query, pairs: pl.DataFrame, *, own: bool = False) -> Any:
-    """Pass 1: the rows with judged items, equal ones counted; all others only counted by user."""
-    judged = rows.send(pairs).selectExpr("user", "item", "true AS hit")
+    """Pass 1: the candidates with judged items, equal ones counted; all other rows as one null."""
+    sent = rows.send(pairs).selectExpr("user", "item", "true AS hit")
     wanted = f"(hit OR {_OWN})" if own else "hit"
-    joined = rows.all.join(judged, _PAIR, "left").selectExpr(
-        "user",
-        f"CASE WHEN {wanted} AND {rows.usable} IS NOT NULL THEN item END AS item",
-        f"CASE WHEN {wanted} THEN {rows.usable} END AS {rows.order}",
+    wanted = f"{wanted} AND item IS NOT NULL AND {rows.usable} IS NOT NULL"
+    columns = {"user": "user", "item": "item", rows.order: rows.usable}
+    found = rows.all.join(sent, _PAIR, "left").selectExpr(
+        *(f"CASE WHEN {wanted} THEN {value} END AS {name}" for name, value in columns.items())
+    )
+    return rows.grouped(found, [*columns], "count(1) AS rows")
+
+
+def repeated(rows: Query) -> Any:
+    """The hashes of user and item that occur more than once.
+
+    They are moved as they are: nearly all differ, so adding them up before would save nothing.
+    """
+    hashes = rows.candidates.selectExpr(_HASH).repartition("hash")
+    return rows.grouped(hashes, ["hash"], "count(1) AS n").where("n > 1").select("hash")
+
+
+def beyond(rows: Query, value: str, marks: Any) -> Any:
+    """Pass 2: how many rows are between each mark of their user and the one before.
+
+    Those after the last mark, and those of users without any, are counted by user.
+    """
+    bad = (
         "item IS NULL AS no_item",
         f"{rows.order} IS NULL AS missing",
         f"coalesce(abs({rows.order}) = double('Infinity'), false) AS infinite",
         "rounded = 1 AS rounded",
     )
-    sums = [f"count_if({name}) AS {name}" for name in _BAD]
-    return rows.grouped(joined, ["user", "item", rows.order], "count(1) AS rows", *sums)
-
-
-def repeated(rows: Query) -> Any:
-    """The hashes of user and item that occur more than once."""
-    hashes = rows.candidates.selectExpr(_HASH)
-    return rows.grouped(hashes, ["hash"], "count(1) AS n").where("n > 1").select("hash")
-
-
-def beyond(rows: Query, value: str, marks: Any) -> Any:
-    """Pass 2: how many candidates are between each mark of their user and the one before."""
-    candidates = rows.candidates.selectExpr("user", f"{value} AS value")
+    every = rows.all.selectExpr("user", *bad, f"{rows.usable} AS {rows.order}")
+    every = every.selectExpr("user", *_BAD, f"{value} AS value")
     inside = "user = mark_user AND value <= mark AND (last IS NULL OR value > last)"
-    found = candidates.join(marks, rows.condition(inside))
-    return rows.grouped(found, ["place"], "count(1) AS n", "count_if(value = mark) AS tied")
+    found = every.join(marks, rows.condition(inside), "left")
+    found = found.selectExpr("*", "CASE WHEN place IS NULL THEN user END AS unplaced").drop("user")
+    sums = [f"count_if({name}) AS {name}" for name in _BAD]
+    found = rows.grouped(
+        found, ["place", "unplaced"], "count(1) AS rows", "count_if(value = mark) AS tied", *sums
+    )
+    return found.withColumnRenamed("unplaced", "user")
 
 
 def preceding(rows: Query, value: str, ties: TieRule, marks: Any) -> Any:
@@ -255,14 +269,25 @@ class Clustered(Remainder):
         rows: Query,
         kept: pl.DataFrame,
         users: pl.Series,
-        n_rows: IntArray,
+        kind: str,
+        first: _Tally,
         *,
         room: int,
         tops: tuple[pl.DataFrame, int],
     ) -> None:
-        self.rows, self._n_all = rows, n_rows
-        end = kept.height
-        super().__init__(kept, users, n_rows, order=rows.order, end=end, room=room, tops=tops)
+        self.rows, self._kind, self._first = rows, kind, first
+        dropped = first.users["missing"] if rows.bad_scores == "drop" else 0
+        n = (first.users["rows"] - dropped).to_numpy()
+        end, some = kept.height, n > 0
+        super().__init__(
+            kept,
+            users.filter(series(some)),
+            n[some],
+            order=rows.order,
+            end=end,
+            room=room,
+            tops=tops,
+        )
 
     def last_ranks(self, gone: pl.DataFrame) -> pl.DataFrame:
         """See `Rest`."""
@@ -315,10 +340,13 @@ class Clustered(Remainder):
         rules: Iterable[TieRule | None],
     ) -> dict[Order, Counts]:
         """Count for each of the rows with scores of one precision."""
-        if value is None:
-            value = sort_key(rows[self.order].to_numpy(), self.order, kind)
-        asked = _Asked(users.alias("user"), value + 0.0, rows["item"])  # -0.0 is 0.0
-        above, equal = self._beyond(asked, kind)
+        tally = self._first
+        asked = _asked(rows.with_columns(users.alias("user")), self.order, kind, value)
+        if value is not None or kind != self._kind:
+            tally = _tally(self.rows, asked, kind, self.room)
+            if not tally.users.equals(self._first.users):
+                raise changed()
+        above, equal = tally.above, tally.equal.copy()
         inside = self._inside(asked, kind, None)
         equal -= inside.equal
         above = np.zeros_like(equal) if self.order == "rank" else above - inside.above
@@ -331,43 +359,6 @@ class Clustered(Remainder):
             found[kind, ties] = above, equal, before
         return found
 
-    def _beyond(self, asked: _Asked, kind: str) -> tuple[IntArray, IntArray]:
-        """How many candidates, those in the table included, are above and equal to some values."""
-        wanted = pl.DataFrame({"user": asked.user, "value": asked.value})
-        last = wanted.select("user", value=pl.lit(np.inf))  # so that all rows are counted
-        wanted = wanted.with_row_index("row")
-        groups = pl.concat([wanted.select("user", "value"), last]).unique().sort("user", "value")
-        groups = groups.with_columns(place=pl.int_range(pl.len()))
-        marks = groups.select(
-            "place", mark_user="user", mark="value", last=pl.col("value").shift().over("user")
-        )
-        value = self._value(kind)
-        found = _by_parts(
-            self.rows, _plain(marks), "mark_user", self.room,
-            lambda rows, some: beyond(rows, value, rows.send(some)),
-        )  # fmt: skip
-        n, tied = np.zeros((2, groups.height), dtype=np.int64)
-        n[found["place"].to_numpy()] = found["n"].to_numpy()
-        tied[found["place"].to_numpy()] = found["tied"].to_numpy()
-        self._check_totals(groups["user"], n)
-        upto = np.cumsum(n)
-        first = groups["user"].is_first_distinct().to_numpy()
-        start = np.maximum.accumulate(np.where(first, upto - n, 0))
-        above = series(upto - start - tied, "above")
-        groups = groups.with_columns(above, series(tied, "equal"))
-        asked_for = wanted.join(groups, on=["user", "value"], how="left", maintain_order="left")
-        return asked_for["above"].to_numpy().copy(), asked_for["equal"].to_numpy().copy()
-
-    def _check_totals(self, users: pl.Series, n: IntArray) -> None:
-        """Make sure that users still have as many rows."""
-        codes = Codes(users.unique().sort())
-        now = np.bincount(codes.of(users), weights=n, minlength=codes.n).astype(np.int64)
-        mine = codes.find(self.users)
-        before = np.zeros_like(now)
-        before[mine[mine >= 0]] = self._n_all[mine >= 0]
-        if (now != before).any():
-            raise changed()
-
     def _preceding(self, asked: _Asked, equal: IntArray, kind: str, ties: TieRule) -> IntArray:
         """How many of the candidates that are equal come first."""
         before = np.zeros_like(equal)
@@ -376,7 +367,7 @@ class Clustered(Remainder):
             return before
         mine = asked.only(tied)
         frame = pl.DataFrame({"mark_user": mine.user, "item": mine.item, "mark": mine.value})
-        marks, value = frame.with_columns(place=pl.int_range(pl.len())), self._value(kind)
+        marks, value = frame.with_columns(place=pl.int_range(pl.len())), _value(self.order, kind)
         found = _by_parts(
             self.rows, _plain(marks), "mark_user", self.room,
             lambda rows, some: preceding(rows, value, ties, rows.send(some)),
@@ -401,12 +392,6 @@ class Clustered(Remainder):
         targets = Targets(codes.of(asked.user), gain, outside, asked.value, asked.item)
         return count(candidates, targets, ties or "expected")
 
-    def _value(self, kind: str) -> str:
-        """The sort key of a row; smaller is better."""
-        if self.order == "rank":
-            return "rank"
-        return "double(float(-score))" if kind == "float32" else "-score"
-
 
 class _Asked(NamedTuple):
     """Rows at which counting is asked for."""
@@ -417,6 +402,56 @@ class _Asked(NamedTuple):
 
     def only(self, at: IntArray) -> _Asked:
         return _Asked(self.user.gather(series(at)), self.value[at], self.item.gather(series(at)))
+
+
+class _Tally(NamedTuple):
+    """All rows, counted."""
+
+    users: pl.DataFrame  # how many rows each user has, and of these the bad ones
+    above: IntArray  # candidates above each of the rows that were asked for
+    equal: IntArray
+
+
+def _asked(rows: pl.DataFrame, order: str, kind: str, value: FloatArray | None = None) -> _Asked:
+    """Some rows with their own values, or with others."""
+    if value is None:
+        value = sort_key(rows[order].to_numpy(), order, kind)
+    return _Asked(rows["user"], value + 0.0, rows["item"])  # -0.0 is 0.0
+
+
+def _tally(rows: Query, asked: _Asked, kind: str, room: int) -> _Tally:
+    """Count all rows by user, and by the values that are asked for."""
+    wanted = pl.DataFrame({"user": asked.user, "value": asked.value})
+    groups = wanted.unique().sort("user", "value").with_columns(place=pl.int_range(pl.len()))
+    marks = _plain(
+        groups.select(
+            "place", mark_user="user", mark="value", last=pl.col("value").shift().over("user")
+        )
+    )
+    value = _value(rows.order, kind)
+    found = _by_parts(
+        rows, marks, "mark_user", room, lambda one, some: beyond(one, value, one.send(some))
+    )
+    n, tied = np.zeros((2, groups.height), dtype=np.int64)
+    placed = found.drop_nulls("place")
+    n[placed["place"].to_numpy()] = placed["rows"].to_numpy()
+    tied[placed["place"].to_numpy()] = placed["tied"].to_numpy()
+    upto = np.cumsum(n)
+    first = groups["user"].is_first_distinct().to_numpy()
+    start = np.maximum.accumulate(np.where(first, upto - n, 0))
+    above = series(upto - start - tied, "above")
+    groups = groups.with_columns(above, series(tied, "equal"))
+    of_asked = wanted.join(groups, on=["user", "value"], how="left", maintain_order="left")
+    found = found.join(marks.select("place", "mark_user"), on="place", how="left")
+    users = found.group_by(pl.coalesce("user", "mark_user")).agg(pl.col("rows", *_BAD).sum())
+    return _Tally(users.sort("user"), of_asked["above"].to_numpy(), of_asked["equal"].to_numpy())
+
+
+def _value(order: str, kind: str) -> str:
+    """The sort key of a row in SQL; smaller is better."""
+    if order == "rank":
+        return "rank"
+    return "double(float(-score))" if kind == "float32" else "-score"
 
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:

@@ -118,7 +118,16 @@ class Reading:
             if repeats:
                 how += ", and a hash of every row is moved to find repeated items"
             table = replace(table, origin=replace(table.origin, engine=how))
-            return gather(table, truth, room=self.limit, repeats=repeats, depth=depth, own=own)
+            score_type = next(iter(plan.alignments())).score_type
+            return gather(
+                table,
+                truth,
+                room=self.limit,
+                repeats=repeats,
+                score_type=score_type,
+                depth=depth,
+                own=own,
+            )
         return sift(table, truth, limit=self.limit // 2, repeats=repeats, depth=depth, own=own)
 
     def _too_large(self, data: object) -> bool:
