@@ -33,7 +33,7 @@ demo: $(VENV)/.demo
 	@$(BIN)/rankmeter demo --output demo
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -n auto $(ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -65,7 +65,7 @@ fuzz: $(VENV)/.test
 	PYTHONPATH=tests $(BIN)/python -m fuzz --n $(N) $(ARGS)
 
 test-floor: $(FLOOR)/.test
-	$(FLOOR)/bin/python -m pytest -n auto --dist loadgroup -m "not once" tests $(ARGS)
+	$(FLOOR)/bin/python -m pytest -n auto -m "not once" tests $(ARGS)
 
 clean:
 	rm -rf $(VENV) $(FLOOR) .bench build dist demo fuzz-failures docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -16,6 +16,30 @@ settings.register_profile("thorough", settings.get_profile("house"), max_example
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 
 
+TOGETHER = frozenset(
+    f"test_{name}.py"
+    for name in ("bench", "cli_data", "explain", "gates_page", "readme", "report", "report_page")
+    + ("spark", "spark_cluster", "worst")
+)
+"""Files whose tests share something that takes long to make."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Tests of these files go to one worker each, all others one by one, whatever their file.
+
+    Groups of pytest-xdist 3.8 have no effect under pytest 9.2.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file = nodeid.partition("::")[0].rpartition("/")[2]
+            return file if file in TOGETHER else nodeid
+
+    return Scheduling(config, log)
+
+
 @pytest.fixture
 def unprivileged(tmp_path):
     """Run the test as a user other than root, because root can read and write everything."""
