@@ -149,7 +149,7 @@ def test_dictionaries_do_not_become_rows_and_cost_no_call_per_item(monkeypatch, 
         assert made == []
         assert max(rows for sizes in done.queries.values() for rows in sizes) <= 2 * n_users
         calls[n_users, length] = done.calls
-    assert calls[300, 500] - calls[300, 20] < 200  # for 144,000 items
+    assert calls[300, 500] - calls[300, 20] < 500  # for 144,000 items
     assert (calls[900, 20] - calls[300, 20]) / 600 < 12  # one look at the name of each user
 
 

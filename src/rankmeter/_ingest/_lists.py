@@ -21,7 +21,7 @@ _TEXT = frozenset({str, np.str_})  # whose hash is that of the text, unlike that
 _WHOLE = frozenset({int, np.int64, np.int32})
 _REAL = frozenset({float, np.float64, np.float32})
 _EXACT = 2**53  # integers up to here have a float
-_AT_ONCE = 10_000  # items that are looked at together, so that they stay in the cache
+_AT_ONCE = 4_000  # items that are looked at together, so that they stay in the cache of a core
 
 
 @dataclass(frozen=True, eq=False)
