@@ -118,7 +118,7 @@ WAYS = {
 }
 TITLES = {
     "floor": "floor (join and count)",
-    "unchecked": "rankmeter, duplicates='unchecked'",
+    "unchecked": "rankmeter, unchecked",
     "mllib": "MLlib RankingMetrics",
     "recommenders": "recommenders, Spark",
     "replay": "RePlay on Spark",
