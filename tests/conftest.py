@@ -26,7 +26,7 @@ TOGETHER = frozenset(
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Tests of these files go to one worker each, all others one by one, whatever their file.
+    """Each of these files goes to one worker; all other tests are distributed one by one.
 
     Groups of pytest-xdist 3.8 have no effect under pytest 9.2.
     """

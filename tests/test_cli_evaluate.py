@@ -7,6 +7,9 @@ import inspect
 import json
 import math
 import shutil
+import subprocess
+import sys
+import textwrap
 
 import polars as pl
 import pytest
@@ -314,6 +317,44 @@ def test_per_user_values_are_never_in_one_frame(extension, engine, workspace, mo
     both = ["truth.parquet", "a=many.parquet", "b=b.parquet"]
     assert rankmeter("compare", *both, *options, "--per-user", path).code == 0
     assert READERS[extension](path).equals(two)
+
+
+@pytest.mark.parametrize(
+    ("options", "keeps"),
+    [
+        ([], True),
+        (["--engine", "memory"], True),
+        (["--engine", "disk"], False),
+        (["--memory", "1GiB"], False),
+    ],
+)
+def test_freed_memory_is_kept_unless_there_is_a_limit(options, keeps, workspace, monkeypatch):
+    called = []
+    monkeypatch.setattr("rankmeter._cli._command.keep_freed_memory", lambda: called.append(1))
+    assert rankmeter("evaluate", *BOTH, *options).code == 0
+    assert bool(called) == keeps
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a call of glibc")
+def test_freed_memory_stays_in_the_process():
+    code = """
+        import os, sys
+        import numpy as np
+        from rankmeter._cli._allocator import keep_freed_memory
+
+        def held():
+            return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+        keep_freed_memory()
+        keep_freed_memory()
+        before = held()
+        large = np.ones(2**24)
+        del large
+        sys.exit(held() - before < 2**26)
+    """
+    assert (
+        subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False).returncode == 0
+    )
 
 
 def test_gzipped_output_depends_on_the_values_alone(workspace):
