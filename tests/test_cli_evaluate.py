@@ -346,7 +346,6 @@ def test_freed_memory_stays_in_the_process():
             return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
         keep_freed_memory()
-        keep_freed_memory()
         before = held()
         large = np.ones(2**24)
         del large
