@@ -37,6 +37,16 @@ def workspace(tmp_path, monkeypatch):
     return home
 
 
+@pytest.fixture
+def python_handlers():
+    """Handle signals as a new process does; a Spark session of other tests takes SIGINT."""
+    usual = {one: signal.SIG_DFL for one in ENDINGS} | {signal.SIGINT: signal.default_int_handler}
+    before = {one: signal.signal(one, handler) for one, handler in usual.items()}
+    yield
+    for one, handler in before.items():
+        signal.signal(one, handler)
+
+
 def run(*args, **kwargs):
     return subprocess.run(
         [*COMMAND, *args], capture_output=True, text=True, check=False, timeout=60, **kwargs
@@ -238,7 +248,7 @@ def test_an_interruption_that_somebody_else_raises_is_one(workspace, monkeypatch
 
 @pytest.mark.parametrize("number", ENDINGS)
 def test_a_signal_ends_the_command_whatever_becomes_of_its_exception(
-    workspace, monkeypatch, number
+    workspace, monkeypatch, number, python_handlers
 ):
     """Python wraps what is raised while a class is made, as in an import."""
 
