@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import sys
@@ -11,9 +12,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from size.__main__ import page as page_of_sizes
 from speed import checks, environments, run
 from speed.data import Data, Shape
-from speed.page import chart, memory, seconds, spread, tables, times, write
+from speed.growth import LABEL, growth, nanoseconds
+from speed.page import chart, command, memory, seconds, spread, tables, times, write
 from speed.peers import METRICS, NAMES, PEERS, read_lines
 
 pytestmark = pytest.mark.once
@@ -105,7 +108,39 @@ def test_numbers_are_short():
     assert spread([1.0], times) == "1.0"
     assert spread([1.0, 0.25, 12.0], times) == "1.0 (0.25–12)"
     assert [seconds(value) for value in (0.00123, 0.5, 123.4)] == ["1.23 ms", "0.5 s", "123 s"]
+    assert [nanoseconds(value) for value in (88.0, 1234.0, 2e6)] == ["88 ns", "1.23 µs", "2 ms"]
     assert [memory(value) for value in (None, 2**31)] == ["not measured", "2,048 MiB"]
+
+
+TOOLS = {"ours": {10**6: [1.0, 2.0], 10**7: [4.0]}, "a & b": {10**6: [1.1]}, "c": {10**7: [4.1]}}
+
+
+def test_the_names_of_lines_do_not_cover_each_other():
+    drawn = ET.fromstring(growth("Title", TOOLS, {"ours": "first"}))
+    texts = {one.text: float(one.get("y")) for one in drawn.iter() if one.tag.endswith("text")}
+    heights = sorted(texts[name] for name in ("ours, 400 ns", "a & b, 1.1 µs", "c, 410 ns"))
+    assert min(b - a for a, b in itertools.pairwise(heights)) >= LABEL
+    assert {"1 million rows", "10 million rows"} <= set(texts)
+
+
+def test_lines_rise_with_the_time_of_a_row():
+    drawn = ET.fromstring(growth("Title", TOOLS, {"ours": "first"}))
+    points = [one for one in drawn.iter() if one.get("class") == "point first"]
+    (left, right) = points
+    assert float(left.get("cx")) < float(right.get("cx"))
+    assert float(left.get("cy")) < float(right.get("cy"))  # 1.5 µs is above 400 ns
+
+
+def test_a_size_that_was_not_measured_is_a_dash():
+    found = {"seconds": 2.0, "peak": 2**30}
+    text, _ = page_of_sizes({"disk": {10**7: found, 10**8: found}, "memory": {10**7: found}}, "x")
+    assert "| 10 million | 2 s, 200 ns a row, 1,024 MiB | 2 s, 200 ns a row, 1,024 MiB |" in text
+    assert "| 100 million | 2 s, 20 ns a row, 1,024 MiB | – |" in text
+
+
+def test_a_page_names_its_command_without_the_folder(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["x", "1e7", "--output", "/home/a", "--memory", "1GiB"])
+    assert command("size") == "size 1e7 --memory 1GiB"
 
 
 def test_every_score_of_a_user_is_different_in_single_precision():

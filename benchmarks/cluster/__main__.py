@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 import importlib.util
+import itertools
 import json
 import os
 import statistics
@@ -25,7 +26,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 import rankmeter as rm
 from size.data import generate
-from speed.page import chart, seconds, spread, table, times
+from speed.growth import growth
+from speed.page import command, seconds, spread, table, times
 
 METRICS = [
     f"{name}@{k}" for name in ("ndcg", "map", "mrr", "precision", "recall") for k in (5, 10, 20)
@@ -118,13 +120,17 @@ WAYS = {
 }
 TITLES = {
     "floor": "floor (join and count)",
+    "rankmeter": "rankmeter",
     "unchecked": "rankmeter, unchecked",
     "mllib": "MLlib RankingMetrics",
     "recommenders": "recommenders, Spark",
     "replay": "RePlay on Spark",
 }
 NEEDED = {"mllib": "pyspark", "recommenders": "recommenders", "replay": "replay-rec"}
-SLOW = {"replay": 1_000_000}  # rows: with more it would take most of the time
+SLOW = {"replay": 1_000_000, "mllib": 50_000_000, "recommenders": 50_000_000}
+"""Rows with more of which a tool would take most of the time."""
+KINDS = {"rankmeter": "first", "unchecked": "second", "floor": "floor"}
+"""How the chart draws a way."""
 LACKING = {"mllib": ["mrr"], "recommenders": ["mrr"]}
 
 
@@ -151,30 +157,26 @@ def measure(session, folder: Path, rows: int, ways: list[str], rounds: int, *, w
     return {"rows": rows, "ways": seen}
 
 
-def page(measured: list[dict], command: str) -> tuple[str, str]:
-    """A table for each number of rows, and a chart for the largest."""
+def page(measured: list[dict], asked: str) -> tuple[str, str]:
+    """A table for each number of rows, and a chart of the CPU time for each row."""
     parts = []
+    lines: dict[str, dict[int, list[float]]] = {}
     for one in measured:
         ours = [used for _, used in one["ways"]["rankmeter"]]
-        lines = {}
+        rows = {}
         for way, took in one["ways"].items():
             wall, used = ([*column] for column in zip(*took, strict=True))
             ratios = [theirs / mine for theirs, mine in zip(used, ours, strict=True)]
             text = spread(wall, seconds), spread(used, seconds), spread(ratios, times)
-            lines[statistics.median(ratios), way] = (_name(way), *text)
+            rows[statistics.median(ratios), way] = (_name(way), *text)
+            lines.setdefault(way, {})[one["rows"]] = used
         head = ("tool", "time", "CPU time", "CPU time, times rankmeter")
-        parts += [f"{one['rows']:,} rows:", table(head, [lines[at] for at in sorted(lines)])]
-    parts.append(f"`{command}`, {measured[0]['machine']}.")
-    last = measured[-1]
-    ours = [used for _, used in last["ways"]["rankmeter"]]
-    peers = {
-        way: {"title": TITLES[way], "prepare": 0.0,
-              "pairs": [*zip(ours, [used for _, used in took], strict=True)]}
-        for way, took in last["ways"].items() if way != "rankmeter"
-    }  # fmt: skip
-    workload = {"name": "spark", "title": f"{last['rows']:,} rows in Spark, CPU time",
-                "rankmeter": {"seconds": ours}, "peers": peers}  # fmt: skip
-    return "\n\n".join(parts) + "\n", chart({"workloads": [workload]})
+        parts += [f"{one['rows']:,} rows:", table(head, [rows[at] for at in sorted(rows)])]
+    parts.append(f"`{asked}`, {measured[0]['machine']}.")
+    title = f"{len(METRICS)} metrics in Spark: CPU time"
+    tools = {TITLES[way]: found for way, found in lines.items()}
+    kinds = {TITLES[way]: kind for way, kind in KINDS.items()}
+    return "\n\n".join(parts) + "\n", growth(title, tools, kinds)
 
 
 def _name(way: str) -> str:
@@ -195,11 +197,15 @@ def installed() -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="cluster", description=__doc__)
     parser.add_argument("rows", nargs="+", type=lambda text: int(float(text)))
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--rounds", type=int, nargs="+", default=[3], help="for all, or for each number of rows"
+    )
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=installed())
     parser.add_argument("--master", default=f"local[{os.cpu_count()}]")
     parser.add_argument("--output", type=Path, help="a folder for the table and the chart")
     options = parser.parse_args()
+    if len(options.rounds) not in (1, len(options.rows)):
+        parser.error("--rounds must be one number, or one for each number of rows")
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     session = (
@@ -214,16 +220,15 @@ def main() -> None:
         .getOrCreate()
     )
     machine = f"{os.cpu_count()} cores, PySpark {session.version}"
-    command = f"cluster {' '.join(sys.argv[1:])}"
     measured = []
-    for rows in options.rows:
+    for rows, rounds in zip(options.rows, itertools.cycle(options.rounds), strict=False):
         with tempfile.TemporaryDirectory() as folder:
-            given = Path(folder), rows, options.ways, options.rounds
+            given = Path(folder), rows, options.ways, rounds
             found = measure(session, *given, warm=bool(measured))
         measured.append(found | {"machine": machine})
         if options.output is not None:
             options.output.mkdir(parents=True, exist_ok=True)
-            text, picture = page(measured, command)
+            text, picture = page(measured, command("cluster"))
             (options.output / "table.md").write_text(text, encoding="utf-8")
             (options.output / "chart.svg").write_text(picture, encoding="utf-8")
             figures = json.dumps(measured, indent=1)

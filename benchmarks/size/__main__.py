@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,8 @@ import time
 from pathlib import Path
 
 from size.data import generate
+from speed.growth import growth, nanoseconds
+from speed.page import command, memory, seconds, table
 
 METRICS = ["ndcg@10", "map@100", "recall@100"]
 WAYS = {
@@ -23,6 +26,12 @@ WAYS = {
     "floor": {},
 }
 """What is measured; the floor is a scan and a join by Polars, which measures nothing."""
+
+TITLES = {"unchecked": "disk, unchecked"}
+LARGEST = {"memory": 100_000_000}
+"""The most rows that a way is tried with: in memory they need about 60 bytes each."""
+KINDS = {"disk": "first", "unchecked": "second", "memory": "second", "floor": "floor"}
+"""How the chart draws a way."""
 
 WORK = """
 import json, resource, sys, time
@@ -56,13 +65,37 @@ def measure(rankings: Path, truth: Path, options: dict) -> dict:
     return json.loads(ran.stdout)
 
 
+def page(measured: dict[str, dict[int, dict]], asked: str) -> tuple[str, str]:
+    """A table of time and memory, and a chart of the time for each row."""
+    sizes = sorted({n for found in measured.values() for n in found})
+    lines = []
+    for n in sizes:
+        cells = []
+        for found in measured.values():
+            one = found.get(n)
+            each = one and nanoseconds(one["seconds"] / n * 1e9)
+            text = one and f"{seconds(one['seconds'])}, {each} a row, {memory(one['peak'])}"
+            cells.append(text or "–")
+        lines.append((f"{n / 1e6:,g} million", *cells))
+    head = ("rows", *(TITLES.get(way, way) for way in measured))
+    took = {
+        TITLES.get(way, way): {n: [one["seconds"]] for n, one in found.items()}
+        for way, found in measured.items()
+    }
+    kinds = {TITLES.get(way, way): kind for way, kind in KINDS.items()}
+    text = f"{table(head, lines)}\n\n`{asked}`, {os.cpu_count()} cores.\n"
+    return text, growth(f"{len(METRICS)} metrics of shuffled rows on one machine", took, kinds)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="size", description=__doc__)
     parser.add_argument("rows", nargs="+", type=lambda text: int(float(text)))
     parser.add_argument("--memory", default="2GiB")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--folder", type=Path, help="keep the data here, and use those there")
+    parser.add_argument("--output", type=Path, help="a folder for the table and the chart")
     options = parser.parse_args()
+    measured: dict[str, dict[int, dict]] = {way: {} for way in options.ways}
     for n in options.rows:
         with tempfile.TemporaryDirectory() as temporary:
             folder = options.folder or Path(temporary)
@@ -72,16 +105,23 @@ def main() -> None:
                 generate(folder, n)
             print(f"{n:.0e} rows made in {time.perf_counter() - start:.0f} s", flush=True)
             for way in options.ways:
+                if n > LARGEST.get(way, n):
+                    continue
                 given = dict(WAYS[way])
                 if given.get("engine") == "disk":
                     given["memory"] = options.memory
-                found = measure(rankings, truth, given)
+                found = measured[way][n] = measure(rankings, truth, given)
                 print(
                     f"{n:>13,} {way:<10} {found['seconds']:8.1f} s {found['cpu']:8.1f} s of CPU "
                     f"{found['seconds'] / n * 1e9:6.1f} ns a row "
                     f"{found['peak'] / 2**20:7.0f} MiB  {found['found']}",
                     flush=True,
                 )
+        if options.output is not None:
+            options.output.mkdir(parents=True, exist_ok=True)
+            text, picture = page(measured, command("size"))
+            (options.output / "table.md").write_text(text, encoding="utf-8")
+            (options.output / "chart.svg").write_text(picture, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import statistics
+import sys
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
@@ -177,6 +178,15 @@ def _speed(workload: dict) -> float:
     return workload["rows"] / statistics.median(workload["rankmeter"]["seconds"])
 
 
+def command(name: str) -> str:
+    """The command line of a benchmark, without the folder that it writes to."""
+    words = sys.argv[1:]
+    if "--output" in words:
+        at = words.index("--output")
+        del words[at : at + 2]
+    return " ".join([name, *words])
+
+
 # Numbers
 
 
@@ -258,13 +268,18 @@ def chart(figures: dict) -> str:
         top += height
     title = "Time of each tool, divided by that of rankmeter"
     note = "times rankmeter, logarithmic; lines: least to most; pale: with its preparation"
-    parts.append(_text(NAME, top + 14, note, "muted"))
-    size = f'viewBox="0 0 {WIDTH} {top + 24:g}" role="img" aria-label="{title}"'
+    parts.append(svg_text(NAME, top + 14, note, "muted"))
+    return drawing(title, top + 24, parts)
+
+
+def drawing(title: str, height: float, parts: list[str], style: str = "") -> str:
+    """A picture of the width of a page that follows light and dark."""
+    size = f'viewBox="0 0 {WIDTH} {height:g}" role="img" aria-label="{title}"'
     return "\n".join(
         [
             f'<svg class="rm-speed" xmlns="http://www.w3.org/2000/svg" {size}>',
             f"<title>{title}</title>",
-            f"<style>{COLOURS}{STYLE}</style>",
+            f"<style>{COLOURS}{STYLE}{style}</style>",
             *parts,
             "</svg>\n",
         ]
@@ -278,13 +293,13 @@ def _panel(workload: dict, peers: list[dict], scale: Scale, top: float) -> tuple
     faster = sum(statistics.median(ratios) < 1 for _, ratios, _ in rows)
     rows.insert(faster, ("rankmeter", [1.0], 1.0))
     bottom = top + HEAD + ROW * len(rows)
-    parts = [_text(0, top + 18, workload["title"], "title")]
-    parts.append(_text(WIDTH, top + 18, f"rankmeter: {seconds(ours)}", "muted", "end"))
+    parts = [svg_text(0, top + 18, workload["title"], "title")]
+    parts.append(svg_text(WIDTH, top + 18, f"rankmeter: {seconds(ours)}", "muted", "end"))
     for tick in scale.ticks:
         x = scale.at(tick)
         line = f'x1="{x}" x2="{x}" y1="{top + HEAD - 6}" y2="{bottom}"'
         parts.append(f'<line class="{"one" if tick == 1 else "grid"}" {line}/>')
-        parts.append(_text(x, top + HEAD - 12, f"{tick:g}×", "muted", "middle"))
+        parts.append(svg_text(x, top + HEAD - 12, f"{tick:g}×", "muted", "middle"))
     for row, (name, ratios, prepared) in enumerate(rows):
         parts += _bar(name, ratios, prepared, scale, top + HEAD + ROW * row)
     return parts, bottom - top + 22
@@ -298,7 +313,7 @@ def _bar(name: str, ratios: list[float], prepared: float, scale: Scale, y: float
     """One tool: a bar from 1 to the median, a pale one to that with the preparation, the spread."""
     middle = y + ROW / 2
     ours = name == "rankmeter"
-    label = _text(NAME - 12, middle + 4, name, "title" if ours else "", "end")
+    label = svg_text(NAME - 12, middle + 4, name, "title" if ours else "", "end")
     if ours:
         return [label, f'<circle class="ours" cx="{scale.at(1)}" cy="{middle}" r="5"/>']
     ratio = statistics.median(ratios)
@@ -311,7 +326,7 @@ def _bar(name: str, ratios: list[float], prepared: float, scale: Scale, y: float
     left, width = min(one, x), round(abs(x - one), 1)
     parts.append(f'<rect class="bar" x="{left}" width="{width}" {size}/>')
     parts.append(f'<line class="spread" x1="{low}" x2="{high}" y1="{middle}" y2="{middle}"/>')
-    return [*parts, _text(max(one, high, end) + 7, middle + 4, f"{times(ratio)}×", "muted")]
+    return [*parts, svg_text(max(one, high, end) + 7, middle + 4, f"{times(ratio)}×", "muted")]
 
 
 def _prepared(peer: dict) -> float:
@@ -321,5 +336,5 @@ def _prepared(peer: dict) -> float:
     return (theirs + peer["prepare"]) / ours if slow else statistics.median(_ratios(peer))
 
 
-def _text(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:
+def svg_text(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:
     return f'<text class="{kind}" x="{x}" y="{y:g}" text-anchor="{anchor}">{escape(text)}</text>'
