@@ -74,6 +74,13 @@ def _frames(users: int, *, text: bool, shuffled: bool, hits: int) -> Workload:
     )
 
 
+def _dicts(name: str, shape: Shape) -> Workload:
+    """A workload of dictionaries; objects that were made one after the other are near in memory."""
+    order = "row by row in random order" if shape.shuffled else "user by user"
+    title = f"Dictionaries, {shape.users:,} users × {shape.length:,}, made {order}"
+    return Workload(f"dicts-{name}", title, "dicts", shape)
+
+
 _TINY = Shape(3, 4, 2)
 _MANY = ("ranx", "pytrec_eval", "replay")
 WORKLOADS = [
@@ -84,8 +91,9 @@ WORKLOADS = [
         for shuffled in (True, False)
         for hits in (20, 1)
     ),
-    Workload("dicts-long", "Dictionaries, 7,000 users × 1,000", "dicts", Shape(7_000, 1_000, 20)),
-    Workload("dicts-short", "Dictionaries, 200,000 users × 10", "dicts", Shape(200_000, 10, 3)),
+    _dicts("long", Shape(7_000, 1_000, 20, shuffled=False)),
+    _dicts("long-shuffled", Shape(7_000, 1_000, 20)),
+    _dicts("short", Shape(200_000, 10, 3, shuffled=False)),
     Workload("files", "TREC files, 7,000 × 1,000, whole process", "files", Shape(7_000, 1_000, 20)),
     Workload("start", "Tiny TREC files, whole process", "files", _TINY, ("ndcg@10",)),
     Workload(
