@@ -13,7 +13,7 @@ import cases
 import rankmeter as rm
 from rankmeter._estimates.curves import distinct_curves
 from rankmeter._estimates.verdicts import MAX_PAIRS, MAX_SYSTEMS, extremes, histogram
-from rankmeter._results.comparison import KINDS
+from rankmeter._results.comparison_page import KINDS
 from rankmeter.errors import MissingDependencyError, UsageError
 
 pytestmark = pytest.mark.once
