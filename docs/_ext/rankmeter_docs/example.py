@@ -6,6 +6,7 @@ Ranked gains 3, 0, 2, 0, 1, 0, 0, 2, 0, 0; relevant items with the gains 3, 3, 2
 from __future__ import annotations
 
 import math
+from functools import cache
 from html import escape
 from typing import Any
 
@@ -47,16 +48,17 @@ def asks(spec: Spec) -> bool:
 
 def given(spec: Spec) -> dict[str, Any]:
     """Values for the required options."""
-    values = {name: CATALOGUE if name == "n_items" else v for name, v in spec.example.items()}
+    found = {name: CATALOGUE if name == "n_items" else v for name, v in spec.example.items()}
     for name, option in spec.options.items():
-        if option.required and name not in values:
+        if option.required and name not in found:
             raise LookupError(f"{spec.name} needs {name}: annotate it with an Example")
-    return values
+    return found
 
 
-def value(metric: Metric) -> float:
-    """A metric of the list."""
-    return next(iter(_result(metric).values())).mean
+@cache
+def values(*metrics: Metric) -> list[float]:
+    """The values of the list, by one metric at several cutoffs."""
+    return [one.mean for one in _result(*metrics).values()]
 
 
 def steps(metric: Metric) -> str:
@@ -64,9 +66,10 @@ def steps(metric: Metric) -> str:
     return f'<div class="rm-scroll">{_result(metric).show("u")._repr_html_()}</div>'
 
 
-def _result(metric: Metric) -> rm.Summary:
-    side = SIDE if metric.spec.of_lists or metric.spec.named else {}
-    return rm.evaluate({"u": list(RANKING)}, {"u": truth_for(metric.spec)}, [metric], **side)
+def _result(*metrics: Metric) -> rm.Summary:
+    spec = metrics[0].spec
+    side = SIDE if spec.of_lists or spec.named else {}
+    return rm.evaluate({"u": list(RANKING)}, {"u": truth_for(spec)}, metrics, **side)
 
 
 def shown(number: float) -> str:
@@ -87,8 +90,8 @@ def picture(spec: Spec | None = None) -> str:
     ]
     if spec is not None and spec.cutoff:
         metric = Metric(spec.name)(**given(spec))
-        values = [value(metric @ k) for k in ranks]
-        rows.append(_values(f"{spec.name}@k", values, spec))
+        found = values(*(metric @ k for k in ranks))
+        rows.append(_bars(f"{spec.name}@k", found, spec))
     body = "".join(rows)
     return f'<div class="rm-scroll"><table class="rm-list"><tbody>{body}</tbody></table></div>'
 
@@ -102,12 +105,12 @@ def _cell(gain: int, *, style: str = "", known: bool = True) -> str:
     return f'<td class="{f"rm-g{gain} {style}".strip()}"><b>{text}</b></td>'
 
 
-def _values(name: str, values: list[float], spec: Spec) -> str:
-    finite = [abs(value) for value in values if math.isfinite(value)]
+def _bars(name: str, found: list[float], spec: Spec) -> str:
+    finite = [abs(v) for v in found if math.isfinite(v)]
     top = spec.high if math.isfinite(spec.high) else max(finite, default=1.0) or 1.0
     cells = "".join(
         f'<td class="rm-bar"><i style="--v:{0 if math.isnan(v) else min(abs(v) / top, 1):.3f}"></i>'
         f"{'–' if math.isnan(v) else f'{v:.3g}' if v >= 100 else f'{v:.3f}'}</td>"
-        for v in values
+        for v in found
     )
     return f'<tr><th scope="row">{escape(name)}</th>{cells}<td colspan="{len(LOST)}"></td></tr>'

@@ -23,7 +23,7 @@ from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS, Metric, Option, Spec
 from rankmeter.metrics._spelling import PRESETS
 from rankmeter_docs.conventions import choosers
-from rankmeter_docs.example import asks, given, picture, shown, steps, value
+from rankmeter_docs.example import asks, given, picture, shown, steps, values
 from rankmeter_docs.korean_summaries import summary
 from rankmeter_docs.needs import needs
 from rankmeter_docs.public import ready_made
@@ -82,7 +82,7 @@ def _overview() -> str:
         parts += [heading(title, "-"), about, more]
         rows = [
             (f":doc:`{spec.name} </metrics/{spec.name}>`", spec.summary.rstrip("."), _range(spec),
-             shown(value(_at(spec, K))))
+             shown(values(_at(spec, K))[0]))
             for spec in specs
         ]  # fmt: skip
         heads = ["metric", "meaning", "range", f"on the list, k = {K}"]
@@ -169,7 +169,7 @@ def _on_the_list(spec: Spec) -> str:
     if spec.cutoff:
         said = f"The value of {code(f'{spec.name}@k')}{with_options} for each cutoff k:"
     else:
-        said = f"The value of {code(_at(spec, None))} is {shown(value(_at(spec, None)))}."
+        said = f"The value of {code(_at(spec, None))} is {shown(values(_at(spec, None))[0])}."
     pool = ""
     if asks(spec):
         pool = "Items with gain 0 were judged not relevant; items with ? were not judged."
@@ -221,7 +221,7 @@ def _choices(spec: Spec, option: Option) -> str:
     for choice in tried:
         own = not option.required and choice == option.default
         row = [code(_spell(choice)) + (" (default)" if own else "")]
-        row += [_try(_at(spec, k), option, choice) for k in cutoffs]
+        row += _try([_at(spec, k) for k in cutoffs], option, choice)
         rows.append([*row, ", ".join(users.get(choice, []))])
     heads = [f"@{k}" if k else "on the list" for k in cutoffs]
     columns = [option.name, *heads, "conventions"]
@@ -229,12 +229,14 @@ def _choices(spec: Spec, option: Option) -> str:
     return table(columns, rows, widths=widths)
 
 
-def _try(metric: Metric, option: Option, choice: Any) -> str:
+def _try(metrics: list[Metric], option: Option, choice: Any) -> list[str]:
+    """The values with a choice, or dashes where it is refused."""
+    chosen = {option.name: choice}
     try:
-        return shown(value(metric(**{option.name: choice}) @ metric.k if metric.k else
-                           metric(**{option.name: choice})))  # fmt: skip
+        made = [one(**chosen) @ one.k if one.k else one(**chosen) for one in metrics]
+        return [shown(found) for found in values(*made)]
     except UsageError:
-        return "–"
+        return ["–"] * len(metrics)
 
 
 # -- names ------------------------------------------------------------------------------------
