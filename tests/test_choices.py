@@ -85,6 +85,23 @@ def test_one_call_measures_each_metric_at_its_own_threshold():
     assert result["ndcg@10"].mean == pytest.approx(0.5869, abs=1e-4)
 
 
+@pytest.mark.parametrize(
+    "low, high", [(1700000000, 1700000600), (4.33333332, 4.33333334), (5e-324, 1e-323)]
+)
+@pytest.mark.parametrize("written", [str, float, ">={}".format])
+def test_a_threshold_keeps_all_its_digits(low, high, written):
+    result = rm.evaluate(
+        {"u": ["a", "b"]}, {"u": {"a": low, "b": high}}, "rr", relevant=written(high)
+    )
+    assert result["rr"].mean == 0.5
+    shown = result.plan["rr"].alignment.relevant
+    assert float(shown.removeprefix(">=")) == high
+    assert f"relevant {shown}" in str(result)
+    one, other = (rm.metric(f"rr(relevant={level!r})") for level in (low, high))
+    assert one != other
+    assert rm.metric(str(other)) == other
+
+
 def test_a_choice_inside_a_metric_wins_over_the_call_and_the_convention():
     result = rm.evaluate(
         RANKINGS, TRUTH, ["rr(ties=pessimistic)", "rr"], like="trec_eval", ties="optimistic"

@@ -40,7 +40,7 @@ def workspace(tmp_path, monkeypatch):
 @pytest.fixture
 def python_handlers():
     """Handle signals as a new process does; a Spark session of other tests takes SIGINT."""
-    usual = {one: signal.SIG_DFL for one in ENDINGS} | {signal.SIGINT: signal.default_int_handler}
+    usual = dict.fromkeys(ENDINGS, signal.SIG_DFL) | {signal.SIGINT: signal.default_int_handler}
     before = {one: signal.signal(one, handler) for one, handler in usual.items()}
     yield
     for one, handler in before.items():

@@ -311,6 +311,8 @@ BAD_FILES = {
     "return.csv": ("user\ritem\n1,2", ["line 1", "carriage return"]),
     "latin.csv": ("user,item\nJos\xe9,1\n".encode("latin-1"), ["byte 13", "line 2", "0xe9"]),
     "utf16.csv": (UTF16, ["UTF-16", "UTF-8"]),
+    "split.run": ("u1 Q0 War Peace 1 0.9 tag\n", ["line 1", "rank 'Peace' is not an integer"]),
+    "split.trec": (RUN + "u2 Q0 7 - 1 0.5 tag\n", ["line 4", "rank '-' is not an integer"]),
     "field.run": (RUN + "u2 Q0 b 2 0.5\n", ["line 4", "5 fields where a line needs 6", "tag",
                                            "u2 Q0 b 2 0.5"]),
     "field.txt": ("\n" + RUN + "u2 Q0\n", ["line 5", "2 fields"]),

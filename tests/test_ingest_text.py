@@ -200,6 +200,7 @@ def test_two_quotation_marks_inside_a_value_are_one(tmp_path):
         (["a ", "a"], ["a"], "'a '"),
         (["a b"], ["ab"], None),
         (["a "], ["c"], None),
+        (["a "], ["b", "\ta"], "'a '"),
     ],
 )
 def test_an_id_that_matches_only_without_its_white_space_is_refused(items, truth, stray, tmp_path):

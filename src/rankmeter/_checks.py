@@ -19,6 +19,7 @@ __all__ = [
     "LARGEST",
     "choice",
     "counted",
+    "exact",
     "flag",
     "fraction",
     "integer",
@@ -143,6 +144,11 @@ def shown(value: object) -> str:
     if "\n" in text:  # a table, not a name with two spaces
         text = " ".join(text.split())
     return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def exact(value: float) -> str:
+    """A number in the fewest digits that read back as the same number: ``4``, ``0.1``."""
+    return repr(float(value) + 0.0).removesuffix(".0")  # -0.0 is 0
 
 
 def counted(n: int, one: str, many: str = "") -> str:

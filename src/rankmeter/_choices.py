@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, TypeVar
 
-from rankmeter._checks import LARGEST, flag, fraction, integer, seed_of, shown
+from rankmeter._checks import LARGEST, exact, flag, fraction, integer, seed_of, shown
 from rankmeter._checks import choice as one_of
 from rankmeter.errors import UsageError
 
@@ -349,7 +349,7 @@ def _threshold(value: Any) -> str:
 
 def show(value: Any) -> str:
     """A value as a plan prints it."""
-    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    return "none" if value is None else exact(value) if isinstance(value, float) else str(value)
 
 
 F = TypeVar("F", bound=Callable[..., Any])

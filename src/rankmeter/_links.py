@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from rankmeter._checks import choice, counted
+from rankmeter._checks import choice, counted, exact
 from rankmeter._hits import IntArray
 from rankmeter._matrix import host
 from rankmeter.errors import DataError, UsageError
@@ -86,8 +86,8 @@ class LinkQueries:
         degree = self.frame["degree"]
         edges = np.unique(np.quantile(degree, [0.25, 0.5, 0.75])) if len(degree) else np.zeros(0)
         part = np.searchsorted(edges, degree.to_numpy(), "left")
-        bounds = ["1", *(f"{edge:g}" for edge in edges)]
-        names = [f"{place + 1}: up to {edge:g}" for place, edge in enumerate(edges)]
+        bounds = ["1", *(exact(edge) for edge in edges)]
+        names = [f"{place + 1}: up to {exact(edge)}" for place, edge in enumerate(edges)]
         names.append(f"{len(edges) + 1}: above {bounds[-1]}")
         return self.frame.select(
             "side",

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._align import Aligned
-from rankmeter._checks import counted
+from rankmeter._checks import counted, exact
 from rankmeter._choices import Alignment
 from rankmeter._engine.block import Block
 from rankmeter._engine.called import adjusted, call, no_lists
@@ -230,7 +230,7 @@ class _Desk:
         for item, gain in known:
             left.setdefault(gain, []).append(item)
         places = [
-            Place(f"{rank:g}", left[g].pop(0) if left.get(g) else None, g, relevant=True)
+            Place(exact(rank), left[g].pop(0) if left.get(g) else None, g, relevant=True)
             for rank, g in zip(best.rank.tolist(), best.gain.tolist(), strict=True)
         ]
         return Grid(self._titled(places))
@@ -297,7 +297,7 @@ class _Counts:
     def ideal(self, best: Hits) -> Grid:
         """A perfect ranking."""
         both = zip(best.rank.tolist(), best.gain.tolist(), strict=True)
-        return Grid([Place(f"{rank:g}", self.item, gain, relevant=True) for rank, gain in both])
+        return Grid([Place(exact(rank), self.item, gain, relevant=True) for rank, gain in both])
 
 
 def _ends_of(hits: Hits, j: int) -> tuple[float, float]:
@@ -308,7 +308,7 @@ def _ends_of(hits: Hits, j: int) -> tuple[float, float]:
 
 
 def _ranks(low: float, high: float) -> str:
-    return f"{low:g}" if low == high else f"{low:g}–{high:g}"
+    return exact(low) if low == high else f"{exact(low)}–{exact(high)}"
 
 
 class _Walker:

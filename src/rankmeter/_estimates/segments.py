@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from rankmeter._checks import integer, number, refused
+from rankmeter._checks import exact, integer, number, refused
 from rankmeter._engine import Scores
 from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter._ingest import Frame, Interactions, read_interactions, read_labels, read_users
@@ -218,10 +218,14 @@ def _edges(bins: Sequence[float] | Mapping[str, float], value: FloatArray) -> li
     if not isinstance(bins, Mapping):
         return edges
     if (least := value.min(initial=np.inf)) < edges[0]:
-        raise refused("bins", f"≤ {least:g} at first, the least value of a user", edges[0])
+        raise refused("bins", f"≤ {exact(least)} at first, the least value of a user", edges[0])
     return edges[1:]
 
 
 def _span(values: FloatArray) -> str:
     low, high = values.min(), values.max()
-    return f"{low:g}" if low == high else f"{low:.4g}–{high:.4g}"
+    return _edge(low) if low == high else f"{_edge(low)}–{_edge(high)}"
+
+
+def _edge(value: float) -> str:
+    return exact(value) if value.is_integer() else f"{value:.4g}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rankmeter._checks import choice, fraction, integer, number, refused
+from rankmeter._checks import choice, exact, fraction, integer, number, refused
 from rankmeter._choices import MOST_RESAMPLES
 from rankmeter.errors import UsageError
 
@@ -67,7 +67,7 @@ class Settings:
         if self.margin is None:
             return None
         size, relative = self.margin
-        return f"{100 * size:g}%" if relative else f"{size:g}"
+        return f"{100 * size:g}%" if relative else exact(size)
 
 
 def _margin(value: Any) -> tuple[float, bool]:

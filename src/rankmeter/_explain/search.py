@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rankmeter._checks import refused
+from rankmeter._checks import exact, refused
 from rankmeter._choices import CHOICES, Alignment, Averaging
 from rankmeter._engine import Data
 from rankmeter._estimates.estimates import estimate
@@ -200,7 +200,7 @@ class _Space:
         levels = ""
         if self.grades and "relevant" not in self.held:
             some = f" ({len(self.grades)} of {self.n_grades})"
-            shown = ", ".join(f"{grade:g}" for grade in self.grades)
+            shown = ", ".join(exact(grade) for grade in self.grades)
             levels = f" at the thresholds {shown}{some if self.n_grades > MAX_GRADES else ''}"
         cut = f", except {left:,} settings, because the data are large" if left else ""
         return (
@@ -282,7 +282,7 @@ class _Means:
             alignment = dataclasses.replace(alignment, relevant=">0")
         elif alignment.gains == "relevant" and self.grades.size:
             relevant = self.grades[alignment.is_relevant(self.grades)]
-            least = f">={relevant[0]:.15g}" if relevant.size else f">{self.grades[-1]:.15g}"
+            least = f">={exact(relevant[0])}" if relevant.size else f">{exact(self.grades[-1])}"
             alignment = dataclasses.replace(alignment, relevant=least)
         usual: dict[str, Any] = {
             name: CHOICES[name].default

@@ -12,7 +12,7 @@ import polars as pl
 
 from rankmeter._align import by_item
 from rankmeter._api import ONE, read_all
-from rankmeter._checks import refused
+from rankmeter._checks import exact, refused
 from rankmeter._choices import Choices, takes_choices
 from rankmeter._engine import open_data
 from rankmeter._estimates.notes import compared
@@ -248,7 +248,7 @@ def _changed(
         gains = dict(wanted.select("item", "gain").iter_rows())
         ranked = _in_order(bench.rankings.frame.filter(mine), bench.rankings.order, gains, entry)
         items = tuple(
-            f"{item} ({gains[item]:g})" if item in gains else str(item)
+            f"{item} ({exact(gains[item])})" if item in gains else str(item)
             for item in ranked["item"].head(SHOWN_ITEMS)
         )
         users.append(UserChange(row["user"], row[label], row[after], items, len(gains)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from rankmeter._checks import exact
 from rankmeter._ingest._no_ids import GRADES
 from rankmeter._ingest._table import Table
 
@@ -84,7 +85,7 @@ def look_misread(rankings: Table, truth: Table) -> str:
         return (
             f"rankings ({rankings.source}) and ground truth ({truth.source}) are read as the items "
             f"of one user with numbers; if they are one item for each user, write lists: "
-            f"{{{truth.frame['item'][0]}: [{truth.frame['gain'][0]:g}]}}"
+            f"{{{truth.frame['item'][0]}: [{exact(truth.frame['gain'][0])}]}}"
         )
     n = _same_length(rankings, truth)
     if n and ("assumed_gains" in truth.counts or _are_scores(truth)):

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-from rankmeter._checks import counted
+from rankmeter._checks import counted, exact
 from rankmeter._ingest._kind import POLARS, Kind
 from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._messages import short, some
@@ -263,7 +263,7 @@ def _both_readings(flat: Table, user: object, *, rows: bool) -> str:
     lists = ", ".join(f"[{item}]" for item in items)
     if flat.origin.shape == "pairs":
         numbers = frame.to_series(2).to_list()
-        pairs = list(zip(items, (f"{number:g}" for number in numbers), strict=True))
+        pairs = list(zip(items, map(exact, numbers), strict=True))
         whole = ", ".join(f"{item}: {number}" for item, number in pairs)
         named = f"If these are items with their numbers, name their user: {{{short(user)}: "
         named += f"{{{whole}{more}}}}}"
@@ -324,8 +324,9 @@ def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
         if len(blank) == 0:
             continue
         known = _ids(others, role)
+        bare = known.str.strip_chars()
         stray = blank.filter(
-            ~blank.is_in(known.implode()) & blank.str.strip_chars().is_in(known.implode())
+            ~blank.is_in(known.implode()) & blank.str.strip_chars().is_in(bare.implode())
         )
         if len(stray):
             raise InvalidValueError(

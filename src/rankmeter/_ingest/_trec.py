@@ -23,11 +23,16 @@ _QRELS = "qid 0 docid rel"
 _NEVER = "\x1f"
 _SPACE = r"[ \t\r\x0b\x0c]"
 _FIELD = r"[^ \t\r\x0b\x0c]+"
+_RANK_OF_MORE = f"^{_SPACE}*(?:{_FIELD}{_SPACE}+){{3}}({_FIELD})(?:{_SPACE}+{_FIELD}){{3}}"
 
 
-def read_run(file: Text, side: Side) -> Columns:
-    """A TREC run: ``qid Q0 docid rank score tag``, ordered by score as trec_eval orders it."""
-    return _read_trec(file, side, _RUN, "qid docid score")
+def read_run(file: Text, side: Side, *, ranked: bool = True) -> Columns:
+    """A TREC run: ``qid Q0 docid rank score tag``, ordered by score as trec_eval orders it.
+
+    Unless `ranked` is false, the rank in a line with more fields must be an integer: else the space
+    is in the docid, and the score would be its rank.
+    """
+    return _read_trec(file, side, _RUN, "qid docid score", ranked=ranked)
 
 
 def read_qrels(file: Text, side: Side) -> Columns:
@@ -73,8 +78,8 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _read_trec(file: Text, side: Side, form: str, used: str) -> Columns:
-    rows, n_rounded = trec_fields(file, side, form, used)
+def _read_trec(file: Text, side: Side, form: str, used: str, *, ranked: bool = False) -> Columns:
+    rows, n_rounded = trec_fields(file, side, form, used, ranked=ranked)
     columns = dict(zip(("user", "item", "value"), rows.get_columns(), strict=True))
     counts = Counter({f"rounded_{VALUE.get(side, 'value')}s": n_rounded})
     facts = {"trimmed": file.is_ascii, "counts": counts, "words": RETRIEVAL}
@@ -82,13 +87,13 @@ def _read_trec(file: Text, side: Side, form: str, used: str) -> Columns:
 
 
 def trec_fields(
-    file: Text, side: Side, form: str, used: str, *, exact: bool = False
+    file: Text, side: Side, form: str, used: str, *, exact: bool = False, ranked: bool = False
 ) -> tuple[pl.DataFrame, int]:
     """The fields `used` of the lines of a `form`, and how many numbers were rounded.
 
     Fields are named in order, separated by spaces. The last of those used is a number, the others
-    are texts. Lines may have more fields than the form unless they are to be `exact`; blank lines
-    are skipped.
+    are texts. Lines may have more fields than the form unless they are to be `exact`, and if
+    `ranked` if their rank is an integer; blank lines are skipped.
     """
     kind = looks_like_trec(file)
     swapped = (side, kind) in (("rankings", "qrels"), ("truth", "run"))
@@ -102,7 +107,7 @@ def trec_fields(
             f"{file.name} has the lines of TREC {kind} ({found}), where {side} are expected: "
             f"{form}. Are rankings and truth swapped?"
         )
-    return _any_lines(file, fields, wanted, exact=exact)
+    return _any_lines(file, fields, wanted, exact=exact, ranked=ranked)
 
 
 def _plain_lines(file: Text, fields: list[str], wanted: list[str]) -> pl.DataFrame | None:
@@ -158,7 +163,7 @@ _AT_ONCE = 2**18  # bytes, so that a part stays in the cache
 
 
 def _any_lines(
-    file: Text, fields: list[str], wanted: list[str], *, exact: bool
+    file: Text, fields: list[str], wanted: list[str], *, exact: bool, ranked: bool
 ) -> tuple[pl.DataFrame, int]:
     """The fields of any file, or the error of the first bad line."""
     if (at := file.text.find(_NEVER)) >= 0:
@@ -175,6 +180,8 @@ def _any_lines(
         infer_schema=False,
         new_columns=["line"],
     )["line"]
+    if ranked:
+        _refuse_split_docids(file.name, lines)
     # Only the fields that are used are captured; the rest must be there.
     pattern = f"{_SPACE}+".join(
         f"(?<{field}>{_FIELD})" if field in wanted else _FIELD for field in fields
@@ -190,6 +197,19 @@ def _any_lines(
             raise _bad_line(file.name, number, line, fields, value, exact=exact)
         rows, numbers = rows.filter(numbers.is_not_null()), numbers.drop_nulls()  # blank lines
     return rows.with_columns(numbers.alias(value)), rounded(rows[value], numbers)
+
+
+def _refuse_split_docids(name: str, lines: pl.Series) -> None:
+    """A docid with a space moves the rank to the place of the score."""
+    rank = lines.str.extract(_RANK_OF_MORE)
+    bad = (~rank.str.contains("^[0-9]+$")).fill_null(value=False).arg_true()
+    if len(bad):
+        at = int(bad[0])
+        raise FileFormatError(
+            f"{name}, line {at + 1}: more fields than {_RUN}, and the rank {short(rank[at])} is "
+            f"not an integer: {short(lines[at])}. If the docid has a space, replace it in the run "
+            f"and in the judgments."
+        )
 
 
 def _bad_line(

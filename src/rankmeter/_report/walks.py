@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
+from rankmeter._checks import exact
 from rankmeter._engine import Grid, Line, Place, Walk
 from rankmeter._estimates.wording import number
 from rankmeter._report.table import Table
@@ -103,7 +104,7 @@ def _gain(place: Place) -> str:
     """The gain; in parentheses if the item is judged as not relevant."""
     if math.isnan(place.gain):
         return ""
-    return f"{place.gain:g}" if place.relevant else f"({place.gain:g})"
+    return exact(place.gain) if place.relevant else f"({exact(place.gain)})"
 
 
 def _sentence(line: Line, label: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from rankmeter._checks import exact
 from rankmeter._ingest import Origin, Table
 from rankmeter._ingest._files import read_content
 from rankmeter._ingest._text import Text
@@ -48,7 +49,9 @@ def read_judgments(path: str, form: str = "qrels") -> Table:
     bad = frame.filter(~(fits & gain.is_finite()))
     if bad.height:
         value = bad["gain"][0]
-        raise InvalidValueError(f"{path}: the {what} {value:g} of {_named(bad, keys)} is {wanted}")
+        raise InvalidValueError(
+            f"{path}: the {what} {exact(value)} of {_named(bad, keys)} is {wanted}"
+        )
     twice = frame.filter(pl.struct(keys).is_duplicated())
     if twice.height:
         raise DuplicateError(f"{path}: {_named(twice, keys)} is judged twice")
@@ -59,7 +62,7 @@ def read_judgments(path: str, form: str = "qrels") -> Table:
 def read_results(path: str) -> tuple[Table, str]:
     """Read ``topic Q0 document rank score run``, and the id of the run on the last line."""
     text = _text(path)
-    columns = read_run(text, "rankings").fetch(("user", "item", "value"))
+    columns = read_run(text, "rankings", ranked=False).fetch(("user", "item", "value"))
     frame = pl.DataFrame(columns).rename({"value": "score"})
     bad = frame.filter(pl.col("score").is_nan())
     if bad.height:
