@@ -248,7 +248,7 @@ def trec(text, side):
         if fields and len(fields) < width:
             raise Refused("too few fields")
         if side == "rankings" and len(fields) > width and not re.fullmatch("[0-9]+", fields[3]):
-            raise Refused("a rank that is no integer, in a line with more fields")
+            raise Refused("a rank that is not an integer, in a line with more fields")
         if fields:
             rows.append((fields[0], fields[2], number(fields[at], side)))
     return gather(rows, side)
