@@ -133,6 +133,36 @@ def test_samples_and_ranks_in_batches():
         acc.compute()
 
 
+@pytest.mark.parametrize(
+    ("metric", "keep"),
+    [("auc", "moments"), ("n_ranked@10", "moments"), ("zmrr", "values"), ("pauc", "values"),
+     ("adjusted_hits@3", "values"), ("amri", "values"), ("percentile_rank", "values")],
+)  # fmt: skip
+def test_the_number_of_candidates_is_never_invented(metric, keep):
+    acc = rm.accumulator(["mrr", metric], keep=keep)
+    acc.update(ranks=[1, 2, 5], candidates=9)
+    before = acc.state()
+    for ranks in ([1], [3, 20]):
+        with pytest.raises(UsageError, match=f"{metric} depends on .*: pass candidates="):
+            acc.update(ranks=ranks)
+    assert acc.state().keys() == before.keys()
+    assert all((array == before[name]).all() for name, array in acc.state().items())
+    whole = rm.evaluate_ranks([1, 2, 5], metric, candidates=9)
+    assert acc.compute()[metric].mean == pytest.approx(whole[metric].mean)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("metric", ["mrr", "hits@3", "map@10", "ndcg", "mr", "gmr", "precision@10"])
+def test_metrics_without_the_number_of_candidates_do_not_depend_on_the_batches(metric):
+    ranks = [1, 2, 5, 12]
+    acc = rm.accumulator(metric)
+    for rank in ranks:
+        acc.update(ranks=[rank])
+    result = rm.accumulator.from_state(acc.state()).compute()
+    assert result[metric].mean == rm.evaluate_ranks(ranks, metric)[metric].mean
+    assert "candidate" not in repr(result.show(0))
+
+
 def test_moments_of_batches_in_different_forms():
     """Only lists and scores have an order of ties: the others are summed up apart from them."""
     acc = rm.accumulator("mrr", keep="moments", each=True, ties="item")

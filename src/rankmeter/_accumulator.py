@@ -30,7 +30,14 @@ from rankmeter._matrix import (
 )
 from rankmeter._plan import Plan
 from rankmeter._results.summary import Summary
-from rankmeter._scored import asked_of, own_users, plan_of, query_ids, summary_of
+from rankmeter._scored import (
+    asked_of,
+    own_users,
+    plan_of,
+    query_ids,
+    refuse_unknown_candidates,
+    summary_of,
+)
 from rankmeter._statistics import ExactSums
 from rankmeter.errors import DataError, DuplicateError, MissingDependencyError, UsageError
 from rankmeter.metrics import Metric
@@ -40,6 +47,8 @@ __all__ = ["Accumulator", "accumulator"]
 Keep = Literal["values", "moments"]
 AT_ONCE = 4096
 """Queries that are counted before ``moments`` makes values of them."""
+SIZES = 2 ** np.arange(17)
+"""Numbers of candidates with which a metric is tried: one of them is just below every cutoff."""
 SINGLE = ("mean", "sum")
 """The aggregates that need no more than sums."""
 REPEATED = "repeated rows cannot be recognised without users=: each is counted"
@@ -73,6 +82,7 @@ class Accumulator:
             "tolerance": None if tolerance is None else list(tolerance),
         }  # fmt: skip
         self._asked = asked_of(self.plan, each=each, tolerance=tolerance, like=like)
+        self._of_ranks = False  # whether no metric needs the number of candidates, once asked
         self.reset()
         if self.keep == "moments":
             _check_moments(self.plan)
@@ -114,7 +124,7 @@ class Accumulator:
         positive, negatives : arrays of shapes (n,) and (n, m) or (m,), optional
             Scores of positives and of their negatives.
         ranks : array of shape (n,), optional
-            1-based ranks; optionally with `candidates`, their number.
+            1-based ranks; with `candidates`, their number, if a metric depends on it.
         target, exclude, candidates : optional
             As in `rankmeter.evaluate_scores`.
         users : array or list, optional
@@ -162,6 +172,10 @@ class Accumulator:
             if more["negatives"] is None:
                 raise UsageError("negatives is missing: pass the scores of the negatives")
             return count_samples(data, more["negatives"], self._asked)
+        if more["candidates"] is None and not self._of_ranks:
+            tried = [read_ranks(np.full(SIZES.size, rank), None, rank * SIZES) for rank in (1, 2)]
+            refuse_unknown_candidates(self.plan, Queries.concat(tried))
+            self._of_ranks = True
         return read_ranks(data, None, more["candidates"])
 
     def _add(self, queries: Queries, ids: pl.Series | None) -> None:
@@ -309,7 +323,7 @@ class Accumulator:
         arrays: dict[str, npt.NDArray[Any]] = {}
         if self._parts:
             queries = Queries.concat(self._parts)
-            about |= {"facts": dict(queries.facts), "half": queries.half}
+            about |= {"facts": dict(queries.facts), "half": queries.half, "sized": queries.sized}
             arrays |= _arrays(queries)
         if self._ids:
             ids = _together(self._ids)
@@ -509,4 +523,5 @@ def _queries(state: Mapping[str, Any], about: Mapping[str, Any]) -> Queries:
               for name in (*_COUNTS, *_OWN)}  # fmt: skip
     counts = RankCounts(**{name: arrays[name] for name in _COUNTS})  # type: ignore[arg-type]
     rest: dict[str, Any] = {name: arrays[name] for name in _OWN}
-    return Queries(counts, **rest, facts=about["facts"], half=about["half"])
+    sized = about.get("sized", True)
+    return Queries(counts, **rest, facts=about["facts"], half=about["half"], sized=sized)

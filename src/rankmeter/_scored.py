@@ -38,7 +38,17 @@ from rankmeter.conventions import load_convention
 from rankmeter.errors import DuplicateError, UsageError
 from rankmeter.metrics import Metric
 
-__all__ = ["RANK_METRICS", "asked_of", "evaluate_ranks", "evaluate_scores", "plan_of", "summary_of"]
+__all__ = [
+    "RANK_METRICS",
+    "asked_of",
+    "evaluate_ranks",
+    "evaluate_scores",
+    "own_users",
+    "plan_of",
+    "query_ids",
+    "refuse_unknown_candidates",
+    "summary_of",
+]
 
 RANK_METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
 """The default metrics of scores and ranks."""
@@ -232,12 +242,11 @@ def evaluate_ranks(
     read |= {name: value for name, value in given.items() if value is not None}
     plan = plan_of(metrics, like, choices)
     queries = read_ranks(read["ranks"], read.get("upper"), read.get("candidates"))
-    if read.get("candidates") is None:
-        _refuse_unknown_candidates(plan, queries)
+    if not queries.sized:
+        refuse_unknown_candidates(plan, queries)
     names = read.get("users")
     ids = None if names is None else query_ids(queries, row_labels(names, "users", queries.n))
-    sized = read.get("candidates") is not None
-    return summary_of(plan, queries, ids, groups=read.get("groups"), clusters=clusters, sized=sized)
+    return summary_of(plan, queries, ids, groups=read.get("groups"), clusters=clusters)
 
 
 def own_users(users: Any, choices: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -322,12 +331,8 @@ def summary_of(
     clusters: Any = None,
     read: Mapping[str, int] | None = None,
     tolerance: tuple[float, float] = (0.0, 0.0),
-    sized: bool = True,
 ) -> Summary:
-    """Score counted queries and average the values, with notes about ties.
-
-    `sized` says whether the numbers of candidates are known.
-    """
+    """Score counted queries and average the values, with notes about ties."""
     scores = score_queries(plan, queries, ids)
     unused: dict[str, int] = {}
     n_rows = queries.facts["rows"]
@@ -370,7 +375,7 @@ def summary_of(
         cautions=tuple(cautions),
         remarks=tuple(remarks),
         groups=found,
-        source=Source(Counted(queries, ids, sized).opened, "", lists=False),
+        source=Source(Counted(queries, ids).opened, "", lists=False),
     )
 
 
@@ -386,7 +391,7 @@ def _only_samples(**given: Any) -> None:
             )
 
 
-def _refuse_unknown_candidates(plan: Plan, queries: Queries) -> None:
+def refuse_unknown_candidates(plan: Plan, queries: Queries) -> None:
     """An error if a metric depends on the number of candidates, which was not given."""
     counts = queries.counts
     more = replace(queries, counts=replace(counts, n_ranked=2 * counts.n_ranked + 1))

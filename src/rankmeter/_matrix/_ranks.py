@@ -53,6 +53,7 @@ def read_ranks(ranks: Any, upper: Any = None, candidates: Any = None) -> Queries
         np.arange(low.size),
         None,
         {name: n for name, n in facts.items() if n or name == "rows"},
+        sized=candidates is not None,
     )
 
 
