@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import rankmeter as rm
 from rankmeter import _accumulator
 from rankmeter._statistics import ExactSums
-from rankmeter.errors import DataError, DuplicateError, UsageError
+from rankmeter.errors import DataError, DuplicateError, IdTypeError, UsageError
 
 METRICS = ["ndcg@3", "recall@2", "mrr", "hits@3"]
 
@@ -200,6 +200,29 @@ def test_a_repeated_user_is_counted_once_and_reported(ids):
     acc.update(ranks=[9], users=ids[:1])
     with pytest.raises(DuplicateError, match="came twice with different values"):
         acc.compute()
+
+
+def test_ids_of_all_updates_are_integers_or_all_are_text():
+    acc, other = rm.accumulator("mrr"), rm.accumulator("mrr")
+    acc.update(ranks=[], users=[])
+    acc.update(ranks=[1, 2], users=[1, 2**63])
+    acc.update(ranks=[3], users=[-7])
+    other.update(ranks=[1], users=["1"])
+    message = "integers such as 1 in some updates and strings such as '1' in others"
+    for call in (lambda: acc.update(ranks=[1], users=["1"]), lambda: acc.merge(other)):
+        with pytest.raises(IdTypeError, match=message):
+            call()
+    with pytest.raises(IdTypeError, match="no 64-bit integer can hold"):
+        acc.compute()
+    acc.reset()
+    acc.update(ranks=[2, 4], users=[3, 2**63])
+    acc.update(ranks=[4], users=np.array([2**63], dtype=np.uint64))
+    result = rm.accumulator.from_state(acc.state()).compute()
+    assert result.per_user["user"].to_list() == [3, 2**63]
+    acc.reset()
+    acc.update(ranks=[], users=[])
+    acc.update(ranks=[2], users=["a"])
+    assert rm.accumulator.from_state(acc.state()).compute().per_user["user"].to_list() == ["a"]
 
 
 @pytest.mark.parametrize(

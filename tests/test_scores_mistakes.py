@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -55,6 +56,50 @@ def test_mistakes_that_are_errors(given, message):
         options["scores"] = SCORES[:, 0]
     with pytest.raises((DataError, UsageError), match=message):
         rm.evaluate_scores(options.pop("scores"), options.pop("target"), **options)
+
+
+@pytest.mark.parametrize(
+    ("users", "message"),
+    [
+        (["1", 1], "user ids of users= mix types: integer 1 in row 2; string '1' in row 1"),
+        ([np.nan, np.nan], "2 of 2 user ids of users= are missing"),
+        (np.array([1, np.nan]), "1 of 2 user ids of users= are missing .* first at row 2"),
+        (pd.Series(["a", None]), "1 of 2 user ids of users= are missing"),
+        ([1.5, 2], "1 of 2 user ids of users= are not integers, for example 1.5"),
+        ([True, False], "of type boolean True in row 1; ids are integers or strings"),
+        ([b"a", b"b"], "of type bytes b'a' in row 1"),
+        (np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]"), "of type Datetime"),
+        ([(1, 2), (3, 4)], "of type tuple .* Join the parts to one string"),
+        (["a\ud800", "b"], "in row 1 holds half of a surrogate pair"),
+        ([-1, 2**63], "no 64-bit integer can hold together with the others"),
+    ],
+)
+def test_ids_of_users_follow_the_rules_of_rankings(users, message):
+    acc = rm.accumulator("mrr")
+    for call in (
+        lambda: rm.evaluate_scores(SCORES[:2], TARGET[:2], users=users),
+        lambda: rm.evaluate_ranks([1, 2], users=users),
+        lambda: acc.update(ranks=[1, 2], users=users),
+    ):
+        with pytest.raises(DataError, match=message):
+            call()
+    with pytest.raises(DataError, match="nothing was counted"):
+        acc.compute()
+
+
+@pytest.mark.parametrize(
+    "users", [[2.0, 1.0], pd.Series([2.0, 1.0]), pl.Series([2, 1], dtype=pl.Int8)]
+)
+def test_whole_floats_are_integer_ids(users):
+    result = rm.evaluate_scores(SCORES[:2], TARGET[:2], users=users)
+    assert result.per_user["user"].to_list() == [2, 1]
+    is_float = not isinstance(users, pl.Series)
+    assert result.counts.get("float_user_ids", 0) == 2 * is_float
+    acc = rm.accumulator("mrr")
+    acc.update(ranks=[4, 3], users=[2, 1])
+    acc.update(ranks=[3, 4], users=users[::-1])
+    assert acc.compute().counts["repeated_users_merged"] == 2
+    assert acc.compute().counts.get("float_user_ids", 0) == 2 * is_float
 
 
 def test_two_lists_in_a_tuple_for_two_rows_can_mean_two_things():

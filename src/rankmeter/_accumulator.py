@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any, Literal, cast
@@ -20,13 +21,14 @@ from rankmeter._counts import RankCounts
 from rankmeter._engine import Scores
 from rankmeter._engine.counted import score_queries
 from rankmeter._estimates.estimates import Estimate, interval_of_moments
+from rankmeter._ingest._ids import ids as read_ids
 from rankmeter._matrix import (
     Queries,
     count_lists,
     count_samples,
     count_scores,
     read_ranks,
-    row_labels,
+    row_ids,
 )
 from rankmeter._plan import Plan
 from rankmeter._results.summary import Summary
@@ -39,7 +41,13 @@ from rankmeter._scored import (
     summary_of,
 )
 from rankmeter._statistics import ExactSums
-from rankmeter.errors import DataError, DuplicateError, MissingDependencyError, UsageError
+from rankmeter.errors import (
+    DataError,
+    DuplicateError,
+    IdTypeError,
+    MissingDependencyError,
+    UsageError,
+)
 from rankmeter.metrics import Metric
 
 __all__ = ["Accumulator", "accumulator"]
@@ -155,9 +163,11 @@ class Accumulator:
             if value is not None and name not in allowed:
                 raise UsageError(f"`{name}` does not belong to `{given[0]}`", option=name)
         queries = self._count(given[0], forms[given[0]], more)
-        ids = None
+        ids: list[pl.Series] = []
         if users is not None:
-            ids = row_labels(users, "users", queries.facts["rows"]).gather(queries.row)
+            counts: Counter[str] = Counter()
+            ids = [row_ids(users, queries.facts["rows"], counts).gather(queries.row)]
+            queries = replace(queries, facts={**queries.facts, **counts})
         self._add(queries, ids)
 
     def _count(self, form: str, data: Any, more: Mapping[str, Any]) -> Queries:
@@ -178,16 +188,11 @@ class Accumulator:
             self._of_ranks = True
         return read_ranks(data, None, more["candidates"])
 
-    def _add(self, queries: Queries, ids: pl.Series | None) -> None:
+    def _add(self, queries: Queries, ids: list[pl.Series]) -> None:
         if self.keep == "values":
-            if self._parts and (ids is None) == bool(self._ids):
-                raise UsageError(
-                    "pass users= in every update or in none: repeated users cannot be recognised",
-                    option="users",
-                )
+            self._check_ids(ids)
             self._parts.append(queries)
-            if ids is not None:
-                self._ids.append(ids)
+            self._ids += ids
             return
         if self._parts and _kind(self._parts[0]) != _kind(queries):
             self._add_up()
@@ -195,6 +200,22 @@ class Accumulator:
         first = not self._counts  # so that a metric that cannot be had is known at once
         if first or sum(part.n for part in self._parts) >= AT_ONCE:
             self._add_up()
+
+    def _check_ids(self, ids: list[pl.Series]) -> None:
+        """Refuse ids of further queries that cannot be compared with those of earlier ones."""
+        if self._parts and bool(ids) != bool(self._ids):
+            raise UsageError(
+                "pass users= in every update or in none: repeated users cannot be recognised",
+                option="users",
+            )
+        firsts = [next((one for one in some if len(one)), None) for some in (self._ids, ids)]
+        first = {one.dtype == pl.String: one[0] for one in firsts if one is not None}
+        if len(first) > 1:
+            raise IdTypeError(
+                f"The user ids of users= are integers such as {first[False]} in some updates and "
+                f"strings such as {shown(first[True])} in others. 7 and '7' would be two different "
+                "ids: convert all of them to integers or all to strings."
+            )
 
     def _add_up(self) -> None:
         """Add the values of what was counted since the last time to the sums of ``moments``."""
@@ -292,8 +313,8 @@ class Accumulator:
         """
         if self._settings != other._settings:
             raise UsageError("only accumulators with the same metrics and options can be merged")
-        if self._parts and other._parts and bool(self._ids) != bool(other._ids):
-            raise UsageError("pass users= in every update or in none", option="users")
+        if other._parts:
+            self._check_ids(other._ids)
         self._add_up()
         other._add_up()
         self._parts += other._parts
@@ -327,7 +348,7 @@ class Accumulator:
             arrays |= _arrays(queries)
         if self._ids:
             ids = _together(self._ids)
-            arrays["ids"] = ids.to_numpy() if ids.dtype != pl.String else np.array(ids.to_list())
+            arrays["ids"] = ids.to_numpy() if ids.dtype != pl.String else np.array([*ids], str)
         text = json.dumps(about).encode()
         return {"about": np.frombuffer(text, dtype=np.uint8).copy(), **arrays}
 
@@ -358,7 +379,7 @@ class Accumulator:
         if "above" in state:
             made._parts = [_queries(state, about)]
         if "ids" in state:
-            made._ids = [pl.Series("user", np.asarray(state["ids"]).tolist(), strict=False)]
+            made._ids = [row_ids(state["ids"], len(state["ids"]), Counter())]
         return made
 
     def to_bytes(self) -> bytes:
@@ -497,10 +518,12 @@ def _no_values(plan: Plan, counts: Mapping[str, int]) -> Scores:
 
 
 def _together(ids: list[pl.Series]) -> pl.Series:
-    """Ids of all batches in one type: text if they are of several."""
-    kinds = {one.dtype.is_integer() for one in ids}
-    texts = [one if kinds == {True} else one.cast(pl.String) for one in ids]
-    return pl.concat([one.cast(pl.Int64) if kinds == {True} else one for one in texts])
+    """Ids of all batches in one type."""
+    some = [one for one in ids if len(one)] or ids[:1]
+    if len({one.dtype for one in some}) > 1:  # Int64 and UInt64
+        whole = pl.concat([one.cast(pl.Int128) for one in some])
+        return read_ids(whole, "user", "users=", Counter())
+    return pl.concat(some)
 
 
 def _kind(queries: Queries) -> tuple[bool, bool]:

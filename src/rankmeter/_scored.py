@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -29,6 +30,7 @@ from rankmeter._matrix import (
     read_rank_file,
     read_ranks,
     row_frame,
+    row_ids,
     row_labels,
 )
 from rankmeter._plan import Plan, resolve
@@ -171,12 +173,11 @@ def evaluate_scores(
     else:
         _only_samples(target=target, exclude=exclude, candidates=candidates)
         queries = count_samples(scores, negatives, asked)
-    n_rows = queries.facts["rows"]
-    ids = None
-    if users is not None:
-        ids = query_ids(queries, row_labels(users, "users", n_rows).gather(queries.row))
+    ids, read = _ids_of(users, queries)
     close = asked.tolerance
-    return summary_of(plan, queries, ids, groups=groups, clusters=clusters, tolerance=close)
+    return summary_of(
+        plan, queries, ids, groups=groups, clusters=clusters, read=read, tolerance=close
+    )
 
 
 @takes_choices
@@ -244,9 +245,8 @@ def evaluate_ranks(
     queries = read_ranks(read["ranks"], read.get("upper"), read.get("candidates"))
     if not queries.sized:
         refuse_unknown_candidates(plan, queries)
-    names = read.get("users")
-    ids = None if names is None else query_ids(queries, row_labels(names, "users", queries.n))
-    return summary_of(plan, queries, ids, groups=read.get("groups"), clusters=clusters)
+    ids, counts = _ids_of(read.get("users"), queries)
+    return summary_of(plan, queries, ids, groups=read.get("groups"), clusters=clusters, read=counts)
 
 
 def own_users(users: Any, choices: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -303,6 +303,15 @@ def _tolerance(given: Any, like: str | None) -> tuple[float, float]:
         raise refused("tolerance", "two numbers, absolute and relative", given)
     absolute, relative = (number("tolerance", one, least=0) for one in given)
     return absolute, relative
+
+
+def _ids_of(users: Any, queries: Queries) -> tuple[pl.Series | None, Counter[str]]:
+    """An id for each query of those of the rows, and what was converted to read them."""
+    counts: Counter[str] = Counter()
+    if users is None:
+        return None, counts
+    labels = row_ids(users, queries.facts["rows"], counts)
+    return query_ids(queries, labels.gather(queries.row)), counts
 
 
 def query_ids(queries: Queries, labels: pl.Series) -> pl.Series:

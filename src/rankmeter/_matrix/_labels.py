@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,11 +10,27 @@ import numpy as np
 import polars as pl
 
 from rankmeter._checks import counted
+from rankmeter._ingest._columns import Column
+from rankmeter._ingest._frames import numpy_column
+from rankmeter._ingest._ids import ids
 from rankmeter._matrix._arrays import asarray, host
 from rankmeter._matrix._rank_files import is_path, read_table
 from rankmeter.errors import DataError
 
-__all__ = ["row_frame", "row_labels"]
+__all__ = ["row_frame", "row_ids", "row_labels"]
+
+
+def row_ids(data: Any, n_rows: int, counts: Counter[str]) -> pl.Series:
+    """An id of a user for each row, checked as in rankings; `counts` gets ``float_user_ids``.
+
+    Raises
+    ------
+    DataError
+        If the number of ids is another, or one is missing.
+    IdTypeError
+        If they are neither all integers nor all strings.
+    """
+    return ids(_column(data, "users", n_rows), "user", "users=", counts)
 
 
 def row_labels(data: Any, name: str, n_rows: int) -> pl.Series:
@@ -24,21 +41,29 @@ def row_labels(data: Any, name: str, n_rows: int) -> pl.Series:
     DataError
         If the number of labels is another, or a label is null.
     """
-    if isinstance(data, pl.Series):
-        series = data
-    elif isinstance(data, list | tuple | range):
-        series = pl.Series(name, list(data), strict=False)
-    elif hasattr(data, "to_list") and not hasattr(data, "ndim"):
-        series = pl.Series(name, data.to_list())
-    else:
-        series = pl.Series(name, np.ravel(host(asarray(data, name))))
-    if len(series) != n_rows:
-        raise DataError(
-            f"`{name}` must have one label for each of {counted(n_rows, 'row')}, got {len(series)}"
-        )
+    column = _column(data, name, n_rows)
+    series = pl.Series(name, column, strict=False) if isinstance(column, list) else column
     if series.null_count():
         raise DataError(f"`{name}` has no label for row {int(series.is_null().arg_true()[0])}")
     return series.alias(name)
+
+
+def _column(data: Any, name: str, n_rows: int) -> Column:
+    """One value for each row, of a series, an array or a list."""
+    column: Column
+    if isinstance(data, pl.Series):
+        column = data.to_list() if data.dtype == pl.Object else data
+    elif isinstance(data, list | tuple | range):
+        column = list(data)
+    elif hasattr(data, "to_list") and not hasattr(data, "ndim"):
+        column = data.to_list()
+    else:
+        column = numpy_column(np.ravel(host(asarray(data, name))))
+    if len(column) != n_rows:
+        raise DataError(
+            f"`{name}` must have one label for each of {counted(n_rows, 'row')}, got {len(column)}"
+        )
+    return column
 
 
 def row_frame(data: Any, name: str, n_rows: int) -> pl.DataFrame:
