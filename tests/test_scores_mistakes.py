@@ -102,6 +102,47 @@ def test_whole_floats_are_integer_ids(users):
     assert acc.compute().counts.get("float_user_ids", 0) == 2 * is_float
 
 
+@pytest.mark.parametrize("shape", [(2, 5), (50, 20)])
+@pytest.mark.parametrize("options", [{}, {"each": False}, {"candidates": [0, 1, 3]}])
+def test_a_function_that_answers_differently_is_an_error(shape, options):
+    rng = np.random.default_rng(0)
+
+    def scores():
+        whole = rng.integers(0, 3, shape)
+        yield whole[:, :2]
+        yield whole[:, 2:]
+
+    target = np.arange(shape[0]) % 2
+    with pytest.raises(DataError, match=r"of row \d+ the score .* turn off dropout"):
+        rm.evaluate_scores(scores, target, "mrr", **options)
+    fixed = [*scores()]
+    for kept in (fixed, lambda: fixed, lambda: [block.copy() for block in fixed]):
+        rm.evaluate_scores(kept, target, "mrr", **options)
+
+
+def test_a_function_may_give_nan_twice_and_blocks_may_have_no_targets():
+    scores = np.array([[np.nan, 2.0, 1.0], [1.0, 2.0, 3.0]])
+    found = rm.evaluate_scores(lambda: [scores[:, :1], scores[:, 1:2], scores[:, 2:]], [0, 2], "mr",
+                               bad_scores="worst")  # fmt: skip
+    assert found["mr"].mean == 2
+
+
+@pytest.mark.parametrize(
+    ("later", "message"),
+    [
+        (None, "must return blocks of columns, .* got None"),
+        (3, "must return blocks of columns, .* got 3"),
+        ([SCORES[:5]], r"`scores` had 6 rows at first and a block of shape \(5, 9\) later"),
+        ([SCORES[0]], r"`scores` had 6 rows at first and a block of shape \(9,\) later"),
+        ([SCORES[:, :8]], "`scores` had 9 columns at first and 8 later"),
+    ],
+)
+def test_a_function_returns_the_same_blocks_at_each_call(later, message):
+    answers = iter([[SCORES], later])
+    with pytest.raises(DataError, match=message):
+        rm.evaluate_scores(lambda: next(answers), TARGET)
+
+
 def test_two_lists_in_a_tuple_for_two_rows_can_mean_two_things():
     with pytest.raises(DataError, match="can mean two things"):
         rm.evaluate_scores(SCORES[:2], TARGET[:2], exclude=([0], [5]))

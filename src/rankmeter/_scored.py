@@ -89,7 +89,7 @@ def evaluate_scores(
         the array API or DLPack, such as JAX and CuPy. Or a SciPy matrix, of which the stored
         entries are the candidates; a pair ``(users, items)`` of factors, whose product
         ``users @ items.T`` is computed some rows at a time; a list of blocks of columns, or a
-        function without arguments that returns such blocks, which is called twice. With
+        function without arguments that returns such blocks, the same ones at each call. With
         `negatives`, the scores of the positives, of shape (n,). This, the targets, negatives,
         exclusions and candidates can also be paths of ``.npy``, ``.npz`` and ``.json`` files.
     target : array, list or sparse matrix
