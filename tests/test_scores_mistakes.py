@@ -43,6 +43,10 @@ OTHER = np.eye(9, dtype=int)[(TARGET + 1) % 9]
         ({"candidates": 9}, "`candidates` must have one row for each of the 6 rows"),
         ({"candidates": range(1, 6)}, "target 0 of row 5 is not among the candidates"),
         ({"users": np.zeros((6, 2))}, "`users` must have one label for each of 6 rows, got 12"),
+        ({"target": TARGET.astype(np.uint64) + 2**63}, "`target` 9223372036854775813 is no number"),
+        ({"target": [[np.uint64(2**63)], *[[1]] * 5]}, "`target` 9223372036854775808 of row 0 is"),
+        ({"exclude": (np.array([0.9]), np.array([8.7]))}, "must have ids of columns .integers."),
+        ({"exclude": np.array([[0.9], [8.7]])}, "must have ids of columns .integers."),
         ({"target": None, "negatives": SCORES[:, :0]}, "`negatives` has no scores"),
         (
             {"target": None, "negatives": SCORES[:5]},
@@ -141,6 +145,12 @@ def test_a_function_returns_the_same_blocks_at_each_call(later, message):
     answers = iter([[SCORES], later])
     with pytest.raises(DataError, match=message):
         rm.evaluate_scores(lambda: next(answers), TARGET)
+
+
+@pytest.mark.parametrize("positives", [[[0.7, 0.3]], 0.1, [[[0.7]]]])
+def test_positives_of_another_shape_are_an_error(positives):
+    with pytest.raises(DataError, match=r"of the positives must be .* shape \(n,\), got shape"):
+        rm.evaluate_scores(positives, negatives=[0.5, 0.4, 0.1])
 
 
 def test_two_lists_in_a_tuple_for_two_rows_can_mean_two_things():
