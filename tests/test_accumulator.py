@@ -281,8 +281,34 @@ def test_what_cannot_be_merged():
     acc.update(ranks=[1])
     with pytest.raises(UsageError, match="users= in every update or in none"):
         acc.update(ranks=[1], users=["a"])
-    with pytest.raises(UsageError, match="expected a state of an accumulator"):
-        rm.accumulator.from_state({})
+    with pytest.raises(UsageError, match="expected an accumulator to merge, got 3"):
+        acc.merge(3)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        acc + 3
+
+
+@pytest.mark.parametrize("keep", ["values", "moments"])
+def test_a_damaged_state_is_an_error(keep):
+    for state in (None, {}, [1], b"PK"):
+        with pytest.raises(UsageError, match="expected a state of an accumulator"):
+            rm.accumulator.from_state(state)
+    acc = filled(data_of(0), [range(23)], keep=keep)
+    whole, data = acc.state(), acc.to_bytes()
+    for name in whole.keys() - {"about"}:
+        lacking = {key: array for key, array in whole.items() if key != name}
+        for wrong in (lacking, {**whole, name: whole[name][:-1]}, {**whole, name: None}):
+            with pytest.raises(DataError, match=f"state of the accumulator is damaged .*{name}"):
+                rm.accumulator.from_state(wrong)
+    about = json.loads(bytes(whole["about"]))
+    texts = [{k: v for k, v in about.items() if k != name} for name in about]
+    encoded = [np.frombuffer(json.dumps(text).encode(), np.uint8) for text in texts]
+    for damaged in (None, "text", whole["about"][:-9], *encoded):
+        with pytest.raises(DataError, match="state of the accumulator is damaged"):
+            rm.accumulator.from_state({**whole, "about": damaged})
+    for part in (b"", data[:-50], data[:100], data[9:], b"text"):
+        with pytest.raises(DataError, match="state of the accumulator is damaged"):
+            rm.Accumulator.from_bytes(part)
+    assert dict(rm.Accumulator.from_bytes(data).compute()) == dict(acc.compute())
 
 
 WORKER = """

@@ -46,6 +46,7 @@ from rankmeter.errors import (
     DuplicateError,
     IdTypeError,
     MissingDependencyError,
+    RankmeterError,
     UsageError,
 )
 from rankmeter.metrics import Metric
@@ -311,6 +312,8 @@ class Accumulator:
         UsageError
             If its metrics or options are different ones.
         """
+        if not isinstance(other, Accumulator):
+            raise UsageError(f"expected an accumulator to merge, got {shown(other)}")
         if self._settings != other._settings:
             raise UsageError("only accumulators with the same metrics and options can be merged")
         if other._parts:
@@ -326,6 +329,8 @@ class Accumulator:
         return self
 
     def __add__(self, other: Accumulator) -> Accumulator:
+        if not isinstance(other, Accumulator):
+            return NotImplemented
         return self._empty().merge(self).merge(other)
 
     def _empty(self) -> Accumulator:
@@ -344,11 +349,12 @@ class Accumulator:
         arrays: dict[str, npt.NDArray[Any]] = {}
         if self._parts:
             queries = Queries.concat(self._parts)
-            about |= {"facts": dict(queries.facts), "half": queries.half, "sized": queries.sized}
+            about |= {name: getattr(queries, name) for name in _FACTS}
             arrays |= _arrays(queries)
         if self._ids:
             ids = _together(self._ids)
             arrays["ids"] = ids.to_numpy() if ids.dtype != pl.String else np.array([*ids], str)
+        about["arrays"] = {name: array.size for name, array in arrays.items()}
         text = json.dumps(about).encode()
         return {"about": np.frombuffer(text, dtype=np.uint8).copy(), **arrays}
 
@@ -364,22 +370,39 @@ class Accumulator:
         ------
         UsageError
             If this is not such a state.
+        DataError
+            If it is damaged.
         """
-        if "about" not in state:
-            raise UsageError("expected a state of an accumulator, got a mapping without 'about'")
+        if not isinstance(state, Mapping) or "about" not in state:
+            raise UsageError(
+                "expected a state of an accumulator, a mapping with 'about' that state() made, got "
+                f"{shown(state)}"
+            )
+        try:
+            return cls._restored(state)
+        except RankmeterError:
+            raise
+        except Exception as error:
+            raise _damaged(error) from error
+
+    @classmethod
+    def _restored(cls, state: Mapping[str, Any]) -> Accumulator:
         about = json.loads(bytes(np.asarray(state["about"], dtype=np.uint8)))
+        arrays = {name: np.asarray(state[name]) for name in about["arrays"]}
+        for name, size in about["arrays"].items():
+            if arrays[name].shape != (size,):
+                raise ValueError(f"{name} has shape {arrays[name].shape}, not ({size},)")
         settings = about["settings"]
         made = cls(**settings)
         made._settings = settings
         made._counts, made._reduced = about["counts"], about["reduced"]
-        made._sums = {
-            label: ExactSums(n, int(total), int(squares))
-            for label, (n, total, squares) in about["sums"].items()
-        }
-        if "above" in state:
-            made._parts = [_queries(state, about)]
-        if "ids" in state:
-            made._ids = [row_ids(state["ids"], len(state["ids"]), Counter())]
+        for label in made._sums:
+            n, total, squares = about["sums"][label]
+            made._sums[label] = ExactSums(n, int(total), int(squares))
+        if "above" in arrays:
+            made._parts = [_queries(arrays, about)]
+        if "ids" in arrays:
+            made._ids = [row_ids(arrays["ids"], about["arrays"]["ids"], Counter())]
         return made
 
     def to_bytes(self) -> bytes:
@@ -391,8 +414,12 @@ class Accumulator:
     @classmethod
     def from_bytes(cls, data: bytes) -> Accumulator:
         """An accumulator from `to_bytes`."""
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            return cls.from_state(dict(file))
+        try:
+            with np.load(io.BytesIO(data), allow_pickle=False) as file:
+                state = dict(file)
+        except Exception as error:
+            raise _damaged(error) from error
+        return cls.from_state(state)
 
     def all_reduce(self, group: Any = None) -> Accumulator:
         """Add what the other processes of ``torch.distributed`` have counted; returns itself.
@@ -533,6 +560,14 @@ def _kind(queries: Queries) -> tuple[bool, bool]:
 
 _COUNTS = [field.name for field in fields(RankCounts)]
 _OWN = ("found", "positive", "row", "target")
+_FACTS = ("facts", "half", "sized")
+
+
+def _damaged(error: Exception) -> DataError:
+    return DataError(
+        f"the state of the accumulator is damaged ({type(error).__name__}: {error}): load an "
+        "earlier one, or count the batches again"
+    )
 
 
 def _arrays(queries: Queries) -> dict[str, npt.NDArray[Any]]:
@@ -541,10 +576,8 @@ def _arrays(queries: Queries) -> dict[str, npt.NDArray[Any]]:
     return {name: array for name, array in every.items() if array is not None}
 
 
-def _queries(state: Mapping[str, Any], about: Mapping[str, Any]) -> Queries:
-    arrays = {name: np.asarray(state[name]) if name in state else None
-              for name in (*_COUNTS, *_OWN)}  # fmt: skip
-    counts = RankCounts(**{name: arrays[name] for name in _COUNTS})  # type: ignore[arg-type]
-    rest: dict[str, Any] = {name: arrays[name] for name in _OWN}
-    sized = about.get("sized", True)
-    return Queries(counts, **rest, facts=about["facts"], half=about["half"], sized=sized)
+def _queries(arrays: Mapping[str, Any], about: Mapping[str, Any]) -> Queries:
+    every: dict[str, Any] = {**dict.fromkeys((*_COUNTS, *_OWN)), **arrays}
+    counts = RankCounts(**{name: every[name] for name in _COUNTS})
+    rest = {name: every[name] for name in _OWN}
+    return Queries(counts, **rest, **{name: about[name] for name in _FACTS})
