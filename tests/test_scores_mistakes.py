@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -151,6 +153,49 @@ def test_a_function_returns_the_same_blocks_at_each_call(later, message):
 def test_positives_of_another_shape_are_an_error(positives):
     with pytest.raises(DataError, match=r"of the positives must be .* shape \(n,\), got shape"):
         rm.evaluate_scores(positives, negatives=[0.5, 0.4, 0.1])
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["1", 1], "label ids of {}= mix types: integer 1 in row 2; string '1' in row 1"),
+        ([1.5, "1.5"], "label ids of {}= mix types: float 1.5 in row 1"),
+        ([True, 1], "label ids of {}= mix types: boolean True in row 1; integer 1 in row 2"),
+        ([True, "true"], "label ids of {}= mix types"),
+        ([dt.date(2026, 1, 1), "2026-01-01"], "label ids of {}= mix types: date"),
+        ([(1, 2), (3, 4)], "label ids of {}= are of type tuple"),
+        (pl.Series([[1], [2]]), "label ids of {}= are of type List"),
+        (["a\ud800", "b"], "in row 1 holds half of a surrogate pair"),
+        ([np.nan, 2], "`{}` has no label for 1 row, the first is row 0"),
+        ([2, None], "`{}` has no label for 1 row, the first is row 1"),
+        (["a", np.nan], "`{}` has no label for 1 row, the first is row 1"),
+        (np.array([1.5, np.nan]), "`{}` has no label for 1 row, the first is row 1"),
+        (pl.Series([None, np.nan]), "`{}` has no label for 2 rows, the first is row 0"),
+        (pd.Series([pd.NaT, pd.NaT]), "`{}` has no label for 2 rows, the first is row 0"),
+    ],
+)
+def test_labels_of_rows_are_of_one_kind_and_never_missing(labels, message):
+    with pytest.raises(DataError, match=message.format("clusters")):
+        rm.evaluate_scores(SCORES[:2], TARGET[:2], clusters=labels)
+    with pytest.raises(DataError, match=message.format("g")):
+        rm.evaluate_ranks([1, 2], groups={"g": labels})
+
+
+@pytest.mark.parametrize(
+    ("labels", "texts"),
+    [
+        ([1, 2.5], ["1.0", "2.5"]),
+        ([np.True_, False], ["false", "true"]),
+        ([dt.date(2026, 1, 2), dt.date(2026, 1, 1)], ["2026-01-01", "2026-01-02"]),
+        (pl.Series(["b", "a"], dtype=pl.Categorical), ["a", "b"]),
+        (pd.Series([2, 1], dtype="Int64"), ["1", "2"]),
+    ],
+)
+def test_labels_of_rows_are_text_numbers_booleans_or_times(labels, texts):
+    found = rm.evaluate_ranks([1, 2], "mr", groups=labels, clusters=labels)
+    segments = found.by_group("groups")["segment"].to_list()
+    assert segments == [*texts, "macro"]
+    assert found.counts["clusters"] == 2
 
 
 def test_two_lists_in_a_tuple_for_two_rows_can_mean_two_things():
