@@ -390,7 +390,10 @@ def test_nan_is_ranked_last_or_not_at_all():
         ({"scores": "scores.npy"}, "must be numbers|cannot be read as an array|a row for each"),
         ({"users": ["a"] * 6, "each": False}, "user 'a' is there twice"),
         ({"users": ["a"]}, "`users` must have one label for each of 6 rows, got 1"),
-        ({"groups": ["a", None, "b", "c", "d", "e"]}, "`groups` has no label for 1 row, the first is row 1"),
+        (
+            {"groups": ["a", None, "b", "c", "d", "e"]},
+            "`groups` has no label for 1 row, the first is row 1",
+        ),
     ],
 )
 def test_bad_input_is_an_error_that_names_the_row(options, message):
