@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import rankmeter as rm
 from rankmeter import _accumulator
 from rankmeter._statistics import ExactSums
-from rankmeter.errors import DataError, DuplicateError, UsageError
+from rankmeter.errors import DataError, DuplicateError, IdTypeError, UsageError
 
 METRICS = ["ndcg@3", "recall@2", "mrr", "hits@3"]
 
@@ -133,6 +133,36 @@ def test_samples_and_ranks_in_batches():
         acc.compute()
 
 
+@pytest.mark.parametrize(
+    ("metric", "keep"),
+    [("auc", "moments"), ("n_ranked@10", "moments"), ("zmrr", "values"), ("pauc", "values"),
+     ("adjusted_hits@3", "values"), ("amri", "values"), ("percentile_rank", "values")],
+)  # fmt: skip
+def test_the_number_of_candidates_is_never_invented(metric, keep):
+    acc = rm.accumulator(["mrr", metric], keep=keep)
+    acc.update(ranks=[1, 2, 5], candidates=9)
+    before = acc.state()
+    for ranks in ([1], [3, 20]):
+        with pytest.raises(UsageError, match=f"{metric} depends on .*: pass candidates="):
+            acc.update(ranks=ranks)
+    assert acc.state().keys() == before.keys()
+    assert all((array == before[name]).all() for name, array in acc.state().items())
+    whole = rm.evaluate_ranks([1, 2, 5], metric, candidates=9)
+    assert acc.compute()[metric].mean == pytest.approx(whole[metric].mean)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("metric", ["mrr", "hits@3", "map@10", "ndcg", "mr", "gmr", "precision@10"])
+def test_metrics_without_the_number_of_candidates_do_not_depend_on_the_batches(metric):
+    ranks = [1, 2, 5, 12]
+    acc = rm.accumulator(metric)
+    for rank in ranks:
+        acc.update(ranks=[rank])
+    result = rm.accumulator.from_state(acc.state()).compute()
+    assert result[metric].mean == rm.evaluate_ranks(ranks, metric)[metric].mean
+    assert "candidate" not in repr(result.show(0))
+
+
 def test_moments_of_batches_in_different_forms():
     """Only lists and scores have an order of ties: the others are summed up apart from them."""
     acc = rm.accumulator("mrr", keep="moments", each=True, ties="item")
@@ -172,6 +202,29 @@ def test_a_repeated_user_is_counted_once_and_reported(ids):
         acc.compute()
 
 
+def test_ids_of_all_updates_are_integers_or_all_are_text():
+    acc, other = rm.accumulator("mrr"), rm.accumulator("mrr")
+    acc.update(ranks=[], users=[])
+    acc.update(ranks=[1, 2], users=[1, 2**63])
+    acc.update(ranks=[3], users=[-7])
+    other.update(ranks=[1], users=["1"])
+    message = "integers such as 1 in some updates and strings such as '1' in others"
+    for call in (lambda: acc.update(ranks=[1], users=["1"]), lambda: acc.merge(other)):
+        with pytest.raises(IdTypeError, match=message):
+            call()
+    with pytest.raises(IdTypeError, match="no 64-bit integer can hold"):
+        acc.compute()
+    acc.reset()
+    acc.update(ranks=[2, 4], users=[3, 2**63])
+    acc.update(ranks=[4], users=np.array([2**63], dtype=np.uint64))
+    result = rm.accumulator.from_state(acc.state()).compute()
+    assert result.per_user["user"].to_list() == [3, 2**63]
+    acc.reset()
+    acc.update(ranks=[], users=[])
+    acc.update(ranks=[2], users=["a"])
+    assert rm.accumulator.from_state(acc.state()).compute().per_user["user"].to_list() == ["a"]
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -196,6 +249,18 @@ def test_items_that_come_twice_are_an_error():
         rm.accumulator("mrr").update(items=[[0.5]], target=[1])
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_large_ids_of_items_are_an_error(dtype):
+    acc = rm.accumulator("mrr")
+    large = np.array([[1, 2], [3, 2**62]]).astype(dtype) * (1 if dtype is np.int64 else 2)
+    with pytest.raises(DataError, match="of row 1 of `items` is not from 0 to 2,147,483,646"):
+        acc.update(items=large, target=[[5], [5]])
+    with pytest.raises(DataError, match=r"`target` .* is (not from 0 to|no number of an item)"):
+        acc.update(items=[[1, 2], [3, 4]], target=large)
+    acc.update(items=[[1, 2**31 - 2]], target=np.array([2**31 - 2]).astype(dtype))
+    assert acc.compute()["mrr"].mean == 1 / 2
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -216,8 +281,34 @@ def test_what_cannot_be_merged():
     acc.update(ranks=[1])
     with pytest.raises(UsageError, match="users= in every update or in none"):
         acc.update(ranks=[1], users=["a"])
-    with pytest.raises(UsageError, match="expected a state of an accumulator"):
-        rm.accumulator.from_state({})
+    with pytest.raises(UsageError, match="expected an accumulator to merge, got 3"):
+        acc.merge(3)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        acc + 3
+
+
+@pytest.mark.parametrize("keep", ["values", "moments"])
+def test_a_damaged_state_is_an_error(keep):
+    for state in (None, {}, [1], b"PK"):
+        with pytest.raises(UsageError, match="expected a state of an accumulator"):
+            rm.accumulator.from_state(state)
+    acc = filled(data_of(0), [range(23)], keep=keep)
+    whole, data = acc.state(), acc.to_bytes()
+    for name in whole.keys() - {"about"}:
+        lacking = {key: array for key, array in whole.items() if key != name}
+        for wrong in (lacking, {**whole, name: whole[name][:-1]}, {**whole, name: None}):
+            with pytest.raises(DataError, match=f"state of the accumulator is damaged .*{name}"):
+                rm.accumulator.from_state(wrong)
+    about = json.loads(bytes(whole["about"]))
+    texts = [{k: v for k, v in about.items() if k != name} for name in about]
+    encoded = [np.frombuffer(json.dumps(text).encode(), np.uint8) for text in texts]
+    for damaged in (None, "text", whole["about"][:-9], *encoded):
+        with pytest.raises(DataError, match="state of the accumulator is damaged"):
+            rm.accumulator.from_state({**whole, "about": damaged})
+    for part in (b"", data[:-50], data[:100], data[9:], b"text"):
+        with pytest.raises(DataError, match="state of the accumulator is damaged"):
+            rm.Accumulator.from_bytes(part)
+    assert dict(rm.Accumulator.from_bytes(data).compute()) == dict(acc.compute())
 
 
 WORKER = """

@@ -79,6 +79,13 @@ def test_whole_floats_are_integers_and_counted():
     assert table.counts == {"rows": 2, "float_user_ids": 2}
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "longdouble"])
+def test_floats_of_every_width_must_be_whole(dtype):
+    frame = pd.DataFrame({"user": np.array([1.5, 2], dtype=dtype), "item": [3, 4]})
+    with pytest.raises(IdTypeError, match=r"1 of 2 user ids .* not integers, for example 1\.5"):
+        read_rankings(frame)
+
+
 PANDAS_STRINGS = ["object", "string[python]", "string[pyarrow]", "category", None]
 
 

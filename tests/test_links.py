@@ -184,6 +184,11 @@ def test_batches_of_queries_give_the_same_ranks():
         assert frame.filter(pl.col("segment") != "macro")["n_users"].sum() == 40
 
 
+def test_large_numbers_of_entities_need_no_memory():
+    queries = rm.link_queries([(2**62, 0, 1), (2**62, 0, 2**40)], sides="tail")
+    assert queries.frame.select("target", "degree").rows() == [(1, 1), (2**40, 1)]
+
+
 def test_frames_of_triples():
     frame = pl.DataFrame({"tail": [2, 3], "head": [0, 1], "relation": [5, 6]})
     for data in (frame, frame.to_pandas()):
@@ -199,6 +204,12 @@ def test_frames_of_triples():
         ([(0, 1)], {}, DataError, r"integers of shape \(n, 3\)"),
         ([(0, 1, 2.5)], {}, DataError, r"integers of shape \(n, 3\)"),
         ([(0, 1, -2)], {}, DataError, "a negative number in row 0"),
+        (
+            np.array([[0, 0, 1], [2**63, 0, 1]], dtype=np.uint64),
+            {},
+            DataError,
+            "a number of 2.63 or more in row 1: .9223372036854775808, 0, 1",
+        ),
         (pl.DataFrame({"head": [1]}), {}, DataError, "no column relation"),
         ([(0, 1, 2)], {"sides": ["left"]}, UsageError, "one of 'head', 'tail'"),
         ([(0, 1, 2)], {"sides": []}, UsageError, "sides must name head, tail or both"),

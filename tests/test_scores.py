@@ -390,7 +390,10 @@ def test_nan_is_ranked_last_or_not_at_all():
         ({"scores": "scores.npy"}, "must be numbers|cannot be read as an array|a row for each"),
         ({"users": ["a"] * 6, "each": False}, "user 'a' is there twice"),
         ({"users": ["a"]}, "`users` must have one label for each of 6 rows, got 1"),
-        ({"groups": ["a", None, "b", "c", "d", "e"]}, "`groups` has no label for row 1"),
+        (
+            {"groups": ["a", None, "b", "c", "d", "e"]},
+            "`groups` has no label for 1 row, the first is row 1",
+        ),
     ],
 )
 def test_bad_input_is_an_error_that_names_the_row(options, message):
@@ -517,6 +520,10 @@ def test_files_of_ranks(tmp_path, suffix):
         ([1.25], {}, "neither an integer nor the mean of two ranks"),
         ([[1, 2], [3, 4]], {}, "must be one rank for each query"),
         (["a"], {}, "must be one rank for each query"),
+        ([1, np.inf], {}, "rank inf of row 1 is not a rank"),
+        ([1, 2**53 + 1], {}, "1 rank is above 2.53 in `ranks`, .* 9007199254740993 of row 1"),
+        ([1e17, 1, 1e16], {}, "2 ranks are above 2.53 .* drop these rows"),
+        ([1, 2], {"upper": [1, 2**53 + 1]}, "above 2.53 in `upper`"),
         ([3, 9], {"candidates": 8}, "rank 9 of row 1 is beyond its 8 candidates"),
         ([3, 9], {"candidates": [8]}, "or one for each of 2 ranks"),
         ([3, 9], {"upper": [3, 8]}, "`upper` must have an integer for each of the ranks"),
@@ -525,6 +532,9 @@ def test_files_of_ranks(tmp_path, suffix):
 def test_what_is_not_a_rank_is_an_error(ranks, options, message):
     with pytest.raises(DataError, match=message):
         rm.evaluate_ranks(ranks, "mrr", **options)
+    if "upper" not in options:
+        with pytest.raises(DataError, match=message):
+            rm.accumulator("mrr").update(ranks=ranks, **options)
 
 
 def test_a_metric_that_needs_the_number_of_candidates_asks_for_it():

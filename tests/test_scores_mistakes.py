@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -42,6 +45,10 @@ OTHER = np.eye(9, dtype=int)[(TARGET + 1) % 9]
         ({"candidates": 9}, "`candidates` must have one row for each of the 6 rows"),
         ({"candidates": range(1, 6)}, "target 0 of row 5 is not among the candidates"),
         ({"users": np.zeros((6, 2))}, "`users` must have one label for each of 6 rows, got 12"),
+        ({"target": TARGET.astype(np.uint64) + 2**63}, "`target` 9223372036854775813 is no number"),
+        ({"target": [[np.uint64(2**63)], *[[1]] * 5]}, "`target` 9223372036854775808 of row 0 is"),
+        ({"exclude": (np.array([0.9]), np.array([8.7]))}, "must have ids of columns .integers."),
+        ({"exclude": np.array([[0.9], [8.7]])}, "must have ids of columns .integers."),
         ({"target": None, "negatives": SCORES[:, :0]}, "`negatives` has no scores"),
         (
             {"target": None, "negatives": SCORES[:5]},
@@ -55,6 +62,140 @@ def test_mistakes_that_are_errors(given, message):
         options["scores"] = SCORES[:, 0]
     with pytest.raises((DataError, UsageError), match=message):
         rm.evaluate_scores(options.pop("scores"), options.pop("target"), **options)
+
+
+@pytest.mark.parametrize(
+    ("users", "message"),
+    [
+        (["1", 1], "user ids of users= mix types: integer 1 in row 2; string '1' in row 1"),
+        ([np.nan, np.nan], "2 of 2 user ids of users= are missing"),
+        (np.array([1, np.nan]), "1 of 2 user ids of users= are missing .* first at row 2"),
+        (pd.Series(["a", None]), "1 of 2 user ids of users= are missing"),
+        ([1.5, 2], "1 of 2 user ids of users= are not integers, for example 1.5"),
+        ([True, False], "of type boolean True in row 1; ids are integers or strings"),
+        ([b"a", b"b"], "of type bytes b'a' in row 1"),
+        (np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]"), "of type Datetime"),
+        ([(1, 2), (3, 4)], "of type tuple .* Join the parts to one string"),
+        (["a\ud800", "b"], "in row 1 holds half of a surrogate pair"),
+        ([-1, 2**63], "no 64-bit integer can hold together with the others"),
+    ],
+)
+def test_ids_of_users_follow_the_rules_of_rankings(users, message):
+    acc = rm.accumulator("mrr")
+    for call in (
+        lambda: rm.evaluate_scores(SCORES[:2], TARGET[:2], users=users),
+        lambda: rm.evaluate_ranks([1, 2], users=users),
+        lambda: acc.update(ranks=[1, 2], users=users),
+    ):
+        with pytest.raises(DataError, match=message):
+            call()
+    with pytest.raises(DataError, match="nothing was counted"):
+        acc.compute()
+
+
+@pytest.mark.parametrize(
+    "users", [[2.0, 1.0], pd.Series([2.0, 1.0]), pl.Series([2, 1], dtype=pl.Int8)]
+)
+def test_whole_floats_are_integer_ids(users):
+    result = rm.evaluate_scores(SCORES[:2], TARGET[:2], users=users)
+    assert result.per_user["user"].to_list() == [2, 1]
+    is_float = not isinstance(users, pl.Series)
+    assert result.counts.get("float_user_ids", 0) == 2 * is_float
+    acc = rm.accumulator("mrr")
+    acc.update(ranks=[4, 3], users=[2, 1])
+    acc.update(ranks=[3, 4], users=users[::-1])
+    assert acc.compute().counts["repeated_users_merged"] == 2
+    assert acc.compute().counts.get("float_user_ids", 0) == 2 * is_float
+
+
+@pytest.mark.parametrize("shape", [(2, 5), (50, 20)])
+@pytest.mark.parametrize("options", [{}, {"each": False}, {"candidates": [0, 1, 3]}])
+def test_a_function_that_answers_differently_is_an_error(shape, options):
+    rng = np.random.default_rng(0)
+
+    def scores():
+        whole = rng.integers(0, 3, shape)
+        yield whole[:, :2]
+        yield whole[:, 2:]
+
+    target = np.arange(shape[0]) % 2
+    with pytest.raises(DataError, match=r"of row \d+ the score .* turn off dropout"):
+        rm.evaluate_scores(scores, target, "mrr", **options)
+    fixed = [*scores()]
+    for kept in (fixed, lambda: fixed, lambda: [block.copy() for block in fixed]):
+        rm.evaluate_scores(kept, target, "mrr", **options)
+
+
+def test_a_function_may_give_nan_twice_and_blocks_may_have_no_targets():
+    scores = np.array([[np.nan, 2.0, 1.0], [1.0, 2.0, 3.0]])
+    found = rm.evaluate_scores(lambda: [scores[:, :1], scores[:, 1:2], scores[:, 2:]], [0, 2], "mr",
+                               bad_scores="worst")  # fmt: skip
+    assert found["mr"].mean == 2
+
+
+@pytest.mark.parametrize(
+    ("later", "message"),
+    [
+        (None, "must return blocks of columns, .* got None"),
+        (3, "must return blocks of columns, .* got 3"),
+        ([SCORES[:5]], r"`scores` had 6 rows at first and a block of shape \(5, 9\) later"),
+        ([SCORES[0]], r"`scores` had 6 rows at first and a block of shape \(9,\) later"),
+        ([SCORES[:, :8]], "`scores` had 9 columns at first and 8 later"),
+    ],
+)
+def test_a_function_returns_the_same_blocks_at_each_call(later, message):
+    answers = iter([[SCORES], later])
+    with pytest.raises(DataError, match=message):
+        rm.evaluate_scores(lambda: next(answers), TARGET)
+
+
+@pytest.mark.parametrize("positives", [[[0.7, 0.3]], 0.1, [[[0.7]]]])
+def test_positives_of_another_shape_are_an_error(positives):
+    with pytest.raises(DataError, match=r"of the positives must be .* shape \(n,\), got shape"):
+        rm.evaluate_scores(positives, negatives=[0.5, 0.4, 0.1])
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["1", 1], "label ids of {}= mix types: integer 1 in row 2; string '1' in row 1"),
+        ([1.5, "1.5"], "label ids of {}= mix types: float 1.5 in row 1"),
+        ([True, 1], "label ids of {}= mix types: boolean True in row 1; integer 1 in row 2"),
+        ([True, "true"], "label ids of {}= mix types"),
+        ([dt.date(2026, 1, 1), "2026-01-01"], "label ids of {}= mix types: date"),
+        ([(1, 2), (3, 4)], "label ids of {}= are of type tuple"),
+        (pl.Series([[1], [2]]), "label ids of {}= are of type List"),
+        (["a\ud800", "b"], "in row 1 holds half of a surrogate pair"),
+        ([np.nan, 2], "`{}` has no label for 1 row, the first is row 0"),
+        ([2, None], "`{}` has no label for 1 row, the first is row 1"),
+        (["a", np.nan], "`{}` has no label for 1 row, the first is row 1"),
+        (np.array([1.5, np.nan]), "`{}` has no label for 1 row, the first is row 1"),
+        (pl.Series([None, np.nan]), "`{}` has no label for 2 rows, the first is row 0"),
+        (pd.Series([pd.NaT, pd.NaT]), "`{}` has no label for 2 rows, the first is row 0"),
+    ],
+)
+def test_labels_of_rows_are_of_one_kind_and_never_missing(labels, message):
+    with pytest.raises(DataError, match=message.format("clusters")):
+        rm.evaluate_scores(SCORES[:2], TARGET[:2], clusters=labels)
+    with pytest.raises(DataError, match=message.format("g")):
+        rm.evaluate_ranks([1, 2], groups={"g": labels})
+
+
+@pytest.mark.parametrize(
+    ("labels", "texts"),
+    [
+        ([1, 2.5], ["1.0", "2.5"]),
+        ([np.True_, False], ["false", "true"]),
+        ([dt.date(2026, 1, 2), dt.date(2026, 1, 1)], ["2026-01-01", "2026-01-02"]),
+        (pl.Series(["b", "a"], dtype=pl.Categorical), ["a", "b"]),
+        (pd.Series([2, 1], dtype="Int64"), ["1", "2"]),
+    ],
+)
+def test_labels_of_rows_are_text_numbers_booleans_or_times(labels, texts):
+    found = rm.evaluate_ranks([1, 2], "mr", groups=labels, clusters=labels)
+    segments = found.by_group("groups")["segment"].to_list()
+    assert segments == [*texts, "macro"]
+    assert found.counts["clusters"] == 2
 
 
 def test_two_lists_in_a_tuple_for_two_rows_can_mean_two_things():

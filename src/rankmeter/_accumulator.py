@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any, Literal, cast
@@ -20,19 +21,34 @@ from rankmeter._counts import RankCounts
 from rankmeter._engine import Scores
 from rankmeter._engine.counted import score_queries
 from rankmeter._estimates.estimates import Estimate, interval_of_moments
+from rankmeter._ingest._ids import ids as read_ids
 from rankmeter._matrix import (
     Queries,
     count_lists,
     count_samples,
     count_scores,
     read_ranks,
-    row_labels,
+    row_ids,
 )
 from rankmeter._plan import Plan
 from rankmeter._results.summary import Summary
-from rankmeter._scored import asked_of, own_users, plan_of, query_ids, summary_of
+from rankmeter._scored import (
+    asked_of,
+    own_users,
+    plan_of,
+    query_ids,
+    refuse_unknown_candidates,
+    summary_of,
+)
 from rankmeter._statistics import ExactSums
-from rankmeter.errors import DataError, DuplicateError, MissingDependencyError, UsageError
+from rankmeter.errors import (
+    DataError,
+    DuplicateError,
+    IdTypeError,
+    MissingDependencyError,
+    RankmeterError,
+    UsageError,
+)
 from rankmeter.metrics import Metric
 
 __all__ = ["Accumulator", "accumulator"]
@@ -40,6 +56,8 @@ __all__ = ["Accumulator", "accumulator"]
 Keep = Literal["values", "moments"]
 AT_ONCE = 4096
 """Queries that are counted before ``moments`` makes values of them."""
+SIZES = 2 ** np.arange(17)
+"""Numbers of candidates with which a metric is tried: one of them is just below every cutoff."""
 SINGLE = ("mean", "sum")
 """The aggregates that need no more than sums."""
 REPEATED = "repeated rows cannot be recognised without users=: each is counted"
@@ -73,6 +91,7 @@ class Accumulator:
             "tolerance": None if tolerance is None else list(tolerance),
         }  # fmt: skip
         self._asked = asked_of(self.plan, each=each, tolerance=tolerance, like=like)
+        self._of_ranks = False  # whether no metric needs the number of candidates, once asked
         self.reset()
         if self.keep == "moments":
             _check_moments(self.plan)
@@ -114,7 +133,7 @@ class Accumulator:
         positive, negatives : arrays of shapes (n,) and (n, m) or (m,), optional
             Scores of positives and of their negatives.
         ranks : array of shape (n,), optional
-            1-based ranks; optionally with `candidates`, their number.
+            1-based ranks; with `candidates`, their number, if a metric depends on it.
         target, exclude, candidates : optional
             As in `rankmeter.evaluate_scores`.
         users : array or list, optional
@@ -145,9 +164,11 @@ class Accumulator:
             if value is not None and name not in allowed:
                 raise UsageError(f"`{name}` does not belong to `{given[0]}`", option=name)
         queries = self._count(given[0], forms[given[0]], more)
-        ids = None
+        ids: list[pl.Series] = []
         if users is not None:
-            ids = row_labels(users, "users", queries.facts["rows"]).gather(queries.row)
+            counts: Counter[str] = Counter()
+            ids = [row_ids(users, queries.facts["rows"], counts).gather(queries.row)]
+            queries = replace(queries, facts={**queries.facts, **counts})
         self._add(queries, ids)
 
     def _count(self, form: str, data: Any, more: Mapping[str, Any]) -> Queries:
@@ -162,18 +183,17 @@ class Accumulator:
             if more["negatives"] is None:
                 raise UsageError("negatives is missing: pass the scores of the negatives")
             return count_samples(data, more["negatives"], self._asked)
+        if more["candidates"] is None and not self._of_ranks:
+            tried = [read_ranks(np.full(SIZES.size, rank), None, rank * SIZES) for rank in (1, 2)]
+            refuse_unknown_candidates(self.plan, Queries.concat(tried))
+            self._of_ranks = True
         return read_ranks(data, None, more["candidates"])
 
-    def _add(self, queries: Queries, ids: pl.Series | None) -> None:
+    def _add(self, queries: Queries, ids: list[pl.Series]) -> None:
         if self.keep == "values":
-            if self._parts and (ids is None) == bool(self._ids):
-                raise UsageError(
-                    "pass users= in every update or in none: repeated users cannot be recognised",
-                    option="users",
-                )
+            self._check_ids(ids)
             self._parts.append(queries)
-            if ids is not None:
-                self._ids.append(ids)
+            self._ids += ids
             return
         if self._parts and _kind(self._parts[0]) != _kind(queries):
             self._add_up()
@@ -181,6 +201,22 @@ class Accumulator:
         first = not self._counts  # so that a metric that cannot be had is known at once
         if first or sum(part.n for part in self._parts) >= AT_ONCE:
             self._add_up()
+
+    def _check_ids(self, ids: list[pl.Series]) -> None:
+        """Refuse ids of further queries that cannot be compared with those of earlier ones."""
+        if self._parts and bool(ids) != bool(self._ids):
+            raise UsageError(
+                "pass users= in every update or in none: repeated users cannot be recognised",
+                option="users",
+            )
+        firsts = [next((one for one in some if len(one)), None) for some in (self._ids, ids)]
+        first = {one.dtype == pl.String: one[0] for one in firsts if one is not None}
+        if len(first) > 1:
+            raise IdTypeError(
+                f"The user ids of users= are integers such as {first[False]} in some updates and "
+                f"strings such as {shown(first[True])} in others. 7 and '7' would be two different "
+                "ids: convert all of them to integers or all to strings."
+            )
 
     def _add_up(self) -> None:
         """Add the values of what was counted since the last time to the sums of ``moments``."""
@@ -276,10 +312,12 @@ class Accumulator:
         UsageError
             If its metrics or options are different ones.
         """
+        if not isinstance(other, Accumulator):
+            raise UsageError(f"expected an accumulator to merge, got {shown(other)}")
         if self._settings != other._settings:
             raise UsageError("only accumulators with the same metrics and options can be merged")
-        if self._parts and other._parts and bool(self._ids) != bool(other._ids):
-            raise UsageError("pass users= in every update or in none", option="users")
+        if other._parts:
+            self._check_ids(other._ids)
         self._add_up()
         other._add_up()
         self._parts += other._parts
@@ -291,6 +329,8 @@ class Accumulator:
         return self
 
     def __add__(self, other: Accumulator) -> Accumulator:
+        if not isinstance(other, Accumulator):
+            return NotImplemented
         return self._empty().merge(self).merge(other)
 
     def _empty(self) -> Accumulator:
@@ -309,11 +349,12 @@ class Accumulator:
         arrays: dict[str, npt.NDArray[Any]] = {}
         if self._parts:
             queries = Queries.concat(self._parts)
-            about |= {"facts": dict(queries.facts), "half": queries.half}
+            about |= {name: getattr(queries, name) for name in _FACTS}
             arrays |= _arrays(queries)
         if self._ids:
             ids = _together(self._ids)
-            arrays["ids"] = ids.to_numpy() if ids.dtype != pl.String else np.array(ids.to_list())
+            arrays["ids"] = ids.to_numpy() if ids.dtype != pl.String else np.array([*ids], str)
+        about["arrays"] = {name: array.size for name, array in arrays.items()}
         text = json.dumps(about).encode()
         return {"about": np.frombuffer(text, dtype=np.uint8).copy(), **arrays}
 
@@ -329,22 +370,39 @@ class Accumulator:
         ------
         UsageError
             If this is not such a state.
+        DataError
+            If it is damaged.
         """
-        if "about" not in state:
-            raise UsageError("expected a state of an accumulator, got a mapping without 'about'")
+        if not isinstance(state, Mapping) or "about" not in state:
+            raise UsageError(
+                "expected a state of an accumulator, a mapping with 'about' that state() made, got "
+                f"{shown(state)}"
+            )
+        try:
+            return cls._restored(state)
+        except RankmeterError:
+            raise
+        except Exception as error:
+            raise _damaged(error) from error
+
+    @classmethod
+    def _restored(cls, state: Mapping[str, Any]) -> Accumulator:
         about = json.loads(bytes(np.asarray(state["about"], dtype=np.uint8)))
+        arrays = {name: np.asarray(state[name]) for name in about["arrays"]}
+        for name, size in about["arrays"].items():
+            if arrays[name].shape != (size,):
+                raise ValueError(f"{name} has shape {arrays[name].shape}, not ({size},)")
         settings = about["settings"]
         made = cls(**settings)
         made._settings = settings
         made._counts, made._reduced = about["counts"], about["reduced"]
-        made._sums = {
-            label: ExactSums(n, int(total), int(squares))
-            for label, (n, total, squares) in about["sums"].items()
-        }
-        if "above" in state:
-            made._parts = [_queries(state, about)]
-        if "ids" in state:
-            made._ids = [pl.Series("user", np.asarray(state["ids"]).tolist(), strict=False)]
+        for label in made._sums:
+            n, total, squares = about["sums"][label]
+            made._sums[label] = ExactSums(n, int(total), int(squares))
+        if "above" in arrays:
+            made._parts = [_queries(arrays, about)]
+        if "ids" in arrays:
+            made._ids = [row_ids(arrays["ids"], about["arrays"]["ids"], Counter())]
         return made
 
     def to_bytes(self) -> bytes:
@@ -356,8 +414,12 @@ class Accumulator:
     @classmethod
     def from_bytes(cls, data: bytes) -> Accumulator:
         """An accumulator from `to_bytes`."""
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            return cls.from_state(dict(file))
+        try:
+            with np.load(io.BytesIO(data), allow_pickle=False) as file:
+                state = dict(file)
+        except Exception as error:
+            raise _damaged(error) from error
+        return cls.from_state(state)
 
     def all_reduce(self, group: Any = None) -> Accumulator:
         """Add what the other processes of ``torch.distributed`` have counted; returns itself.
@@ -483,10 +545,12 @@ def _no_values(plan: Plan, counts: Mapping[str, int]) -> Scores:
 
 
 def _together(ids: list[pl.Series]) -> pl.Series:
-    """Ids of all batches in one type: text if they are of several."""
-    kinds = {one.dtype.is_integer() for one in ids}
-    texts = [one if kinds == {True} else one.cast(pl.String) for one in ids]
-    return pl.concat([one.cast(pl.Int64) if kinds == {True} else one for one in texts])
+    """Ids of all batches in one type."""
+    some = [one for one in ids if len(one)] or ids[:1]
+    if len({one.dtype for one in some}) > 1:  # Int64 and UInt64
+        whole = pl.concat([one.cast(pl.Int128) for one in some])
+        return read_ids(whole, "user", "users=", Counter())
+    return pl.concat(some)
 
 
 def _kind(queries: Queries) -> tuple[bool, bool]:
@@ -496,6 +560,14 @@ def _kind(queries: Queries) -> tuple[bool, bool]:
 
 _COUNTS = [field.name for field in fields(RankCounts)]
 _OWN = ("found", "positive", "row", "target")
+_FACTS = ("facts", "half", "sized")
+
+
+def _damaged(error: Exception) -> DataError:
+    return DataError(
+        f"the state of the accumulator is damaged ({type(error).__name__}: {error}): load an "
+        "earlier one, or count the batches again"
+    )
 
 
 def _arrays(queries: Queries) -> dict[str, npt.NDArray[Any]]:
@@ -504,9 +576,8 @@ def _arrays(queries: Queries) -> dict[str, npt.NDArray[Any]]:
     return {name: array for name, array in every.items() if array is not None}
 
 
-def _queries(state: Mapping[str, Any], about: Mapping[str, Any]) -> Queries:
-    arrays = {name: np.asarray(state[name]) if name in state else None
-              for name in (*_COUNTS, *_OWN)}  # fmt: skip
-    counts = RankCounts(**{name: arrays[name] for name in _COUNTS})  # type: ignore[arg-type]
-    rest: dict[str, Any] = {name: arrays[name] for name in _OWN}
-    return Queries(counts, **rest, facts=about["facts"], half=about["half"])
+def _queries(arrays: Mapping[str, Any], about: Mapping[str, Any]) -> Queries:
+    every: dict[str, Any] = {**dict.fromkeys((*_COUNTS, *_OWN)), **arrays}
+    counts = RankCounts(**{name: every[name] for name in _COUNTS})
+    rest = {name: every[name] for name in _OWN}
+    return Queries(counts, **rest, **{name: about[name] for name in _FACTS})

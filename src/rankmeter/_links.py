@@ -152,7 +152,8 @@ def link_queries(
     for side in [choice("sides", one, SIDES) for one in wanted]:
         target = 0 if side == "head" else 2
         other = 2 - target
-        degree = np.bincount(true[:, target], minlength=int(own[:, target].max(initial=-1)) + 1)
+        entity, times = np.unique(true[:, target], return_counts=True)
+        degree = times[np.searchsorted(entity, own[:, target])]
         given = [own[:, 1], own[:, other]] if side == "head" else [own[:, other], own[:, 1]]
         key = pl.DataFrame(given, schema=["one", "two"])
         frames.append(
@@ -166,7 +167,7 @@ def link_queries(
                 + key["one"].cast(pl.String)
                 + "/"
                 + key["two"].cast(pl.String),
-                degree=pl.Series(degree[own[:, target]]),
+                degree=pl.Series(degree),
             )
         )
         row, entity = _others(own, true, target, other)
@@ -217,4 +218,10 @@ def _triples(data: Any, name: str) -> IntArray:
     if array.min() < 0:
         row = int(np.flatnonzero((array < 0).any(axis=1))[0])
         raise DataError(f"`{name}` has a negative number in row {row}: {array[row].tolist()}")
+    if array.max() >= 2**63:
+        row = int(np.flatnonzero((array >= 2**63).any(axis=1))[0])
+        raise DataError(
+            f"`{name}` has a number of 2^63 or more in row {row}: {array[row].tolist()}. Number "
+            "the entities and relations from 0"
+        )
     return array.astype(np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -29,6 +30,7 @@ from rankmeter._matrix import (
     read_rank_file,
     read_ranks,
     row_frame,
+    row_ids,
     row_labels,
 )
 from rankmeter._plan import Plan, resolve
@@ -38,7 +40,17 @@ from rankmeter.conventions import load_convention
 from rankmeter.errors import DuplicateError, UsageError
 from rankmeter.metrics import Metric
 
-__all__ = ["RANK_METRICS", "asked_of", "evaluate_ranks", "evaluate_scores", "plan_of", "summary_of"]
+__all__ = [
+    "RANK_METRICS",
+    "asked_of",
+    "evaluate_ranks",
+    "evaluate_scores",
+    "own_users",
+    "plan_of",
+    "query_ids",
+    "refuse_unknown_candidates",
+    "summary_of",
+]
 
 RANK_METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
 """The default metrics of scores and ranks."""
@@ -77,7 +89,7 @@ def evaluate_scores(
         the array API or DLPack, such as JAX and CuPy. Or a SciPy matrix, of which the stored
         entries are the candidates; a pair ``(users, items)`` of factors, whose product
         ``users @ items.T`` is computed some rows at a time; a list of blocks of columns, or a
-        function without arguments that returns such blocks, which is called twice. With
+        function without arguments that returns such blocks, the same ones at each call. With
         `negatives`, the scores of the positives, of shape (n,). This, the targets, negatives,
         exclusions and candidates can also be paths of ``.npy``, ``.npz`` and ``.json`` files.
     target : array, list or sparse matrix
@@ -161,12 +173,11 @@ def evaluate_scores(
     else:
         _only_samples(target=target, exclude=exclude, candidates=candidates)
         queries = count_samples(scores, negatives, asked)
-    n_rows = queries.facts["rows"]
-    ids = None
-    if users is not None:
-        ids = query_ids(queries, row_labels(users, "users", n_rows).gather(queries.row))
+    ids, read = _ids_of(users, queries)
     close = asked.tolerance
-    return summary_of(plan, queries, ids, groups=groups, clusters=clusters, tolerance=close)
+    return summary_of(
+        plan, queries, ids, groups=groups, clusters=clusters, read=read, tolerance=close
+    )
 
 
 @takes_choices
@@ -232,12 +243,10 @@ def evaluate_ranks(
     read |= {name: value for name, value in given.items() if value is not None}
     plan = plan_of(metrics, like, choices)
     queries = read_ranks(read["ranks"], read.get("upper"), read.get("candidates"))
-    if read.get("candidates") is None:
-        _refuse_unknown_candidates(plan, queries)
-    names = read.get("users")
-    ids = None if names is None else query_ids(queries, row_labels(names, "users", queries.n))
-    sized = read.get("candidates") is not None
-    return summary_of(plan, queries, ids, groups=read.get("groups"), clusters=clusters, sized=sized)
+    if not queries.sized:
+        refuse_unknown_candidates(plan, queries)
+    ids, counts = _ids_of(read.get("users"), queries)
+    return summary_of(plan, queries, ids, groups=read.get("groups"), clusters=clusters, read=counts)
 
 
 def own_users(users: Any, choices: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -296,6 +305,15 @@ def _tolerance(given: Any, like: str | None) -> tuple[float, float]:
     return absolute, relative
 
 
+def _ids_of(users: Any, queries: Queries) -> tuple[pl.Series | None, Counter[str]]:
+    """An id for each query of those of the rows, and what was converted to read them."""
+    counts: Counter[str] = Counter()
+    if users is None:
+        return None, counts
+    labels = row_ids(users, queries.facts["rows"], counts)
+    return query_ids(queries, labels.gather(queries.row)), counts
+
+
 def query_ids(queries: Queries, labels: pl.Series) -> pl.Series:
     """Different ids of all queries: their labels, with the target if a label has several queries.
 
@@ -322,12 +340,8 @@ def summary_of(
     clusters: Any = None,
     read: Mapping[str, int] | None = None,
     tolerance: tuple[float, float] = (0.0, 0.0),
-    sized: bool = True,
 ) -> Summary:
-    """Score counted queries and average the values, with notes about ties.
-
-    `sized` says whether the numbers of candidates are known.
-    """
+    """Score counted queries and average the values, with notes about ties."""
     scores = score_queries(plan, queries, ids)
     unused: dict[str, int] = {}
     n_rows = queries.facts["rows"]
@@ -370,7 +384,7 @@ def summary_of(
         cautions=tuple(cautions),
         remarks=tuple(remarks),
         groups=found,
-        source=Source(Counted(queries, ids, sized).opened, "", lists=False),
+        source=Source(Counted(queries, ids).opened, "", lists=False),
     )
 
 
@@ -386,7 +400,7 @@ def _only_samples(**given: Any) -> None:
             )
 
 
-def _refuse_unknown_candidates(plan: Plan, queries: Queries) -> None:
+def refuse_unknown_candidates(plan: Plan, queries: Queries) -> None:
     """An error if a metric depends on the number of candidates, which was not given."""
     counts = queries.counts
     more = replace(queries, counts=replace(counts, n_ranked=2 * counts.n_ranked + 1))

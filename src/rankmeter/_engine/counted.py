@@ -32,13 +32,10 @@ class Counted:
     queries : Queries
     ids : Series or None
         The id of each query; numbers without.
-    sized : bool
-        Whether the numbers of candidates are known.
     """
 
     queries: Queries
     ids: pl.Series | None = None
-    sized: bool = True
 
     def opened(self) -> Counted:
         """Itself: nothing has to be read again."""

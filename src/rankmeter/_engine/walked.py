@@ -275,7 +275,7 @@ class _Counts:
             rest = [*free]
             self.ranks += rest
             self.tied += [_ranks(low, high)] * len(rest)
-        self.facts = {f"{counted(int(hits.n_ranked[0]), 'candidate')}": data.sized}
+        self.facts = {f"{counted(int(hits.n_ranked[0]), 'candidate')}": data.queries.sized}
         target = data.queries.target
         self.item = None if target is None else int(target[0])
 

@@ -110,7 +110,8 @@ def _integers(series: pl.Series, role: str, source: str) -> pl.Series:
 
 def _whole(series: pl.Series, role: str, source: str, otherwise: str) -> pl.Series:
     """Floats or decimals as integers; others are refused."""
-    broken = series.filter(series != series.floor())
+    exact = series.cast(pl.Float64) if series.dtype.is_float() else series
+    broken = series.filter(exact != exact.floor())  # Polars 2 leaves a Float16 as it is
     if series.dtype.is_float():
         broken = pl.concat([broken, series.filter(series.is_infinite())])
     if len(broken):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from rankmeter._matrix._array_files import read_array_file
 from rankmeter._matrix._arrays import host, length
 from rankmeter._matrix._cells import Cells, read_cells
-from rankmeter._matrix._labels import row_frame, row_labels
+from rankmeter._matrix._labels import row_frame, row_ids, row_labels
 from rankmeter._matrix._lists import count_lists
 from rankmeter._matrix._queries import Queries
 from rankmeter._matrix._rank_files import is_path, read_rank_file
@@ -33,5 +33,6 @@ __all__ = [
     "read_rank_file",
     "read_ranks",
     "row_frame",
+    "row_ids",
     "row_labels",
 ]

@@ -13,7 +13,7 @@ from rankmeter._hits import FloatArray, IntArray
 from rankmeter._matrix._arrays import asarray, host, is_sparse, nonzero, take, type_name
 from rankmeter.errors import DataError, DuplicateError
 
-__all__ = ["NO_CELLS", "Cells", "is_ragged", "read_cells"]
+__all__ = ["LARGEST", "NO_CELLS", "Cells", "is_ragged", "read_cells"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,12 +105,17 @@ NO_CELLS = Cells.of([], [])
 """Nothing excluded, nothing odd."""
 
 
+LARGEST = 2**31 - 1
+"""An id of an item without scores is below this number, so that rows of ids can be numbered."""
+
+
 def read_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
     """Cells in any form.
 
     The data are a boolean mask or a matrix of labels of shape (n_rows, n_columns), a SciPy matrix
     whose entries other than 0 are the cells, a pair (rows, columns) of index arrays, a list of ids
     for each row, an array of ids of shape (n_rows, n) padded with -1, or one id for each row.
+    Without scores, `n_columns` is `LARGEST`.
 
     Raises
     ------
@@ -122,8 +127,8 @@ def read_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
     if wrong.size:
         first = wrong[0]
         raise DataError(
-            f"`{name}` {found.column[first]} of row {found.row[first]} is outside the "
-            f"{counted(n_columns, 'column')} of the scores; {counted(wrong.size, 'such id')} in all"
+            f"`{name}` {found.column[first]} of row {found.row[first]} is {_beyond(n_columns)}; "
+            f"{counted(wrong.size, 'such id')} in all"
         )
     beyond = _outside(found.row, n_rows)
     if beyond.size:
@@ -138,6 +143,12 @@ def read_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
             f"{counted(int(same.sum()), 'such id')} in all. Remove the repetitions; padding is -1"
         )
     return found.only(~same)
+
+
+def _beyond(n_columns: int) -> str:
+    if n_columns == LARGEST:
+        return f"not from 0 to {LARGEST - 1:,}: number the items from 0"
+    return f"outside the {counted(n_columns, 'column')} of the scores"
 
 
 def _outside(ids: IntArray, n: int) -> IntArray:
@@ -158,7 +169,7 @@ def _cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
                 f"`{name}` as a tuple of two lists for two rows can mean two things: pass "
                 "a list with the ids of each row, or arrays of the rows and columns of the cells"
             )
-        row, column = (host(asarray(one, name)).astype(np.int64) for one in data)
+        row, column = (_integers(host(asarray(one, name)), name) for one in data)
         if row.shape != column.shape or row.ndim != 1:
             raise DataError(
                 f"`{name}` as a pair must be the rows and the columns of the cells, two arrays of "
@@ -189,10 +200,10 @@ def _of_lists(data: list[Any], name: str, n_rows: int) -> Cells:
         )
     parts = [one if isinstance(one, np.ndarray) else _ids(one, name) for one in data]
     for place, part in enumerate(parts):
-        if part.ndim != 1 or (part.size and part.dtype.kind not in "iu"):
+        if part.ndim != 1:
             raise _not_ids(name, part, place)
     sizes = [part.size for part in parts]
-    column = np.concatenate([part.astype(np.int64, copy=False) for part in parts])
+    column = np.concatenate([_integers(part, name, place) for place, part in enumerate(parts)])
     row = np.repeat(np.arange(n_rows), sizes)
     return _unpadded(row, column)
 
@@ -207,18 +218,30 @@ def _of_ids(array: Any, name: str, n_rows: int) -> Cells:
     """One id for each row, or rows of ids padded with -1."""
     if array.shape[:1] != (n_rows,) or array.ndim > 2:
         if name == "exclude" and array.ndim == 2 and array.shape[0] == 2:
-            return Cells.of(*array)
+            return Cells.of(*_integers(array, name))
         shape = tuple(array.shape)
         raise DataError(
             f"`{name}` must have one row for each of the {counted(n_rows, 'row')} of the scores, "
             f"got an array of shape {shape}"
         )
-    if array.size and array.dtype.kind not in "iu":
-        raise _not_ids(name, array)
-    table = (array[:, None] if array.ndim == 1 else array).astype(np.int64)
+    table = _integers(array[:, None] if array.ndim == 1 else array, name)
     row = np.repeat(np.arange(n_rows), table.shape[1])
     column = table.ravel()
     return _unpadded(row, column)
+
+
+def _integers(array: Any, name: str, row: int | None = None) -> IntArray:
+    """Ids as int64; other types and unsigned numbers beyond are refused."""
+    if array.size and array.dtype.kind not in "iu":
+        raise _not_ids(name, array, row)
+    if array.size and array.dtype.kind == "u" and (largest := array.max()) >= 2**63:
+        where = "" if row is None else f" of row {row}"
+        raise DataError(
+            f"`{name}` {largest}{where} is no number of an item: items are numbered from 0, and "
+            "padding is -1 in a signed type"
+        )
+    found: IntArray = array.astype(np.int64, copy=False)
+    return found
 
 
 def _unpadded(row: IntArray, column: IntArray) -> Cells:

@@ -9,7 +9,7 @@ import numpy as np
 from rankmeter._checks import counted
 from rankmeter._counts import RankCounts
 from rankmeter._matrix._arrays import asarray, host
-from rankmeter._matrix._cells import Cells, read_cells
+from rankmeter._matrix._cells import LARGEST, Cells, read_cells
 from rankmeter._matrix._queries import Queries
 from rankmeter.errors import DataError, DuplicateError
 
@@ -34,7 +34,13 @@ def count_lists(items: Any, target: Any, *, each: bool) -> Queries:
         )
     n_rows = table.shape[0]
     n_items = int(table.max(initial=0)) + 1
-    targets = read_cells(target, "target", n_rows, np.iinfo(np.int32).max)
+    if n_items > LARGEST:
+        first = int(np.flatnonzero((table >= LARGEST).any(axis=1))[0])
+        raise DataError(
+            f"item {table[first].max()} of row {first} of `items` is not from 0 to "
+            f"{LARGEST - 1:,}: number the items from 0; padding is -1"
+        )
+    targets = read_cells(target, "target", n_rows, LARGEST)
     n_items = max(n_items, int(targets.column.max(initial=0)) + 1)
     row, place = np.nonzero(table >= 0)
     listed = table[row, place].astype(np.int64)

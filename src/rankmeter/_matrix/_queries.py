@@ -37,6 +37,8 @@ class Queries:
         Numbers of rows, columns, dropped cells and the like.
     half : str
         The type of the scores if it has few digits, such as ``float16``; otherwise empty.
+    sized : bool
+        Whether the number of candidates of every query is known.
     """
 
     counts: RankCounts
@@ -46,6 +48,7 @@ class Queries:
     target: IntArray | None = None
     facts: Mapping[str, int] = field(default_factory=dict)
     half: str = ""
+    sized: bool = True
 
     @property
     def n(self) -> int:
@@ -114,6 +117,7 @@ class Queries:
             np.concatenate([np.asarray(one) for one in columns]) if single else None,
             functools.reduce(_added, (part.facts for part in parts)),
             next((part.half for part in parts if part.half), ""),
+            all(part.sized for part in parts),
         )
 
 

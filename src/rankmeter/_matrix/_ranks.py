@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._checks import LARGEST, counted, integer, shown
+from rankmeter._checks import counted, integer, shown
 from rankmeter._counts import RankCounts
 from rankmeter._matrix._arrays import asarray, host
 from rankmeter._matrix._queries import Queries
 from rankmeter.errors import DataError, InvalidValueError
 
 __all__ = ["read_ranks"]
+
+LARGEST = 2**53
+"""Up to this float64 has every integer."""
 
 
 def read_ranks(ranks: Any, upper: Any = None, candidates: Any = None) -> Queries:
@@ -53,6 +56,7 @@ def read_ranks(ranks: Any, upper: Any = None, candidates: Any = None) -> Queries
         np.arange(low.size),
         None,
         {name: n for name, n in facts.items() if n or name == "rows"},
+        sized=candidates is not None,
     )
 
 
@@ -66,11 +70,19 @@ def _numbers(data: Any, name: str) -> npt.NDArray[np.float64]:
             f"type {array.dtype}"
         )
     found: npt.NDArray[np.float64] = array.astype(np.float64)
-    wrong = np.flatnonzero(~((found >= 1) & (found < LARGEST)))
+    wrong = np.flatnonzero(~((found >= 1) & np.isfinite(found)))
     if wrong.size:
         raise InvalidValueError(
             f"rank {shown(found[wrong[0]].item())} of row {wrong[0]} is not a rank: ranks are 1 or "
             f"more; {counted(wrong.size, 'such value')} in all"
+        )
+    exact = found if array.dtype.kind == "f" else array
+    if (beyond := np.flatnonzero(exact > LARGEST)).size:
+        raise InvalidValueError(
+            f"{counted(beyond.size, 'rank is', 'ranks are')} above 2^53 in `{name}`, for example "
+            f"{shown(exact[beyond[0]].item())} of row {beyond[0]}. If they mark items that were "
+            "not ranked, drop these rows; if higher is better, they are scores: pass them to "
+            "evaluate_scores"
         )
     return found
 

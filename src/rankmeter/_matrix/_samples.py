@@ -45,7 +45,12 @@ def count_samples(positive: Any, negatives: Any, asked: Asked) -> Queries:
             raise DataError(f"`{name}` must be numbers, got an array of type {array.dtype}")
     if own.ndim == 2 and own.shape[1] == 1:
         own = own[:, 0]
-    n = own.shape[0] if own.ndim == 1 else -1
+    if own.ndim != 1:
+        raise DataError(
+            "with `negatives`, the scores of the positives must be one for each query, of shape "
+            f"(n,), got shape {tuple(own.shape)}"
+        )
+    n = own.shape[0]
     if others.ndim not in (1, 2) or (others.ndim == 2 and others.shape[0] != n):
         raise DataError(
             "`negatives` must have a row for each positive, (n, m), or be shared by all, (m,); got "

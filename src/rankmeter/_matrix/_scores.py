@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._checks import counted
+from rankmeter._checks import counted, shown
 from rankmeter._counts import RankCounts
 from rankmeter._hits import IntArray
 from rankmeter._matrix._arrays import (
@@ -133,7 +133,7 @@ def _counted(scores: Any, target: Any, exclude: Any, candidates: Any, asked: Ask
         )
     n_columns = sum(shape[1] for shape in shapes)
     problem = _problem(target, exclude, candidates, shapes[0][0], n_columns, each=asked.each)
-    return _count(blocks, problem, asked)
+    return _count(blocks, problem, asked, again=_is_function(scores))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -204,8 +204,8 @@ def _shared(data: Any, n_columns: int) -> IntArray | None:
 
 def _blocks(scores: Any) -> Blocks:
     """The blocks of columns, which are read twice."""
-    if callable(scores) and not hasattr(scores, "shape"):
-        return lambda: (asarray(block, "scores") for block in scores())
+    if _is_function(scores):
+        return lambda: (asarray(block, "scores") for block in _returned(scores()))
     if isinstance(scores, Iterator):
         raise UsageError(
             "`scores` are read twice, which a generator cannot be: pass the function that makes it",
@@ -219,12 +219,30 @@ def _blocks(scores: Any) -> Blocks:
     return lambda: [whole]
 
 
+def _is_function(scores: Any) -> bool:
+    return callable(scores) and not hasattr(scores, "shape")
+
+
+def _returned(blocks: Any) -> Iterable[Any]:
+    if isinstance(blocks, Iterable):
+        return blocks
+    raise DataError(
+        "the function `scores` must return blocks of columns, a list of arrays with a row for each "
+        f"query, got {shown(blocks)}"
+    )
+
+
 def _numbered(blocks: Blocks, problem: _Problem) -> Iterator[tuple[int, Any]]:
     """Blocks of candidates with the number of their first column."""
     start = total = 0
     for block in blocks():
         if not is_number(block):
             raise DataError(f"`scores` must be numbers, got an array of type {block.dtype}")
+        if block.ndim != 2 or block.shape[0] != problem.n_rows:
+            raise DataError(
+                f"`scores` had {counted(problem.n_rows, 'row')} at first and a block of shape "
+                f"{tuple(block.shape)} later: the function must return the same blocks each time"
+            )
         width = block.shape[1]
         if problem.names is not None:
             low, high = np.searchsorted(problem.names, [total, total + width])
@@ -237,12 +255,16 @@ def _numbered(blocks: Blocks, problem: _Problem) -> Iterator[tuple[int, Any]]:
         total += width
     if start != problem.n_columns:
         raise DataError(
-            f"`scores` had {problem.n_columns} columns at first and {start} the second time"
+            f"`scores` had {counted(problem.n_columns, 'column')} at first and {start:,} later: "
+            "the function must return the same blocks each time"
         )
 
 
-def _count(blocks: Blocks, problem: _Problem, asked: Asked) -> Queries:
-    """Two passes over the columns: for the scores of the targets, then for the counts."""
+def _count(blocks: Blocks, problem: _Problem, asked: Asked, *, again: bool = False) -> Queries:
+    """Two passes over the columns: for the scores of the targets, then for the counts.
+
+    With `again`, the second pass checks that the scores of the targets are those of the first.
+    """
     pairs, single = problem.target, asked.single
     if problem.own is not None:
         value, own = _gathered(blocks, problem, [pairs, problem.own], single=single)
@@ -252,6 +274,8 @@ def _count(blocks: Blocks, problem: _Problem, asked: Asked) -> Queries:
     level = Level.of(value, asked.tolerance)
     counts, odd = Counts.zero(pairs.n), NO_CELLS
     for start, block in _numbered(blocks, problem):
+        if again:
+            _refuse_others(block, start, problem, value, asked)
         bad = _odd(block, start, problem, asked)
         here = _compared(block, start, level, pairs, asked)
         _, out = problem.excluded.in_columns(start, start + block.shape[1])
@@ -268,6 +292,23 @@ def _count(blocks: Blocks, problem: _Problem, asked: Asked) -> Queries:
     n_candidates = problem.n_columns - problem.excluded.per_row(problem.n_rows)
     found = np.ones(pairs.n, dtype=bool)
     return _finish(problem, counts, found, value, n_candidates, odd, asked)
+
+
+def _refuse_others(block: Any, start: int, problem: _Problem, value: Any, asked: Asked) -> None:
+    """Refuse scores of targets that are not those of the first pass."""
+    place, inside = problem.target.in_columns(start, start + block.shape[1])
+    first = host(value)[place]
+    later = host(exact(take(block, inside.row, inside.column), single=asked.single))
+    wrong = np.flatnonzero((first != later) & ((first == first) | (later == later)))  # noqa: PLR0124
+    if wrong.size:
+        at = int(wrong[0])
+        row, column = int(inside.row[at]), problem.name(int(inside.column[at]) + start)
+        raise DataError(
+            f"the function `scores` gave target {column} of row {row} the score "
+            f"{float(first[at])} at first and {float(later[at])} later; "
+            f"{counted(wrong.size, 'such target')} in this block. It is called more than once and "
+            "must return the same scores each time: turn off dropout, or pass a list of blocks"
+        )
 
 
 def _gathered(blocks: Blocks, problem: _Problem, wanted: list[Cells], *, single: bool) -> list[Any]:
