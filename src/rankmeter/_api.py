@@ -365,7 +365,7 @@ def curve(
     metric : str or Metric
         Its cutoff, if it has one, does not matter.
     max_k : int
-        The largest cutoff.
+        The largest cutoff, up to 10,000.
     like, columns, clusters, train, items, catalogue, baseline_lists, propensity, collapse
         As in `evaluate`.
     {choices}
