@@ -17,7 +17,7 @@ from rankmeter._ingest._numbers import typed
 from rankmeter._ingest._table import Table
 from rankmeter.errors import DataError, IdTypeError, UsageError
 
-__all__ = ["Labels", "fit_ids", "read_labels", "read_users"]
+__all__ = ["Labels", "as_text", "fit_ids", "read_labels", "read_users"]
 
 _is_series, _is_frame = made_by("pandas", "Series"), made_by("pandas", "DataFrame")
 
@@ -56,7 +56,7 @@ def read_labels(data: object, column: Kind, users: pl.Series, *, textual: bool =
     roles = _two_columns(found, column) or resolve(found, side, None)
     columns = found.fetch(list(roles.values()))
     named = ids(columns[roles["user"]], "user", found.source, Counter(), untyped=found.untyped)
-    labels = _as_text(columns[roles[column]], column, found.source).alias(column)
+    labels = as_text(columns[roles[column]], column, found.source).alias(column)
     table = pl.DataFrame([named, labels]).drop_nulls(column).unique()
     if twice := table.filter(pl.col("user").is_duplicated()).sort("user", column).head(2).rows():
         (user, one), (_, other) = twice
@@ -82,7 +82,7 @@ def read_labels(data: object, column: Kind, users: pl.Series, *, textual: bool =
     return Labels(values, {name: n for name, n in counts.items() if n})
 
 
-def _as_text(column: Column, kind: Kind, source: str) -> pl.Series:
+def as_text(column: Column, kind: Kind, source: str) -> pl.Series:
     """Labels as they are written, null if missing: 1 and 1.0 are one label; 1 and "1" are refused.
 
     Intervals of ``pandas.cut``, and periods, are written as pandas writes them.
@@ -127,7 +127,7 @@ def _in_order(values: pl.Series, column: Column, data: Any, name: str) -> pl.Ser
     elif _is_series(data) or _is_frame(data):
         dtype = data[name].dtype if hasattr(data, "columns") else data.dtype
         if getattr(dtype, "ordered", False):
-            order = _as_text(list(dtype.categories), "segment", "the categories").to_list()
+            order = as_text(list(dtype.categories), "segment", "the categories").to_list()
     known = set(values.drop_nulls()) <= set(order)
     return values.cast(pl.Enum(order)) if known else values
 
