@@ -200,7 +200,8 @@ def _values(
         columns = own["seed"].replace_strict(seeds, range(len(seeds)), return_dtype=pl.Int64)
         table[own["row"].to_numpy(), columns.to_numpy()] = own["value"].to_numpy()
         known = np.flatnonzero(~np.isnan(table).any(axis=1))
-        averaged.append(Averaged(table[known].mean(axis=1), known, 0, 0))
+        with np.errstate(over="ignore"):  # too large values are refused where they are compared
+            averaged.append(Averaged(table[known].mean(axis=1), known, 0, 0))
         runs.append([Averaged(column, known, 0, 0) for column in table[known].T])
     several = any(len(own) > 1 for own in runs)
     return Values(label, increasing, scale, averaged, len(users), runs=runs if several else [])
