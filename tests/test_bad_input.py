@@ -68,6 +68,10 @@ IN_MEMORY = {
     "wrong option value": (GOOD, TRUTH, {"metrics": "ndcg(gain=3)"}, e.UsageError, "exp2"),
     "no metric": (GOOD, TRUTH, {"metrics": []}, e.UsageError, "at least one"),
     "a number as metric": (GOOD, TRUTH, {"metrics": [10]}, e.UsageError, "ndcg@10"),
+    "a maximum whose power overflows": (
+        GOOD, TRUTH, {"metrics": "nerr(max_gain=1024)"}, e.UsageError,
+        "`max_gain` must be ≤ 1000, got 1024.0: err is for grades",
+    ),
     "a missing maximum": (GOOD, TRUTH, {"metrics": "err@5"}, e.UsageError, "max_gain"),
     "gains above the maximum": (
         GOOD, {"ann": {"b": 5}}, {"metrics": "err(max_gain=3)"}, e.UsageError, "max_gain",

@@ -559,10 +559,26 @@ class TestCurves:
         found = rm.curve([["x", "a"], ["a", "x"]], [{"a"}, {"a"}], "mean_rank(absent=next)", 2)
         assert found.best_k() == {"rankings": 1}
 
-    @pytest.mark.parametrize("wrong", [("precision", 0), ("precision recall", 3)])
-    def test_wrong_calls(self, wrong):
-        with pytest.raises(UsageError):
-            rm.curve([["a"]], [{"a"}], *wrong)
+    @pytest.mark.parametrize(
+        ("metric", "max_k", "message"),
+        [
+            ("precision", 0, "`max_k` must be an integer between 1 and 10000, got 0"),
+            ("ndcg", 10**10, "`max_k` must be an integer between 1 and 10000, got 10000000000"),
+            ("precision recall", 3, "exactly one metric"),
+        ],
+    )
+    def test_wrong_calls(self, metric, max_k, message):
+        with pytest.raises(UsageError, match=message):
+            rm.curve([["a"]], [{"a"}], metric, max_k)
+        if metric != "precision recall":
+            with pytest.raises(UsageError, match=message):
+                rm.compare(SYSTEMS, TRUTH, f"{metric}@5").curve(f"{metric}@5", max_k)
+
+    def test_a_curve_that_is_not_asked_for_ends_at_the_limit(self, monkeypatch):
+        """A huge cutoff of the plan means the whole list; there is no metric for each up to it."""
+        monkeypatch.setattr("rankmeter._estimates.curves.MOST", 30)
+        found = rm.compare(SYSTEMS, TRUTH, f"rr@{10**10}")
+        assert found.curve(f"rr@{10**10}").frame["k"].max() == 30
 
 
 class TestRenderings:

@@ -1,6 +1,8 @@
 """Labels of users: segments, clusters, and the users to recommend to."""
 
 import json
+from datetime import date
+from decimal import Decimal
 
 import duckdb
 import numpy as np
@@ -86,11 +88,63 @@ def test_every_user_with_and_without_a_label_is_counted():
 
 
 @pytest.mark.parametrize(
-    ("label", "text"), [(1, "1"), (1.5, "1.5"), (True, "true"), ("01", "01"), (float("nan"), None)]
+    ("label", "text"),
+    [
+        (1, "1"),
+        (1.5, "1.5"),
+        (2.0, "2"),
+        (-0.0, "0"),
+        (2**70, str(2**70)),
+        (Decimal("1.50"), "1.5"),
+        (True, "true"),
+        ("01", "01"),
+        (date(2024, 1, 31), "2024-01-31"),
+        (float("nan"), None),
+    ],
 )
 def test_a_label_is_a_text(label, text):
     others = {"bob": label, "eve": None} if text else {"bob": 2.5}
     assert read_labels({"ann": label, **others}, "segment", USERS).values.to_list()[1] == text
+
+
+def test_equal_numbers_are_one_label_and_others_are_not():
+    labels = [1, 1.0, np.float32(1), Decimal(1), 2**53 + 1, 2.0**53, 0.0, -0.0]
+    users = pl.Series("user", [f"u{i}" for i in range(len(labels))])
+    found = read_labels(dict(zip(users, labels, strict=True)), "cluster", users)
+    assert found.values.to_list() == ["1"] * 4 + [str(2**53 + 1), str(2**53), "0", "0"]
+
+
+@pytest.mark.parametrize("dtype", [pl.Float64, pl.Float32, pl.Decimal(9, 2)])
+def test_whole_numbers_of_a_frame_are_labels_without_a_point(dtype):
+    labels = pl.Series("segment", [10.0, 2.0, None, 0.5]).cast(dtype)
+    found = read_labels(pl.DataFrame([USERS, labels]), "segment", USERS)
+    assert found.values.to_list()[:3] == ["10", "2", None]
+    assert float(found.values[3]) == 0.5
+
+
+def test_categories_that_are_numbers_keep_their_order():
+    labels = pd.Series(
+        pd.Categorical([1.0, 2.0], [2.0, 1.0, 0.5], ordered=True), index=["ann", "bob"]
+    )
+    found = read_labels(labels, "segment", USERS).values
+    assert found.to_list()[:2] == ["2", "1"]
+    assert found.dtype == pl.Enum(["2", "1", "0.5"])
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ({"ann": 1, "bob": "1"}, "mix types: integer 1 in row 1; string '1' in row 2. .* convert"),
+        ({"ann": 1.5, "bob": "x"}, "mix types: float 1.5 in row 1; string 'x' in row 2"),
+        ({"ann": True, "bob": 1}, "mix types: boolean True in row 1; integer 1 in row 2"),
+        ({"ann": b"x", "bob": "x"}, "mix types: bytes b'x' in row 1; string 'x' in row 2"),
+        ({"ann": b"x", "bob": b"y"}, "of type Binary, for example b'x'. A label is a text or a"),
+        (pd.DataFrame({"user": ["ann", "bob"], "cluster": [1, "1"]}), "mix types: integer 1"),
+    ],
+)
+def test_labels_of_several_types_are_refused(labels, message):
+    with pytest.raises(DataError, match=f"The clusters of .* {message}"):
+        read_labels(labels, "cluster", USERS)
 
 
 def test_bins_of_pandas_are_labels():

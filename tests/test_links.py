@@ -48,19 +48,20 @@ def test_values_of_the_literature(name, value):
     ],
 )
 def test_mean_and_variance_of_a_random_order(c, rank, reciprocal):
-    """Means of a rank and a reciprocal rank that are one above the mean show both."""
-    found = rm.adjust({"mr": rank[0] + 1}, candidates=c, n=1)
-    assert found["amr"] == pytest.approx(1 + 1 / rank[0], rel=1e-9)
-    assert found["zmr"] == pytest.approx(-(rank[1] ** -0.5), rel=1e-9)
+    """A mean rank that is a half above that of a random order shows mean and variance."""
+    found = rm.adjust({"mr": rank[0] + 0.5}, candidates=c, n=1)
+    assert found["amr"] == pytest.approx(1 + 0.5 / rank[0], rel=1e-9)
+    assert found["zmr"] == pytest.approx(-0.5 * rank[1] ** -0.5, rel=1e-9)
     found = rm.adjust({"mrr": 0.5}, candidates=c, n=4)
     mean, variance = reciprocal
     assert found["amrr"] == pytest.approx((0.5 - mean) / (1 - mean), rel=1e-9)
     assert found["zmrr"] == pytest.approx((0.5 - mean) / (variance / 4) ** 0.5, rel=1e-9)
 
 
-@given(st.lists(st.integers(1, 5), min_size=1, max_size=4), st.floats(1, 5))
-def test_geometric_means_are_adjusted_for_all_orders_of_all_queries(sizes, mean):
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=4), st.floats(0, 1))
+def test_geometric_means_are_adjusted_for_all_orders_of_all_queries(sizes, share):
     """All combinations of ranks have the same chance."""
+    mean = math.prod(sizes) ** (share / len(sizes))
     ranks = itertools.product(*(range(1, size + 1) for size in sizes))
     means = [math.prod(one) ** (1 / len(sizes)) for one in ranks]
     expected, spread = np.mean(means), np.std(means)
@@ -70,7 +71,7 @@ def test_geometric_means_are_adjusted_for_all_orders_of_all_queries(sizes, mean)
         assert found["agmri"] == pytest.approx((expected - mean) / (expected - 1), rel=1e-9)
         assert found["zgmr"] == pytest.approx((expected - mean) / spread, rel=1e-6, abs=1e-12)
     else:
-        assert list(found.values()) == [0, 0]
+        assert all(map(math.isnan, found.values()))
 
 
 def test_a_geometric_mean_of_very_many_candidates_is_adjusted():
@@ -120,11 +121,44 @@ def test_the_interval_of_a_median_has_order_statistics():
         ({"mr": 0.5}, {}, "must be a number ≥ 1"),
         ({"gmr": 5}, {}, "gmr needs the number of queries"),
         ({"mr": 5}, {"candidates": 0}, "`candidates` must be an integer ≥ 1"),
+        ({"mr": 50}, {}, "`mr` must be ≤ 10, the most for .*, got 50.0; check `candidates`"),
+        ({"gmr": 6.01}, {"candidates": [4, 9]}, "`gmr` must be ≤ 6, the most"),
+        ({"mrr": 0.0}, {}, r"`mrr` must be ≥ 0\.1, the least"),
+        ({"mrr": 0.33}, {"candidates": [2, 3]}, r"`mrr` must be ≥ 0\.416667, the least"),
+        ({"hits@10": 0.3}, {"candidates": 5}, "`hits@10` must be ≥ 1, the least"),
+        ({"hits@10": 0.4}, {"candidates": [5, 10, 20]}, r"`hits@10` must be ≥ 0\.666667"),
     ],
 )
 def test_what_cannot_be_adjusted(results, options, message):
     with pytest.raises(UsageError, match=message):
         rm.adjust(results, **{"candidates": 10, **options})
+
+
+@pytest.mark.parametrize(
+    ("results", "candidates"),
+    [
+        ({"mr": 3, "gmr": 2.45}, [2, 3]),
+        ({"mr": np.float32(7) / 3}, [2, 2, 3]),
+        ({"mrr": 0.33}, 3),
+        ({"mrr": np.float32(1) / 7}, 7),
+        ({"mrr": 0.0}, 14541),
+        ({"hits@10": 0.667}, [5, 10, 20]),
+    ],
+)
+def test_a_rounded_mean_may_be_just_out_of_its_range(results, candidates):
+    assert all(map(math.isfinite, rm.adjust(results, candidates=candidates).values()))
+
+
+def test_what_every_order_has_is_undefined():
+    """As in `evaluate_ranks`, not as good as chance."""
+    found = rm.adjust(dict.fromkeys(["mr", "gmr", "mrr", "hits@10"], 1), candidates=1, n=3)
+    assert found.pop("amr") == 1.0
+    assert len(found) == 8
+    assert all(map(math.isnan, found.values()))
+    exact = rm.evaluate_ranks([1, 2], "adjusted_hits@10", candidates=5)["adjusted_hits@10"].mean
+    assert [exact, rm.adjust({"hits@10": 1}, candidates=5)["adjusted_hits@10"]] == [
+        pytest.approx(math.nan, nan_ok=True)
+    ] * 2
 
 
 # -- queries ---------------------------------------------------------------------------------

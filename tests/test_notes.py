@@ -184,6 +184,42 @@ def test_users_without_a_cluster_are_noted():
     assert "users without a cluster, each counted as one cluster: 4" in repr(result)
 
 
+class TestClustersOfTheUsersThatAreAveraged:
+    """x has nothing relevant, y no label: whether they count depends on the metric."""
+
+    lists = {user: ["a", "b"] for user in "uvwxy"}
+    truth = {"u": {"a"}, "v": {"b"}, "w": {"a"}, "x": {"a": 0}, "y": {"a": 0}}
+    clusters = {"u": 1, "v": 1, "w": 2, "x": 3}
+
+    def notes_of(self, metrics):
+        one = rm.evaluate(self.lists, self.truth, metrics, clusters=self.clusters)
+        two = rm.compare(
+            {"p": self.lists, "q": self.lists}, self.truth, metrics, clusters=self.clusters
+        )
+        assert one.counts["clusters"] == two.settings["clusters"]
+        return " · ".join(one.table().notes), " · ".join(two.table().notes)
+
+    def test_others_are_left_out(self):
+        for said in self.notes_of("rr"):
+            assert "intervals by 2 clusters" in said
+            assert "without a cluster" not in said
+
+    def test_metrics_that_differ_are_named(self):
+        for said in self.notes_of("rr rr(undefined=zero)"):
+            assert "rr: " in said
+            assert "intervals by 2 clusters" in said.partition("rr: ")[2].partition(" · ")[0]
+            own = said.partition("rr(undefined=zero): ")[2].partition(" · ")[0]
+            assert own.endswith("intervals by 4 clusters")
+            assert "users without a cluster, each counted as one cluster: 1" in said
+
+    def test_values(self):
+        values = {"A": {"u": 1, "v": 2, "w": 3, "x": None}, "B": {"u": 2, "v": 2, "w": 1, "y": 5}}
+        found = rm.compare_values(values, clusters=self.clusters, segments=self.clusters)
+        notes = " · ".join(found.table().notes)
+        assert "intervals by 2 clusters" in notes
+        assert "without a" not in notes
+
+
 NOBODY = {"u": ["x"], "v": ["b", "x"], "w": ["a"]}
 
 

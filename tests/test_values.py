@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import get_args
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,8 @@ from scipy import stats
 
 import rankmeter as rm
 from command_line import rankmeter
-from rankmeter.errors import ColumnError, DataError, UsageError
+from rankmeter._estimates.settings import Test
+from rankmeter.errors import ColumnError, DataError, InvalidValueError, UsageError
 
 pytestmark = pytest.mark.once
 
@@ -160,6 +162,38 @@ class TestForms:
 def test_what_is_refused(values, error, words):
     with pytest.raises(error, match=words):
         rm.compare_values(values)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"A": [1e308] * 5, "B": [-1e308] * 5},
+        {"A": [[1e308] * 5] * 3, "B": [[0.0] * 5] * 3},
+        {"A": [1.0, 2, 3], "B": [1.0, 2e100, 3]},
+    ],
+)
+def test_values_whose_differences_overflow_are_refused(values):
+    with pytest.raises(InvalidValueError, match=r"of . in value reach .* up to 1e\+100.* Scale"):
+        rm.compare_values(values)
+
+
+def test_gains_whose_differences_overflow_are_refused():
+    lists = {"A": [["a", "b"]] * 6, "B": [["b", "a"]] * 6}
+    truth = [{"a": 1e308, "b": 9e307}] * 6
+    for metric in ("cg@1", "dcg@2", "cg@2"):
+        with pytest.raises(InvalidValueError, match=f"of A in {metric} reach"):
+            rm.compare(lists, truth, metric)
+    assert rm.compare(lists, truth, "ndcg@2").differences[0].p == 2 / 64
+
+
+@pytest.mark.parametrize("test", [one for one in get_args(Test) if one != "auto"])
+def test_scaled_values_have_the_same_p(test):
+    values = {name: np.sin(np.arange(1, 13) * step) for name, step in (("A", 1), ("B", 2))}
+    options = {"test": test, "interval": "bca", "n_resamples": 99}
+    plain = one(values, **options).p
+    for scale in (1e100, 1e-120):
+        scaled = {name: scale * own for name, own in values.items()}
+        assert one(scaled, **options).p == pytest.approx(plain, rel=1e-6)
 
 
 @pytest.mark.parametrize(

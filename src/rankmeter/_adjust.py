@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -39,12 +40,13 @@ def adjust(
     dict of str to float
         ``amr`` and ``amri`` of a mean rank, ``agmri`` of a geometric one, ``amrr`` of a reciprocal
         rank, ``adjusted_hits@10`` of a hit rate, and with `n` the standardised ``zmr``, ``zgmr``,
-        ``zmrr``, ``zhits@10``.
+        ``zmrr``, ``zhits@10``. NaN where every order of the candidates has the same value.
 
     Raises
     ------
     UsageError
-        If a metric cannot be adjusted, or a value is out of its range.
+        If a metric cannot be adjusted, or a value is out of its range: no ranks among so many
+        candidates have such a mean, rounded or not.
 
     Notes
     -----
@@ -70,28 +72,45 @@ def adjust(
         (metric,) = read_metric(str(name))
         if metric.name == "gmr":
             value = number(str(name), mean, least=1)
+            _possible(str(name), value, most=math.exp(float(np.log(n_ranked).mean())))
             found |= _geometric(value, n_ranked, times, several=np.ndim(candidates) > 0)
             continue
         if metric.name == "mean_rank":
             chance, best, label = chance_of_rank(hits), 1.0, "mr"
             value = number(str(name), mean, least=1)
+            _possible(str(name), value, most=float(n_ranked.mean()))
             found["amr"] = value / float(chance[0].mean())
         elif metric.name == "rr" and metric.k is None:
             chance, best, label = chance_of_reciprocal(hits), 1.0, "mrr"
             value = number(str(name), mean, least=0, most=1)
+            _possible(str(name), value, least=float((1.0 / n_ranked).mean()))
         elif metric.name == "hit_rate" and metric.k is not None:
             chance, best, label = chance_of_hit(hits, metric.k), 1.0, f"hits@{metric.k}"
             value = number(str(name), mean, least=0, most=1)
+            _possible(str(name), value, least=float((n_ranked <= metric.k).mean()))
         else:
             raise refused("results", "means of mr, gmr, mrr and hits@k", name)
         expected = float(chance[0].mean())
         adjusted = {"mr": "amri", "mrr": "amrr"}.get(label, f"adjusted_{label}")
-        found[adjusted] = (value - expected) / (best - expected) if expected != best else 0.0
+        found[adjusted] = (value - expected) / (best - expected) if expected != best else math.nan
         if times is not None:
             spread = math.sqrt(float(chance[1].mean()) / times)
             sign = -1.0 if label == "mr" else 1.0
-            found[f"z{label}"] = sign * (value - expected) / spread if spread else 0.0
+            found[f"z{label}"] = sign * (value - expected) / spread if spread else math.nan
     return found
+
+
+def _possible(name: str, value: float, *, least: float = 0.0, most: float = math.inf) -> None:
+    """Refuse a mean that no ranks among the candidates have, even if it was rounded."""
+    decimals = -int(Decimal(repr(value)).normalize().as_tuple().exponent)
+    rounding = max(0.5 * 10.0 ** -max(decimals, int(most == math.inf)), 1e-6 * value)
+    if value > most + rounding:
+        wanted = f"≤ {most:.6g}, the most for ranks among these candidates"
+    elif value < least - rounding:
+        wanted = f"≥ {least:.6g}, the least for ranks among these candidates"
+    else:
+        return
+    raise refused(name, wanted, value, hint="; check `candidates`")
 
 
 def _geometric(
@@ -109,10 +128,10 @@ def _geometric(
         math.exp(weight * float(np.log(_mean_power(n_ranked, power / queries)).sum()))
         for power in (1, 2)
     )
-    found = {"agmri": (mean - value) / (mean - 1.0) if mean > 1.0 else 0.0}
+    found = {"agmri": (mean - value) / (mean - 1.0) if mean > 1.0 else math.nan}
     if n is not None:
         spread = math.sqrt(max(square - mean**2, 0.0))
-        found["zgmr"] = (mean - value) / spread if spread else 0.0
+        found["zgmr"] = (mean - value) / spread if spread else math.nan
     return found
 
 

@@ -164,7 +164,8 @@ def evaluate(
     plan = replace(plan, engine=how.said(systems.values()), side=side.notes, words=words)
     scores = open_data(judged, systems, side=side).run(plan)[ONE]
     unused: dict[str, int] = {}
-    drawn = clusters_of(clusters, scores, unused)
+    averaged = None if clusters is None else scores.ever_averaged(plan)
+    drawn = clusters_of(clusters, scores, unused, averaged)
     with speaking(words):
         found = summarise(plan, scores, judged, systems[ONE], drawn, unused)
     return replace(found, source=Source(functools.partial(_again, read), ONE))
@@ -365,7 +366,7 @@ def curve(
     metric : str or Metric
         Its cutoff, if it has one, does not matter.
     max_k : int
-        The largest cutoff.
+        The largest cutoff, up to 10,000.
     like, columns, clusters, train, items, catalogue, baseline_lists, propensity, collapse
         As in `evaluate`.
     {choices}

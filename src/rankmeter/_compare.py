@@ -10,7 +10,7 @@ import polars as pl
 
 from rankmeter._caution import warn
 from rankmeter._engine import Scores, Source, open_data
-from rankmeter._estimates.notes import clustered
+from rankmeter._estimates.notes import clustered_by
 from rankmeter._estimates.paired import PairedTests
 from rankmeter._estimates.segments import clusters_of, labels_of, masks_of
 from rankmeter._estimates.settings import Settings
@@ -61,11 +61,13 @@ def compare_tables(
     first, kind = scores[names[0]], systems[groups[names[0]][0]].origin.kind
     users = first.users
     unused = {"users_without_segment": 0}
-    labels = labels_of(segments, "segment", first, unused)
-    drawn = clusters_of(clusters, first, unused)
     values = values_of(plan, scores)
     if runs is not None:
         values = with_runs(values, plan, [[each[one] for one in own] for own in groups.values()])
+    tested = {one.label: one.tested(settings.common) for one in values}
+    averaged = np.any([*tested.values()], axis=0)
+    labels = labels_of(segments, "segment", first, unused, averaged)
+    drawn = clusters_of(clusters, first, unused, averaged)
     tests = PairedTests(plan, settings, names, values, drawn)
     everyone = np.ones(len(users), dtype=bool)
     parts = masks_of(labels)
@@ -94,7 +96,7 @@ def compare_tables(
             **tests.facts(),
             "runs": {name: len(own) for name, own in runs.items()} if runs else None,
             **unused,
-            **({"clusters": None} if drawn is None else clustered(drawn)),
+            **({"clusters": None} if drawn is None else clustered_by(drawn, tested)),
         },
         scored,
         clusters,

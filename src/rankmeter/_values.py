@@ -11,12 +11,12 @@ import polars as pl
 from rankmeter._checks import number, unknown
 from rankmeter._choices import Setting, checked
 from rankmeter._engine import Averaged
-from rankmeter._estimates.notes import clustered
+from rankmeter._estimates.notes import clustered_by
 from rankmeter._estimates.paired import PairedTests
-from rankmeter._estimates.segments import masks_of, numbered
+from rankmeter._estimates.segments import masks_of, numbered, without
 from rankmeter._estimates.settings import Common, Correction, Family, Settings, Test
 from rankmeter._estimates.values import Values
-from rankmeter._hits import IntArray
+from rankmeter._hits import BoolArray, IntArray
 from rankmeter._ingest import PerUser, read_labels, read_per_user
 from rankmeter._results.values import ValueComparison
 from rankmeter.errors import RankmeterError, UsageError
@@ -120,13 +120,15 @@ def compare_values(
         for label, facts in metrics.items()
     ]
     unused: dict[str, int] = {}
-    drawn = _clusters(clusters, read, users, unused)
+    tested = {one.label: one.tested(common) for one in table}
+    averaged = np.any([*tested.values()], axis=0)
+    drawn = _clusters(clusters, read, users, averaged, unused)
     settings.check(names, runs=any(one.runs for one in table), clusters=drawn is not None)
     tests = PairedTests(setting, settings, names, table, drawn)
     parts = {}
     if segments is not None:
         labels, more = read_labels(segments, "segment", users, textual=True)
-        unused |= more
+        unused |= without(labels, averaged, more)
         parts = masks_of(labels)
     differences, heterogeneity = tests.differences(parts)
     return ValueComparison(
@@ -143,7 +145,7 @@ def compare_values(
             **options,
             **read.counts,
             **unused,
-            **({} if drawn is None else clustered(drawn)),
+            **({} if drawn is None else clustered_by(drawn, tested)),
         },
         read.frame.select("system", "user", "metric", "seed", "value"),
         read.kind,
@@ -198,19 +200,24 @@ def _values(
         columns = own["seed"].replace_strict(seeds, range(len(seeds)), return_dtype=pl.Int64)
         table[own["row"].to_numpy(), columns.to_numpy()] = own["value"].to_numpy()
         known = np.flatnonzero(~np.isnan(table).any(axis=1))
-        averaged.append(Averaged(table[known].mean(axis=1), known, 0, 0))
+        with np.errstate(over="ignore"):  # too large values are refused where they are compared
+            averaged.append(Averaged(table[known].mean(axis=1), known, 0, 0))
         runs.append([Averaged(column, known, 0, 0) for column in table[known].T])
     several = any(len(own) > 1 for own in runs)
     return Values(label, increasing, scale, averaged, len(users), runs=runs if several else [])
 
 
 def _clusters(
-    clusters: object, read: PerUser, users: pl.Series, counts: dict[str, int]
+    clusters: object,
+    read: PerUser,
+    users: pl.Series,
+    averaged: BoolArray,
+    counts: dict[str, int],
 ) -> IntArray | None:
     """The cluster of each user, given apart or in the data."""
     given = read.clusters if clusters is None else clusters
     if given is None:
         return None
     labels, found = read_labels(given, "cluster", users, textual=True)
-    counts.update(found)
+    counts.update(without(labels, averaged, found))
     return numbered(labels)

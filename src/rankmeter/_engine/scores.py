@@ -17,7 +17,7 @@ from rankmeter._align import Facts
 from rankmeter._checks import counted, shown
 from rankmeter._choices import Alignment
 from rankmeter._hits import FloatArray
-from rankmeter._plan import MetricPlan
+from rankmeter._plan import MetricPlan, Plan
 from rankmeter.errors import DataError, RankmeterError, UsageError
 from rankmeter.metrics import State, Weighted
 
@@ -165,6 +165,13 @@ class Scores:
             all(part.textual for part in parts),
             {label: min(part.lowest[label] for part in parts) for label in first.lowest},
         )
+
+    def ever_averaged(self, plan: Plan) -> BoolArray:
+        """Which users any metric of the plan averages."""
+        found = np.zeros(self.n_users, dtype=bool)
+        for entry in plan.metrics:
+            found[self.averaged(entry).users] = True
+        return found
 
     def averaged(self, entry: MetricPlan) -> Averaged:
         """Apply the averaging choices of one metric of the plan.

@@ -22,9 +22,11 @@ from rankmeter._plan import MetricPlan, Plan
 from rankmeter._statistics import covariance, spread, t_quantile
 from rankmeter.errors import UsageError
 
-__all__ = ["Curve", "curves_of", "distinct_curves"]
+__all__ = ["Curve", "curves_of", "distinct_curves", "usual_k"]
 
 
+MOST = 10_000
+"""The largest cutoff of a curve: every cutoff is a metric of its own, with an interval."""
 LOSSES = {
     "system": pl.String,
     "k": pl.Int64,
@@ -153,6 +155,11 @@ def distinct_curves(plan: Plan) -> dict[str, str]:
     return found
 
 
+def usual_k(plan: Plan) -> int:
+    """Where a curve ends that is not asked for: at the largest cutoff of the plan, at least 20."""
+    return min(max([entry.metric.k or 0 for entry in plan.metrics] + [20]), MOST)
+
+
 def curves_of(
     plan: Plan,
     entries: Sequence[MetricPlan],
@@ -170,7 +177,7 @@ def curves_of(
     for entry in entries:
         if not entry.spec.cutoff:
             raise UsageError(f"{entry.metric.name} has no cutoff, so it has no curve")
-    integer("max_k", max_k, least=1)
+    integer("max_k", max_k, least=1, most=MOST)
     points = {
         (entry.label, k): replace(entry, label=f"{entry.label} at k = {k}", metric=entry.metric @ k)
         for entry in entries

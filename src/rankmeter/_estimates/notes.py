@@ -15,7 +15,7 @@ from rankmeter._checks import counted
 from rankmeter._engine import Scores
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.wording import number
-from rankmeter._hits import IntArray
+from rankmeter._hits import BoolArray, IntArray
 from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._statistics import effective
@@ -28,6 +28,7 @@ __all__ = [
     "chance_notes",
     "cluster_notes",
     "clustered",
+    "clustered_by",
     "compared",
     "counts_of",
     "facts_of",
@@ -209,6 +210,14 @@ def clustered(clusters: IntArray) -> dict[str, int]:
     return {"clusters": sizes.size, "effective_clusters": round(effective(sizes))}
 
 
+def clustered_by(clusters: IntArray, users: Mapping[str, BoolArray]) -> dict[str, Any]:
+    """The numbers of clusters of the users of all metrics, and by metric of its own users."""
+    return {
+        **clustered(clusters[np.any([*users.values()], axis=0)]),
+        "clusters_by_metric": {label: clustered(clusters[own]) for label, own in users.items()},
+    }
+
+
 def chance_notes(random: Mapping[str, float], plan: Plan) -> list[str]:
     """What random rankings of all candidates would reach, if their number is known."""
     if not random:
@@ -217,9 +226,21 @@ def chance_notes(random: Mapping[str, float], plan: Plan) -> list[str]:
     return [f"random: {shown} ({counted(plan.n_items or 0, 'candidate')})"]
 
 
-def cluster_notes(counts: Mapping[str, Any], what: str) -> list[str]:
-    """How many clusters there are, and whether they are few; nothing without clusters."""
-    if not (n := counts.get("clusters")):
+def cluster_notes(found: Mapping[str, Mapping[str, int]], what: str) -> list[str]:
+    """How many clusters each metric has, as `clustered` gives them, and whether they are few."""
+    notes: dict[str, list[str]] = {}
+    for label, counts in found.items():
+        for note in _of_clusters(counts, what):
+            notes.setdefault(note, []).append(label)
+    return [
+        note if len(labels) == len(found) else f"{', '.join(labels)}: {note}"
+        for note, labels in notes.items()
+    ]
+
+
+def _of_clusters(counts: Mapping[str, int], what: str) -> list[str]:
+    n = counts["clusters"]
+    if not n:
         return []
     equal = counts["effective_clusters"]
     worth = "" if equal == n else f", which count as {equal:,} of equal size"

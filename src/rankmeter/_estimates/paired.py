@@ -22,10 +22,12 @@ from rankmeter._estimates.values import Values
 from rankmeter._estimates.wording import p_text
 from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter._words import in_words
-from rankmeter.errors import RankmeterWarning
+from rankmeter.errors import InvalidValueError, RankmeterWarning
 
 __all__ = ["Heterogeneity", "PairedTests", "segment_notes"]
 
+LARGEST_VALUE = 1e100
+"""Sums of the third powers of larger values would overflow, and so would all that is tested."""
 FEW_USERS = 10
 UNEVEN = 2.0
 """A difference with so many times the mean variance of all does not meet Tukey's assumption."""
@@ -129,6 +131,17 @@ class PairedTests:
     names: Sequence[str]
     values: Sequence[Values]
     clusters: IntArray | None
+
+    def __post_init__(self) -> None:
+        for values in self.values:
+            for name, averaged in zip(self.names, values.averaged, strict=True):
+                largest = np.abs(averaged.values).max(initial=0.0)
+                if largest > LARGEST_VALUE:
+                    raise InvalidValueError(
+                        f"The values of {name} in {values.label} reach {largest:g}, but a "
+                        f"comparison takes values up to {LARGEST_VALUE:g}, so that differences and "
+                        "their squares do not overflow. Scale the values, or the gains behind them."
+                    )
 
     @functools.cached_property
     def _pairs(self) -> list[tuple[int, int]]:

@@ -22,6 +22,7 @@ __all__ = [
     "labels_of",
     "masks_of",
     "numbered",
+    "without",
 ]
 
 Bins: TypeAlias = "int | Sequence[float] | Mapping[str, float]"
@@ -39,10 +40,12 @@ def labels_of(
     column: Literal["segment", "cluster"],
     scores: Scores,
     counts: dict[str, int] | None = None,
+    averaged: BoolArray | None = None,
 ) -> pl.Series | None:
     """The label of each user of the scores, null for users without one; None without any data.
 
-    The counts of `read_labels` are added to `counts`.
+    The counts of `read_labels` are added to `counts`; users without a label are those of `averaged`
+    if it is given.
     """
     if data is None:
         return None
@@ -50,9 +53,19 @@ def labels_of(
     if (others := vars(data).get(_OTHERS) if hasattr(data, "__dict__") else None) is not None:
         values = values.fill_null(others)
         found.pop(f"users_without_{column}", None)
+    elif averaged is not None:
+        found = without(values, averaged, found)
     if counts is not None:
         counts.update(found)
     return values
+
+
+def without(values: pl.Series, averaged: BoolArray, counts: dict[str, int]) -> dict[str, int]:
+    """The counts of labels, with users without one counted only if they are averaged."""
+    n = int((values.is_null().to_numpy() & averaged).sum())
+    name = f"users_without_{values.name}"
+    others = {one: count for one, count in counts.items() if one != name}
+    return {name: n, **others} if n else others
 
 
 def masks_of(labels: pl.Series | None) -> dict[str, BoolArray]:
@@ -78,10 +91,16 @@ def _by_numbers(label: str) -> tuple[list[str | int], str]:
 
 
 def clusters_of(
-    clusters: object, scores: Scores, counts: dict[str, int] | None = None
+    clusters: object,
+    scores: Scores,
+    counts: dict[str, int] | None = None,
+    averaged: BoolArray | None = None,
 ) -> IntArray | None:
-    """The cluster of each user of the scores, as a number; those without a label have their own."""
-    labels = labels_of(clusters, "cluster", scores, counts)
+    """The cluster of each user of the scores, as a number; those without a label have their own.
+
+    `counts` and `averaged` are as in `labels_of`.
+    """
+    labels = labels_of(clusters, "cluster", scores, counts, averaged)
     return None if labels is None else numbered(labels)
 
 

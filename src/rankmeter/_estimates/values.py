@@ -64,6 +64,11 @@ class Values:
         some[users] = True
         return np.stack([one.only(some).parts for one in found], axis=1)
 
+    def tested(self, common: str) -> BoolArray:
+        """Which users are compared: those of all systems, or of any two."""
+        n: IntArray = self.members.sum(axis=1)
+        return n >= (len(self.averaged) if common == "all" else 2)
+
     @property
     def dropped(self) -> int:
         """Users that are averaged for some systems but not for all."""

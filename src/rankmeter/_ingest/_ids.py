@@ -19,7 +19,16 @@ from rankmeter._ingest._messages import rows, short
 from rankmeter._ingest._table import whole_numbers
 from rankmeter.errors import IdTypeError, InvalidValueError
 
-__all__ = ["converted", "floats", "ids", "is_null", "kinds", "refuse_rounded"]
+__all__ = [
+    "as_integer",
+    "converted",
+    "examples",
+    "floats",
+    "ids",
+    "is_null",
+    "kinds",
+    "refuse_rounded",
+]
 
 _T = TypeVar("_T")
 
@@ -243,7 +252,7 @@ def _python_floats(
     """Decimals are exact; other floats are as exact as the narrowest of them."""
     types = set(map(type, values))
     if Decimal in types and not any(issubclass(kind, float | np.floating) for kind in types):
-        whole = [None if is_null(value) else _as_integer(value) for value in values]
+        whole = [None if is_null(value) else as_integer(value) for value in values]
         if sum(one is None for one in whole) == sum(map(is_null, values)):
             counts[f"float_{role}_ids"] += len(values)
             return _python_integers(whole, role, source)
@@ -253,7 +262,7 @@ def _python_floats(
     return series
 
 
-def _as_integer(value: Any) -> int | None:
+def as_integer(value: Any) -> int | None:
     """The integer that a number is, or None."""
     try:
         whole = int(value)
@@ -274,20 +283,25 @@ def _python_strings(strings: list[str | None], role: str, source: str) -> pl.Ser
         ) from error
 
 
-def _refused(
-    values: list[object], present: set[str], role: str, source: str, otherwise: str
-) -> IdTypeError:
+def examples(values: Sequence[object]) -> list[str]:
+    """The first value of each kind that is not missing: ``integer 1 in row 1``."""
     first: dict[str, tuple[int, object]] = {}
     for row, value in enumerate(values, start=1):
         if not is_null(value):
             first.setdefault(_kind(type(value)), (row, value))
-    examples = [f"{kind} {short(first[kind][1])} in row {first[kind][0]}" for kind in sorted(first)]
+    return [f"{kind} {short(first[kind][1])} in row {first[kind][0]}" for kind in sorted(first)]
+
+
+def _refused(
+    values: list[object], present: set[str], role: str, source: str, otherwise: str
+) -> IdTypeError:
+    found = examples(values)
     if len(present) > 1:
         return IdTypeError(
-            f"The {role} ids of {source} mix types: {'; '.join(examples)}. 7 and '7' would be two "
+            f"The {role} ids of {source} mix types: {'; '.join(found)}. 7 and '7' would be two "
             f"different ids: convert all of them to integers or all to strings."
         )
-    ((_, value),) = first.values()
+    value = next(one for one in values if not is_null(one))
     if role == "item" and isinstance(value, Sequence | Mapping):
         todo = "If these are items with their scores or gains, pass {item: number} for each user."
     elif isinstance(value, Enum):
@@ -299,5 +313,5 @@ def _refused(
     else:
         todo = "Convert them to strings."
     return IdTypeError(
-        f"The {role} ids of {source} are of type {examples[0]}; ids are integers or strings. {todo}"
+        f"The {role} ids of {source} are of type {found[0]}; ids are integers or strings. {todo}"
     )

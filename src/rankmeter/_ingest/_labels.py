@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-from rankmeter._ingest._columns import SYNONYMS, Columns, Side, named, resolve
+from rankmeter._ingest._columns import SYNONYMS, Column, Columns, Side, named, resolve
 from rankmeter._ingest._forms import find, is_accepted
 from rankmeter._ingest._frames import made_by
-from rankmeter._ingest._ids import ids, is_null
+from rankmeter._ingest._ids import as_integer, examples, ids, is_null, kinds
 from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._numbers import typed
 from rankmeter._ingest._table import Table
 from rankmeter.errors import DataError, IdTypeError, UsageError
 
-__all__ = ["Labels", "fit_ids", "read_labels", "read_users"]
+__all__ = ["Labels", "as_text", "fit_ids", "read_labels", "read_users"]
 
 _is_series, _is_frame = made_by("pandas", "Series"), made_by("pandas", "DataFrame")
+
+
+Kind: TypeAlias = Literal["segment", "cluster"]
 
 
 class Labels(NamedTuple):
@@ -33,16 +36,15 @@ class Labels(NamedTuple):
     counts: dict[str, int]
 
 
-def read_labels(
-    data: object, column: Literal["segment", "cluster"], users: pl.Series, *, textual: bool = False
-) -> Labels:
+def read_labels(data: object, column: Kind, users: pl.Series, *, textual: bool = False) -> Labels:
     """Read a label for each of `users` (each once): a segment or a cluster.
 
     The data is a mapping from user to label, a frame or file with the columns ``user`` and
     `column`, or pairs of a user and a label. Of two columns, one may have any name that is not the
     name of something else. `textual` says whether the ids of `users` were read
-    from text. It is an error if no user has a label, if one has two, or if the ids of one side are
-    integers, those of the other strings, and neither side is text.
+    from text. It is an error if no user has a label, if one has two, if labels are of several
+    types, or if the ids of one side are integers, those of the other strings, and neither side is
+    text.
     """
     side: Side = "segments" if column == "segment" else "clusters"
     if not is_accepted(data):
@@ -54,14 +56,8 @@ def read_labels(
     roles = _two_columns(found, column) or resolve(found, side, None)
     columns = found.fetch(list(roles.values()))
     named = ids(columns[roles["user"]], "user", found.source, Counter(), untyped=found.untyped)
-    labels = _as_text(typed(columns[roles[column]], column))
-    if labels.dtype.is_nested() or labels.dtype == pl.Object:
-        raise DataError(
-            f"The {side} of {found.source} are of type {labels.dtype}, for example "
-            f"{short(labels.to_list()[0])}. A label is a text or a number: {{user: {column}}}."
-        )
-    labels = labels.fill_nan(None) if labels.dtype.is_float() else labels
-    table = pl.DataFrame([named, labels.cast(pl.String)]).drop_nulls(column).unique()
+    labels = as_text(columns[roles[column]], column, found.source).alias(column)
+    table = pl.DataFrame([named, labels]).drop_nulls(column).unique()
     if twice := table.filter(pl.col("user").is_duplicated()).sort("user", column).head(2).rows():
         (user, one), (_, other) = twice
         raise DataError(
@@ -81,31 +77,57 @@ def read_labels(
         )
     without = values.null_count()
     others = len(fitting) - (len(values) - without)
-    values = _in_order(values, labels, data, roles[column])
+    values = _in_order(values, columns[roles[column]], data, roles[column])
     counts = {f"users_without_{column}": without, f"{side}_of_other_users": others}
     return Labels(values, {name: n for name, n in counts.items() if n})
 
 
-def _as_text(labels: pl.Series) -> pl.Series:
-    """Intervals of ``pandas.cut``, and periods, as pandas writes them; other labels as they are."""
-    if labels.dtype != pl.Object:
-        return labels
-    values = labels.to_list()
-    kinds = {type(one).__name__ for one in values if not is_null(one)}
-    if kinds not in ({"Interval"}, {"Period"}):
-        return labels
-    texts = [None if is_null(one) else str(one) for one in values]
-    return pl.Series(labels.name, texts, pl.String)
+def as_text(column: Column, kind: Kind, source: str) -> pl.Series:
+    """Labels as they are written, null if missing: 1 and 1.0 are one label; 1 and "1" are refused.
+
+    Intervals of ``pandas.cut``, and periods, are written as pandas writes them.
+    """
+    if isinstance(column, list):
+        present = kinds(column) - {"null"}
+        if present <= {"integer", "float"}:
+            return _texts(column, _number)
+        if len(present) > 1:
+            raise IdTypeError(
+                f"The {kind}s of {source} mix types: {'; '.join(examples(column))}. 7 and '7' "
+                f"would be two different {kind}s: convert all of them to numbers or all to strings."
+            )
+        if present in ({"Interval"}, {"Period"}):
+            return _texts(column, str)
+    labels = typed(column, kind)
+    if labels.dtype.is_nested() or labels.dtype in (pl.Object, pl.Binary):
+        raise DataError(
+            f"The {kind}s of {source} are of type {labels.dtype}, for example "
+            f"{short(labels.to_list()[0])}. A label is a text or a number: {{user: {kind}}}."
+        )
+    if labels.dtype.is_float():
+        labels = labels.fill_nan(None) + 0.0  # -0.0 is 0.0
+    text = labels.cast(pl.String)
+    return text.str.replace(r"\.0+$", "") if labels.dtype.is_numeric() else text
 
 
-def _in_order(values: pl.Series, labels: pl.Series, data: Any, name: str) -> pl.Series:
+def _texts(values: Sequence[Any], written: Callable[[Any], str]) -> pl.Series:
+    return pl.Series([None if is_null(one) else written(one) for one in values], dtype=pl.String)
+
+
+def _number(value: Any) -> str:
+    whole = as_integer(value)
+    return repr(float(value)) if whole is None else str(whole)
+
+
+def _in_order(values: pl.Series, column: Column, data: Any, name: str) -> pl.Series:
     """The labels with the order of their type: Enum, or an ordered Categorical of pandas."""
     order: list[str] = []
-    if isinstance(labels.dtype, pl.Enum):
-        order = labels.dtype.categories.to_list()
+    if isinstance(column, pl.Series) and isinstance(column.dtype, pl.Enum):
+        order = column.dtype.categories.to_list()
     elif _is_series(data) or _is_frame(data):
         dtype = data[name].dtype if hasattr(data, "columns") else data.dtype
-        order = [str(one) for one in dtype.categories] if getattr(dtype, "ordered", False) else []
+        if getattr(dtype, "ordered", False):
+            order = as_text(list(dtype.categories), "segment", "the categories").to_list()
     known = set(values.drop_nulls()) <= set(order)
     return values.cast(pl.Enum(order)) if known else values
 

@@ -19,6 +19,7 @@ from rankmeter._ingest._forms import find
 from rankmeter._ingest._frames import made_by
 from rankmeter._ingest._ids import ids
 from rankmeter._ingest._kind import POLARS, Kind
+from rankmeter._ingest._labels import as_text
 from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._numbers import typed
 from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError, UsageError
@@ -171,7 +172,10 @@ def _from_columns(
     fetched = found.fetch([*roles.values(), *wide])
     users = ids(fetched[roles["user"]], "user", found.source, Counter(), untyped=found.untyped)
     table = {"user": users}
-    for role in ("system", "metric", "cluster", "seed"):
+    if "cluster" in roles:
+        labels = as_text(fetched[roles["cluster"]], "cluster", found.source)
+        table["cluster"] = labels.alias("cluster")
+    for role in ("system", "metric", "seed"):
         if role in roles:
             text = typed(fetched[roles[role]], role).cast(pl.String)
             table[role] = text.alias(role)

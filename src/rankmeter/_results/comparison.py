@@ -213,7 +213,8 @@ class Comparison(ComparisonPage):
             if n
         ]
         notes += [*chance_notes(self.random, self.plan), *unused_labels(s)]
-        notes += [*cluster_notes(s, "tests and intervals"), *self._drawn()]
+        groups = s.get("clusters_by_metric", {})
+        notes += [*cluster_notes(groups, "tests and intervals"), *self._drawn()]
         if s["runs"]:
             runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
             notes.append(f"{in_words('users')} × runs: {', '.join(runs)}")

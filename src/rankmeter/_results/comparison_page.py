@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rankmeter._checks import choice
 from rankmeter._engine import Place, Scores
-from rankmeter._estimates.curves import Curve, curves_of, distinct_curves
+from rankmeter._estimates.curves import Curve, curves_of, distinct_curves, usual_k
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.notes import missing_users
 from rankmeter._estimates.paired import Heterogeneity, segment_notes
@@ -65,7 +65,7 @@ class ComparisonPage(Compared):
         metric : str
             A metric of the comparison; its cutoff does not matter.
         max_k : int, optional
-            Default: the largest cutoff of the plan, at least 20.
+            Up to 10,000. Default: the largest cutoff of the plan, at least 20.
 
         Returns
         -------
@@ -74,7 +74,7 @@ class ComparisonPage(Compared):
         Raises
         ------
         UsageError
-            If the metric has no cutoff.
+            If the metric has no cutoff, or `max_k` is out of its range.
         """
         label = self._label(metric)
         return self._curves([label], max_k)[label]
@@ -82,9 +82,9 @@ class ComparisonPage(Compared):
     def _curves(self, labels: Sequence[str], max_k: int | None = None) -> dict[str, Curve]:
         """The curves of several metrics, computed together."""
         entries = [self.plan[label] for label in labels]
-        largest = max([e.metric.k or 0 for e in self.plan.metrics] + [20])
+        largest = usual_k(self.plan) if max_k is None else max_k
         read = {name: summary.read for name, summary in self.summaries.items()}
-        return curves_of(self.plan, entries, self.scored, max_k or largest, self.clusters, read)
+        return curves_of(self.plan, entries, self.scored, largest, self.clusters, read)
 
     @in_its_words
     def plot(

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._engine import Place, Scores, Source
-from rankmeter._estimates.curves import curves_of, distinct_curves
+from rankmeter._estimates.curves import curves_of, distinct_curves, usual_k
 from rankmeter._estimates.estimates import Estimate, estimate
 from rankmeter._estimates.segments import labels_of, masks_of
 from rankmeter._estimates.shares import first_hits, popularity_shown
@@ -183,8 +183,7 @@ class Reported(Measured):
         firsts = [self.plan[label] for label in dict.fromkeys(distinct_curves(self.plan).values())]
         if not firsts:
             return {}
-        largest = max([entry.metric.k or 0 for entry in self.plan.metrics] + [20])
-        found = curves_of(self.plan, firsts, scored, largest, None, {OWN: self.read})
+        found = curves_of(self.plan, firsts, scored, usual_k(self.plan), None, {OWN: self.read})
         return {label: charts.curve(label, curve, [OWN]) for label, curve in found.items()}
 
     def _spread(self, entry: MetricPlan) -> Spread:

@@ -436,11 +436,20 @@ class Summary(Reported, Mapping[str, Estimate]):
         others = {"clusters", "effective_clusters", *UNUSED_LABELS, *self.scores.counts}
         return {name: count for name, count in self.counts.items() if name not in others}
 
+    def _clustered(self) -> dict[str, dict[str, int]]:
+        """By metric, the numbers of clusters of the users that it averages."""
+        if self.clusters is None:
+            return {}
+        return {
+            entry.label: clustered(self.clusters[self.scores.averaged(entry).users])
+            for entry in self.plan.metrics
+        }
+
     def _notes(self) -> tuple[str, ...]:
         """The facts, how intervals were made, and which values are not means."""
         notes = notes_of(self.plan, {"": {**self.facts(), **alike(self.values())}})
         notes += chance_notes(self.random, self.plan)
-        notes += [*unused_labels(self.counts), *cluster_notes(self.counts, "intervals")]
+        notes += [*unused_labels(self.counts), *cluster_notes(self._clustered(), "intervals")]
         notes += self._drawn()
         return (*self.cautions, *notes, *self.remarks)
 
@@ -512,7 +521,7 @@ def summed(
         entry.label: estimate(plan, entry, scores.averaged(entry), clusters)
         for entry in plan.metrics
     }
-    drawn = {} if clusters is None else clustered(clusters)
+    drawn = {} if clusters is None else clustered(clusters[scores.ever_averaged(plan)])
     counts = {**scores.counts, **read, **drawn}
     return Summary(plan, scores, counts, estimates, clusters, **more)
 

@@ -136,7 +136,8 @@ class ValueComparison(Compared):
         ]
         notes += [f"{name}: lower is better" for name, up in self.increasing.items() if not up]
         notes += [f"missing values: {s['missing_values']:,}"] if s.get("missing_values") else []
-        notes += [*unused_labels(s), *cluster_notes(s, "tests and intervals"), *self._drawn()]
+        groups = s.get("clusters_by_metric", {})
+        notes += [*unused_labels(s), *cluster_notes(groups, "tests and intervals"), *self._drawn()]
         notes += segment_notes(self.heterogeneity, s["alpha"])
         notes += self._noted()
         return tuple(notes)

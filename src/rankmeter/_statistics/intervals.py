@@ -213,10 +213,10 @@ def _bca_tails(tails: Floats, means: Floats, sums: Floats, sizes: Floats) -> Flo
     # The effect of leaving out one draw, without subtracting nearly equal numbers.
     influence = (sums - mean * sizes) / (total - sizes)
     influence -= influence.mean()
-    squares = float((influence**2).sum())
-    if np.ptp(means) == 0.0 or squares == 0.0:
+    cube = float((influence**2).sum()) ** 1.5
+    if np.ptp(means) == 0.0 or cube == 0.0:
         return tails
-    acceleration = float((influence**3).sum()) / (6.0 * squares**1.5)
+    acceleration = float((influence**3).sum()) / (6.0 * cube)
     normal = NormalDist()
     # Half of the ties count as below, and means that differ by rounding alone are ties.
     tie = 1e-12 * np.abs(means).max()

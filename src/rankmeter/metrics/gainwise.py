@@ -248,8 +248,8 @@ def err(
     Parameters
     ----------
     max_gain : float
-        Largest grade of the scale, which no gain may exceed. It is a constant of the collection:
-        without it two collections, or two runs, cannot be compared.
+        Largest grade of the scale, up to 1000, which no gain may exceed. It is a constant of the
+        collection: without it two collections, or two runs, cannot be compared.
     gain : {"linear", "binary"}
         The grades as they are, or 1 for each hit.
 
@@ -272,6 +272,9 @@ def err(
         _share(hits, max_gain)
     else:
         number("max_gain", max_gain, least=1)
+    if max_gain > LARGEST_GRADE:
+        hint = ": err is for grades on a small scale, so grade the gains first"
+        raise refused("max_gain", f"≤ {LARGEST_GRADE}", max_gain, hint=hint)
     stop = (np.exp2(grade) - 1.0) / 2.0**max_gain
     if hits.tied:
         return _expected_err(hits, stop, k)
