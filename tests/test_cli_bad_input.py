@@ -52,6 +52,8 @@ CASES = {
     "evaluate recs.csv": (2, ["truth is missing"]),
     "evaluate recs.csv truth.csv -k 10": (2, ["-m ndcg@10"]),
     "evaluate recs.csv truth.csv more.csv": (2, ["more.csv"]),
+    "evaluate recs.csv truth.csv --output=": (2, ["'--output' / '-o': expected a name, got ''"]),
+    "evaluate recs.csv truth.csv --report=": (2, ["'--report': expected a name, got ''"]),
     "--nope": (2, ["--nope", "try 'rankmeter --help'"]),
     "evaluate recs.csv truth.csv --nope": (2, ["--nope", "try 'rankmeter evaluate --help'"]),
     "evaluate recs.csv truth.csv -m": (2, ["-m"]),

@@ -6,6 +6,7 @@ import gzip
 import inspect
 import json
 import math
+import re
 import shutil
 import subprocess
 import sys
@@ -411,6 +412,10 @@ def test_a_tripped_gate_tells_its_value_and_leaves_the_json_whole(half):
     assert done.code == 1
     assert done.err == "gate 'rr<0.6' tripped: the mean is 0.5\n"
     assert done.json["metrics"]["rr"]["mean"] == 0.5
+    for figure, words in (("low", "lower"), ("high", "upper")):
+        done = rankmeter("evaluate", *half, "--fail-if", f"rr.{figure}>-1")
+        said = rf"gate 'rr.{figure}>-1' tripped: the {words} end of the interval is 0\.\d+\n"
+        assert re.fullmatch(said, done.err)
 
 
 def test_each_of_several_gates_is_told(half):

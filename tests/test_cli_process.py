@@ -125,6 +125,12 @@ def test_a_full_disk_behind_stdout_is_told(workspace):
     )
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_device_is_named(workspace):
+    done = rankmeter(*BOTH, "-o", "/dev/full")
+    assert (done.code, done.err) == (3, "error: /dev/full: No space left on device\n")
+
+
 def test_a_device_is_written_to_and_not_replaced(workspace):
     done = run(*BOTH, "--format", "csv", "--output", "/dev/stdout")
     assert done.returncode == 0

@@ -55,6 +55,7 @@ def test_as_many_users_detect_the_difference():
         {"sd": 1, "systems": 1},
         {"sd": 1, "difference": 0},
         {"sd": 1, "difference": 1e-9},
+        {"sd": 1, "alpha": 0},
         {"pilot": {"A": [1.0, 2.0]}},
         {"pilot": {"A": [1.0, 2.0], "B": [0.0, 1.0]}},
     ],
@@ -62,6 +63,16 @@ def test_as_many_users_detect_the_difference():
 def test_wrong_calls(options):
     with pytest.raises(UsageError):
         rm.sample_size(**{"difference": 0.1, **options})
+
+
+def test_an_alpha_without_a_quantile_is_refused_by_its_name():
+    for call in (
+        lambda alpha: rm.sample_size(sd=1, difference=0.1, systems=9, alpha=alpha),
+        lambda alpha: rm.compare_values({"A": [1.0, 2, 3], "B": [2.0, 2, 5]}, alpha=alpha),
+    ):
+        with pytest.raises(UsageError, match="`alpha` must be a number ≥ 1e-60, got 1e-300"):
+            call(1e-300)
+        call(1e-60)
 
 
 def test_the_command(tmp_path):

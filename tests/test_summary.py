@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 import rankmeter as rm
+from rankmeter._estimates.wording import level
+from rankmeter.errors import UsageError
 
 pytestmark = pytest.mark.once
 
@@ -66,3 +68,26 @@ def test_how_bootstrap_intervals_were_drawn():
     systems = {"x": RANKINGS, "y": RANKINGS}
     found = rm.compare(systems, TRUTH, "rr", interval="bca")
     assert f"intervals by bca {drawn}" in found.table().notes
+
+
+@pytest.mark.parametrize(
+    ("confidence", "shown"),
+    [
+        (0.95, "95 %"),
+        (0.57, "57 %"),
+        (0.999, "99.9 %"),
+        (0.9999999, "99.99999 %"),
+        (1e-9, "1e-07 %"),
+    ],
+)
+def test_an_interval_is_never_at_100_percent(confidence, shown):
+    assert level(confidence) == shown
+    found = rm.evaluate([["a"], ["b"]], [{"a"}, {"a"}], "rr", confidence=confidence)
+    assert found.table().columns[2] == f"{shown} interval"
+
+
+@pytest.mark.parametrize("method", ["by_segment", "gap"])
+def test_segments_must_be_given(method):
+    found = rm.evaluate([["a"]], [{"a"}], "rr")
+    with pytest.raises(UsageError, match=r"`segments` must be a label for each user.*, got None"):
+        getattr(found, method)(None)

@@ -28,6 +28,7 @@ __all__ = [
     "refused",
     "seed_of",
     "shown",
+    "significance",
     "unknown",
 ]
 
@@ -95,6 +96,11 @@ def seed_of(value: Any, *, least: int | None = 0) -> int:
 def fraction(name: str, value: Any) -> float:
     """``value`` as a number strictly between 0 and 1."""
     return number(name, value, above=0, below=1)
+
+
+def significance(name: str, value: Any) -> float:
+    """``value`` as a level of significance; a share of a smaller one would have no t quantile."""
+    return number(name, fraction(name, value), least=1e-60)
 
 
 def choice(name: str, value: Any, allowed: Any) -> str:

@@ -27,8 +27,12 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     directly.
     """
     if is_special(path):
-        with Path(path).open("wb") as file:
-            yield file
+        try:
+            with Path(path).open("wb") as file:
+                yield file
+        except OSError as error:  # of a write, which does not know the name
+            error.filename = error.filename or str(path)
+            raise
         return
     real = Path(os.path.realpath(path))
     if real.is_dir():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rankmeter import _statistics as st
-from rankmeter._checks import fraction, integer, number
+from rankmeter._checks import integer, number, significance
 from rankmeter._ingest import read_per_user
 from rankmeter.errors import UsageError
 
@@ -123,7 +123,7 @@ def sample_size(
         sd = _sd_of(pilot)
     spread = number("sd", sd, above=0)
     wanted = number("difference", difference, above=0)
-    fraction("alpha", alpha)
+    significance("alpha", alpha)
     number("power", power, above=alpha, below=1)
     integer("systems", systems, least=2)
     comparisons = systems - 1 if baseline else math.comb(systems, 2)

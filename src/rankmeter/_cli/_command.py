@@ -31,6 +31,16 @@ LAST = (SIDE, LARGE, RARE)
 """The headings at the end of the help."""
 
 
+class _Name(click.Path):
+    """The name of a file or folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse an empty name, which would be that of the working directory."""
+        if value == "":
+            self.fail("expected a name, got ''", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class Option(click.Option):
     """An option under a heading of the help; `path` names its value if that is a file or folder."""
 
@@ -38,7 +48,7 @@ class Option(click.Option):
         self, names: str, text: str = "", *, group: str = "Options", path: str = "", **more: Any
     ) -> None:
         if path:
-            more |= {"metavar": path, "type": click.Path()}
+            more |= {"metavar": path, "type": _Name()}
         super().__init__(names.split(), help=text, **more)
         self.group = group
 

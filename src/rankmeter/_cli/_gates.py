@@ -25,6 +25,11 @@ _COMPARE = {
     "<": operator.lt,
     ">": operator.gt,
 }
+_FIGURES = {
+    "mean": "the mean",
+    "low": "the lower end of the interval",
+    "high": "the upper end of the interval",
+}
 _FORM = re.compile(
     r"\s*(?P<metric>(?:[^<>()]|\([^()]*\))+?)(?:\.(?P<figure>mean|low|high))?"
     r"\s*(?P<sign><=|>=|==|<|>)\s*(?P<limit>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*"
@@ -54,6 +59,11 @@ class Gate(NamedTuple):
     def trips(self, value: float) -> bool:
         """Whether the condition holds; it also holds for NaN, so a missing number never passes."""
         return math.isnan(value) or bool(_COMPARE[self.sign](value, self.limit))
+
+    def tripped(self, value: float) -> str:
+        """What is said if the condition holds."""
+        found = "does not exist" if math.isnan(value) else f"is {value:.6g}"
+        return f"gate {self.text!r} tripped: {_FIGURES[self.figure]} {found}"
 
 
 def read_gate(text: str, like: str | None = None) -> Gate:

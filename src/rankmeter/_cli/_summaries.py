@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import click
 
 from rankmeter._cli._command import Option
@@ -72,7 +70,6 @@ def write(
     print_walks(walks)
     tripped = [(gate, value) for gate, value in figures if gate.trips(value)]
     for gate, value in tripped:
-        found = "does not exist" if math.isnan(value) else f"is {value:.6g}"
-        click.echo(f"gate {gate.text!r} tripped: the {gate.figure} {found}", err=True)
+        click.echo(gate.tripped(value), err=True)
     if tripped:
         click.get_current_context().exit(1)

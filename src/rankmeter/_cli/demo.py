@@ -20,7 +20,7 @@ from rankmeter._cli._files import check_paths, write_frames
 from rankmeter._cli._output import dumps
 from rankmeter._cli._terminal import note, print_table, with_interval, working
 from rankmeter._estimates.segments import by_activity
-from rankmeter._estimates.wording import number
+from rankmeter._estimates.wording import level, number
 from rankmeter._files import replacing
 from rankmeter._ingest import Interactions
 from rankmeter._interactions.describe import describe
@@ -227,7 +227,7 @@ def _accuracy(results: Mapping[str, Summary]) -> dict[str, Table]:
     ]
     deep = [(name, *(number(r[f"ndcg@{k}"].mean) for k in CUTOFFS)) for name, r in results.items()]
     return {
-        f"Who wins: means with their {100 * confidence:g} % intervals": Table(columns, rows),
+        f"Who wins: means with their {level(confidence)} intervals": Table(columns, rows),
         "How long should the list be: ndcg against k": Table(
             ("system", *(f"@{k}" for k in CUTOFFS)), deep
         ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -79,8 +78,7 @@ def _run(
     print_walks(walks)
     tripped = [(gate, value) for gate, value in figures if gate.trips(value)]
     for gate, value in tripped:
-        found = "does not exist" if math.isnan(value) else f"is {value:.6g}"
-        click.echo(f"gate {gate.text!r} tripped: the {gate.figure} {found}", err=True)
+        click.echo(gate.tripped(value), err=True)
     if tripped:
         click.get_current_context().exit(1)
 

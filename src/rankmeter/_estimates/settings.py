@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rankmeter._checks import choice, exact, fraction, integer, number, refused
+from rankmeter._checks import choice, exact, integer, number, refused, significance
 from rankmeter._choices import MOST_RESAMPLES
 from rankmeter.errors import UsageError
 
@@ -41,7 +41,7 @@ class Settings:
         choice("family", self.family, Family)
         choice("common", self.common, Common)
         # As plain numbers, which JSON can hold.
-        object.__setattr__(self, "alpha", fraction("alpha", self.alpha))
+        object.__setattr__(self, "alpha", significance("alpha", self.alpha))
         resamples = integer("n_resamples", self.n_resamples, least=1, most=MOST_RESAMPLES)
         object.__setattr__(self, "n_resamples", resamples)
         object.__setattr__(self, "margin", None if self.margin is None else _margin(self.margin))

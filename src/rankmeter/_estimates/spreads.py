@@ -11,7 +11,7 @@ import polars as pl
 from rankmeter._checks import counted
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.verdicts import Headline
-from rankmeter._estimates.wording import number
+from rankmeter._estimates.wording import level, number
 from rankmeter._hits import FloatArray
 from rankmeter._words import in_words
 
@@ -70,8 +70,8 @@ def headline_of(
         return Headline(f"{e.label} has no mean", (in_words("No user has a value."),))
     said = []
     if not math.isnan(e.low):
-        level = f"{100 * confidence:g} %"
-        said.append(f"The {level} interval is from {number(e.low)} to {number(e.high)}.")
+        shown = level(confidence)
+        said.append(f"The {shown} interval is from {number(e.low)} to {number(e.high)}.")
     if spread is not None and spread.n > 1:
         _, half, high = spread.quartiles
         said.append(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
-__all__ = ["change", "number", "p_text", "p_value", "plain", "signed"]
+__all__ = ["change", "level", "number", "p_text", "p_value", "plain", "signed"]
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -14,6 +15,14 @@ def number(value: float | None, digits: int = 4) -> str:
     if value is None or math.isnan(value):
         return "–"
     return f"{value:z,.1f}" if digits == 4 and abs(value) >= 1000 else f"{value:z.{digits}f}"
+
+
+def level(confidence: float) -> str:
+    """The level of an interval in percent, which is never 100: ``95 %``, ``99.99999 %``."""
+    shown = f"{100 * confidence:g}"
+    if shown == "100":
+        shown = str((100 * Decimal(repr(confidence))).normalize())
+    return f"{shown} %"
 
 
 def change(value: float, *, digits: int = 4) -> str:

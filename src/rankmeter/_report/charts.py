@@ -18,7 +18,7 @@ from rankmeter._estimates.differences import Difference
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.shares import Shares
 from rankmeter._estimates.verdicts import Histogram
-from rankmeter._estimates.wording import plain
+from rankmeter._estimates.wording import level, plain
 from rankmeter._words import in_words
 from rankmeter.errors import MissingDependencyError
 
@@ -488,9 +488,9 @@ def means(estimates: Sequence[Estimate], confidence: float) -> Any:
         y=_names("metric", [e.label for e in estimates]),
         tooltip=_tooltip(metric="metric", mean="mean|.4f", **BOUNDS, n=in_words("users") + "|,"),
     )
-    level = f"mean and {100 * confidence:g} % interval"
+    title = f"mean and {level(confidence)} interval"
     span = base.mark_rule(strokeWidth=2.5, color=BETTER).encode(
-        x=alt.X("low:Q", title=level, scale=alt.Scale(zero=False)), x2="high:Q"
+        x=alt.X("low:Q", title=title, scale=alt.Scale(zero=False)), x2="high:Q"
     )
     point = base.mark_point(filled=True, size=75, opacity=1, color=BETTER).encode(x="mean:Q")
     words = "; ".join(map(str, estimates))

@@ -18,7 +18,7 @@ from rankmeter._engine import Place
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.shares import Shares
 from rankmeter._estimates.verdicts import Headline, Verdict
-from rankmeter._estimates.wording import number, signed
+from rankmeter._estimates.wording import level, number, signed
 from rankmeter._files import replacing
 from rankmeter._report.drawn import Drawing, drawing
 from rankmeter._report.table import Table, visible
@@ -236,7 +236,7 @@ def _frame(digest: Digest | Portrait) -> dict[str, Any]:
     kinds = digest.popularity[1].classes if digest.popularity else ()
     return {
         "digest": digest,
-        "level": f"{100 * found['plan']['confidence']:g} %",
+        "level": level(found["plan"]["confidence"]),
         "version": __version__,
         "policy": _policy(style, script),
         "style": style,

@@ -22,7 +22,7 @@ from rankmeter._estimates.verdicts import (
     places,
     verdict,
 )
-from rankmeter._estimates.wording import change, number, p_value
+from rankmeter._estimates.wording import change, level, number, p_value
 from rankmeter._hits import FloatArray
 from rankmeter._ingest import Frame, Kind
 from rankmeter._report import charts
@@ -226,8 +226,8 @@ class Compared(Measured):
             )
             for d in self.differences
         )
-        level = f"{100 * self.confidence:g} % interval"
-        columns = ("difference", "metric", "mean", level, "p", "adjusted p", "d_z")
+        interval = f"{level(self.confidence)} interval"
+        columns = ("difference", "metric", "mean", interval, "p", "adjusted p", "d_z")
         styles: dict[tuple[int, int], tuple[Style, ...]] = {
             (row, columns.index("mean")): ("better",) if d.better == d.a else ("worse",)
             for row, d in enumerate(self.differences)

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._caution import warn
-from rankmeter._checks import choice
+from rankmeter._checks import choice, refused
 from rankmeter._engine import Scores, Source, chance
 from rankmeter._estimates.estimates import Estimate, estimate, mean_interval
 from rankmeter._estimates.notes import (
@@ -30,7 +30,7 @@ from rankmeter._estimates.notes import (
 )
 from rankmeter._estimates.segments import labels_of, masks_of
 from rankmeter._estimates.verdicts import histogram_of
-from rankmeter._estimates.wording import number
+from rankmeter._estimates.wording import level, number
 from rankmeter._hits import BoolArray, IntArray
 from rankmeter._ingest import POLARS, Frame, Kind
 from rankmeter._ingest import Table as Read
@@ -215,7 +215,7 @@ class Summary(Reported, Mapping[str, Estimate]):
             Columns segment, metric, mean, low, high, std, n_users. Users without a label come last;
             their segment is null.
         """
-        return self.kind.frame(self._by_label(labels_of(segments, "segment", self.scores)))
+        return self.kind.frame(self._by_label(self._segments(segments)))
 
     def gap(self, segments: object) -> Frame:
         """How far apart the means of segments are: the mean absolute difference of each two.
@@ -252,13 +252,13 @@ class Summary(Reported, Mapping[str, Estimate]):
         """
         from rankmeter._estimates.gaps import gap_values
 
-        labels = labels_of(segments, "segment", self.scores)
+        labels = self._segments(segments)
         rows = []
         for entry in self.plan.metrics:
             if entry.averaging.aggregate != "mean":
                 raise UsageError(f"{entry.label} is not a mean over users, so it has no gap")
             averaged = self.scores.averaged(entry)
-            known = pl.Series(labels).gather(averaged.users)
+            known = labels.gather(averaged.users)
             inside = known.is_not_null().to_numpy()
             group = known.drop_nulls().rank("dense").to_numpy()
             values = gap_values(averaged.values[inside], group)
@@ -269,6 +269,13 @@ class Summary(Reported, Mapping[str, Estimate]):
             rows.append((entry.label, found.mean, max(low, 0.0), high, found.n, n))
         names = ["metric", "gap", "low", "high", "n_users", "n_segments"]
         return self.kind.frame(pl.DataFrame(rows, schema=names, orient="row"))
+
+    def _segments(self, segments: object) -> pl.Series:
+        """The segment of each user, null for users without one."""
+        labels = labels_of(segments, "segment", self.scores)
+        if labels is None:
+            raise refused("segments", "a label for each user, such as {user: segment}", segments)
+        return labels
 
     def _by_label(self, labels: pl.Series | None) -> pl.DataFrame:
         rows = []
@@ -413,7 +420,7 @@ class Summary(Reported, Mapping[str, Estimate]):
     def _printed(self, digits: int = 4) -> Table:
         digits = decimals(digits)
         undefined = any(e.undefined for e in self.values())
-        columns = ["metric", "mean", f"{100 * self.confidence:g} % interval", in_words("users")]
+        columns = ["metric", "mean", f"{level(self.confidence)} interval", in_words("users")]
         rows = [
             [
                 e.label,

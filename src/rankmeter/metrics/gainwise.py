@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankmeter._checks import number, refused
+from rankmeter._checks import exact, number, refused
 from rankmeter._hits import FloatArray, Hits, ratio
 from rankmeter._steps import column, summed, worked
 from rankmeter.errors import UsageError
@@ -136,7 +136,7 @@ def _share(hits: Hits, max_gain: float | None) -> FloatArray:
         return np.ones_like(hits.gain)
     largest = max(hits.gain.max(initial=0.0), hits.best.gain.max(initial=0.0))
     if max_gain <= 0 or largest > max_gain:
-        wanted = f"positive and no less than any gain ({largest:g})"
+        wanted = f"positive and no less than any gain ({exact(largest)})"
         raise refused("max_gain", wanted, max_gain, extent=float(largest))
     return hits.gain / max_gain
 
