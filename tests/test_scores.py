@@ -526,6 +526,11 @@ def test_files_of_ranks(tmp_path, suffix):
         ([1, 2], {"upper": [1, 2**53 + 1]}, "above 2.53 in `upper`"),
         ([3, 9], {"candidates": 8}, "rank 9 of row 1 is beyond its 8 candidates"),
         ([3, 9], {"candidates": [8]}, "or one for each of 2 ranks"),
+        (
+            [3, 9],
+            {"candidates": np.array([9, 2**63], np.uint64)},
+            "`candidates` of row 1 is 9223372036854775808: pass",
+        ),
         ([3, 9], {"upper": [3, 8]}, "`upper` must have an integer for each of the ranks"),
     ],
 )

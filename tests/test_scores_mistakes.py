@@ -45,7 +45,10 @@ OTHER = np.eye(9, dtype=int)[(TARGET + 1) % 9]
         ({"candidates": 9}, "`candidates` must have one row for each of the 6 rows"),
         ({"candidates": range(1, 6)}, "target 0 of row 5 is not among the candidates"),
         ({"users": np.zeros((6, 2))}, "`users` must have one label for each of 6 rows, got 12"),
-        ({"target": TARGET.astype(np.uint64) + 2**63}, "`target` 9223372036854775813 is not a"),
+        (
+            {"target": TARGET.astype(np.uint64) + 2**63},
+            "`target` 9223372036854775813 is not the number",
+        ),
         ({"target": [[np.uint64(2**63)], *[[1]] * 5]}, "`target` 9223372036854775808 of row 0 is"),
         ({"exclude": (np.array([0.9]), np.array([8.7]))}, "must have ids of columns .integers."),
         ({"exclude": np.array([[0.9], [8.7]])}, "must have ids of columns .integers."),

@@ -237,8 +237,8 @@ def _integers(array: Any, name: str, row: int | None = None) -> IntArray:
     if array.size and array.dtype.kind == "u" and (largest := array.max()) >= 2**63:
         where = "" if row is None else f" of row {row}"
         raise DataError(
-            f"`{name}` {largest}{where} is not a number of an item: items are numbered from 0, and "
-            "padding is -1 in a signed type"
+            f"`{name}` {largest}{where} is not the number of an item: items are numbered from 0, "
+            "and padding is -1 in a signed type"
         )
     found: IntArray = array.astype(np.int64, copy=False)
     return found

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankmeter._checks import LARGEST as MOST
 from rankmeter._checks import counted, integer, shown
 from rankmeter._counts import RankCounts
 from rankmeter._matrix._arrays import asarray, host
@@ -98,6 +99,11 @@ def _candidates(data: Any, last: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]
             raise DataError(
                 f"`candidates` must be an integer, or one for each of {counted(last.size, 'rank')},"
                 f" got an array of shape {array.shape} and type {array.dtype}"
+            )
+        if (wide := np.flatnonzero(array > MOST)).size:
+            raise DataError(
+                f"`candidates` of row {wide[0]} is {array[wide[0]]}: pass the number of candidates "
+                "of each rank, of at most 2^62"
             )
         n_ranked = array.astype(np.int64)
     beyond = np.flatnonzero(last > n_ranked)
