@@ -163,7 +163,7 @@ _AT_ONCE = 2**18  # bytes, so that a part stays in the cache
 
 
 def _any_lines(
-    file: Text, fields: list[str], wanted: list[str], *, exact: bool, ranked: bool
+    file: Text, fields: list[str], wanted: list[str], *, exact: bool, ranked: bool = False
 ) -> tuple[pl.DataFrame, int]:
     """The fields of any file, or the error of the first bad line."""
     if (at := file.text.find(_NEVER)) >= 0:
