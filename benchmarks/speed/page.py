@@ -179,10 +179,10 @@ def _speed(workload: dict) -> float:
 
 
 def command(name: str) -> str:
-    """The command line of a benchmark, without the folder that it writes to."""
+    """The command line of a benchmark, without its folders."""
     words = sys.argv[1:]
-    if "--output" in words:
-        at = words.index("--output")
+    for option in {"--output", "--folder"} & {*words}:
+        at = words.index(option)
         del words[at : at + 2]
     return " ".join([name, *words])
 
