@@ -139,7 +139,8 @@ def test_a_size_that_was_not_measured_is_a_dash():
 
 
 def test_a_page_names_its_command_without_the_folder(monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["x", "1e7", "--output", "/home/a", "--memory", "1GiB", "--folder", "/b"])
+    words = "speed 1e7 --output /home/a --memory 1GiB --folder /b"
+    monkeypatch.setattr(sys, "argv", words.split())
     assert command("size") == "size 1e7 --memory 1GiB"
 
 
