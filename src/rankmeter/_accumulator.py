@@ -91,7 +91,7 @@ class Accumulator:
             "tolerance": None if tolerance is None else list(tolerance),
         }  # fmt: skip
         self._asked = asked_of(self.plan, each=each, tolerance=tolerance, like=like)
-        self._of_ranks = False  # whether no metric needs the number of candidates, once asked
+        self._sizes_unused = False  # no metric needs the number of candidates: known once asked
         self.reset()
         if self.keep == "moments":
             _check_moments(self.plan)
@@ -183,10 +183,10 @@ class Accumulator:
             if more["negatives"] is None:
                 raise UsageError("negatives is missing: pass the scores of the negatives")
             return count_samples(data, more["negatives"], self._asked)
-        if more["candidates"] is None and not self._of_ranks:
+        if more["candidates"] is None and not self._sizes_unused:
             tried = [read_ranks(np.full(SIZES.size, rank), None, rank * SIZES) for rank in (1, 2)]
             refuse_unknown_candidates(self.plan, Queries.concat(tried))
-            self._of_ranks = True
+            self._sizes_unused = True
         return read_ranks(data, None, more["candidates"])
 
     def _add(self, queries: Queries, ids: list[pl.Series]) -> None:

@@ -288,7 +288,8 @@ def compare(
     UsageError
         If a metric, an option or a value of an option does not exist, or options contradict.
     DataError
-        If the data cannot be read with certainty, or lack what an option asks for.
+        If the data cannot be read with certainty, or lack what an option asks for, or values are
+        above 1e100, whose differences overflow.
 
     Notes
     -----

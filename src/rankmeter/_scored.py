@@ -347,7 +347,7 @@ def summary_of(
     n_rows = queries.facts["rows"]
     drawn: IntArray | None = None
     if isinstance(clusters, Mapping | str) or hasattr(clusters, "columns"):
-        drawn = clusters_of(clusters, scores, unused)
+        drawn = clusters_of(clusters, scores, unused, scores.ever_averaged(plan))
     elif clusters is not None:
         labels = row_labels(clusters, "clusters", n_rows)
         drawn = labels.rank("dense").to_numpy().astype(np.int64)[queries.row] - 1

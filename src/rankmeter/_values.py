@@ -82,7 +82,8 @@ def compare_values(
         If an option has no such value, there are fewer than two systems or more than 100, or
         several training runs are combined with clusters or another test than t.
     DataError
-        If a value is not a number, or a user has two values of one system and metric.
+        If a value is not a number or is above 1e100, or a user has two values of one system and
+        metric.
 
     Notes
     -----

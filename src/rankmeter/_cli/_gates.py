@@ -5,18 +5,28 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
+
+import click
 
 from rankmeter._checks import unknown
 from rankmeter._cli._command import reworded
 from rankmeter._estimates.differences import turned
+from rankmeter._report.table import one_line
 from rankmeter._results.compared import Compared
 from rankmeter._results.summary import Summary
 from rankmeter.conventions import translate_all
 from rankmeter.errors import UsageError
 
-__all__ = ["ComparisonGate", "Gate", "margin_of", "read_comparison_gate", "read_gate"]
+__all__ = [
+    "ComparisonGate",
+    "Gate",
+    "exit_on",
+    "margin_of",
+    "read_comparison_gate",
+    "read_gate",
+]
 
 _COMPARE = {
     "<=": operator.le,
@@ -60,10 +70,19 @@ class Gate(NamedTuple):
         """Whether the condition holds; it also holds for NaN, so a missing number never passes."""
         return math.isnan(value) or bool(_COMPARE[self.sign](value, self.limit))
 
-    def tripped(self, value: float) -> str:
-        """What is said if the condition holds."""
+    def reason(self, value: float) -> str:
+        """What holds, or nothing."""
         found = "does not exist" if math.isnan(value) else f"is {value:.6g}"
-        return f"gate {self.text!r} tripped: {_FIGURES[self.figure]} {found}"
+        return f"{_FIGURES[self.figure]} {found}" if self.trips(value) else ""
+
+
+def exit_on(reasons: Iterable[tuple[Gate | ComparisonGate, str]]) -> None:
+    """Exit with code 1 if a gate trips, and say why."""
+    tripped = [(gate, why) for gate, why in reasons if why]
+    for gate, why in tripped:
+        click.echo(one_line(f"gate {gate.text!r} tripped: {why}"), err=True)
+    if tripped:
+        click.get_current_context().exit(1)
 
 
 def read_gate(text: str, like: str | None = None) -> Gate:

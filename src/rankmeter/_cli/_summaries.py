@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import click
-
 from rankmeter._cli._command import Option
 from rankmeter._cli._files import TABLES, check_paths, format_of, write_frames
-from rankmeter._cli._gates import read_gate
+from rankmeter._cli._gates import exit_on, read_gate
 from rankmeter._cli._output import Formats
 from rankmeter._cli._show import print_walks, show_option
 from rankmeter._cli._terminal import print_table
@@ -68,8 +66,4 @@ def write(
         write_frames({per_user: result.pieces_by_user})
     FORMATS.emit(result, form, output)
     print_walks(walks)
-    tripped = [(gate, value) for gate, value in figures if gate.trips(value)]
-    for gate, value in tripped:
-        click.echo(gate.tripped(value), err=True)
-    if tripped:
-        click.get_current_context().exit(1)
+    exit_on((gate, gate.reason(value)) for gate, value in figures)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from rankmeter._cli._files import (
     standard_input,
     write_frames,
 )
-from rankmeter._cli._gates import ComparisonGate, margin_of, read_comparison_gate
+from rankmeter._cli._gates import exit_on, margin_of, read_comparison_gate
 from rankmeter._cli._options import given, metrics_option, options_of, side_files
 from rankmeter._cli._output import Formats, check_page, page_option
 from rankmeter._cli._show import check_show, print_walks, show_option
@@ -29,7 +29,7 @@ from rankmeter._report.table import one_line
 from rankmeter._results.compared import Compared
 from rankmeter.errors import UsageError
 
-__all__ = ["FORMATS", "command", "exit_on", "fail_if_option", "files_of", "names_of"]
+__all__ = ["FORMATS", "command", "fail_if_option", "files_of", "names_of"]
 
 Runs = dict[str, str | list[Path]]
 """By system, its file, or those of its training runs."""
@@ -90,15 +90,6 @@ def _run(
     FORMATS.emit(found, form, output)
     print_walks(walks)
     exit_on(reasons)
-
-
-def exit_on(reasons: Iterable[tuple[ComparisonGate, str]]) -> None:
-    """Exit with code 1 if a gate trips, and say why."""
-    tripped = [(gate, why) for gate, why in reasons if why]
-    for gate, why in tripped:
-        click.echo(one_line(f"gate {gate.text!r} tripped: {why}"), err=True)
-    if tripped:
-        click.get_current_context().exit(1)
 
 
 def _named(truth: str, systems: tuple[str, ...]) -> Runs:

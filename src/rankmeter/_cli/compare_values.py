@@ -8,10 +8,10 @@ import click
 
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import check_paths, standard_input
-from rankmeter._cli._gates import margin_of, read_comparison_gate
+from rankmeter._cli._gates import exit_on, margin_of, read_comparison_gate
 from rankmeter._cli._options import given, options_of, side_files
 from rankmeter._cli._terminal import working
-from rankmeter._cli.compare import FORMATS, exit_on, fail_if_option, files_of, names_of
+from rankmeter._cli.compare import FORMATS, fail_if_option, files_of, names_of
 from rankmeter._values import compare_values
 from rankmeter.errors import UsageError
 

@@ -17,7 +17,7 @@ from rankmeter._cli._files import (
     standard_input,
     write_frames,
 )
-from rankmeter._cli._gates import read_gate
+from rankmeter._cli._gates import exit_on, read_gate
 from rankmeter._cli._options import given, metrics_option, options_of, side_files
 from rankmeter._cli._output import Formats, check_page, page_option
 from rankmeter._cli._show import check_show, print_walks, show_option
@@ -76,11 +76,7 @@ def _run(
     before = "".join(_trec_per_user(result)) if per_user == STDIN else ""
     FORMATS.emit(result, form, output, before=before)
     print_walks(walks)
-    tripped = [(gate, value) for gate, value in figures if gate.trips(value)]
-    for gate, value in tripped:
-        click.echo(gate.tripped(value), err=True)
-    if tripped:
-        click.get_current_context().exit(1)
+    exit_on((gate, gate.reason(value)) for gate, value in figures)
 
 
 def _trec_line(metric: str, user: object, value: float) -> str:

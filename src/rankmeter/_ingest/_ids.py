@@ -28,6 +28,7 @@ __all__ = [
     "is_null",
     "kinds",
     "refuse_rounded",
+    "strings",
 ]
 
 _T = TypeVar("_T")
@@ -227,9 +228,9 @@ def _from_python(
     if present == {"integer"}:
         return _python_integers(converted(values, found, int), role, source)
     if present == {"string"}:  # a member of an enumeration of strings is its value
-        return _python_strings(converted(values, found, str.__str__), role, source)
+        return strings(converted(values, found, str.__str__), role, source)
     if present == {"UUID"}:
-        return _python_strings(converted(values, found, str), role, source)
+        return strings(converted(values, found, str), role, source)
     if present in ({"float"}, {"integer", "float"}):
         return _python_floats(values, found, role, source, counts)
     if not present:
@@ -271,13 +272,14 @@ def as_integer(value: Any) -> int | None:
     return whole if whole == value else None
 
 
-def _python_strings(strings: list[str | None], role: str, source: str) -> pl.Series:
+def strings(values: list[str | None], role: str, source: str) -> pl.Series:
+    """Texts as a series; half of a surrogate pair is refused."""
     try:
-        return pl.Series(strings, dtype=pl.String)
+        return pl.Series(values, dtype=pl.String)
     except UnicodeEncodeError as error:
-        at = next(at for at, text in enumerate(strings) if text and _LONE_SURROGATE.search(text))
+        at = next(at for at, text in enumerate(values) if text and _LONE_SURROGATE.search(text))
         raise InvalidValueError(
-            f"The {role} id {short(strings[at])} of {source} in row {at + 1} holds half of a "
+            f"The {role} id {short(values[at])} of {source} in row {at + 1} holds half of a "
             f"surrogate pair, which is not a character: it was cut or decoded wrongly. Correct the "
             f"id."
         ) from error

@@ -11,7 +11,7 @@ import polars as pl
 from rankmeter._ingest._columns import SYNONYMS, Column, Columns, Side, named, resolve
 from rankmeter._ingest._forms import find, is_accepted
 from rankmeter._ingest._frames import made_by
-from rankmeter._ingest._ids import as_integer, examples, ids, is_null, kinds
+from rankmeter._ingest._ids import as_integer, converted, examples, ids, is_null, kinds, strings
 from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._numbers import typed
 from rankmeter._ingest._table import Table
@@ -82,13 +82,14 @@ def read_labels(data: object, column: Kind, users: pl.Series, *, textual: bool =
     return Labels(values, {name: n for name, n in counts.items() if n})
 
 
-def as_text(column: Column, kind: Kind, source: str) -> pl.Series:
+def as_text(column: Column, kind: str, source: str) -> pl.Series:
     """Labels as they are written, null if missing: 1 and 1.0 are one label; 1 and "1" are refused.
 
     Intervals of ``pandas.cut``, and periods, are written as pandas writes them.
     """
     if isinstance(column, list):
-        present = kinds(column) - {"null"}
+        found = kinds(column)
+        present = found - {"null"}
         if present <= {"integer", "float"}:
             return _texts(column, _number)
         if len(present) > 1:
@@ -96,6 +97,8 @@ def as_text(column: Column, kind: Kind, source: str) -> pl.Series:
                 f"The {kind}s of {source} mix types: {'; '.join(examples(column))}. 7 and '7' "
                 f"would be two different {kind}s: convert all of them to numbers or all to strings."
             )
+        if present == {"string"}:
+            return strings(converted(column, found, str.__str__), kind, source)
         if present in ({"Interval"}, {"Period"}):
             return _texts(column, str)
     labels = typed(column, kind)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from rankmeter._checks import counted
-from rankmeter._hits import IntArray
 from rankmeter._ingest._columns import Column
 from rankmeter._ingest._frames import numpy_column
-from rankmeter._ingest._ids import floats, ids, is_null, kinds
+from rankmeter._ingest._ids import ids
+from rankmeter._ingest._labels import as_text
 from rankmeter._matrix._arrays import asarray, host
 from rankmeter._matrix._rank_files import is_path, read_table
 from rankmeter.errors import DataError
@@ -45,43 +44,14 @@ def row_labels(data: Any, name: str, n_rows: int) -> pl.Series:
     IdTypeError
         If they are neither all text nor all numbers, all booleans or all times.
     """
-    column = _column(data, name, n_rows)
-    missing = _missing(column)
-    if missing.size:
+    labels = as_text(_column(data, name, n_rows), "label", f"{name}=")
+    missing = labels.is_null().arg_true()
+    if len(missing):
         raise DataError(
-            f"`{name}` has no label for {counted(missing.size, 'row')}, the first is row "
+            f"`{name}` has no label for {counted(len(missing), 'row')}, the first is row "
             f"{missing[0]}: give every row a label"
         )
-    column = _numbers_or_times(column)
-    if isinstance(column, pl.Series) and (
-        column.dtype.is_numeric() or column.dtype.is_temporal() or column.dtype == pl.Boolean
-    ):
-        return column.alias(name)
-    return ids(column, "label", f"{name}=", Counter()).alias(name)
-
-
-def _missing(column: Column) -> IntArray:
-    """The rows without a value."""
-    if isinstance(column, list):
-        return np.flatnonzero(np.fromiter(map(is_null, column), dtype=bool, count=len(column)))
-    missing = column.is_null()
-    if column.dtype.is_float():
-        missing |= column.is_nan().fill_null(value=False)
-    return missing.to_numpy().nonzero()[0]
-
-
-def _numbers_or_times(column: Column) -> Column:
-    """Objects of Python as a series where they are floats, booleans or times, and all of them."""
-    if isinstance(column, pl.Series) or not column:
-        return column
-    found = kinds(column)
-    if "float" in found and found <= {"integer", "float"}:
-        return floats(column, found)
-    if found == {"boolean"}:
-        return pl.Series([bool(one) for one in column])
-    if len(set(map(type, column))) == 1 and isinstance(column[0], date | timedelta):
-        return pl.Series(column)
-    return column
+    return labels.alias(name)
 
 
 def _column(data: Any, name: str, n_rows: int) -> Column:
@@ -113,4 +83,4 @@ def row_frame(data: Any, name: str, n_rows: int) -> pl.DataFrame:
     if not isinstance(data, Mapping):
         data = {name: data}
     columns = [row_labels(one, str(key), n_rows) for key, one in data.items()]
-    return pl.DataFrame([column.cast(pl.String) for column in columns])
+    return pl.DataFrame(columns)

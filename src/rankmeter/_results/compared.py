@@ -6,6 +6,7 @@ import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -363,7 +364,12 @@ class Compared(Measured):
             Default: the first one.
         """
         label = self._label(metric or self._labels[0])
-        return headline(self._verdict(label), self.baseline, self.settings["correction"])
+        said = headline(self._verdict(label), self.baseline, self.settings["correction"])
+        return replace(said, sentences=(*said.sentences, *self._missing_users(label)))
+
+    def _missing_users(self, _: str, /) -> tuple[str, ...]:
+        """Sentences about users without a ranking, where these are known."""
+        return ()
 
     def _logged(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, float]]]:
         for (label, name), e in self.estimates.items():

@@ -152,21 +152,11 @@ class ComparisonPage(Compared):
         shown = sorted(ranked, key=lambda name: name != self.baseline)[:MAX_SYSTEMS]
         return sorted(shown, key=self.systems.index)
 
-    @in_its_words
-    def headline(self, metric: str | None = None) -> Headline:
-        """The answer in a line, and the sentences that give its size and certainty.
-
-        Parameters
-        ----------
-        metric : str, optional
-            Default: the first one.
-        """
-        label = self.plan[metric or self._labels[0]].label
-        said = super().headline(label)
+    def _missing_users(self, label: str, /) -> tuple[str, ...]:
+        """See `Compared`."""
         counts = {name: summary.counts for name, summary in self.summaries.items()}
         missing = {name: n["users_in_truth"] - n["users_in_both"] for name, n in counts.items()}
-        rule = self.plan[label].averaging.missing
-        return replace(said, sentences=(*said.sentences, *missing_users(missing, rule)))
+        return tuple(missing_users(missing, self.plan[label].averaging.missing))
 
     @in_its_words
     def report(self, path: str | Path) -> None:

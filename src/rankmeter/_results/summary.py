@@ -214,6 +214,13 @@ class Summary(Reported, Mapping[str, Estimate]):
         polars.DataFrame or pandas.DataFrame
             Columns segment, metric, mean, low, high, std, n_users. Users without a label come last;
             their segment is null.
+
+        Raises
+        ------
+        UsageError
+            If there are no segments.
+        DataError
+            If no user has a label, a user has two, or labels mix text, numbers and booleans.
         """
         return self.kind.frame(self._by_label(self._segments(segments)))
 
@@ -233,7 +240,7 @@ class Summary(Reported, Mapping[str, Estimate]):
         Raises
         ------
         UsageError
-            If a metric is not a mean over users.
+            If a metric is not a mean over users, or there are no segments.
 
         Notes
         -----
