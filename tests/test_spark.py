@@ -366,6 +366,24 @@ def test_rankings_that_change_between_the_passes_are_refused(
     assert len(read) == passes + 1
 
 
+def test_small_tables_arrive_whole(spark, monkeypatch):
+    monkeypatch.setattr("rankmeter._ingest._spark._PER_ARRAY", 2)
+    rows = open_spark(in_spark(spark, some(300)[0])).query
+    table = pl.DataFrame({"user": ["a", "Ä", "c"], "n": [1, None, 2**62], "x": [0.1, -0.0, None]})
+    for height in range(4):
+        assert rows.collect(rows.send(table[:height])).equals(table[:height])
+
+
+def test_judgments_beyond_the_type_of_the_ids_match_nothing(spark):
+    rankings, truth = some(300)
+    wide = truth.with_columns(pl.col("item").cast(pl.Int64))
+    beyond = wide.with_columns(pl.col("item") + 2**32)  # the same in the lower 32 bits
+    judged = pl.concat([wide[:5], beyond])
+    for kind in (pl.Int32, pl.Int64):
+        same(spark, rankings.with_columns(pl.col("item").cast(kind)), judged)
+        same(spark, rankings.with_columns(pl.col("item").cast(kind) - 600), wide)
+
+
 def test_a_query_that_fails_is_an_error_of_the_query(spark):
     rankings, truth = some(300)
     frame = in_spark(spark, rankings).selectExpr("user", "item", "assert_true(user < 0) AS score")
@@ -435,8 +453,10 @@ def test_rankings_are_not_moved(spark, tmp_path, capsys):
             moved = [lines[at + 1] for at, line in enumerate(lines) if " Exchange " in line]
             assert len(moved) == 1, text
             assert sent in moved[0], text
-            for costly in ("SortMergeJoin", "ShuffledHashJoin", "Window", "Python", "Generate"):
+            for costly in ("SortMergeJoin", "ShuffledHashJoin", "Window", "Python"):
                 assert costly not in text
+            made = [line for line in lines if "Generate" in line]  # the small table is unpacked
+            assert all("inline(arrays_zip(" in line for line in made)
         assert "BroadcastHashJoin" not in text
 
 

@@ -30,7 +30,7 @@ _SMALLEST = 3  # ids that the error of two sides without a common one shows
 _PAIR = ["user", "item"]
 _PER_SENT = 100
 """Bytes of a row that is broadcast, in every executor."""
-_BAD = ("no_item", "missing", "infinite", "rounded")
+_BAD = ("no_item", "missing", "infinite", "rounded")  # the bits of the column ``bad``
 
 
 def gather(
@@ -52,7 +52,7 @@ def gather(
     rows = table.query
     if rows is None:
         raise ValueError("the rankings are not in Spark")
-    pairs = _known(truth.frame, table).unique()
+    pairs = truth.frame.select(_PAIR).cast(rows.ids, strict=False).drop_nulls().unique()
     found = _by_parts(
         rows, pairs, "user", room, lambda one, some: judged_or_counted(one, some, own=own)
     )
@@ -127,12 +127,6 @@ def _literal(user: object) -> str:
     return f"string(X'{user.encode().hex()}')" if isinstance(user, str) else str(user)
 
 
-def _known(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
-    """Users and items of judgments in the types that Spark has; others are in no ranking."""
-    types = {role: pl.Int64 for role in _PAIR if table.dtype(role).is_integer()}
-    return frame.select(_PAIR).cast(types, strict=False).drop_nulls()  # type: ignore[arg-type]
-
-
 def _typed(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
     """Ids in the types that both sides have."""
     types = {role: table.dtype(role) for role in _PAIR if role in frame.columns}
@@ -185,23 +179,23 @@ def repeated(rows: Query) -> Any:
 def beyond(rows: Query, value: str, marks: Any) -> Any:
     """Pass 2: how many rows are between each mark of their user and the one before.
 
-    Those after the last mark, and those of users without any, are counted by user.
+    Those after the last mark, and those of users without any, are counted by user; and each with
+    what is bad about the rows.
     """
     bad = (
-        "item IS NULL AS no_item",
-        f"{rows.order} IS NULL AS missing",
-        f"coalesce(abs({rows.order}) = double('Infinity'), false) AS infinite",
-        "rounded = 1 AS rounded",
+        "item IS NULL",
+        f"{rows.order} IS NULL",
+        f"coalesce(abs({rows.order}) = double('Infinity'), false)",
+        "rounded = 1",
     )
-    every = rows.all.selectExpr("user", *bad, f"{rows.usable} AS {rows.order}")
-    every = every.selectExpr("user", *_BAD, f"{value} AS value")
+    bits = " | ".join(f"shiftleft(int({one}), {bit})" for bit, one in enumerate(bad))
+    every = rows.all.selectExpr("user", f"{bits} AS bad", f"{rows.usable} AS {rows.order}")
+    every = every.selectExpr("user", "bad", f"{value} AS value")
     inside = "user = mark_user AND value <= mark AND (last IS NULL OR value > last)"
     found = every.join(marks, rows.condition(inside), "left")
     found = found.selectExpr("*", "CASE WHEN place IS NULL THEN user END AS unplaced").drop("user")
-    sums = [f"count_if({name}) AS {name}" for name in _BAD]
-    found = rows.grouped(
-        found, ["place", "unplaced"], "count(1) AS rows", "count_if(value = mark) AS tied", *sums
-    )
+    by = ["place", "unplaced", "bad"]
+    found = rows.grouped(found, by, "count(1) AS rows", "count_if(value = mark) AS tied")
     return found.withColumnRenamed("unplaced", "user")
 
 
@@ -434,8 +428,8 @@ def _tally(rows: Query, asked: _Asked, kind: str, room: int) -> _Tally:
     )
     n, tied = np.zeros((2, groups.height), dtype=np.int64)
     placed = found.drop_nulls("place")
-    n[placed["place"].to_numpy()] = placed["rows"].to_numpy()
-    tied[placed["place"].to_numpy()] = placed["tied"].to_numpy()
+    np.add.at(n, placed["place"].to_numpy(), placed["rows"].to_numpy())
+    np.add.at(tied, placed["place"].to_numpy(), placed["tied"].to_numpy())
     upto = np.cumsum(n)
     first = groups["user"].is_first_distinct().to_numpy()
     start = np.maximum.accumulate(np.where(first, upto - n, 0))
@@ -443,7 +437,15 @@ def _tally(rows: Query, asked: _Asked, kind: str, room: int) -> _Tally:
     groups = groups.with_columns(above, series(tied, "equal"))
     of_asked = wanted.join(groups, on=["user", "value"], how="left", maintain_order="left")
     found = found.join(marks.select("place", "mark_user"), on="place", how="left")
-    users = found.group_by(pl.coalesce("user", "mark_user")).agg(pl.col("rows", *_BAD).sum())
+    found = found.select(
+        pl.coalesce("user", "mark_user"),
+        "rows",
+        *(
+            (pl.col("rows") * (pl.col("bad") // 2**bit % 2)).alias(name)
+            for bit, name in enumerate(_BAD)
+        ),
+    )
+    users = found.group_by("user").agg(pl.col("rows", *_BAD).sum())
     return _Tally(users.sort("user"), of_asked["above"].to_numpy(), of_asked["equal"].to_numpy())
 
 

@@ -46,8 +46,13 @@ class Pieces(Protocol):
 class Query(Protocol):
     """Rankings in another machine, which answers queries; a query is a Spark DataFrame.
 
-    Ids are of the type bigint or string, numbers are double. Bad values are null in `all`.
+    Ids are of the type int, bigint or string, numbers double. Bad values are null in `all`.
     """
+
+    @property
+    def ids(self) -> pl.Schema:
+        """The types of user and item, of Polars."""
+        ...
 
     @property
     def order(self) -> str:

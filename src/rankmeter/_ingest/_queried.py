@@ -22,7 +22,8 @@ from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueEr
 __all__ = ["open_spark"]
 
 _EXAMPLES = 1000  # rows
-_WHOLE = frozenset({"tinyint", "smallint", "int", "bigint"})
+_SHORT = frozenset({"tinyint", "smallint", "int"})
+_WHOLE = _SHORT | {"bigint"}
 _EXACT = {"float": 2**24, "double": 2**53}  # up to where a type has every integer
 
 
@@ -38,7 +39,8 @@ class _Role(NamedTuple):
 class _Rows:
     """Rankings as a query with the columns ``user``, ``item`` and ``score`` or ``rank``.
 
-    Ids are of the type bigint or string, numbers double. Bad values are null; `checked` finds them.
+    Ids are of the type int, bigint or string, numbers double. Bad values are null; `checked` finds
+    them.
     """
 
     data: Any  # the Spark DataFrame
@@ -50,6 +52,11 @@ class _Rows:
     beside: str | None  # the scores that are not used because there are ranks
     inside: str = ""  # a condition on the columns of `all`
     counted: Callable[[int], dict[str, int]] | None = None  # if they were made of others
+
+    @property
+    def ids(self) -> pl.Schema:
+        """See `Query`."""
+        return pl.Schema({role: self.roles[role].dtype for role in ("user", "item")})
 
     @property
     def all(self) -> Any:
@@ -228,10 +235,10 @@ def open_spark(
 def _id(name: str, kind: str) -> _Role | None:
     """The ids of a column; None if values of this type cannot be ids."""
     column = quoted(name)
-    if kind in _WHOLE:
+    if kind in _SHORT:
+        return _Role(f"int({column})", pl.Int32)
+    if kind in ("bigint", "void"):
         return _Role(f"bigint({column})", pl.Int64)
-    if kind == "void":
-        return _Role("bigint(null)", pl.Int64)
     if kind.startswith("string"):
         plain = column if kind == "string" else f"collate({column}, 'UTF8_BINARY')"
         return _Role(plain, pl.String)

@@ -26,6 +26,7 @@ __all__ = [
     "spark_session",
 ]
 
+_PER_ARRAY = 2**16
 _TYPES: dict[str, Any] = {
     "tinyint": pl.Int8, "smallint": pl.Int16, "int": pl.Int32, "bigint": pl.Int64,
     "float": pl.Float32, "double": pl.Float64, "string": pl.String, "boolean": pl.Boolean,
@@ -104,13 +105,19 @@ def collected(query: Any, source: str) -> pl.DataFrame:
 
 
 def sent(rows: pl.DataFrame, data: Any, source: str) -> Any:
-    """A small table of integers, strings and floats, broadcast where `data` is joined with it."""
-    session = data.sparkSession
+    """A small table of integers, strings and floats, broadcast where `data` is joined with it.
+
+    It is sent as a few rows of arrays: Spark looks at each row of a local table many times while
+    it plans a query.
+    """
+    session, starts = data.sparkSession, range(0, max(rows.height, 1), _PER_ARRAY)
+    arrays = pl.concat(rows[at : at + _PER_ARRAY].select(pl.all().implode()) for at in starts)
     with query_errors(source):
         if hasattr(data, "toArrow"):  # since PySpark 4.0
-            small = session.createDataFrame(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
+            packed = session.createDataFrame(arrays.to_arrow(compat_level=pl.CompatLevel.oldest()))
         else:
             kinds = {kind: name for name, kind in _TYPES.items()}
-            schema = ", ".join(f"{name} {kinds[kind]}" for name, kind in rows.schema.items())
-            small = session.createDataFrame(rows.rows(), schema)
+            schema = (f"{name} array<{kinds[kind]}>" for name, kind in rows.schema.items())
+            packed = session.createDataFrame(arrays.rows(), ", ".join(schema))
+        small = packed.selectExpr(f"inline(arrays_zip({', '.join(rows.columns)}))")
         return small.hint("broadcast")
