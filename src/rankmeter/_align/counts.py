@@ -34,6 +34,7 @@ __all__ = [
     "sort_within",
 ]
 
+_LOOKED_AT = 2**16  # values
 _AT_ONCE = 2**15  # targets, so that the steps of a search stay in the cache
 
 
@@ -87,8 +88,12 @@ class Candidates:
 
     @cached_property
     def ascending(self) -> FloatArray:
-        """The sort keys of each user's rows, ascending."""
-        return sort_within(self.value[self.grouped], self.offsets)
+        """The sort keys of each user's rows, ascending; `value` itself if they are."""
+        grouped = _is_sorted(self.user, self.offsets[[0, -1]])
+        value = self.value if grouped else self.value[self.grouped]
+        if _is_sorted(value, self.offsets):
+            return value
+        return sort_within(value.copy() if grouped else value, self.offsets)
 
     @property
     def rows(self) -> IntArray:
@@ -199,6 +204,19 @@ def sort_within(value: FloatArray, offsets: IntArray) -> FloatArray:
         padded.sort(axis=1)
         result[place] = padded[inside]
     return result
+
+
+def _is_sorted(value: npt.NDArray[Any], offsets: IntArray) -> bool:
+    """Whether each segment is sorted, as lists often are; if not, that is soon known."""
+    starts = offsets[1:-1]
+    for begin in range(1, value.size, _LOOKED_AT):
+        end = min(begin + _LOOKED_AT, value.size)
+        rising = value[begin:end] >= value[begin - 1 : end - 1]
+        low, high = np.searchsorted(starts, [begin, end])
+        rising[starts[low:high] - begin] = True
+        if not rising.all():
+            return False
+    return True
 
 
 def order_within(value: FloatArray, offsets: IntArray) -> IntArray:
