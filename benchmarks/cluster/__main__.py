@@ -167,7 +167,8 @@ def page(measured: list[dict], asked: str) -> tuple[str, str]:
         for way, took in one["ways"].items():
             wall, used = ([*column] for column in zip(*took, strict=True))
             ratios = [theirs / mine for theirs, mine in zip(used, ours, strict=True)]
-            text = spread(wall, seconds), spread(used, seconds), spread(ratios, times)
+            ratio = "1" if way == "rankmeter" else spread(ratios, times)
+            text = spread(wall, seconds), spread(used, seconds), ratio
             rows[statistics.median(ratios), way] = (_name(way), *text)
             lines.setdefault(way, {})[one["rows"]] = used
         head = ("tool", "time", "CPU time", "CPU time, times rankmeter")

@@ -167,6 +167,7 @@ class Process:
             **os.environ,
             "PYTHONPATH": str(Path(__file__).parents[1]),
             "PYTHONWARNINGS": "ignore",
+            "PYTHONDONTWRITEBYTECODE": "",  # else this checkout is compiled at each start
         }
         self.process = subprocess.Popen(
             [python, "-m", "speed.worker", peer],

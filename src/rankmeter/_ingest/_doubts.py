@@ -132,12 +132,15 @@ def _are_tied_grades(rankings: Table) -> bool:
             return False
         total, tied = each["n"].sum(), each.filter(pl.col("n") > 1)["n"].sum()
         return total >= 3 and 2 * tied >= total
-    return _are_grades(rankings.scores) and _many_ties(rankings.frame, "score")
+    return _are_grades(rankings.scores) and _many_ties(rankings.user_scores)
 
 
-def _many_ties(frame: pl.DataFrame, column: str) -> bool:
-    """Whether at least half of the numbers, of three or more, occur twice for their user."""
-    tied = int(frame.select("user", column).is_duplicated().sum())
+def _many_ties(frame: pl.DataFrame) -> bool:
+    """Whether at least half of the numbers, of three or more, occur twice for their user.
+
+    The frame has two columns: user and number.
+    """
+    tied = int(frame.is_duplicated().sum())
     return len(frame) >= 3 and 2 * tied >= len(frame)
 
 
@@ -151,7 +154,7 @@ def _are_scores(truth: Table) -> bool:
     several = len(frame) >= 2 * frame["user"].n_unique()
     if whole or not several:
         return False
-    return len(_values(gains)) > _MANY_GRADES or not _many_ties(frame, "gain")
+    return len(_values(gains)) > _MANY_GRADES or not _many_ties(frame.select("user", "gain"))
 
 
 def _are_pairs(truth: Table, rankings: Table) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
+import numpy as np
 import polars as pl
 
 from rankmeter._checks import counted, exact
@@ -105,6 +106,14 @@ class Table:
     def scores(self) -> pl.Series:
         """The scores of rankings whose order is ``"score"``."""
         return self._numbers("score")
+
+    @property
+    def user_scores(self) -> pl.DataFrame:
+        """The user, or the place of the user among all, and the score of each row."""
+        if isinstance(self.rows, Lists):
+            place = np.repeat(np.arange(len(self.rows.users)), self.rows.lengths)
+            return pl.DataFrame([pl.Series("user", place), self.scores])
+        return self.rows.select("user", "score")
 
     @property
     def gains(self) -> pl.Series:
