@@ -1,5 +1,6 @@
 """The one order of ids that decides ties, whatever the form of the data and whatever other ids."""
 
+import itertools
 import json
 import re
 import tempfile
@@ -12,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import rankmeter as rm
-from rankmeter._align.counts import order_within
+from rankmeter._align.counts import Candidates, order_within
 from rankmeter._ingest import places
 
 RULES = ["item", "item-descending", "text", "text-descending"]
@@ -235,3 +236,22 @@ def test_the_order_within_segments_is_stable():
         value = rng.choice([0.0, 1.0, 2.0, np.inf, -np.inf], int(offsets[-1]))
         segment = np.repeat(np.arange(lengths.size), lengths)
         assert np.array_equal(order_within(value, offsets), np.lexsort((value, segment)))
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 5, 2**16])
+@pytest.mark.parametrize("seed", range(20))
+def test_lists_that_are_sorted_are_seen_and_never_changed(seed, at_once, monkeypatch):
+    monkeypatch.setattr("rankmeter._align.counts._LOOKED_AT", at_once)
+    rng = np.random.default_rng(seed)
+    user = rng.integers(0, 6, 30) if seed % 4 else np.repeat([1, 3, 6], 10)  # others have no row
+    score = rng.integers(0, 5, 30).astype(float)
+    order = {0: np.arange(30), 1: np.argsort(user), 2: np.lexsort((-score, user))}[seed % 3]
+    user, score = user[order], score[order]
+    if seed % 6 == 5:  # one row is out of order
+        score[-1] = 9.0
+    frame = pl.DataFrame({"item": np.arange(30), "score": score})
+    candidates = Candidates.of(frame, user, 8, "score", "float64")
+    wanted = [sorted(-score[user == one]) for one in range(8)]
+    assert candidates.ascending.tolist() == list(itertools.chain.from_iterable(wanted))
+    assert candidates.value.tolist() == (-score).tolist()
+    assert (candidates.ascending is candidates.value) == (seed % 6 == 2)

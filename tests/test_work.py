@@ -156,9 +156,8 @@ def test_dictionaries_do_not_become_rows_and_cost_no_call_per_item(monkeypatch, 
 
 
 def test_grades_with_many_ties_are_seen_without_the_items(monkeypatch):
-    done, made = work_on_dicts(monkeypatch, 300, 100, form="grades")
-    assert max(made, default=0) < 300 * 100
-    assert done.calls
+    _, made = work_on_dicts(monkeypatch, 300, 100, form="grades")
+    assert made == []
 
 
 def test_users_are_looked_up_once_for_each_run_of_rows(monkeypatch):

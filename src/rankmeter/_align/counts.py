@@ -34,7 +34,7 @@ __all__ = [
     "sort_within",
 ]
 
-_LOOKED_AT = 2**16  # values
+_LOOKED_AT = 2**16  # values that are compared at once
 _AT_ONCE = 2**15  # targets, so that the steps of a search stay in the cache
 
 

@@ -364,7 +364,7 @@ def _left_in_place(
     """Plain containers as `Lists`, which become columns only if these are fetched."""
     if side == "rankings" and {set, frozenset} & set(map(type, values)):
         return None  # they have no order
-    lists = Lists.of(users, values, judged=side != "rankings")
+    lists = Lists.of(users, values)
     if lists is None:
         return None
     names = ["user", "item", *(["score"] if lists.order == "score" else [])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -15,7 +16,6 @@ import polars as pl
 
 from rankmeter._ingest._columns import Column
 from rankmeter._ingest._messages import rows, short
-from rankmeter._ingest._series import strings
 from rankmeter._ingest._table import whole_numbers
 from rankmeter.errors import IdTypeError, InvalidValueError
 
@@ -28,6 +28,7 @@ __all__ = [
     "is_null",
     "kinds",
     "refuse_rounded",
+    "strings",
 ]
 
 _T = TypeVar("_T")
@@ -37,6 +38,7 @@ _EXACT: dict[pl.DataType, int] = {pl.Float64(): 2**53, pl.Float32(): 2**24}
 _EXACT_FLOAT16 = 2**11
 # The same for narrow types whose values arrive as wider floats.
 _NARROW = {"bfloat16": 2**8, "float16": _EXACT_FLOAT16, "float32": 2**24}
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _NULLS = frozenset({"NoneType", "NAType", "NaTType"})
 # The first kind that fits: a bool is an integer to Python, and a timedelta64 to NumPy.
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -268,6 +270,19 @@ def as_integer(value: Any) -> int | None:
     except (OverflowError, ValueError):  # infinite
         return None
     return whole if whole == value else None
+
+
+def strings(values: list[str | None], role: str, source: str) -> pl.Series:
+    """Texts as a series; half of a surrogate pair is refused."""
+    try:
+        return pl.Series(values, dtype=pl.String)
+    except UnicodeEncodeError as error:
+        at = next(at for at, text in enumerate(values) if text and _LONE_SURROGATE.search(text))
+        raise InvalidValueError(
+            f"The {role} id {short(values[at])} of {source} in row {at + 1} holds half of a "
+            f"surrogate pair, which is not a character: it was cut or decoded wrongly. Correct the "
+            f"id."
+        ) from error
 
 
 def examples(values: Sequence[object]) -> list[str]:

@@ -11,10 +11,9 @@ import polars as pl
 from rankmeter._ingest._columns import SYNONYMS, Column, Columns, Side, named, resolve
 from rankmeter._ingest._forms import find, is_accepted
 from rankmeter._ingest._frames import made_by
-from rankmeter._ingest._ids import as_integer, converted, examples, ids, is_null, kinds
+from rankmeter._ingest._ids import as_integer, converted, examples, ids, is_null, kinds, strings
 from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._numbers import typed
-from rankmeter._ingest._series import strings
 from rankmeter._ingest._table import Table
 from rankmeter.errors import DataError, IdTypeError, UsageError
 

@@ -6,15 +6,12 @@ import marshal
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import compress, count
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-
-from rankmeter._ingest._series import strings
 
 __all__ = ["Lists"]
 
@@ -43,15 +40,8 @@ class Lists:
     column: str = "score"  # the name of the numbers
 
     @classmethod
-    def of(
-        cls, users: Sequence[Any], containers: Sequence[Any], *, judged: bool = False
-    ) -> Lists | None:
-        """The lists, or None where any user, container or value needs a closer look.
-
-        Unless they are judged, the items of dicts are not read where all of them are strings: in
-        memory, each of them may be somewhere else. Half of a surrogate pair is then found where an
-        item becomes text.
-        """
+    def of(cls, users: Sequence[Any], containers: Sequence[Any]) -> Lists | None:
+        """The lists, or None where any user, container or value needs a closer look."""
         kinds = set(map(type, containers))
         user_type = _type(list(users))
         if user_type is None or not (kinds <= _DICTS or kinds <= _PLAIN):
@@ -63,8 +53,7 @@ class Lists:
         dtype: pl.DataType | None = None
         for start, stop in _parts(offsets):
             some = full[start:stop]
-            unread = not judged and kinds == {dict} and _is_of_text(some)
-            found = pl.String() if unread else _type(_joined(some))
+            found = _type(_joined(some))
             if found is None or dtype not in (None, found):
                 return None
             dtype = found
@@ -155,7 +144,7 @@ class Lists:
 
 def _series(values: Sequence[Any], dtype: pl.DataType) -> pl.Series:
     if dtype == pl.String:
-        return strings([*map(str.__str__, values)], "item", "a dict", in_rows=False)
+        return pl.Series(map(str.__str__, values), dtype=dtype)
     return pl.Series(np.fromiter(values, np.int64, len(values)))
 
 
@@ -184,32 +173,6 @@ def _type(ids: list[Any]) -> pl.DataType | None:
     if {*types} <= _WHOLE and min(ids) >= -(2**63) and max(ids) < 2**63:
         return pl.Int64()
     return None
-
-
-def _is_of_text(dicts: Iterable[dict[Any, Any]]) -> bool:
-    """Whether the sizes of some dicts show that all of their keys are of the type str.
-
-    CPython leaves out the hashes of such keys. If this is False, the keys may still be strings.
-    """
-    return {*map(dict.__sizeof__, dicts)} <= _sizes_of_text()
-
-
-@cache
-def _sizes_of_text() -> frozenset[int]:
-    """The sizes of dicts whose keys are all strings; empty if the sizes of others are unknown."""
-    head = dict.__sizeof__({"a": 0}) - 8 - 5 * 16
-    text, other = set(), set()
-    for n in (2**power for power in range(3, 32)):
-        index = n * (1 if n < 2**8 else 2 if n < 2**16 else 4)
-        text.add(head + index + 2 * n // 3 * 16)
-        other.add(head + index + 2 * n // 3 * 24)
-    tried = [range(n) for n in (1, 6, 11, 100, 1000)]
-    known = all(
-        dict.__sizeof__(dict.fromkeys(map(str, some))) in text
-        and dict.__sizeof__(dict.fromkeys(some)) in other
-        for some in tried
-    )
-    return frozenset(text) if known and text.isdisjoint(other) else frozenset()
 
 
 def _is_text(text: str) -> bool:

@@ -26,7 +26,7 @@ __all__ = [
     "spark_session",
 ]
 
-_PER_ARRAY = 2**16
+_PER_ARRAY = 2**16  # rows of a table that is sent
 _TYPES: dict[str, Any] = {
     "tinyint": pl.Int8, "smallint": pl.Int16, "int": pl.Int32, "bigint": pl.Int64,
     "float": pl.Float32, "double": pl.Float64, "string": pl.String, "boolean": pl.Boolean,
