@@ -26,15 +26,17 @@ IDS = {
     "unsigned": (pl.UInt64, st.sampled_from([0, 1, 2**63, 2**63 + 1, 2**64 - 1])),
     "string": (pl.String, st.sampled_from(["", "a", "b", "é", "7", "07", "a long name", "b" * 40])),
 }
-HASHES = {"real": None, "two": 2, "one": 1}
+HASHES = {"none": None, "real": 2**62, "two": 2, "one": 1}
 
 
 @pytest.fixture(params=HASHES)
 def few_hashes(request, monkeypatch):
-    """Hashes with few different values, so that different ids have the same one."""
+    """A few ids as they are looked up, and by hashes, of which few may have different values."""
     n = HASHES[request.param]
     if n is None:
         return
+    monkeypatch.setattr(codes_module, "FEW", 0)
+    monkeypatch.setattr(pairs_module, "FEW", 0)
     slots, hashes = codes_module._slots, pairs_module._hashes
     monkeypatch.setattr(codes_module, "_slots", lambda ids, width: slots(ids, width) % n)
     monkeypatch.setattr(

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import rankmeter as rm
-from rankmeter._align import Codes
+from rankmeter._align.codes import _Hashed
 from rankmeter._ingest import Lists
 
 pytestmark = pytest.mark.once
@@ -162,9 +162,9 @@ def test_grades_with_many_ties_are_seen_without_the_items(monkeypatch):
 
 def test_users_are_looked_up_once_for_each_run_of_rows(monkeypatch):
     rankings, truth = frames(400, strings=True, shuffled=False)
-    looked_up, look = [], Codes._looked_up
+    looked_up, look = [], _Hashed.of
     monkeypatch.setattr(
-        Codes, "_looked_up", lambda self, ids: looked_up.append(len(ids)) or look(self, ids)
+        _Hashed, "of", lambda self, ids: looked_up.append(len(ids)) or look(self, ids)
     )
     rm.evaluate(rankings, truth, METRICS)
     assert max(looked_up) <= truth.height

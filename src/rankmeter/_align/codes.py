@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,10 @@ from rankmeter._align.packing import bits
 from rankmeter._hits import IntArray
 from rankmeter._ingest import Table, series
 
-__all__ = ["Codes", "distinct", "universe"]
+__all__ = ["FEW", "Codes", "distinct", "universe"]
+
+FEW = 4000
+"""Ids of which Python looks up each before Polars would begin."""
 
 
 class Codes:
@@ -28,39 +32,65 @@ class Codes:
                 self.low = low
                 self.table = np.full(high - low + 1, -1, dtype=np.int64)
                 self.table[_places(users, low)] = np.arange(self.n)
-                return
-        self.width = max(bits(8 * self.n), 1)
-        self.table = np.full(1 << self.width, -1, dtype=np.int64)
-        slots, code = _slots(users, self.width), np.arange(self.n)
-        self.table[slots] = code
-        others = series(np.flatnonzero(self.table[slots] != code), "code")
-        self.without_slot = pl.DataFrame([users.gather(others).alias("user"), others])
 
     def of(self, ids: pl.Series) -> IntArray:
         """Codes of ids that all belong to the universe."""
         if self.low is not None:
             code: IntArray = self.table[_places(ids, self.low)]
             return code
-        if self.n == 0 or len(ids) == 0:
-            return np.zeros(len(ids), dtype=np.int64)
+        if self._are_few(ids):
+            return self._one_by_one(ids)
         runs = _runs(ids)
         different = ids if runs is None else runs["value"]
-        found = np.concatenate([self._looked_up(part) for part in _parts(different)])
+        found = np.concatenate([self._hashed.of(part) for part in _parts(different)])
         return found if runs is None else np.repeat(found, runs["len"].to_numpy())
 
     def find(self, ids: pl.Series) -> IntArray:
         """Codes of any ids; -1 for those outside the universe."""
-        if self.n == 0 or len(ids) == 0:
-            return np.full(len(ids), -1, dtype=np.int64)
         if self.low is None:
-            return self._looked_up(ids)
+            return self._one_by_one(ids) if self._are_few(ids) else self._hashed.of(ids)
         place = _places(ids, self.low)
         code = self.table.take(place, mode="clip")
         code[(place < 0) | (place >= self.table.size)] = -1
         return code
 
-    def _looked_up(self, ids: pl.Series) -> IntArray:
-        """Codes by hash: a slot holds one of the users with it, and the others are few."""
+    def _are_few(self, ids: pl.Series) -> bool:
+        return not self.n or not len(ids) or self.n + len(ids) <= FEW
+
+    def _one_by_one(self, ids: pl.Series) -> IntArray:
+        """Codes of a few ids; -1 for those outside the universe."""
+        return np.array([self._by_id.get(one, -1) for one in ids.to_list()], dtype=np.int64)
+
+    @cached_property
+    def _by_id(self) -> dict[object, int]:
+        return {user: code for code, user in enumerate(self.users.to_list())}
+
+    @cached_property
+    def _hashed(self) -> _Hashed:
+        return _Hashed(self.users)
+
+    def mark(self, *parts: pl.Series) -> npt.NDArray[np.bool_]:
+        """Which users occur in any of the parts."""
+        present = np.zeros(self.n, dtype=bool)
+        for part in parts:
+            present[self.of(part)] = True
+        return present
+
+
+class _Hashed:
+    """Users by hash: a slot holds one of the users with it, and the others are few."""
+
+    def __init__(self, users: pl.Series) -> None:
+        self.users = users
+        self.width = max(bits(8 * len(users)), 1)
+        self.table = np.full(1 << self.width, -1, dtype=np.int64)
+        slots, code = _slots(users, self.width), np.arange(len(users))
+        self.table[slots] = code
+        others = series(np.flatnonzero(self.table[slots] != code), "code")
+        self.without_slot = pl.DataFrame([users.gather(others).alias("user"), others])
+
+    def of(self, ids: pl.Series) -> IntArray:
+        """Codes of any ids; -1 for those that are no users."""
         code: IntArray = self.table[_slots(ids, self.width)]
         wrong = (self.users.gather(series(np.maximum(code, 0))) != ids).to_numpy()
         others = np.flatnonzero(wrong & (code >= 0))  # an empty slot has no user
@@ -69,13 +99,6 @@ class Codes:
             found = rest.join(self.without_slot, on="user", how="left", maintain_order="left")
             code[others] = found["code"].fill_null(-1).to_numpy()
         return code
-
-    def mark(self, *parts: pl.Series) -> npt.NDArray[np.bool_]:
-        """Which users occur in any of the parts."""
-        present = np.zeros(self.n, dtype=bool)
-        for part in parts:
-            present[self.of(part)] = True
-        return present
 
 
 def universe(truth: Table, *rankings: Table) -> pl.Series:
@@ -98,6 +121,9 @@ def distinct(parts: Sequence[pl.Series]) -> pl.Series:
             for part in named:
                 present[_places(part, low)] = True
             return series(np.flatnonzero(present) + low, named[0].name).cast(dtype)
+    if sum(map(len, named)) <= FEW:
+        few = {one for part in named for one in part.to_list()}
+        return pl.Series(named[0].name, sorted(few), dtype)
     firsts = [part if (runs := _runs(part)) is None else runs["value"] for part in named]
     different = [_distinct(some) for part in firsts for some in _parts(part.cast(dtype))]
     return pl.concat(different).unique().sort()

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rankmeter._align.codes import FEW
 from rankmeter._align.packing import BITS, Keys, bits, sort
 from rankmeter._checks import shown
 from rankmeter._choices import Alignment
@@ -82,6 +83,8 @@ def _side_by_side(
     size = sum(map(len, items))
     room = BITS - bits(n_users) - bits(size)
     width, parts = _distances(items)
+    if width > room and size <= FEW:
+        width, parts = _numbered(items)
     hashed = width > room
     if hashed:
         width, parts = room, (_hashes(item, room) for item in items)
@@ -106,6 +109,13 @@ def _distances(items: list[pl.Series]) -> tuple[int, Iterator[Keys]]:
     low, high = min(int(one.min()) for one in named), max(int(one.max()) for one in named)  # type: ignore[arg-type]
     base = np.uint64(low % 2**BITS)
     return bits(high - low + 1), (one.to_numpy().view(np.uint64) - base for one in items)
+
+
+def _numbered(items: list[pl.Series]) -> tuple[int, Iterator[Keys]]:
+    """The width of the numbers of a few different ids, and the numbers."""
+    known: dict[object, int] = {}
+    codes = [[known.setdefault(one, len(known)) for one in item.to_list()] for item in items]
+    return bits(len(known)), (np.array(one, dtype=np.uint64) for one in codes)
 
 
 def _hashes(item: pl.Series, width: int) -> Keys:

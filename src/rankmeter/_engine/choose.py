@@ -131,8 +131,10 @@ class Reading:
         return sift(table, truth, limit=self.limit // 2, repeats=repeats, depth=depth, own=own)
 
     def _too_large(self, data: object) -> bool:
-        room = self.memory or _SHARE * (available_memory() or float("inf"))
-        return needed_memory(data) > room
+        needed = needed_memory(data)
+        if not needed:
+            return False
+        return needed > (self.memory or _SHARE * (available_memory() or float("inf")))
 
 
 def reading(engine: Any, memory: Any) -> Reading:

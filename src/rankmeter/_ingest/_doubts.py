@@ -111,9 +111,9 @@ def _binary(items: pl.Series) -> bool:
 
 def _values(gains: pl.Series) -> list[float]:
     """The different values, or some of them if there are too many for grades."""
-    first = gains.head(1000).unique()
-    if len(first) > _MANY_GRADES or gains.is_in(first.implode()).all():
-        return first.to_list()
+    first = {*gains.head(1000).to_list()}
+    if len(gains) <= 1000 or len(first) > _MANY_GRADES or gains.is_in([*first]).all():
+        return [*first]
     return gains.unique().to_list()
 
 

@@ -70,7 +70,14 @@ def _as_ours(name: str, found: tuple[Metric, ...]) -> tuple[Metric, ...]:
 
 def translate_all(metrics: str | Metric | Iterable[str | Metric], tool: str) -> tuple[Metric, ...]:
     """The metrics under a convention, each once; a text may hold several names."""
+    if isinstance(metrics, str):
+        return _of_text(metrics, tool)
     return parse_metrics(metrics, functools.partial(translate, tool=tool))
+
+
+@remembered
+def _of_text(text: str, tool: str) -> tuple[Metric, ...]:
+    return parse_metrics(text, functools.partial(translate, tool=tool))
 
 
 def has_metric(tool: str, metric: str) -> bool:
