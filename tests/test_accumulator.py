@@ -264,7 +264,7 @@ def test_large_ids_of_items_are_an_error(dtype):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"metrics": "amri"}, "amri needs the values of all users"),
+        ({"metrics": "amri"}, "amri is not a mean or sum of values"),
         ({"interval": "bca"}, "interval='bca' needs the values of all users"),
         ({"keep": "moment"}, "one of 'values', 'moments'"),
     ],
@@ -272,6 +272,21 @@ def test_large_ids_of_items_are_an_error(dtype):
 def test_what_moments_cannot_give(options, message):
     with pytest.raises(UsageError, match=message):
         rm.accumulator(**{"metrics": "mrr", "keep": "moments", **options})
+
+
+def test_metrics_of_items_that_were_shown_are_refused_at_once():
+    for keep in ("values", "moments"):
+        with pytest.raises(UsageError, match="coverage@5 needs the items that were shown"):
+            rm.accumulator("coverage@5", n_items=9, keep=keep)
+    with pytest.raises(DataError, match="item -2 of row 0 of `items` is negative"):
+        rm.accumulator("mrr").update(items=[[1, -2]], target=[1])
+
+
+def test_batches_without_a_target_take_no_memory():
+    acc = rm.accumulator("mrr", keep="moments", each=True)
+    for _ in range(5000):
+        acc.update(scores=[[0.1, 0.2]], target=[[]])
+    assert len(acc._parts) < 4096
 
 
 def test_what_cannot_be_merged():

@@ -65,7 +65,7 @@ def test_ranks_in_a_file(files, tmp_path):
         (("evaluate-ranks", "ranks.csv", "-m", "amri"), 2, "pass --candidates"),
         (("evaluate-ranks", "missing.csv"), 3, "missing.csv"),
         (("evaluate-ranks", "sides.csv"), 3, "no column rank"),
-        (("evaluate-scores", "scores.npy", "ranks.csv"), 3, "expected .npy, .npz or .json"),
+        (("evaluate-scores", "scores.npy", "ranks.csv"), 3, "expected a .npy, .npz or .json file"),
         (("evaluate-scores", "scores.npy"), 2, "target is missing"),
         (("evaluate-scores", "scores.npy", "targets.npy", "--fail-if", "mrr<0.9"), 1, "tripped"),
         (("evaluate-scores", "scores.npy", "targets.npy", "-o", "scores.npy"), 2, "is an input"),
@@ -90,3 +90,58 @@ def test_show_explains_a_query(files):
     ran = run("evaluate-scores", "scores.npy", "targets.npy", "-m", "mrr", "--show", "3")
     assert "30 candidates" in ran.out
     assert run("evaluate-ranks", "ranks.csv", "--show", "b", "--json").code == 2
+
+
+def test_means_of_groups_are_shown_in_every_format(files):
+    words = ["evaluate-scores", "scores.npy", "targets.npy", "--groups", "sides.csv", "-m", "mrr"]
+    scores, true, _ = files
+    result = rm.evaluate_scores(scores, true, "mrr", groups={"side": ["h", "t"] * 10})
+    rows = result.by_group("side").to_dicts()
+    assert run(*words, "--json").json["groups"] == {"side": rows}
+    table = run(*words).out
+    assert table.startswith(result.table().to_text())
+    for one in rows:
+        assert f"{one['segment']:<5}  mrr     {one['mean']:.4f}" in table
+    for form in ("md", "latex"):
+        assert f"{rows[0]['mean']:.4f}" in run(*words, "--format", form).out
+    head, whole, *lines = run(*words, "--format", "csv").out.splitlines()
+    assert head.startswith("group,segment,metric,mean")
+    assert whole.startswith(",,mrr,")
+    assert [line.split(",")[:2] for line in lines] == [
+        ["side", "h"], ["side", "t"], ["side", "macro"],
+    ]  # fmt: skip
+    assert "macro  mrr" in run("evaluate-ranks", "ranks.csv", "-m", "mrr").out
+
+
+def test_ids_clusters_and_last_ranks_in_files(files, tmp_path):
+    scores, true, _ = files
+    np.save("users.npy", np.arange(100, 120))
+    np.save("clusters.npy", np.arange(20) // 4)
+    given = ["evaluate-scores", "scores.npy", "targets.npy", "-m", "mrr", "--json"]
+    ran = run(
+        *given, "--users", "users.npy", "--clusters", "clusters.npy", "--tolerance", "0.1,0.2",
+        "--per-user", "v.csv",
+    )  # fmt: skip
+    wanted = rm.evaluate_scores(
+        scores, true, "mrr", clusters=np.arange(20) // 4, tolerance=(0.1, 0.2)
+    )
+    assert ran.json["metrics"]["mrr"]["low"] == wanted["mrr"].low
+    assert (tmp_path / "v.csv").read_text("utf-8").splitlines()[1].startswith("100,")
+    np.save("upper.npy", [2, 9, 2])
+    ran = run("evaluate-ranks", "ranks.csv", "--upper", "upper.npy", "-m", "mr", "--json")
+    assert ran.json["metrics"]["mr"]["mean"] == (1.5 + 6.5 + 2) / 3
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--candidates", "14,541"], (2, "--candidates must be an integer ≥ 1, or a .npy")),
+        (["--candidates", "-5"], (2, "--candidates must be an integer ≥ 1, got -5")),
+        (["--upper", "broken.npy"], (3, "broken.npy cannot be read as an array: it is damaged")),
+    ],
+)
+def test_what_cannot_be_read_with_ranks_is_an_error(files, tmp_path, words, said):
+    (tmp_path / "broken.npy").write_bytes(b"no array")
+    done = run("evaluate-ranks", "ranks.csv", *words)
+    assert done.code == said[0]
+    assert said[1] in done.err

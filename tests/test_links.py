@@ -127,6 +127,9 @@ def test_the_interval_of_a_median_has_order_statistics():
         ({"mrr": 0.33}, {"candidates": [2, 3]}, r"`mrr` must be ≥ 0\.416667, the least"),
         ({"hits@10": 0.3}, {"candidates": 5}, "`hits@10` must be ≥ 1, the least"),
         ({"hits@10": 0.4}, {"candidates": [5, 10, 20]}, r"`hits@10` must be ≥ 0\.666667"),
+        ({"mrr": 0.3, "rr": 0.4}, {}, "mrr and rr are the same metric"),
+        ({"mrr": 0.3}, {"candidates": []}, "`candidates` must be an integer, or one for each"),
+        (["mrr"], {}, "`results` must be a mapping from metric to mean"),
     ],
 )
 def test_what_cannot_be_adjusted(results, options, message):
@@ -189,8 +192,26 @@ def test_known_answers_of_every_query(triples, other, start, stop):
             got[row].add(entity)
         assert got == wanted[begin : begin + len(part)]
     degree = queries.frame["degree"].to_list()
-    heads = [sum(h == a for a, _, _ in true) for h, _, _ in triples]
-    assert degree[: len(triples)] == heads
+    targets = [h for h, _, _ in triples] + [t for _, _, t in triples]
+    assert degree == [sum(one in (h, t) for h, _, t in true) for one in targets]
+
+
+def test_other_forms_of_queries():
+    queries = rm.link_queries([(0, 0, 1)], filters=None, sides=["head", "head"])
+    assert queries.frame["side"].to_list() == ["head"]
+    with pytest.raises(UsageError, match=r"pass a slice of rows, such as queries\[0:100\], got 0"):
+        queries[0]
+    with pytest.raises(DataError, match="`filters` must be integers of shape"):
+        rm.link_queries([(0, 0, 1)], filters=np.array([0, 0, 1]))
+
+
+def test_intervals_of_groups_stay_on_the_scale():
+    found = rm.evaluate_ranks([1, 2, 3, 40], "mrr, mr", groups={"side": list("hhtt")})
+    macro = found.by_group("side").filter(segment="macro")
+    assert macro["low"].to_list() == [0.0, 1.0]
+    assert macro["high"][0] == 1.0
+    assert found["mr"].low == 1.0
+    assert rm.evaluate_ranks([1, 2, 3, 40], "mr", interval="t")["mr"].low < 0
 
 
 def test_batches_of_queries_give_the_same_ranks():

@@ -340,7 +340,14 @@ def test_ties_of_half_precision_are_a_warning(make):
     scores = make(SCORES.astype(np.float16))
     with pytest.warns(RankmeterWarning, match="66.7 % of the targets are tied in float16"):
         rm.evaluate_scores(scores, TARGET, exclude=KNOWN)
+    with pytest.warns(RankmeterWarning, match="tied in float16"):
+        rm.evaluate_scores(lambda: [scores], TARGET, exclude=KNOWN)
     rm.evaluate_scores(scores[2:3], [3])
+    acc = rm.accumulator("mrr", keep="moments", each=True)
+    acc.update(scores=scores, target=TARGET, exclude=KNOWN)
+    for one in (acc, rm.accumulator.from_state(acc.state()), acc + acc):
+        with pytest.warns(RankmeterWarning, match="66.7 % of the targets are tied in float16"):
+            one.compute()
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -519,7 +526,8 @@ def test_files_of_ranks(tmp_path, suffix):
         ([1, np.nan], {}, "rank nan of row 1 is not a rank"),
         ([1.25], {}, "neither an integer nor the mean of two ranks"),
         ([[1, 2], [3, 4]], {}, "must be one rank for each query"),
-        (["a"], {}, "must be one rank for each query"),
+        (["a"], {}, "'a' of row 0 of `ranks` is not a number"),
+        (["1", "2 "], {}, "'2 ' of row 1 of `ranks` is not a number"),
         ([1, np.inf], {}, "rank inf of row 1 is not a rank"),
         ([1, 2**53 + 1], {}, "1 rank is above 2.53 in `ranks`, .* 9007199254740993 of row 1"),
         ([1e17, 1, 1e16], {}, "2 ranks are above 2.53 .* drop these rows"),

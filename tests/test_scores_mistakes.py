@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse
 
 import rankmeter as rm
 from rankmeter.errors import DataError, RankmeterWarning, UsageError
@@ -52,7 +53,20 @@ OTHER = np.eye(9, dtype=int)[(TARGET + 1) % 9]
         ({"target": [[np.uint64(2**63)], *[[1]] * 5]}, "`target` 9223372036854775808 of row 0 is"),
         ({"exclude": (np.array([0.9]), np.array([8.7]))}, "must have ids of columns .integers."),
         ({"exclude": np.array([[0.9], [8.7]])}, "must have ids of columns .integers."),
+        ({"target": 3 * HOT + OTHER, "relevant": ">=2"}, "pass each=False"),
+        ({"scores": scipy.sparse.csr_array(SCORES * 1j)}, "must be numbers, got .* complex128"),
+        ({"scores": scipy.sparse.coo_array(SCORES[0])}, "sparse array of shape .9,."),
+        ({"target": scipy.sparse.csr_array(np.where(HOT, np.nan, 0))}, "label nan in row 0"),
+        ({"scores": SCORES * 1e300, "score_type": "float32"}, "score of row 0 and column 0 is inf"),
         ({"target": None, "negatives": SCORES[:, :0]}, "`negatives` has no scores"),
+        (
+            {"target": None, "negatives": np.where(HOT, np.nan, SCORES)[:1].repeat(6, 0)},
+            "6 scores that are NaN or infinite, the first in row 0. Remove them",
+        ),
+        (
+            {"target": None, "negatives": np.array([0.5, np.nan])},
+            "1 score that is NaN or infinite, the first at position 1. Remove it",
+        ),
         (
             {"target": None, "negatives": SCORES[:5]},
             "`negatives` must have a row for each positive",
@@ -65,6 +79,42 @@ def test_mistakes_that_are_errors(given, message):
         options["scores"] = SCORES[:, 0]
     with pytest.raises((DataError, UsageError), match=message):
         rm.evaluate_scores(options.pop("scores"), options.pop("target"), **options)
+
+
+TWO = SCORES[:2]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"exclude": np.array([[0, 0], [1, 2]])},
+        {"exclude": ([0, 1], [1, 2])},
+        {"target": (np.array([1]), np.array([0])), "each": False},
+        {"target": ([1], [0])},
+    ],
+)
+def test_what_can_mean_two_things_for_two_rows_is_an_error(given):
+    with pytest.raises(DataError, match="for two rows can mean two things"):
+        rm.evaluate_scores(TWO, **{"target": [3, 3], **given})
+
+
+def test_arrays_of_two_rows_that_mean_one_thing_are_read():
+    ids = rm.evaluate_scores(TWO, [3, 3], "mr", exclude=np.array([[0, 5], [1, -1]]))
+    assert ids["mr"] == rm.evaluate_scores(TWO, [3, 3], "mr", exclude=[[0, 5], [1]])["mr"]
+    pair = rm.evaluate_scores(TWO, [3, 3], "mr", exclude=(np.array([0, 0]), np.array([5, 6])))
+    assert pair["mr"] == rm.evaluate_scores(TWO, [3, 3], "mr", exclude=[[5, 6], []])["mr"]
+    shared = rm.evaluate_scores([[0.9, 0.1]], [1], "mr", candidates=[0, 1])
+    assert shared["mr"].mean == 2
+
+
+def test_small_integers_within_a_tolerance_do_not_overflow():
+    scores = np.array([[-128, 5, 3]], np.int8)
+    assert rm.evaluate_scores(scores, [0], "mr", like="libkge")["mr"].mean == 3
+
+
+def test_hits_without_a_cutoff_give_a_warning():
+    with pytest.warns(RankmeterWarning, match="hits has no cutoff, so it is 1"):
+        assert rm.evaluate_ranks([50, 3], "hits", candidates=99, like="pykeen")["hits"].mean == 1
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -50,6 +51,25 @@ def test_a_metric_of_torchmetrics(keep):
     assert first["mrr"].item() == pytest.approx(
         rm.evaluate_scores(*batches()[0], "mrr", each=False)["mrr"].mean
     )
+
+
+def test_a_process_without_a_batch_is_gathered_and_a_metric_can_be_pickled():
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("torchmetrics")
+    empty, full = rm.torch.RankMetric("mrr"), rm.torch.RankMetric("mrr")
+    full.update(torch.tensor([[0.3, 0.9, 0.2]]), torch.tensor([0]), torch.tensor([[1]]))
+    sent = []
+
+    def gathered(part, group=None):
+        sent.append(part)
+        return [part, *full.parts]
+
+    empty.sync(dist_sync_fn=gathered, distributed_available=lambda: True)
+    assert {part.dtype for part in sent} == {torch.uint8}
+    assert empty._joined().compute()["mrr"].mean == 1.0
+    again = pickle.loads(pickle.dumps(full))
+    assert type(again) is type(full)
+    assert again.compute() == {"mrr": torch.tensor(1.0)}
 
 
 def test_a_metric_of_keras(monkeypatch, tmp_path):
@@ -102,6 +122,24 @@ def test_the_module_of_lightning_on_the_page(monkeypatch):
         acc.update(scores=scores, target=target, exclude=seen, users=user)
     model.on_validation_epoch_end()
     assert logged == {name: estimate.mean for name, estimate in acc.compute().items()}
+
+
+def test_functions_for_trainers_and_scorers_are_checked_at_once_and_can_be_pickled():
+    for wrong in (
+        lambda: rm.compute_metrics("mrr", foo=2),
+        lambda: rm.compute_metrics("foo"),
+        lambda: rm.scorer("mrr", foo=1),
+        lambda: rm.scorer(["mrr", "mr"]),
+        lambda: rm.scorer("mrr", aggregate="high"),
+    ):
+        with pytest.raises(UsageError):
+            wrong()
+    scores, target = batches()[0]
+    function, score = rm.compute_metrics("mrr", each=False), rm.scorer("mrr", users="all")
+    assert (repr(function), repr(score)) == ("compute_metrics(['mrr'])", "scorer(mrr)")
+    again = pickle.loads(pickle.dumps((function, score)))
+    assert again[0]((scores, target)) == function((scores, target))
+    assert again[1](Model(), scores[:, :3], [10] * 4) == score(Model(), scores[:, :3], [10] * 4)
 
 
 def test_metrics_of_a_trainer():

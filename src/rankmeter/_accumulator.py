@@ -15,6 +15,7 @@ import polars as pl
 
 from rankmeter._align import Facts
 from rankmeter._align.pairs import Refused
+from rankmeter._caution import warn
 from rankmeter._checks import choice, counted, flag, shown
 from rankmeter._choices import takes_choices
 from rankmeter._counts import RankCounts
@@ -39,6 +40,7 @@ from rankmeter._scored import (
     query_ids,
     refuse_unknown_candidates,
     summary_of,
+    ties_of_half,
 )
 from rankmeter._statistics import ExactSums
 from rankmeter.errors import (
@@ -93,6 +95,12 @@ class Accumulator:
         self._asked = asked_of(self.plan, each=each, tolerance=tolerance, like=like)
         self._sizes_unused = False  # no metric needs the number of candidates: known once asked
         self.reset()
+        for entry in self.plan.metrics:
+            if entry.spec.of_lists:
+                raise UsageError(
+                    f"{entry.label} needs the items that were shown, which an accumulator does not "
+                    "keep: pass all lists to evaluate"
+                )
         if self.keep == "moments":
             _check_moments(self.plan)
 
@@ -107,6 +115,7 @@ class Accumulator:
         self._sums = {entry.label: ExactSums() for entry in self.plan.metrics}
         self._counts: dict[str, int] = {}
         self._reduced = False
+        self._half = ""  # the type of scores of few digits, with ``moments``
 
     def update(
         self,
@@ -198,8 +207,9 @@ class Accumulator:
         if self._parts and _kind(self._parts[0]) != _kind(queries):
             self._add_up()
         self._parts.append(queries)
+        self._half = self._half or queries.half
         first = not self._counts  # so that a metric that cannot be had is known at once
-        if first or sum(part.n for part in self._parts) >= AT_ONCE:
+        if first or sum(1 + part.n for part in self._parts) >= AT_ONCE:
             self._add_up()
 
     def _check_ids(self, ids: list[pl.Series]) -> None:
@@ -300,7 +310,12 @@ class Accumulator:
         tied, n = counts.get("tied_hits", 0), counts.pop("targets", 0)
         share = f"tied targets: {tied:,} of {n:,} ({100 * tied / n:.3g} %)" if tied else ""
         remarks = tuple(filter(None, (share, NO_VALUES)))
-        return Summary(self.plan, _no_values(self.plan, counts), counts, estimates, remarks=remarks)
+        cautions = tuple(ties_of_half(self._half, tied, n))
+        warn(*cautions)
+        return Summary(
+            self.plan, _no_values(self.plan, counts), counts, estimates,
+            cautions=cautions, remarks=remarks,
+        )  # fmt: skip
 
     # -- parts of one evaluation --------------------------------------------------------------
 
@@ -320,6 +335,7 @@ class Accumulator:
             self._check_ids(other._ids)
         self._add_up()
         other._add_up()
+        self._half = self._half or other._half
         self._parts += other._parts
         self._ids += other._ids
         for label, sums in other._sums.items():
@@ -345,7 +361,7 @@ class Accumulator:
         about: dict[str, Any] = {"settings": self._settings, "counts": self._counts}
         sums = {label: [one.n, str(one.total), str(one.squares)]
                 for label, one in self._sums.items()}  # fmt: skip
-        about |= {"sums": sums, "reduced": self._reduced}
+        about |= {"sums": sums, "reduced": self._reduced, "half": self._half}
         arrays: dict[str, npt.NDArray[Any]] = {}
         if self._parts:
             queries = Queries.concat(self._parts)
@@ -396,6 +412,7 @@ class Accumulator:
         made = cls(**settings)
         made._settings = settings
         made._counts, made._reduced = about["counts"], about["reduced"]
+        made._half = about["half"]
         for label in made._sums:
             n, total, squares = about["sums"][label]
             made._sums[label] = ExactSums(n, int(total), int(squares))
@@ -525,7 +542,9 @@ def _check_moments(plan: Plan) -> None:
     for entry in plan.metrics:
         if entry.averaging.aggregate not in SINGLE or entry.averaging.undefined == "nan":
             raise UsageError(
-                f"{entry.label} needs the values of all users: choose keep='values'", option="keep"
+                f"{entry.label} is not a mean or sum of values, and keep='moments' has only their "
+                "sums: choose keep='values'",
+                option="keep",
             )
     if plan.draws:
         raise UsageError(

@@ -12,7 +12,7 @@ import numpy as np
 from rankmeter._checks import integer, number, refused
 from rankmeter._hits import FloatArray, Hits, IntArray
 from rankmeter.errors import UsageError
-from rankmeter.metrics import read_metric
+from rankmeter.metrics import Metric, read_metric
 from rankmeter.metrics.chancewise import chance_of_hit, chance_of_rank, chance_of_reciprocal
 
 __all__ = ["adjust"]
@@ -62,14 +62,21 @@ def adjust(
     >>> round(rm.adjust({"mrr": 0.348}, candidates=14541)["amrr"], 7)
     0.347544
     """
+    if not isinstance(results, Mapping):
+        raise refused("results", "a mapping from metric to mean, such as {'mrr': 0.3}", results)
     sizes = [integer("candidates", one, least=1) for one in np.atleast_1d(candidates).tolist()]
+    if not sizes:
+        raise refused("candidates", "an integer, or one for each query", candidates)
     n_ranked = np.array(sizes, dtype=np.int64)
     every = np.ones(n_ranked.size)
     hits = Hits(np.arange(n_ranked.size + 1), every, every, every.astype(np.int64), n_ranked)
     times = None if n is None else integer("n", n, least=1)
     found: dict[str, float] = {}
+    known: dict[Metric, str] = {}
     for name, mean in results.items():
         (metric,) = read_metric(str(name))
+        if (twice := known.setdefault(metric, str(name))) != str(name):
+            raise UsageError(f"{twice} and {name} are the same metric: name it once")
         if metric.name == "gmr":
             value = number(str(name), mean, least=1)
             _possible(str(name), value, most=math.exp(float(np.log(n_ranked).mean())))

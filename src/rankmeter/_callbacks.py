@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from rankmeter._checks import counted, shown
-from rankmeter._scored import RANK_METRICS, evaluate_scores
-from rankmeter.errors import DataError
-from rankmeter.metrics import METRICS, Metric, parse_metrics
+from rankmeter._choices import CHOICES
+from rankmeter._scored import RANK_METRICS, evaluate_scores, own_users, plan_of
+from rankmeter.errors import DataError, UsageError
+from rankmeter.metrics import METRICS, Metric
+from rankmeter.metrics import metric as metric_of
 
 __all__ = ["compute_metrics", "scorer"]
 
@@ -25,7 +29,8 @@ def compute_metrics(
     metrics : str, Metric or iterable of them
         As in `rankmeter.evaluate`.
     **options
-        Those of `rankmeter.evaluate_scores`.
+        Those of `rankmeter.evaluate_scores`; with ``each=False`` a row is one query, as in an
+        accumulator.
 
     Returns
     -------
@@ -41,17 +46,36 @@ def compute_metrics(
     >>> function((np.array([[0.1, 0.9, 0.5]]), np.array([2])))
     {'mrr': 0.5, 'hits_at_1': 0.0}
     """
+    wanted = [metrics] if isinstance(metrics, str | Metric) else [*metrics]
+    _check(wanted, options)
+    return _Computing(wanted, options)
 
-    def compute(prediction: Any) -> dict[str, float]:
+
+@dataclass(frozen=True)
+class _Computing:
+    """What `compute_metrics` makes: unlike a function inside another, it can be pickled."""
+
+    metrics: list[str | Metric]
+    options: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        return f"compute_metrics({self.metrics})"
+
+    def __call__(self, prediction: Any) -> dict[str, float]:
         named = hasattr(prediction, "predictions")
         scores = prediction.predictions if named else prediction[0]
         labels = prediction.label_ids if named else prediction[1]
         scores = scores[0] if isinstance(scores, tuple) else scores  # logits come first
-        result = evaluate_scores(scores, labels, metrics, **options)
+        result = evaluate_scores(scores, labels, self.metrics, **self.options)
         return {name.replace("@", "_at_"): float(one.mean) for name, one in result.items()}
 
-    compute.__qualname__ = f"compute_metrics({metrics})"
-    return compute
+
+def _check(metrics: list[str | Metric], options: Mapping[str, Any]) -> None:
+    """Raise an error for metrics and options now, and not after an epoch."""
+    own = inspect.signature(evaluate_scores).parameters
+    choices = {n: value for n, value in options.items() if n not in own or n in CHOICES}
+    users = choices.pop("users", None)
+    plan_of(metrics, options.get("like"), own_users(users, choices)[1])
 
 
 def scorer(metric: str | Metric, **options: Any) -> Callable[[Any, Any, Any], float]:
@@ -73,6 +97,8 @@ def scorer(metric: str | Metric, **options: Any) -> Callable[[Any, Any, Any], fl
 
     Raises
     ------
+    UsageError
+        If there is no such metric or option, or several metrics are named.
     DataError
         When it is called, if a class of `y` is unknown to the estimator.
 
@@ -87,20 +113,32 @@ def scorer(metric: str | Metric, **options: Any) -> Callable[[Any, Any, Any], fl
     >>> rm.scorer("mrr")(Model(), [[0], [0]], ["b", "a"])
     0.75
     """
-    (wanted,) = parse_metrics(metric)
-    sign = 1.0 if METRICS[wanted.name].increasing else -1.0
+    if not isinstance(metric, str | Metric):
+        raise UsageError(f"scorer takes one metric, got {shown(metric)}")
+    _check([metric], options)
+    wanted = metric_of(metric) if isinstance(metric, str) else metric
+    return _Scorer(metric, options, 1.0 if METRICS[wanted.name].increasing else -1.0)
 
-    def score(estimator: Any, X: Any, y: Any) -> float:  # noqa: N803 - as scikit-learn calls it
+
+@dataclass(frozen=True)
+class _Scorer:
+    """What `scorer` makes; it can be pickled, for several processes."""
+
+    metric: str | Metric
+    options: Mapping[str, Any]
+    sign: float
+
+    def __repr__(self) -> str:
+        return f"scorer({self.metric})"
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:  # noqa: N803 - as scikit-learn
         ways = ("predict_proba", "decision_function", "predict")
         way = next(way for way in ways if hasattr(estimator, way))
         scores, target = _matrix(getattr(estimator, way)(X), way), np.asarray(y)
         if target.ndim == 1 and hasattr(estimator, "classes_"):
             target = _columns(target, np.asarray(estimator.classes_))
-        (mean,) = evaluate_scores(scores, target, [wanted], **options).values()
-        return sign * float(mean.mean)
-
-    score.__qualname__ = f"scorer({metric})"
-    return score
+        (mean,) = evaluate_scores(scores, target, self.metric, **self.options).values()
+        return self.sign * float(mean.mean)
 
 
 def _matrix(scores: Any, way: str) -> Any:

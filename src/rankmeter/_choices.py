@@ -228,7 +228,8 @@ class Setting:
     interval: Literal["wilson", "t", "bca", "percentile"] = choice(
         "wilson",
         "How intervals are made: ``wilson`` (for means of metrics with a bounded scale, with an "
-        "effective number of users; ``t`` for all others and for differences), Student's ``t``, or "
+        "effective number of users; for all others ``t``, cut where the scale ends, and ``t`` for "
+        "differences), Student's ``t``, or "
         "by bootstrap ``bca`` (corrected for bias and skew) or ``percentile``. With clusters, the "
         "variance of the first two is that of clusters, and the others draw whole clusters.",
     )

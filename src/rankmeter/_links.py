@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from rankmeter._checks import choice, counted, exact
+from rankmeter._checks import choice, counted, exact, shown
 from rankmeter._hits import IntArray
 from rankmeter._matrix import host
 from rankmeter.errors import DataError, UsageError
@@ -55,6 +55,8 @@ class LinkQueries:
 
     def __getitem__(self, rows: slice) -> LinkQueries:
         """The queries of a batch: consecutive rows."""
+        if not isinstance(rows, slice):
+            raise UsageError(f"pass a slice of rows, such as queries[0:100], got {shown(rows)}")
         start, stop, step = rows.indices(len(self))
         if step != 1:
             raise UsageError(f"a batch of queries must be consecutive rows, got step {step}")
@@ -147,13 +149,15 @@ def link_queries(
     own = _triples(triples, "triples")
     others = [_triples(one, "filters") for one in _several(filters)]
     true = np.unique(np.concatenate([own, *others]), axis=0)
+    loops = true[:, 0] == true[:, 2]
+    ends = np.concatenate([true[:, 0], true[~loops, 2]])
+    every, times = np.unique(ends, return_counts=True)
     frames, rows, entities, first = [], [], [], 0
     wanted = [sides] if isinstance(sides, str) else sides
-    for side in [choice("sides", one, SIDES) for one in wanted]:
+    for side in dict.fromkeys(choice("sides", one, SIDES) for one in wanted):
         target = 0 if side == "head" else 2
         other = 2 - target
-        entity, times = np.unique(true[:, target], return_counts=True)
-        degree = times[np.searchsorted(entity, own[:, target])]
+        degree = times[np.searchsorted(every, own[:, target])]
         given = [own[:, 1], own[:, other]] if side == "head" else [own[:, other], own[:, 1]]
         key = pl.DataFrame(given, schema=["one", "two"])
         frames.append(
@@ -191,7 +195,9 @@ def _others(own: IntArray, true: IntArray, target: int, other: int) -> tuple[Int
 
 def _several(filters: Any) -> list[Any]:
     """Sets of triples, of which there can be one alone."""
-    if hasattr(filters, "columns") or getattr(filters, "ndim", 3) == 2:
+    if filters is None:
+        return []
+    if hasattr(filters, "columns") or getattr(filters, "ndim", 3) < 3:
         return [filters]
     found = list(filters)
     triples = bool(found) and all(len(one) == 3 and np.ndim(one[0]) == 0 for one in found)

@@ -170,11 +170,13 @@ class Plan(Setting):
         """Warnings about the numbers as those of the tool, and how the side data were read."""
         tool = load_convention(self.convention.removesuffix(_BUGGY))
         asked = dict.fromkeys(entry.metric.name for entry in self.metrics)
-        absent = ", ".join(name for name in asked if not has_metric(tool.name, name))
-        if not absent:
-            return self.side
-        applied = f"its conventions are applied to rankmeter's {absent}"
-        return (f"{tool.title} has no {absent}; {applied}", *self.side)
+        absent = [name for name in asked if not has_metric(tool.name, name)]
+        known = tool.differs
+        other = [f"{one} of {tool.title} {known[one]}" for one in absent if one in known]
+        if names := ", ".join(one for one in absent if one not in known):
+            applied = f"its conventions are applied to rankmeter's {names}"
+            other.append(f"{tool.title} has no {names}; {applied}")
+        return (*other, *self.side)
 
     def alignments(self) -> dict[Alignment, list[MetricPlan]]:
         """The metrics by alignment: each distinct one is computed once."""

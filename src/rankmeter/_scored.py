@@ -25,6 +25,7 @@ from rankmeter._matrix import (
     Queries,
     count_samples,
     count_scores,
+    is_array_file,
     is_path,
     read_array_file,
     read_rank_file,
@@ -50,6 +51,7 @@ __all__ = [
     "query_ids",
     "refuse_unknown_candidates",
     "summary_of",
+    "ties_of_half",
 ]
 
 RANK_METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
@@ -91,7 +93,8 @@ def evaluate_scores(
         ``users @ items.T`` is computed some rows at a time; a list of blocks of columns, or a
         function without arguments that returns such blocks, the same ones at each call. With
         `negatives`, the scores of the positives, of shape (n,). This, the targets, negatives,
-        exclusions and candidates can also be paths of ``.npy``, ``.npz`` and ``.json`` files.
+        exclusions, candidates, users and clusters can also be paths of ``.npy``, ``.npz`` and
+        ``.json`` files.
     target : array, list or sparse matrix
         The true items of each row, as columns: an id for each row, ids of shape (n_rows, n) padded
         with -1, a list of ids for each row, a boolean mask, or a matrix of labels of the shape of
@@ -168,6 +171,7 @@ def evaluate_scores(
         read_array_file(one) if is_path(one) else one
         for one in (scores, target, negatives, exclude, candidates)
     )
+    clusters = read_array_file(clusters) if is_array_file(clusters) else clusters
     if negatives is None:
         queries = count_scores(scores, target, asked, exclude=exclude, candidates=candidates)
     else:
@@ -238,7 +242,10 @@ def evaluate_ranks(
     """
     users, choices = own_users(users, choices)
     read = read_rank_file(ranks) if is_path(ranks) else {"ranks": ranks}
-    candidates = read_array_file(candidates) if is_path(candidates) else candidates
+    candidates, upper = (
+        read_array_file(one) if is_path(one) else one for one in (candidates, upper)
+    )
+    clusters = read_array_file(clusters) if is_array_file(clusters) else clusters
     given = {"candidates": candidates, "upper": upper, "users": users, "groups": groups}
     read |= {name: value for name, value in given.items() if value is not None}
     plan = plan_of(metrics, like, choices)
@@ -250,7 +257,9 @@ def evaluate_ranks(
 
 
 def own_users(users: Any, choices: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Ids of users, and the choices with ``users`` if that is a word."""
+    """Ids of users, also from a file, and the choices with ``users`` if that is a word."""
+    if is_array_file(users):
+        return read_array_file(users), choices
     return (None, {**choices, "users": users}) if isinstance(users, str) else (users, choices)
 
 
@@ -290,8 +299,8 @@ def asked_of(
     single = precisions == {"float32"}
     close = _tolerance(tolerance, like)
     if any(close) and not (each and plan.bad_scores != "worst"):
-        wrong = "bad_scores='worst'" if each else "each=False"
-        raise UsageError(f"{wrong} cannot tie close scores: pass tolerance=(0, 0)")
+        wrong, other = ("bad_scores='worst'", "") if each else ("each=False", "each=True or ")
+        raise UsageError(f"{wrong} cannot tie close scores: pass {other}tolerance=(0, 0)")
     return Asked(flag("each", each), ordered, plan.bad_scores, single, close)
 
 
@@ -356,11 +365,7 @@ def summary_of(
     if tied and not queries.facts.get("mean_ranks"):
         score = functools.partial(_scored, queries)
         remarks.append(tie_bounds(plan, score, tied, n))
-    if queries.half and tied > MANY_TIES * n:
-        cautions.append(
-            f"{100 * tied / n:.3g} % of the targets are tied in {queries.half}, which has few "
-            "digits: compute the scores in float32"
-        )
+    cautions += ties_of_half(queries.half, tied, n)
     if any(tolerance):
         remarks.append(f"tied within {tolerance[0]:g} + {tolerance[1]:g} · |score of the target|")
     if n_rows and not queries.found.size:
@@ -369,6 +374,12 @@ def summary_of(
         cautions.append(
             "every target is tied with exactly one other candidate: if that is the target itself, "
             "take it out of its negatives"
+        )
+    whole = [e.label for e in plan.metrics if e.metric.name == "hit_rate" and e.metric.k is None]
+    if whole and n == queries.n:
+        cautions.append(
+            f"{', '.join(whole)} has no cutoff, so it is 1 for every item that was ranked: write "
+            "hits@10"
         )
     warn(*cautions)
     found = None
@@ -386,6 +397,14 @@ def summary_of(
         groups=found,
         source=Source(Counted(queries, ids).opened, "", lists=False),
     )
+
+
+def ties_of_half(half: str, tied: int, n: int) -> list[str]:
+    """A caution if many of the targets are tied in a type of few digits."""
+    if not half or tied <= MANY_TIES * n:
+        return []
+    share = f"{100 * tied / n:.3g} % of the targets are tied in {half}, which has few digits"
+    return [f"{share}: compute the scores in float32"]
 
 
 def _scored(queries: Queries, plan: Plan) -> Any:

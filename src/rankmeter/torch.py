@@ -30,8 +30,9 @@ def RankMetric(  # noqa: N802 - users call it like a class
     Returns
     -------
     torchmetrics.Metric
-        Its ``update(scores, target, exclude=None, users=None)`` takes what `Accumulator.update`
-        takes, ``compute()`` gives a dictionary of tensors, and ``summary()`` the whole result.
+        Its ``update(scores, target, exclude, ...)`` takes what `Accumulator.update` takes,
+        ``compute()`` gives a dictionary of tensors, and ``summary()`` the whole result. As there, a
+        row is one query unless ``each=True``.
 
     Raises
     ------
@@ -72,17 +73,25 @@ def _class() -> Any:
             accumulator(metrics, **options)  # mistakes are errors here
             self.add_state("parts", default=[], dist_reduce_fx="cat")
 
-        def update(self, scores: Any = None, target: Any = None, **more: Any) -> None:
+        def update(
+            self, scores: Any = None, target: Any = None, exclude: Any = None, **more: Any
+        ) -> None:
             """Count a batch."""
             metrics, options = self.options
             sums = options.get("keep") == "moments"  # which stay as small as those of one batch
             acc = self._joined() if sums else accumulator(metrics, **options)
-            acc.update(scores=scores, target=target, **more)
+            acc.update(scores=scores, target=target, exclude=exclude, **more)
             data = acc.to_bytes()
             framed = len(data).to_bytes(8, "little") + data
             if sums:
                 self.parts = []
             self.parts.append(torch.frombuffer(bytearray(framed), dtype=torch.uint8))
+
+        def sync(self, *args: Any, **options: Any) -> None:
+            """Gather the states, also of processes that have no batch."""
+            if isinstance(self.parts, list) and not self.parts:
+                self.parts = [torch.zeros(0, dtype=torch.uint8, device=self.device)]
+            super().sync(*args, **options)
 
         def _joined(self) -> Accumulator:
             """All batches so far."""
@@ -107,7 +116,18 @@ def _class() -> Any:
             """The means as tensors."""
             return {name: torch.tensor(one.mean) for name, one in self.summary().items()}
 
+    RankMetric.__qualname__ = _PICKLED
     return RankMetric
+
+
+_PICKLED = "_RankMetric"
+"""Where pickle finds the class, which is made when it is first needed."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == _PICKLED:
+        return _class()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _frames(data: Any) -> Iterable[bytes]:

@@ -90,7 +90,7 @@ class _Hashed:
         self.without_slot = pl.DataFrame([users.gather(others).alias("user"), others])
 
     def of(self, ids: pl.Series) -> IntArray:
-        """Codes of any ids; -1 for those that are no users."""
+        """Codes of any ids; -1 for those outside the universe."""
         code: IntArray = self.table[_slots(ids, self.width)]
         wrong = (self.users.gather(series(np.maximum(code, 0))) != ids).to_numpy()
         others = np.flatnonzero(wrong & (code >= 0))  # an empty slot has no user

@@ -2,22 +2,51 @@
 
 from __future__ import annotations
 
+import click
+import polars as pl
+
 from rankmeter._cli._command import Option
 from rankmeter._cli._files import TABLES, check_paths, format_of, write_frames
 from rankmeter._cli._gates import exit_on, read_gate
 from rankmeter._cli._output import Formats
 from rankmeter._cli._show import print_walks, show_option
 from rankmeter._cli._terminal import print_table
+from rankmeter._report.table import Table
 from rankmeter._results.summary import Summary
 
 __all__ = ["FORMATS", "check_output", "output_options", "write"]
 
+
+def _tables(result: Summary) -> list[Table]:
+    """The means, and those of groups."""
+    names = [] if result.groups is None else result.groups.columns
+    return [result.table(), *map(result.group_table, names)]
+
+
+def _show(result: Summary) -> None:
+    for place, table in enumerate(_tables(result)):
+        if place:
+            click.echo()
+        print_table(table)
+
+
+def _csv(result: Summary) -> str:
+    """One table: the rows of groups have a group and a segment."""
+    if result.groups is None:
+        return result.to_csv()
+    parts = [
+        result.by_group(name).with_columns(group=pl.lit(name)) for name in result.groups.columns
+    ]
+    rows: pl.DataFrame = pl.concat([result.to_polars(), *parts], how="diagonal_relaxed")
+    return rows.select("group", "segment", pl.exclude("group", "segment")).write_csv()
+
+
 FORMATS: Formats[Summary] = Formats(
-    lambda result: print_table(result.table()),
-    table=lambda result: result.table().to_text(),
-    csv=Summary.to_csv,
-    md=Summary.to_markdown,
-    latex=Summary.to_latex,
+    _show,
+    table=lambda result: "\n\n".join(table.to_text() for table in _tables(result)),
+    csv=_csv,
+    md=lambda result: "\n\n".join(table.to_markdown() for table in _tables(result)),
+    latex=lambda result: "\n\n".join(table.to_latex() for table in _tables(result)),
     json=Summary.to_json,
 )
 

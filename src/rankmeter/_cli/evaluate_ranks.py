@@ -6,12 +6,14 @@ from typing import Any
 
 import click
 
+from rankmeter._checks import refused
 from rankmeter._cli._command import Command
 from rankmeter._cli._files import standard_input
 from rankmeter._cli._options import given, metrics_option, options_of
 from rankmeter._cli._show import check_show
 from rankmeter._cli._summaries import FORMATS, check_output, output_options, write
 from rankmeter._cli._terminal import working
+from rankmeter._matrix import is_array_file
 from rankmeter._scored import evaluate_ranks
 
 __all__ = ["command"]
@@ -31,8 +33,13 @@ def _run(
     check_show(show, form, output)
     check_output(per_user, output, [ranks])
     chosen = given(choices)
-    if str(chosen.get("candidates", "")).isdigit():
-        chosen["candidates"] = int(chosen["candidates"])
+    candidates = chosen.get("candidates")
+    if candidates is not None and not is_array_file(candidates):
+        try:
+            chosen["candidates"] = int(candidates)
+        except ValueError:
+            wanted = "an integer ≥ 1, or a .npy, .npz or .json file"
+            raise refused("candidates", wanted, candidates) from None
     with standard_input(ranks) as (path,), working("evaluating"):
         result = evaluate_ranks(path, **chosen)
     write(result, per_user, output, form, conditions, choices.get("like"), show)

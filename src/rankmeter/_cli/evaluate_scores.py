@@ -31,9 +31,20 @@ def _run(
     check_show(show, form, output)
     others = [choices.get(name) for name in ("negatives", "exclude", "candidates", "groups")]
     check_output(per_user, output, [scores, target, *others])
+    chosen = given(choices)
+    if "tolerance" in chosen:
+        chosen["tolerance"] = _pair(chosen["tolerance"])
     with working("evaluating"):
-        result = evaluate_scores(scores, target, **given(choices))
+        result = evaluate_scores(scores, target, **chosen)
     write(result, per_user, output, form, conditions, choices.get("like"), show)
+
+
+def _pair(text: str) -> object:
+    """``1e-5,1e-4`` as two numbers; other texts as they are, which is an error later."""
+    try:
+        return tuple(map(float, text.split(",")))
+    except ValueError:
+        return text
 
 
 command = Command(

@@ -85,6 +85,12 @@ def aligned_queries(queries: Queries, choices: Alignment) -> Aligned:
             option=wrong,
         )
     counts = queries.counts
+    if queries.target is not None and not choices.is_relevant(counts.gain).all():
+        raise UsageError(
+            f"relevant={choices.relevant!r} has no effect on which true items leave the candidates "
+            "of the others: mark only the relevant ones in `target`, or pass each=False",
+            option="relevant",
+        )
     gain = reached(counts.user, counts.gain, queries.n, choices)
     if choices.ties.endswith("descending") and counts.before is not None:
         counts = replace(counts, before=counts.equal - counts.before)

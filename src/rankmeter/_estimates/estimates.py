@@ -30,6 +30,7 @@ __all__ = [
     "crossed_estimate",
     "estimate",
     "estimate_of",
+    "inside",
     "interval_of_moments",
     "mean_interval",
 ]
@@ -116,13 +117,11 @@ def estimate_of(
     else:  # no user has a value on the scale
         _, *ends = _aggregate(values, found, how, setting, own, UNBOUNDED)
         mean = averaged.state.value() if averaged.state else math.nan  # without rounding
-        low, high = _inside(scale, mean, *ends)
+        low, high = inside(scale, mean, *ends)
     return Estimate(label, mean, low, high, found.sd, found.n, averaged.undefined, averaged.missing)
 
 
-def _inside(
-    scale: tuple[float, float], mean: float, low: float, high: float
-) -> tuple[float, float]:
+def inside(scale: tuple[float, float], mean: float, low: float, high: float) -> tuple[float, float]:
     """The part of an interval on the scale, if the number is there."""
     if scale[0] <= mean <= scale[1]:
         return max(low, scale[0]), min(high, scale[1])
@@ -190,7 +189,8 @@ def mean_interval(
         return interval_of_moments(found, setting, scale)
     if _bounded(setting, found.mean, scale):
         return wilson_interval(values, setting.confidence, scale=scale, clusters=clusters)
-    return t_interval(values, setting.confidence, clusters=clusters)
+    ends = t_interval(values, setting.confidence, clusters=clusters)
+    return inside(scale, found.mean, *ends) if setting.interval == "wilson" else ends
 
 
 def interval_of_moments(
@@ -198,7 +198,8 @@ def interval_of_moments(
 ) -> tuple[float, float]:
     """Interval of a mean of independent values, of which only the moments are known."""
     if found.n < 2 or not _bounded(setting, found.mean, scale):
-        return t_interval_of(found, setting.confidence)
+        ends = t_interval_of(found, setting.confidence)
+        return inside(scale, found.mean, *ends) if setting.interval == "wilson" else ends
     n, se = found.n, found.sd / math.sqrt(found.n)
     return score_interval(found.mean, se, n - 1, n, scale, setting.confidence)
 
@@ -218,7 +219,7 @@ def crossed_estimate(
     """
     low, high = crossed_interval(found, setting.confidence)
     if not alone:
-        low, high = _inside(scale, found.mean, low, high)
+        low, high = inside(scale, found.mean, low, high)
     elif _bounded(setting, found.mean, scale):
         confidence = setting.confidence
         low, high = score_interval(found.mean, found.se, found.df, mean.n, scale, confidence)

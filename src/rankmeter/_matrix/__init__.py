@@ -7,7 +7,7 @@ the result: a `RankCounts` with what the scoring of metrics needs next to it.
 
 from __future__ import annotations
 
-from rankmeter._matrix._array_files import read_array_file
+from rankmeter._matrix._array_files import is_array_file, read_array_file
 from rankmeter._matrix._arrays import host, length
 from rankmeter._matrix._cells import Cells, read_cells
 from rankmeter._matrix._labels import row_frame, row_ids, row_labels
@@ -26,6 +26,7 @@ __all__ = [
     "count_samples",
     "count_scores",
     "host",
+    "is_array_file",
     "is_path",
     "length",
     "read_array_file",

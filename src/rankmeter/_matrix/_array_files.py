@@ -11,10 +11,17 @@ import numpy as np
 
 from rankmeter.errors import FileFormatError
 
-__all__ = ["read_array_file"]
+__all__ = ["is_array_file", "read_array_file"]
+
+SUFFIXES = (".npy", ".npz", ".json")
 
 PAIRS = (("row", "col"), ("row", "column"), ("rows", "columns"))
 """The names of two arrays that are the cells of a matrix."""
+
+
+def is_array_file(data: object) -> bool:
+    """Whether this is the path of a file of arrays, by its name."""
+    return isinstance(data, str | PathLike) and str(data).endswith(SUFFIXES)
 
 
 def read_array_file(path: str | PathLike[str]) -> Any:
@@ -33,9 +40,16 @@ def read_array_file(path: str | PathLike[str]) -> Any:
             return _archive(file)
         if file.suffix == ".json":
             return json.loads(file.read_text("utf-8"))
+    except FileFormatError:
+        raise
     except (OSError, ValueError, KeyError) as error:
-        raise FileFormatError(f"{file} cannot be read as an array: {error}") from error
-    raise FileFormatError(f"{file} cannot be read as an array: expected .npy, .npz or .json")
+        raise FileFormatError(f"{file} cannot be read as an array: {reason(error)}") from error
+    raise FileFormatError(f"{file} cannot be read as an array: expected a .npy, .npz or .json file")
+
+
+def reason(error: Exception) -> str:
+    """Why NumPy cannot read a file; it offers what is not allowed here."""
+    return "it is damaged or holds Python objects" if "pickle" in str(error) else str(error)
 
 
 def _archive(file: Path) -> Any:

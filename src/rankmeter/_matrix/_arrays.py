@@ -18,6 +18,7 @@ from rankmeter.errors import DataError
 __all__ = [
     "asarray",
     "ascending",
+    "floating",
     "half_type",
     "host",
     "is_number",
@@ -52,6 +53,10 @@ def asarray(data: Any, name: str) -> Any:
         return np.ma.getdata(data) if not np.ma.is_masked(data) else _masked(data, name)
     library = type(data).__module__.partition(".")[0]
     if library == "torch":
+        if str(data.layout) != "torch.strided":
+            raise DataError(
+                f"`{name}` is a sparse tensor: pass to_dense() of it, or a SciPy matrix"
+            )
         data = data.detach()
         return data if data.device.type != "cpu" else _of_torch(data)
     if library in ("jax", "jaxlib"):
@@ -137,6 +142,16 @@ def half_type(data: Any) -> str:
     """The type of scores that have so few digits that equal ones are common; otherwise empty."""
     kind = type_name(data)
     return kind if kind.startswith(HALF) else ""
+
+
+def floating(array: Any) -> Any:
+    """The array with integers as float64."""
+    if "int" not in type_name(array) and "bool" not in type_name(array):
+        return array
+    if isinstance(array, np.ndarray):
+        return array.astype(np.float64)
+    library = namespace(array)
+    return array.double() if is_torch(array) else library.astype(array, library.float64)
 
 
 def is_number(array: Any) -> bool:

@@ -162,12 +162,16 @@ def _cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
         _check_rows(name, whole.shape, n_rows, n_columns)
         stored = whole.data != 0
         row, column = whole.coords if hasattr(whole, "coords") else (whole.row, whole.col)
-        return Cells.of(row[stored], column[stored], whole.data[stored].astype(np.float64))
+        row, column, labels = row[stored], column[stored], whole.data[stored].astype(np.float64)
+        if name == "target":
+            return _of_labels(row, column, labels, name)
+        return Cells.of(row, column, labels)
     if isinstance(data, tuple) and len(data) == 2 and not np.isscalar(data[0]):
-        if n_rows == 2 and all(isinstance(one, list) for one in data):
+        if n_rows == 2 and (name == "target" or all(isinstance(one, list) for one in data)):
             raise DataError(
-                f"`{name}` as a tuple of two lists for two rows can mean two things: pass "
-                "a list with the ids of each row, or arrays of the rows and columns of the cells"
+                f"`{name}` as a tuple of two {'lists' if isinstance(data[0], list) else 'arrays'} "
+                "for two rows can mean two things: pass a list with the ids of each row, or a "
+                "SciPy matrix of the cells"
             )
         row, column = (_integers(host(asarray(one, name)), name) for one in data)
         if row.shape != column.shape or row.ndim != 1:
@@ -218,13 +222,18 @@ def _of_ids(array: Any, name: str, n_rows: int) -> Cells:
     """One id for each row, or rows of ids padded with -1."""
     if array.shape[:1] != (n_rows,) or array.ndim > 2:
         if name == "exclude" and array.ndim == 2 and array.shape[0] == 2:
-            return Cells.of(*_integers(array, name))
+            return Cells.of(*_integers(array, name))  # rows and columns
         shape = tuple(array.shape)
         raise DataError(
             f"`{name}` must have one row for each of the {counted(n_rows, 'row')} of the scores, "
             f"got an array of shape {shape}"
         )
     table = _integers(array[:, None] if array.ndim == 1 else array, name)
+    if name == "exclude" and n_rows == len(table) == 2 and np.isin(table[0], (0, 1)).all():
+        raise DataError(
+            f"`{name}` as an array of shape {tuple(array.shape)} for two rows can mean two things: "
+            "pass a list with the ids of each row, or a tuple with the rows and the columns"
+        )
     row = np.repeat(np.arange(n_rows), table.shape[1])
     column = table.ravel()
     return _unpadded(row, column)
@@ -291,6 +300,7 @@ def _is_mask(array: Any, name: str) -> bool:
 
 def _not_ids(name: str, array: Any, row: int | None = None) -> DataError:
     where = "" if row is None else f" in row {row}"
+    where = f" of shape {tuple(array.shape)}" if array.ndim == 2 else where
     return DataError(
         f"`{name}` must have ids of columns (integers), a boolean mask or a matrix of labels of "
         f"the shape of the scores, got {array.dtype}{where}"

@@ -14,7 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter._hits import IntArray
-from rankmeter._matrix._arrays import host, is_torch, namespace, on_device_of, pick_rows
+from rankmeter._matrix._arrays import (
+    host,
+    is_torch,
+    namespace,
+    on_device_of,
+    pick_rows,
+    type_name,
+)
 from rankmeter._matrix._cells import Cells
 
 __all__ = ["Counts", "Level", "compare_cells", "compare_rows", "count_before"]
@@ -93,10 +100,13 @@ def _is_wide(width: int, row: IntArray) -> bool:
 def exact(scores: Any, *, single: bool = False) -> Any:
     """The scores in a type that can be compared fast, and as float32 if they must be."""
     if not isinstance(scores, np.ndarray):
+        if "bool" in type_name(scores) and not is_torch(scores):
+            return namespace(scores).astype(scores, namespace(scores).uint8)
         return scores if not single or "float64" not in str(scores.dtype) else _single(scores)
     narrow = scores.dtype == np.float64 if single else scores.dtype.itemsize < 4
     narrow &= scores.dtype.kind not in "iub"
-    return scores.astype(np.float32) if narrow else scores
+    with np.errstate(over="ignore"):  # infinite scores are found later
+        return scores.astype(np.float32) if narrow else scores
 
 
 def _single(scores: Any) -> Any:

@@ -32,6 +32,12 @@ def count_lists(items: Any, target: Any, *, each: bool) -> Queries:
             f"`items` must be ids of shape (n, k), best first, got an array of shape {table.shape} "
             f"and type {table.dtype}"
         )
+    if (table < -1).any():
+        first = int(np.flatnonzero((table < -1).any(axis=1))[0])
+        raise DataError(
+            f"item {table[first].min()} of row {first} of `items` is negative: number the items "
+            "from 0; padding is -1"
+        )
     n_rows = table.shape[0]
     n_items = int(table.max(initial=0)) + 1
     if n_items > LARGEST:

@@ -11,6 +11,7 @@ import polars as pl
 
 from rankmeter._checks import near
 from rankmeter._ingest._packed import unpacked_name
+from rankmeter._matrix._array_files import reason
 from rankmeter.errors import ColumnError, FileFormatError
 
 __all__ = ["is_path", "read_rank_file", "read_table"]
@@ -46,7 +47,7 @@ def read_rank_file(path: str | PathLike[str]) -> dict[str, Any]:
         if file.suffix == ".npy":
             return {"ranks": np.load(file, allow_pickle=False)}
     except (OSError, ValueError) as error:
-        raise FileFormatError(f"{file} cannot be read as ranks: {error}") from error
+        raise FileFormatError(f"{file} cannot be read as ranks: {reason(error)}") from error
     frame = read_table(file)
     named = {column.strip().lower(): column for column in frame.columns}
     read: dict[str, Any] = {}

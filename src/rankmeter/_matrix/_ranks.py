@@ -65,6 +65,15 @@ def _numbers(data: Any, name: str) -> npt.NDArray[np.float64]:
     array = host(asarray(data, name))
     if array.ndim == 2 and 1 in array.shape:
         array = array.ravel()
+    if array.size == 0:
+        return np.zeros(0)
+    if array.ndim == 1 and array.dtype.kind in "OSU":
+        values = array.tolist()
+        row = next((at for at, one in enumerate(values) if not _is_number(one)), 0)
+        raise DataError(
+            f"{shown(values[row])} of row {row} of `{name}` is not a number: write ranks such as 3 "
+            "or 2.5, one for each query"
+        )
     if array.ndim != 1 or array.dtype.kind not in "iuf":
         raise DataError(
             f"`{name}` must be one rank for each query, got an array of shape {array.shape} and "
@@ -86,6 +95,15 @@ def _numbers(data: Any, name: str) -> npt.NDArray[np.float64]:
             "evaluate_scores"
         )
     return found
+
+
+def _is_number(value: object) -> bool:
+    """Whether this is a number, also as text without spaces."""
+    try:
+        float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return str(value) == str(value).strip()
 
 
 def _candidates(data: Any, last: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

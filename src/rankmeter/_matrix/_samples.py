@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from rankmeter._checks import counted
 from rankmeter._counts import RankCounts
 from rankmeter._hits import IntArray
 from rankmeter._matrix._arrays import (
     asarray,
     ascending,
+    floating,
     half_type,
     host,
     is_number,
@@ -37,8 +37,9 @@ def count_samples(positive: Any, negatives: Any, asked: Asked) -> Queries:
     asked : Asked
     """
     half = half_type(positive) or half_type(negatives)
-    own = exact(asarray(positive, "positive"), single=asked.single)
-    others = exact(asarray(negatives, "negatives"), single=asked.single)
+    arrays = asarray(positive, "positive"), asarray(negatives, "negatives")
+    read = map(floating, arrays) if any(asked.tolerance) else arrays
+    own, others = (exact(one, single=asked.single) for one in read)
     refuse_places([own, others], "`positive` and `negatives`")
     for name, array in (("positive", own), ("negatives", others)):
         if not is_number(array):
@@ -91,7 +92,10 @@ def _refuse_odd(name: str, array: Any, asked: Asked) -> None:
     bad = ~host(namespace(array).isfinite(array))
     if bad.any():
         first = int(np.flatnonzero(bad.reshape(bad.shape[0], -1).any(axis=1))[0])
+        n = int(bad.sum())
+        what = "score that is" if n == 1 else "scores that are"
+        where = "at position" if array.ndim == 1 and name == "negatives" else "in row"
         raise InvalidValueError(
-            f"`{name}` has {counted(int(bad.sum()), 'score')} that are NaN or infinite, the first "
-            f"in row {first}. Remove them, or pass a matrix of scores with bad_scores='drop'"
+            f"`{name}` has {n:,} {what} NaN or infinite, the first {where} {first}. Remove "
+            f"{'it' if n == 1 else 'them'}, or pass a matrix of scores with bad_scores='drop'"
         )

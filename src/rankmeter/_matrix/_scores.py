@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +15,7 @@ from rankmeter._counts import RankCounts
 from rankmeter._hits import IntArray
 from rankmeter._matrix._arrays import (
     asarray,
+    floating,
     half_type,
     host,
     is_number,
@@ -112,19 +114,30 @@ def count_scores(
     """Count in scores of any form; see `rankmeter.evaluate_scores`."""
     if target is None:
         raise UsageError("target is missing: pass the true items of each row", option="target")
-    kinds = [half_type(one) for one in (scores if isinstance(scores, list | tuple) else [scores])]
-    return replace(
-        _counted(scores, target, exclude, candidates, asked), half=max(kinds, default="")
-    )
+    kinds = {half_type(one) for one in (scores if isinstance(scores, list | tuple) else [scores])}
+    found = _counted(scores, target, exclude, candidates, asked, kinds)
+    return replace(found, half=max(kinds, default=""))
 
 
-def _counted(scores: Any, target: Any, exclude: Any, candidates: Any, asked: Asked) -> Queries:
+def _counted(
+    scores: Any, target: Any, exclude: Any, candidates: Any, asked: Asked, kinds: set[str]
+) -> Queries:
+    """The counts; `kinds` gets the types of half precision of the blocks of a function."""
     if is_sparse(scores):
+        if len(scores.shape) != 2:
+            raise DataError(
+                "`scores` must have a row for each query and a column for each item, got a sparse "
+                f"array of shape {tuple(scores.shape)}"
+            )
+        if not is_number(scores):
+            raise DataError(f"`scores` must be numbers, got a matrix of type {scores.dtype}")
         problem = _problem(target, exclude, candidates, *scores.shape, each=asked.each)
         return _count_stored(_stored(scores), problem, asked)
     if isinstance(scores, tuple):
         return _count_factors(scores, target, exclude, candidates, asked)
-    blocks = _blocks(scores)
+    blocks = _blocks(scores, kinds)
+    if any(asked.tolerance):
+        blocks = functools.partial(_floating, blocks)
     shapes = [tuple(block.shape) for block in blocks()]
     if not shapes or any(len(shape) != 2 or shape[0] != shapes[0][0] for shape in shapes):
         raise DataError(
@@ -195,17 +208,22 @@ def _shared(data: Any, n_columns: int) -> IntArray | None:
     ids = host(array)
     if ids.dtype == bool and ids.size == n_columns:
         return np.flatnonzero(ids)
-    return read_cells(ids[None, :], "candidates", 1, n_columns).column
+    return read_cells([ids], "candidates", 1, n_columns).column
 
 
 # ---------------------------------------------------------------------------------------------
 # Dense scores
 
 
-def _blocks(scores: Any) -> Blocks:
+def _blocks(scores: Any, kinds: set[str]) -> Blocks:
     """The blocks of columns, which are read twice."""
     if _is_function(scores):
-        return lambda: (asarray(block, "scores") for block in _returned(scores()))
+
+        def read(block: Any) -> Any:
+            kinds.add(half_type(block))
+            return asarray(block, "scores")
+
+        return lambda: map(read, _returned(scores()))
     if isinstance(scores, Iterator):
         raise UsageError(
             "`scores` are read twice, which a generator cannot be: pass the function that makes it",
@@ -217,6 +235,11 @@ def _blocks(scores: Any) -> Blocks:
         return lambda: arrays
     whole = asarray(scores, "scores")
     return lambda: [whole]
+
+
+def _floating(blocks: Blocks) -> Iterator[Any]:
+    """The same blocks, in which small integers do not overflow."""
+    return map(floating, blocks())
 
 
 def _is_function(scores: Any) -> bool:
@@ -344,6 +367,7 @@ def _compared(block: Any, start: int, level: Level, pairs: Cells, asked: Asked) 
 
 def _odd(block: Any, start: int, problem: _Problem, asked: Asked) -> Cells:
     """The candidates that are NaN, or infinite unless the choice is ``worst``; an error or not."""
+    block = exact(block, single=asked.single)
     library = namespace(block)
     kind = type_name(block)
     if "int" in kind or "bool" in kind or 0 in tuple(block.shape):

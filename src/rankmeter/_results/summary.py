@@ -14,7 +14,7 @@ import polars as pl
 from rankmeter._caution import warn
 from rankmeter._checks import choice, refused
 from rankmeter._engine import Scores, Source, chance
-from rankmeter._estimates.estimates import Estimate, estimate, mean_interval
+from rankmeter._estimates.estimates import Estimate, estimate, inside, mean_interval
 from rankmeter._estimates.notes import (
     UNUSED_LABELS,
     Facts,
@@ -326,21 +326,45 @@ class Summary(Reported, Mapping[str, Estimate]):
         >>> result.by_group("side")["segment", "mean"].rows()
         [('head', 1.0), ('tail', 0.375), ('macro', 0.6875)]
         """
+        return self.kind.frame(self._by_group(self._group(group)))
+
+    def _group(self, group: str | None) -> str:
+        """A way to group users, which can be left out if there is one."""
         known = [] if self.groups is None else self.groups.columns
-        if self.groups is None or (group is None and len(known) > 1):
+        if not known or (group is None and len(known) > 1):
             hint = f"choose one of {', '.join(known)}" if known else "pass groups= when evaluating"
             raise UsageError(f"no group to report by: {hint}", option="group")
-        name = choice("group", known[0] if group is None else group, known)
-        found = self._by_label(self.groups[name])
+        return choice("group", known[0] if group is None else group, known)
+
+    def _by_group(self, name: str) -> pl.DataFrame:
+        """`by_group` in Polars."""
+        labels = None if self.groups is None else self.groups[name]
+        found = self._by_label(labels)
         macro = []
         for entry in self.plan.metrics:
             values = found.filter(metric=entry.label)["mean"].drop_nans().to_numpy()
             m = moments(values)
             low, high = t_interval_of(m, self.confidence) if m.n > 1 else (np.nan, np.nan)
+            low, high = inside((entry.spec.low, entry.spec.high), m.mean, low, high)
             macro.append(("macro", entry.label, m.mean, low, high, m.sd, m.n))
-        return self.kind.frame(
-            pl.concat([found, pl.DataFrame(macro, schema=found.schema, orient="row")])
-        )
+        return pl.concat([found, pl.DataFrame(macro, schema=found.schema, orient="row")])
+
+    @in_its_words
+    def group_table(self, group: str | None = None) -> Table:
+        """`by_group` as a table that can be rendered."""
+        name = self._group(group)
+        columns = [name, "metric", "mean", f"{level(self.confidence)} interval", in_words("users")]
+        rows = [
+            [
+                segment or "none",
+                metric,
+                number(mean),
+                f"[{number(low)}, {number(high)}]",
+                f"{n:,}",
+            ]
+            for segment, metric, mean, low, high, _, n in self._by_group(name).rows()
+        ]
+        return Table(columns, rows, left=2)
 
     def adjusted(self, metric: str) -> Estimate:
         """A mean adjusted for chance: 0 is the mean of random rankings, and 1 that of perfect ones.
@@ -391,10 +415,16 @@ class Summary(Reported, Mapping[str, Estimate]):
                 for label, e in self.items()
             },
             "users": self.counts,
+            **({"groups": self._plain_groups()} if self.groups is not None else {}),
             "cautions": list(self.cautions),
             "notes": list(self._notes()),
             "plan": self.plan.to_dict(),
         }
+
+    def _plain_groups(self) -> dict[str, Any]:
+        """By way to group users, the rows of `by_group`."""
+        names = [] if self.groups is None else self.groups.columns
+        return {name: self._by_group(name).fill_nan(None).to_dicts() for name in names}
 
     def to_polars(self) -> pl.DataFrame:
         """One row per metric: metric, mean, low, high, std, n_users, undefined, missing."""

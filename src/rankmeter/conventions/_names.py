@@ -71,7 +71,7 @@ def _as_ours(name: str, found: tuple[Metric, ...]) -> tuple[Metric, ...]:
 def translate_all(metrics: str | Metric | Iterable[str | Metric], tool: str) -> tuple[Metric, ...]:
     """The metrics under a convention, each once; a text may hold several names."""
     if isinstance(metrics, str):
-        return _of_text(metrics, tool)
+        return _of_text(metrics, load_convention(tool).name)
     return parse_metrics(metrics, functools.partial(translate, tool=tool))
 
 

@@ -63,8 +63,9 @@ class Convention:
 
     `switches` is the section ``all``; `metrics` has the options and choices by canonical name, and
     by ``name@`` those of the metric with a cutoff. In `names`, ``{k}`` is a cutoff that belongs
-    elsewhere than after ``@``. Scores in matrices that differ by no more than `tolerance`, absolute
-    and relative, are tied.
+    elsewhere than after ``@``. `differs` says by canonical name what is different about a metric of
+    the tool that is not followed. Scores in matrices that differ by no more than `tolerance`,
+    absolute and relative, are tied.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Convention:
     marks: str = "@_"
     tolerance: tuple[float, float] = (0.0, 0.0)
     names: Mapping[str, str] = field(default_factory=dict)
+    differs: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     bugs: tuple[Mapping[str, Any], ...] = ()
     deviations: tuple[Mapping[str, Any], ...] = ()
