@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import re
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,7 +13,6 @@ from rankmeter.errors import DataError, UsageError
 
 pytestmark = pytest.mark.once
 
-ROOT = Path(__file__).parents[1]
 METRICS = ["mrr", "hits@1", "ndcg@3"]
 
 
@@ -94,34 +91,6 @@ def test_a_metric_of_keras(monkeypatch, tmp_path):
     tracer = type("JVPTracer", (), {})()
     with pytest.raises(UsageError, match="cannot count in a compiled function"):
         metric.update_state(labels, tracer)
-
-
-def test_the_module_of_lightning_on_the_page(monkeypatch):
-    """Its code as Lightning calls it; Lightning itself is too large to install for this."""
-    pytest.importorskip("torch")
-    page = (ROOT / "docs" / "guide" / "training-loops.md").read_text("utf-8")
-    (code,) = re.findall(r"```python\n(class Model.*?)```", page, re.DOTALL)
-    logged = {}
-
-    class Module:
-        log_dict = staticmethod(logged.update)
-
-        def __call__(self, batch):
-            return batch["scores"]
-
-    names = {"lightning": SimpleNamespace(LightningModule=Module), "rm": rm}
-    exec(code, names)
-    model = names["Model"]()
-    model.on_validation_epoch_start()
-    acc = rm.accumulator(["ndcg@10", "recall@20"])
-    for number, (scores, target) in enumerate(batches()):
-        seen = (target[:, None] + 1) % 6
-        user = np.arange(4) + 4 * number
-        batch = {"scores": scores, "target": target, "seen": seen, "user": user}
-        model.validation_step(batch, number)
-        acc.update(scores=scores, target=target, exclude=seen, users=user)
-    model.on_validation_epoch_end()
-    assert logged == {name: estimate.mean for name, estimate in acc.compute().items()}
 
 
 def test_functions_for_trainers_and_scorers_are_checked_at_once_and_can_be_pickled():

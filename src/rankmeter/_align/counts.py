@@ -58,7 +58,7 @@ class Candidates:
     value: FloatArray  # sort key of the rows of a user; smaller is better
     order: str  # "score": value is a negated score; "rank": a given rank; "list": the row number
     item: pl.Series
-    grouped: IntArray  # positions of the rows by user; in a list, in order of the rows
+    grouped: IntArray | None  # positions of the rows by user, in a list in order; None if they are
     offsets: IntArray  # (n_users + 1,) where each user's rows begin in `grouped`
 
     @classmethod
@@ -89,21 +89,28 @@ class Candidates:
     @cached_property
     def ascending(self) -> FloatArray:
         """The sort keys of each user's rows, ascending; `value` itself if they are."""
-        grouped = _is_sorted(self.user, self.offsets[[0, -1]])
-        value = self.value if grouped else self.value[self.grouped]
+        if self.grouped is None or _is_sorted(self.user, self.offsets[[0, -1]]):
+            value = self.value
+        else:
+            value = self.value[self.grouped]
         if _is_sorted(value, self.offsets):
             return value
-        return sort_within(value.copy() if grouped else value, self.offsets)
+        return sort_within(value.copy() if value is self.value else value, self.offsets)
 
-    @property
-    def rows(self) -> IntArray:
-        """The numbers of the rows."""
-        return np.arange(self.user.size) if self.row is None else self.row
+    def of_users(self, chosen: npt.NDArray[np.bool_]) -> FloatArray:
+        """The sort keys of some users, by user."""
+        inside = np.repeat(chosen, np.diff(self.offsets))
+        return self.value[inside if self.grouped is None else self.grouped[inside]]
+
+    def numbers(self, at: IntArray) -> IntArray:
+        """The numbers of the rows at some positions."""
+        return at if self.row is None else self.row[at]
 
     def only(self, chosen: IntArray) -> Candidates:
         """Some of the rows, by ascending position."""
         user = self.user[chosen]
-        row, value, item = self.rows[chosen], self.value[chosen], self.item.gather(series(chosen))
+        row, value = self.numbers(chosen), self.value[chosen]
+        item = self.item.gather(series(chosen))
         n_users = self.offsets.size - 1
         grouped, offsets = order_of(user, n_users), _offsets(user, n_users)
         return Candidates(user, row, value, self.order, item, grouped, offsets)
@@ -111,7 +118,7 @@ class Candidates:
     def targets(self, row: IntArray, gain: FloatArray) -> Targets:
         """Judged items as targets of counting, given the positions of the rows that hold them."""
         item = self.item.gather(series(row))
-        return Targets(self.user[row], gain, self.rows[row], self.value[row], item)
+        return Targets(self.user[row], gain, self.numbers(row), self.value[row], item)
 
 
 def sort_key(number: FloatArray, order: str, score_type: str = "float64") -> FloatArray:
@@ -132,9 +139,12 @@ def count(candidates: Candidates, targets: Targets, ties: TieRule) -> RankCounts
     n_ranked = np.diff(c.offsets)
     ordered = ties in ORDERED
     if c.row is None and c.order == "list":
-        place = np.empty(c.user.size, dtype=np.int64)
-        place[c.grouped] = np.arange(c.user.size)
-        above = place[t.row] - c.offsets[t.user]
+        place = t.row
+        if c.grouped is not None:
+            places = np.empty(c.user.size, dtype=np.int64)
+            places[c.grouped] = np.arange(c.user.size)
+            place = places[t.row]
+        above = place - c.offsets[t.user]
         equal = np.zeros_like(above)
         return RankCounts(t.user, t.gain, above, equal, equal if ordered else None, n_ranked)
     # A target is not counted as equal to itself.
@@ -169,7 +179,7 @@ def _spans(c: Candidates, t: Targets) -> tuple[IntArray, IntArray]:
         offsets, value = c.offsets, c.ascending
     else:
         offsets = np.concatenate(([0], np.cumsum(np.where(has, length, 0))))
-        value = sort_within(c.value[c.grouped[np.repeat(has, length)]], offsets)
+        value = sort_within(c.of_users(has), offsets)
     if value.size == 0:
         return np.zeros_like(t.user), np.zeros_like(t.user)
     begin, end = offsets[t.user], offsets[t.user + 1]
@@ -274,7 +284,7 @@ def before_in(c: Candidates, t: Targets, tied: npt.NDArray[np.bool_], ties: TieR
     has = np.zeros(n_users, dtype=bool)
     has[t.user[tied]] = True
     at = np.flatnonzero(has[c.user])
-    members = _rows(c.user[at], c.value[at], c.item.gather(series(at)), c.rows[at]).join(
+    members = _rows(c.user[at], c.value[at], c.item.gather(series(at)), c.numbers(at)).join(
         runs, on=["user", "bits"], how="semi"
     )
     # Targets are put just before their own rows; the rows in front of them are counted.

@@ -97,15 +97,15 @@ def _first(c: Candidates, depth: int | None) -> tuple[IntArray | slice, IntArray
     """
     length, n_users = np.diff(c.offsets), c.offsets.size - 1
     if depth is None or not (length > depth).any():
-        if np.all(c.user[1:] >= c.user[:-1]):
-            return _ALL, c.offsets
-        return order_of(c.user, n_users), c.offsets
+        order = order_of(c.user, n_users)
+        return _ALL if order is None else order, c.offsets
     last = np.minimum(length, depth) - 1
     some = length > 0
     bound = np.full(length.size, np.inf)
     bound[some] = c.ascending[(c.offsets[:-1] + last)[some]]
     first = np.flatnonzero(c.value <= bound[c.user])
-    at = first[order_of(c.user[first], n_users)]
+    order = order_of(c.user[first], n_users)
+    at = first if order is None else first[order]
     return at, np.concatenate(([0], np.cumsum(np.bincount(c.user[first], minlength=n_users))))
 
 

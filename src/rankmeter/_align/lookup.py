@@ -79,7 +79,7 @@ def _candidates(lists: Lists, value: FloatArray) -> Candidates:
     """All places in the lists, whose user is the number of a list; items are not fetched."""
     user = np.repeat(np.arange(len(lists.users)), lists.lengths)
     items = pl.Series("item", [], dtype=lists.dtype)
-    return Candidates(user, None, value, "score", items, np.arange(user.size), lists.offsets)
+    return Candidates(user, None, value, "score", items, None, lists.offsets)
 
 
 def _before(lists: Lists, everything: Candidates, judged: pl.DataFrame, ties: TieRule) -> IntArray:

@@ -39,8 +39,8 @@ def sort(keys: Keys, width: int) -> tuple[Keys, IntArray]:
     return keys, order
 
 
-def order_of(user: IntArray, n_users: int) -> IntArray:
-    """Positions grouped by user, in their original order within a user."""
+def order_of(user: IntArray, n_users: int) -> IntArray | None:
+    """Positions grouped by user, in their original order within a user; None if they are."""
     if np.all(user[1:] >= user[:-1]):
-        return np.arange(user.size)
+        return None
     return sort(user.astype(np.uint64), bits(n_users))[1]
