@@ -87,8 +87,8 @@ def aligned_queries(queries: Queries, choices: Alignment) -> Aligned:
     counts = queries.counts
     if queries.target is not None and not choices.is_relevant(counts.gain).all():
         raise UsageError(
-            f"relevant={choices.relevant!r} has no effect on which true items leave the candidates "
-            "of the others: mark only the relevant ones in `target`, or pass each=False",
+            f"true items that relevant={choices.relevant!r} leaves out would not be candidates in "
+            "their row: mark only relevant items in `target`, or pass each=False",
             option="relevant",
         )
     gain = reached(counts.user, counts.gain, queries.n, choices)
