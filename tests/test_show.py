@@ -233,6 +233,7 @@ def test_the_command_shows_users_in_each_system(tmp_path, monkeypatch):
 # -- scores, ranks and batches: what is known of a query are the ranks of its judged items ---------
 
 
+@pytest.mark.filterwarnings("ignore:hit_rate has no cutoff")
 @pytest.mark.parametrize("ties", ["realistic", "item", "expected"])
 @pytest.mark.parametrize("each", [True, False])
 def test_what_is_shown_of_scores_leads_to_the_value_of_every_metric(ties, each):
