@@ -202,8 +202,8 @@ def evaluate_ranks(
     Parameters
     ----------
     ranks : array, list or path
-        1-based ranks of the true items. A rank that ends in .5 is the mean of a tie. Or the path of
-        a file (see Notes).
+        1-based ranks of the true items. A rank that ends in .5 is the mean of a tie of two; longer
+        ties need `upper`. Or the path of a file (see Notes).
     metrics : str, Metric or iterable of them
         As in `rankmeter.evaluate`.
     candidates : int or array, optional
