@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import inputs
@@ -12,6 +13,8 @@ from recordings import answers
 from scipy.stats import median_abs_deviation
 
 import rankmeter as rm
+from rankmeter.conventions import load_convention
+from rankmeter.errors import UnknownMetricError
 
 DATA = Path(__file__).parents[1] / "data"
 NATIONS = json.loads((DATA / "pykeen_nations.json").read_text("utf-8"))
@@ -75,6 +78,15 @@ def test_a_model_trained_on_nations_has_the_numbers_of_pykeen(side, kind):
         exclude=queries.exclude, like="pykeen", ties=kind,
     )  # fmt: skip
     assert with_names["hits_at_3"].mean == result["hits@3"].mean
+
+
+def test_numbers_of_pykeen_that_are_no_metrics_say_how_to_compute_them():
+    known = load_convention("pykeen").elsewhere
+    result = rm.evaluate_ranks([1, 2, 4], ["mr", "gmr", "median_rank", "n_ranked"], candidates=9)
+    assert known.keys() == others(result).keys()
+    for name, how in known.items():
+        with pytest.raises(UnknownMetricError, match=f"can be computed: {re.escape(how)}"):
+            rm.evaluate_ranks([1, 2, 4], name, like="pykeen")
 
 
 @pytest.mark.parametrize("kind", ["torch", "numpy"])

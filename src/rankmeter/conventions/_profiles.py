@@ -26,6 +26,11 @@ A file states, with its sources, only what differs from the convention ``rankmet
     "gm_map" = "ap(aggregate=geometric)"
     "get_bpref" = "bpref(depth={k})"           # its cutoff cuts the ranking
 
+    [differs]                     # a metric of this name that the tool has with another meaning
+    mean_rank = "begins at 0"
+    [elsewhere]                   # a number of the tool that is no metric here → how to compute it
+    inverse_median_rank = "1 / median_rank"
+
     [options]                     # an option of the tool → choices here, whatever the metric
     "missing=skip" = { missing = "skip" }
 
@@ -64,7 +69,8 @@ class Convention:
     `switches` is the section ``all``; `metrics` has the options and choices by canonical name, and
     by ``name@`` those of the metric with a cutoff. In `names`, ``{k}`` is a cutoff that belongs
     elsewhere than after ``@``. `differs` says by canonical name what is different about a metric of
-    the tool that is not followed. Scores in matrices that differ by no more than `tolerance`,
+    the tool that is not followed, and `elsewhere` how a number that is no metric here comes from
+    others. Scores in matrices that differ by no more than `tolerance`,
     absolute and relative, are tied.
     """
 
@@ -80,6 +86,7 @@ class Convention:
     tolerance: tuple[float, float] = (0.0, 0.0)
     names: Mapping[str, str] = field(default_factory=dict)
     differs: Mapping[str, str] = field(default_factory=dict)
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     bugs: tuple[Mapping[str, Any], ...] = ()
     deviations: tuple[Mapping[str, Any], ...] = ()
