@@ -1,5 +1,6 @@
 """The work of an evaluation of frames, counted: rows sorted, joined and visited, never seconds."""
 
+import gc
 import sys
 from collections import defaultdict
 
@@ -168,3 +169,34 @@ def test_users_are_looked_up_once_for_each_run_of_rows(monkeypatch):
     )
     rm.evaluate(rankings, truth, METRICS)
     assert max(looked_up) <= truth.height
+
+
+CALLS = {
+    "frames": lambda some: rm.evaluate(*some, METRICS),
+    "lists": lambda _: rm.evaluate(
+        {"a": ["x"]}, {"a": ["x"]}, "ndcg@1, coverage@1", catalogue=["x"]
+    ),
+    "compare": lambda some: rm.compare({"a": some[0], "b": some[0]}, some[1], ["ndcg@10", "rr"]),
+    "curve": lambda some: rm.curve(*some, "ndcg", max_k=3),
+    "scores": lambda _: rm.evaluate_scores([[0.1, 0.2]], [0], ["mrr", "hits@1"]),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_memory_is_free_when_a_result_is_gone(name):
+    """Without waiting for the collector of cycles, which seldom runs next to large arrays."""
+    some = frames(20)
+    CALLS[name](some)
+    gc.collect()
+    gc.garbage.clear()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        CALLS[name](some)
+        gc.collect()
+        left = {type(one).__name__ for one in gc.garbage}
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert left.isdisjoint({"DataFrame", "Series", "Block", "Table", "Hits", "Summary", "function"})

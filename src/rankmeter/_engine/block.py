@@ -44,6 +44,7 @@ class Block:
         self._codes = Codes(self.users)
         self._prepared: dict[tuple[Alignment, bool], Judged] = {}
         self._aligned: dict[tuple[Alignment, str, int | None, bool], Aligned] = {}
+        self._evidence: dict[tuple[str, Alignment], Any] = {}
 
     def aligned(
         self, name: str, choices: Alignment, depth: int | None = 0, *, named: bool = False
@@ -114,20 +115,18 @@ class Block:
             counts |= self.tables.counts_of_relevant(item, borders)
         return replace(facts, counts=dict(sorted(counts.items())))
 
-    @functools.cached_property
-    def evidence(self) -> Evidence:
+    def evidence(self, name: str, choices: Alignment) -> Any:
         """Evidence of the side data, by name; each is made once."""
-        tables = self.tables
-
-        @functools.cache
-        def known(name: str, choices: Alignment) -> Any:
-            if tables is None:
-                return no_lists(name, choices)
-            if name == "relevant":
-                return relevant_items(self.judged(choices), tables.items)
-            return tables.evidence(name, self._codes, choices)
-
-        return known
+        if self.tables is None:
+            return no_lists(name, choices)
+        known = name, choices
+        if known not in self._evidence:
+            self._evidence[known] = (
+                relevant_items(self.judged(choices), self.tables.items)
+                if name == "relevant"
+                else self.tables.evidence(name, self._codes, choices)
+            )
+        return self._evidence[known]
 
 
 def scores_of(

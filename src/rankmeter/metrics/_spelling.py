@@ -184,23 +184,11 @@ def parse_metrics(
         raise refused("metrics", "metric strings such as 'ndcg@10'", metrics) from None
     found: dict[Metric, None] = {}
     problems: list[UsageError] = []
-
-    def take(text: str) -> None:
-        try:
-            found.update(dict.fromkeys((read or read_metric)(text)))
-        except UsageError as error:
-            parts = _split(text)
-            if len(parts) < 2:
-                problems.append(error)
-                return
-            for part in dict.fromkeys(parts):
-                take(part)
-
     for entry in metrics:
         if isinstance(entry, Metric):
             found.setdefault(entry)
         elif isinstance(entry, str):
-            take(entry)
+            found.update(dict.fromkeys(_take(entry, read or read_metric, problems)))
         else:
             problems.append(refused("metrics", "metric strings such as 'ndcg@10'", entry))
     if problems:
@@ -209,6 +197,20 @@ def parse_metrics(
     if not found:
         raise UsageError("no metric given: name at least one, for example 'ndcg@10'")
     return tuple(found)
+
+
+def _take(
+    text: str, read: Callable[[str], Iterable[Metric]], problems: list[UsageError]
+) -> list[Metric]:
+    """The metrics of a name, or of several names in one text."""
+    try:
+        return [*read(text)]
+    except UsageError as error:
+        parts = _split(text)
+        if len(parts) < 2:
+            problems.append(error)
+            return []
+        return [one for part in dict.fromkeys(parts) for one in _take(part, read, problems)]
 
 
 def _split(text: str) -> list[str]:
