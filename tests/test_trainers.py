@@ -41,6 +41,7 @@ def test_the_module_of_the_page_in_a_trainer_of_lightning(tmp_path):
         accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
         enable_model_summary=False, default_root_dir=tmp_path,
     )  # fmt: skip
+    loader = torch.utils.data.DataLoader(loader, batch_size=None)
     (found,) = trainer.validate(Model(), loader, verbose=False)
     assert found == pytest.approx({name: one.mean for name, one in acc.compute().items()})
 

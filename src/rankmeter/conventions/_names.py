@@ -187,7 +187,7 @@ def _unknown(text: str, profile: Convention) -> str:
     if len(text) > 200:
         return ""
     if known := profile.elsewhere.get(_bare(text)[0]):
-        return f"{text} of {profile.title} is no metric here, but can be computed: {known}"
+        return f"{text} of {profile.title} is not a metric here, but can be computed: {known}"
     tools = [tool for tool in convention_names() if _has(text, load_convention(tool))]
     if tools:
         follow = f"like={tools[0]!r} follows it"

@@ -28,7 +28,7 @@ A file states, with its sources, only what differs from the convention ``rankmet
 
     [differs]                     # a metric of this name that the tool has with another meaning
     mean_rank = "begins at 0"
-    [elsewhere]                   # a number of the tool that is no metric here → how to compute it
+    [elsewhere]                   # a number of the tool, not a metric here → how to compute it
     inverse_median_rank = "1 / median_rank"
 
     [options]                     # an option of the tool → choices here, whatever the metric
@@ -69,7 +69,7 @@ class Convention:
     `switches` is the section ``all``; `metrics` has the options and choices by canonical name, and
     by ``name@`` those of the metric with a cutoff. In `names`, ``{k}`` is a cutoff that belongs
     elsewhere than after ``@``. `differs` says by canonical name what is different about a metric of
-    the tool that is not followed, and `elsewhere` how a number that is no metric here comes from
+    the tool that is not followed, and `elsewhere` how a number that is not a metric here comes from
     others. Scores in matrices that differ by no more than `tolerance`,
     absolute and relative, are tied.
     """
