@@ -55,7 +55,10 @@ OTHER = np.eye(9, dtype=int)[(TARGET + 1) % 9]
         ({"exclude": np.array([[0.9], [8.7]])}, "must have ids of columns .integers."),
         ({"target": 3 * HOT + OTHER, "relevant": ">=2"}, "pass each=False"),
         ({"scores": scipy.sparse.csr_array(SCORES * 1j)}, "must be numbers, got .* complex128"),
-        ({"scores": scipy.sparse.coo_array(SCORES[0])}, "sparse array of shape .9,."),
+        (
+            {"scores": scipy.sparse.coo_array(SCORES[0])},  # one row until SciPy 1.13
+            "sparse array of shape .9,.|each of the 1 row of the scores",
+        ),
         ({"target": scipy.sparse.csr_array(np.where(HOT, np.nan, 0))}, "label nan in row 0"),
         ({"scores": SCORES * 1e300, "score_type": "float32"}, "score of row 0 and column 0 is inf"),
         ({"target": None, "negatives": SCORES[:, :0]}, "`negatives` has no scores"),
