@@ -145,3 +145,12 @@ def test_what_cannot_be_read_with_ranks_is_an_error(files, tmp_path, words, said
     done = run("evaluate-ranks", "ranks.csv", *words)
     assert done.code == said[0]
     assert said[1] in done.err
+
+
+def test_no_file_of_the_input_is_overwritten(files):
+    np.save("upper.npy", [2, 9, 2])
+    words = ["evaluate-ranks", "ranks.csv", "--upper", "upper.npy", "--output", "upper.npy"]
+    assert run(*words, "--json").code == 2
+    assert np.load("upper.npy").tolist() == [2, 9, 2]
+    wrong = run("evaluate-scores", "scores.npy", "targets.npy", "--tolerance", "0.1")
+    assert "--tolerance must be two numbers, such as 1e-5,1e-4, got '0.1'" in wrong.err

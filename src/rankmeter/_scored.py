@@ -206,10 +206,10 @@ def evaluate_ranks(
         ties need `upper`. Or the path of a file (see Notes).
     metrics : str, Metric or iterable of them
         As in `rankmeter.evaluate`.
-    candidates : int or array, optional
+    candidates : int, array or path, optional
         Number of candidates among which each item was ranked; needed by the metrics adjusted for
         chance.
-    upper : array, optional
+    upper : array or path, optional
         The last rank of each tie, of which `ranks` are the first: then every tie rule applies.
     users, groups, clusters, like
         As in `rankmeter.evaluate_scores`.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import click
 import polars as pl
 
@@ -14,7 +17,7 @@ from rankmeter._cli._terminal import print_table
 from rankmeter._report.table import Table
 from rankmeter._results.summary import Summary
 
-__all__ = ["FORMATS", "check_output", "output_options", "write"]
+__all__ = ["FORMATS", "check_output", "files_of", "output_options", "write"]
 
 
 def _tables(result: Summary) -> list[Table]:
@@ -70,6 +73,12 @@ def output_options() -> list[Option]:
         ),
         show_option(),
     ]
+
+
+def files_of(choices: Mapping[str, Any]) -> list[str | None]:
+    """What may be files of the input among the options."""
+    names = ("negatives", "exclude", "candidates", "upper", "users", "groups", "clusters")
+    return [choices.get(name) for name in names]
 
 
 def check_output(per_user: str | None, output: str | None, inputs: list[str | None]) -> None:

@@ -11,7 +11,7 @@ from rankmeter._cli._command import Command
 from rankmeter._cli._files import standard_input
 from rankmeter._cli._options import given, metrics_option, options_of
 from rankmeter._cli._show import check_show
-from rankmeter._cli._summaries import FORMATS, check_output, output_options, write
+from rankmeter._cli._summaries import FORMATS, check_output, files_of, output_options, write
 from rankmeter._cli._terminal import working
 from rankmeter._matrix import is_array_file
 from rankmeter._scored import evaluate_ranks
@@ -31,7 +31,7 @@ def _run(
 ) -> None:
     form = FORMATS.choose(form, as_json=as_json)
     check_show(show, form, output)
-    check_output(per_user, output, [ranks])
+    check_output(per_user, output, [ranks, *files_of(choices)])
     chosen = given(choices)
     candidates = chosen.get("candidates")
     if candidates is not None and not is_array_file(candidates):

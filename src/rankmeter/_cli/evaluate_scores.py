@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
+from rankmeter._checks import refused
 from rankmeter._cli._command import Command
 from rankmeter._cli._options import given, metrics_option, options_of
 from rankmeter._cli._show import check_show
-from rankmeter._cli._summaries import FORMATS, check_output, output_options, write
+from rankmeter._cli._summaries import FORMATS, check_output, files_of, output_options, write
 from rankmeter._cli._terminal import working
 from rankmeter._scored import evaluate_scores
 
@@ -29,22 +30,22 @@ def _run(
 ) -> None:
     form = FORMATS.choose(form, as_json=as_json)
     check_show(show, form, output)
-    others = [choices.get(name) for name in ("negatives", "exclude", "candidates", "groups")]
-    check_output(per_user, output, [scores, target, *others])
+    check_output(per_user, output, [scores, target, *files_of(choices)])
     chosen = given(choices)
     if "tolerance" in chosen:
-        chosen["tolerance"] = _pair(chosen["tolerance"])
+        chosen["tolerance"] = _two_numbers(chosen["tolerance"])
     with working("evaluating"):
         result = evaluate_scores(scores, target, **chosen)
     write(result, per_user, output, form, conditions, choices.get("like"), show)
 
 
-def _pair(text: str) -> object:
-    """``1e-5,1e-4`` as two numbers; other texts as they are, which is an error later."""
+def _two_numbers(text: str) -> tuple[float, float]:
+    """The option ``--tolerance 1e-5,1e-4``."""
     try:
-        return tuple(map(float, text.split(",")))
+        absolute, relative = map(float, text.split(","))
     except ValueError:
-        return text
+        raise refused("tolerance", "two numbers, such as 1e-5,1e-4", text) from None
+    return absolute, relative
 
 
 command = Command(

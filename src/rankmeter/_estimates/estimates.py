@@ -190,7 +190,7 @@ def mean_interval(
     if _bounded(setting, found.mean, scale):
         return wilson_interval(values, setting.confidence, scale=scale, clusters=clusters)
     ends = t_interval(values, setting.confidence, clusters=clusters)
-    return inside(scale, found.mean, *ends) if setting.interval == "wilson" else ends
+    return _cut(setting, scale, found.mean, ends)
 
 
 def interval_of_moments(
@@ -198,8 +198,7 @@ def interval_of_moments(
 ) -> tuple[float, float]:
     """Interval of a mean of independent values, of which only the moments are known."""
     if found.n < 2 or not _bounded(setting, found.mean, scale):
-        ends = t_interval_of(found, setting.confidence)
-        return inside(scale, found.mean, *ends) if setting.interval == "wilson" else ends
+        return _cut(setting, scale, found.mean, t_interval_of(found, setting.confidence))
     n, se = found.n, found.sd / math.sqrt(found.n)
     return score_interval(found.mean, se, n - 1, n, scale, setting.confidence)
 
@@ -208,6 +207,13 @@ def _bounded(setting: Setting, mean: float, scale: tuple[float, float]) -> bool:
     """Whether the interval is that of a mean on a bounded scale."""
     on = scale[0] <= mean <= scale[1] and math.isfinite(scale[0]) and math.isfinite(scale[1])
     return on and setting.interval == "wilson"
+
+
+def _cut(
+    setting: Setting, scale: tuple[float, float], mean: float, ends: tuple[float, float]
+) -> tuple[float, float]:
+    """The part of Student's interval on the scale, unless that interval was asked for as it is."""
+    return inside(scale, mean, *ends) if setting.interval == "wilson" else ends
 
 
 def crossed_estimate(
@@ -223,4 +229,6 @@ def crossed_estimate(
     elif _bounded(setting, found.mean, scale):
         confidence = setting.confidence
         low, high = score_interval(found.mean, found.se, found.df, mean.n, scale, confidence)
+    else:
+        low, high = _cut(setting, scale, found.mean, (low, high))
     return replace(mean, low=low, high=high)

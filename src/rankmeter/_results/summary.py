@@ -377,13 +377,7 @@ class Summary(Reported, Mapping[str, Estimate]):
         name = self._group(group)
         columns = [name, "metric", "mean", f"{level(self.confidence)} interval", in_words("users")]
         rows = [
-            [
-                segment or "none",
-                metric,
-                number(mean),
-                f"[{number(low)}, {number(high)}]",
-                f"{n:,}",
-            ]
+            [segment or "none", metric, *_cells(mean, low, high, n)]
             for segment, metric, mean, low, high, _, n in self._by_group(name).rows()
         ]
         return Table(columns, rows, left=2)
@@ -483,9 +477,7 @@ class Summary(Reported, Mapping[str, Estimate]):
         rows = [
             [
                 e.label,
-                number(e.mean, digits),
-                f"[{number(e.low, digits)}, {number(e.high, digits)}]",
-                f"{e.n:,}",
+                *_cells(e.mean, e.low, e.high, e.n, digits),
                 *([f"{e.undefined:,}"] if undefined else []),
             ]
             for e in self.values()
@@ -545,6 +537,11 @@ class Summary(Reported, Mapping[str, Estimate]):
 
     def _logged(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, float]]]:
         return (((label,), e.numbers()) for label, e in self.items())
+
+
+def _cells(mean: float, low: float, high: float, n: int, digits: int = 4) -> list[str]:
+    """A mean, its interval and its number of users as text."""
+    return [number(mean, digits), f"[{number(low, digits)}, {number(high, digits)}]", f"{n:,}"]
 
 
 def summarise(
