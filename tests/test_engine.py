@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+import threading
 import warnings
 
 import numpy as np
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 import cases
 import rankmeter as rm
-from rankmeter._align import Codes, universe
+from rankmeter._align import Codes, Shares, align
 from rankmeter._align.counts import Candidates, count
 from rankmeter._align.placing import place
 from rankmeter._choices import CHOICES, SETTINGS
@@ -23,10 +24,11 @@ from rankmeter._engine import Memory, Scores
 from rankmeter._engine.arrow import from_arrow, to_arrow
 from rankmeter._engine.block import Block
 from rankmeter._engine.memory import _blocks
-from rankmeter._ingest import meet_all, read_rankings, read_truth
+from rankmeter._hits import FloatArray, Hits
+from rankmeter._ingest import Table, meet_all, read_rankings, read_truth
 from rankmeter._plan import resolve
 from rankmeter.errors import RankmeterError, UsageError
-from rankmeter.metrics import METRICS
+from rankmeter.metrics import METRICS, register, unregister
 
 CUTS = [2, 7, 10_000]  # the last gives one block per user
 METRICS_OF_ALL = [
@@ -314,7 +316,7 @@ def test_a_block_and_its_scores_can_be_sent_to_another_process():
 
 def test_users_are_coded_in_the_order_of_their_ids():
     judged, tables = meet_all(read_truth(TRUTH), {"r": read_rankings(SYSTEMS["a"])})
-    users = universe(judged, *tables.values())
+    users = Codes.of_tables(judged, *tables.values()).users
     assert Codes(users).of(users).tolist() == list(range(len(users)))
 
 
@@ -327,6 +329,53 @@ def test_appended_items_are_no_users_in_common():
     for rankings in ({"v": ["x"]}, {"v": {"x": 1.0}}, {"v": []}):
         with pytest.raises(rm.errors.NoOverlapError, match="no user in common"):
             rm.evaluate(rankings, {"u": {"y"}}, "rr", scope="appended")
+
+
+IDS = {
+    "integers": pl.Series([3, -5, 3, 900, 2**62, 0, 7]),
+    "unsigned": pl.Series([3, 2**64 - 1, 3, 0], dtype=pl.UInt64),
+    "text": pl.Series(["a", "b", "a", "", "é"]),
+    "nobody": pl.Series([], dtype=pl.String),
+}
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 300])
+@pytest.mark.parametrize("ids", IDS)
+def test_each_user_is_in_one_of_the_parts(ids, n):
+    users = IDS[ids].alias("user")
+    part = Shares(n, Table(users.to_frame())).of(users).tolist()
+    assert all(0 <= one < n for one in part)
+    assert len({*zip(users, part, strict=True)}) == users.n_unique()
+
+
+def test_parts_of_integers_have_about_as_many_rows():
+    users = pl.Series("user", np.random.default_rng(0).integers(0, 10**6, 20_000) ** 2)
+    part = Shares(4, Table(users.to_frame())).of(users)
+    assert np.bincount(part).min() > 4_000
+
+
+def test_metrics_run_in_the_thread_that_asks(monkeypatch, engine):
+    """Functions from elsewhere need not be safe in threads; hits may be found in others."""
+    engine(3)
+    threads: dict[str, set[int]] = {"hits": set(), "metric": set()}
+
+    def where(hits: Hits) -> FloatArray:
+        """The thread is noted."""
+        threads["metric"].add(threading.get_ident())
+        return np.zeros(hits.n_users)
+
+    def aligned(*words, **more):
+        threads["hits"].add(threading.get_ident())
+        return align(*words, **more)
+
+    monkeypatch.setattr("rankmeter._engine.block.align", aligned)
+    register("Where")(where)
+    try:
+        rm.evaluate(SYSTEMS["a"], TRUTH, "where")
+    finally:
+        unregister("where")
+    assert threads["metric"] == {threading.get_ident()}
+    assert threading.get_ident() not in threads["hits"]
 
 
 def test_many_judgments_are_measured_in_blocks():

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from rankmeter import compare, evaluate
-from rankmeter._align import Codes, align, prepare, universe
+from rankmeter._align import Codes, align, prepare
 from rankmeter._choices import Alignment
 from rankmeter._ingest import Lists, read_rankings, read_truth
 from rankmeter._ingest._forms import find
@@ -126,8 +126,8 @@ def test_counting_in_place_is_counting_rows(seed):
     rankings, truth = read_rankings(ranked), read_truth(judged)
     assert isinstance(rankings.rows, Lists)
     rows = replace(rankings, rows=rankings.frame)
-    codes = Codes(universe(truth, rankings))
-    assert codes.users.to_list() == universe(truth, rows).to_list()
+    codes = Codes.of_tables(truth, rankings)
+    assert codes.users.to_list() == Codes.of_tables(truth, rows).users.to_list()
     for choices in CHOICES:
         prepared = prepare(truth, codes, choices)
         here, there = align(rankings, prepared), align(rows, prepared)
@@ -145,10 +145,11 @@ def test_counting_in_place_is_counting_rows(seed):
 
 def test_some_users_of_lists():
     table = read_rankings({"u": {"a": 1.0}, "v": {"b": 2.0, "a": 1.0}, "w": {}})
-    part = table.of_users("v", "x")
+    part = table.of_user("v")
     assert isinstance(part.rows, Lists)
     assert part.frame.rows() == [("v", "b", 2.0), ("v", "a", 1.0)]
-    assert part.empty_users.to_list() == ["w"]
+    assert part.empty_users.to_list() == []
+    assert table.of_user("w").empty_users.to_list() == ["w"]
 
 
 def test_many_items_are_looked_at_in_parts(monkeypatch):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import rankmeter as rm
 import reference
-from rankmeter._align import Codes, packing, universe
+from rankmeter._align import Codes, packing
 from rankmeter._align import codes as codes_module
 from rankmeter._align import pairs as pairs_module
 from rankmeter._align.counts import Candidates, count
@@ -86,10 +86,11 @@ def test_users_are_those_that_a_slow_look_finds(kind):
     def check(ranked, judged, empty):
         series = [pl.Series("user", part, dtype=dtype) for part in (ranked, judged, empty)]
         rankings = Table(series[0].to_frame(), empty_users=series[2])
-        users = universe(Table(series[1].to_frame(), empty_users=series[2].clear()), rankings)
+        truth = Table(series[1].to_frame(), empty_users=series[2].clear())
+        codes = Codes.of_tables(truth, rankings)
+        users = codes.users
         assert users.to_list() == sorted({*ranked, *judged, *empty})
-        codes = Codes(users)
-        for part in series:
+        for part in (*series, rankings.users, truth.users):  # the last two are known
             assert [users[at] for at in codes.of(part).tolist()] == part.to_list()
             assert codes.mark(part).tolist() == [user in part.to_list() for user in users]
 

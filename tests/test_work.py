@@ -100,10 +100,7 @@ def test_the_rows_are_sorted_once_and_the_scores_of_each_user_once(
 
 @pytest.mark.parametrize("strings", [True, False])
 def test_no_query_reads_all_rows(monkeypatch, strings):
-    done, rankings, truth = work(monkeypatch, 2000, strings=strings)
-    # In text, one pass keeps the users that share a slot with another one, which are then joined.
-    kept = done.queries.pop("filter", [])
-    assert sum(kept) == (truth.height + rankings.height if strings else 0)
+    done, rankings, _ = work(monkeypatch, 2000, strings=strings)
     sizes = [rows for sizes in done.queries.values() for rows in sizes]
     assert max(sizes, default=0) < rankings.height / 4
 

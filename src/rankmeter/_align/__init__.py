@@ -14,13 +14,14 @@ from rankmeter._align.align import (
     settle,
 )
 from rankmeter._align.cluster import gather
-from rankmeter._align.codes import Codes, distinct, universe
+from rankmeter._align.codes import Codes, distinct
 from rankmeter._align.counts import Candidates, by_item
 from rankmeter._align.listing import Listing, listed
 from rankmeter._align.packing import bits, sort
 from rankmeter._align.pairs import Refused
+from rankmeter._align.shares import Shares
 from rankmeter._align.sift import sift
-from rankmeter._align.threads import THREADS
+from rankmeter._align.threads import THREADS, in_threads
 
 __all__ = [
     "THREADS",
@@ -31,11 +32,13 @@ __all__ = [
     "Judged",
     "Listing",
     "Refused",
+    "Shares",
     "align",
     "bits",
     "by_item",
     "distinct",
     "gather",
+    "in_threads",
     "listed",
     "perfect",
     "prepare",
@@ -44,5 +47,4 @@ __all__ = [
     "settle",
     "sift",
     "sort",
-    "universe",
 ]

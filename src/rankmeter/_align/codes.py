@@ -13,17 +13,17 @@ from rankmeter._align.packing import bits
 from rankmeter._hits import IntArray
 from rankmeter._ingest import Table, series
 
-__all__ = ["FEW", "Codes", "distinct", "universe"]
+__all__ = ["FEW", "Codes", "distinct"]
 
 FEW = 4000
 """So many ids are looked up one by one in less time than a query of Polars takes."""
 
 
 class Codes:
-    """Users as their place in the sorted universe."""
+    """Users as their place in the sorted universe; `known` are columns with their codes."""
 
-    def __init__(self, users: pl.Series) -> None:
-        self.users = users
+    def __init__(self, users: pl.Series, known: Sequence[tuple[pl.Series, IntArray]] = ()) -> None:
+        self.users, self._known = users, known
         self.n = len(users)
         self.low: int | None = None
         if users.dtype.is_integer() and self.n:
@@ -33,11 +33,24 @@ class Codes:
                 self.table = np.full(high - low + 1, -1, dtype=np.int64)
                 self.table[_places(users, low)] = np.arange(self.n)
 
+    @classmethod
+    def of_tables(cls, *tables: Table) -> Codes:
+        """All users named in any of the tables, ascending."""
+        columns = [part for table in tables for part in (table.users, table.empty_users)]
+        named = [one for one in columns if len(one)]
+        if sum(map(len, named)) <= FEW or _range(named) is not None:
+            return cls(distinct(columns))
+        found = _Slots(named)
+        return cls(found.different, [*zip(named, found.codes(), strict=True)])
+
     def of(self, ids: pl.Series) -> IntArray:
         """Codes of ids that all belong to the universe."""
+        for column, code in self._known:
+            if column is ids:
+                return code
         if self.low is not None:
-            code: IntArray = self.table[_places(ids, self.low)]
-            return code
+            dense: IntArray = self.table[_places(ids, self.low)]
+            return dense
         if self._are_few(ids):
             return self._one_by_one(ids)
         runs = _runs(ids)
@@ -101,11 +114,38 @@ class _Hashed:
         return code
 
 
-def universe(truth: Table, *rankings: Table) -> pl.Series:
-    """All users named in the truth or in any of the rankings, ascending."""
-    return distinct(
-        [part for table in (truth, *rankings) for part in (table.users, table.empty_users)]
-    )
+class _Slots:
+    """The different ids of some columns: one in each slot of a table by hash, and few others."""
+
+    def __init__(self, columns: Sequence[pl.Series]) -> None:
+        runs = [_runs(one) for one in columns]
+        self.lengths = [None if one is None else one["len"].to_numpy() for one in runs]
+        firsts = [c if r is None else r["value"] for c, r in zip(columns, runs, strict=True)]
+        ids, self.sizes = pl.concat(firsts), [len(one) for one in firsts]
+        self.slots = _slots(ids, max(bits(len(ids)) - 2, 1))
+        owner = np.full(int(self.slots.max()) + 1, -1, dtype=np.int64)
+        owner[self.slots] = np.arange(self.slots.size)
+        at = _parts(series(owner[self.slots]))
+        wrong = [ids_ != ids.gather(at_) for ids_, at_ in zip(_parts(ids), at, strict=True)]
+        self.wrong = pl.concat(wrong).arg_true().to_numpy()
+        self.others = ids.gather(series(self.wrong))
+        self.filled = np.flatnonzero(owner >= 0)
+        different = pl.concat([ids.gather(series(owner[self.filled])), self.others.unique()])
+        self.order = different.arg_sort()
+        self.different = different.gather(self.order)
+
+    def codes(self) -> list[IntArray]:
+        """The place of each id among the different ones, ascending, by column."""
+        place = np.empty(len(self.order), dtype=np.int64)
+        place[self.order.to_numpy()] = np.arange(place.size)
+        of_slot = np.zeros(int(self.filled[-1]) + 1, dtype=np.int64)
+        of_slot[self.filled] = place[: self.filled.size]
+        code = of_slot[self.slots]
+        if self.wrong.size:
+            code[self.wrong] = _Hashed(self.different).of(self.others)
+        found = np.split(code, np.cumsum(self.sizes)[:-1])
+        pairs = zip(found, self.lengths, strict=True)
+        return [one if lengths is None else np.repeat(one, lengths) for one, lengths in pairs]
 
 
 def distinct(parts: Sequence[pl.Series]) -> pl.Series:
@@ -114,19 +154,23 @@ def distinct(parts: Sequence[pl.Series]) -> pl.Series:
     if not named:
         return parts[0]
     dtype = named[0].dtype
-    if dtype.is_integer():
-        low, high = min(int(p.min()) for p in named), max(int(p.max()) for p in named)  # type: ignore[arg-type]
-        if _compact(low, high, sum(map(len, named))):
-            present = np.zeros(high - low + 1, dtype=bool)
-            for part in named:
-                present[_places(part, low)] = True
-            return series(np.flatnonzero(present) + low, named[0].name).cast(dtype)
+    if (ends := _range(named)) is not None:
+        present = np.zeros(ends[1] - ends[0] + 1, dtype=bool)
+        for part in named:
+            present[_places(part, ends[0])] = True
+        return series(np.flatnonzero(present) + ends[0], named[0].name).cast(dtype)
     if sum(map(len, named)) <= FEW:
         few = {one for part in named for one in part.to_list()}
         return pl.Series(named[0].name, sorted(few), dtype)
-    firsts = [part if (runs := _runs(part)) is None else runs["value"] for part in named]
-    different = [_distinct(some) for part in firsts for some in _parts(part.cast(dtype))]
-    return pl.concat(different).unique().sort()
+    return _Slots([part.cast(dtype) for part in named]).different
+
+
+def _range(parts: Sequence[pl.Series]) -> tuple[int, int] | None:
+    """The lowest and the highest of some ids, if they are integers and dense."""
+    if not parts or not parts[0].dtype.is_integer():
+        return None
+    low, high = min(int(p.min()) for p in parts), max(int(p.max()) for p in parts)  # type: ignore[arg-type]
+    return (low, high) if _compact(low, high, sum(map(len, parts))) else None
 
 
 def _runs(ids: pl.Series) -> pl.DataFrame | None:
@@ -139,16 +183,6 @@ def _parts(ids: pl.Series) -> Iterator[pl.Series]:
     """At most eight parts of the ids, so that work on one of them needs little memory."""
     size = max(-(-len(ids) // 8), 2**16)
     return (ids.slice(start, size) for start in range(0, len(ids), size))
-
-
-def _distinct(ids: pl.Series) -> pl.Series:
-    """The different ids, in any order: one for each slot, and the few others."""
-    width = max(bits(len(ids)) - 3, 1)
-    slots = _slots(ids, width)
-    owner = np.full(1 << width, -1, dtype=np.int64)
-    owner[slots] = np.arange(slots.size)
-    others = ids.filter(ids != ids.gather(series(owner[slots])))
-    return pl.concat([ids.gather(series(owner[owner >= 0])), others.unique()])
 
 
 def _compact(low: int, high: int, n: int) -> bool:

@@ -19,14 +19,17 @@ THREADS = min(4, os.cpu_count() or 1)
 """How many parts are worked on at the same time."""
 
 
-def in_threads(work: Callable[[int], _T], n: int) -> Iterator[_T]:
-    """The results of `work` on the numbers below `n`, in order; few are ahead of the one taken."""
+def in_threads(work: Callable[[int], _T], n: int, most: int = THREADS + 1) -> Iterator[_T]:
+    """The results of `work` on the numbers below `n`, in order; at most `most` are not taken."""
+    if n == 1:
+        yield work(0)
+        return
     waiting: deque[Future[_T]] = deque()
     with ThreadPoolExecutor(THREADS) as pool:
         try:
             for part in range(n):
                 waiting.append(pool.submit(work, part))
-                if len(waiting) > THREADS:
+                if len(waiting) == most:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankmeter._align import Aligned, Codes, Facts, Judged, align, prepare, relevant_items, universe
+from rankmeter._align import Aligned, Codes, Facts, Judged, align, prepare, relevant_items
 from rankmeter._choices import Alignment
 from rankmeter._engine.called import Evidence, adjusted, call, no_lists
 from rankmeter._engine.scores import Scores
@@ -40,8 +40,8 @@ class Block:
         keep: bool = False,
     ) -> None:
         self.truth, self.systems, self.tables, self.keep = truth, systems, tables, keep
-        self.users: pl.Series = universe(truth, *systems.values())
-        self._codes = Codes(self.users)
+        self._codes = Codes.of_tables(truth, *systems.values())
+        self.users: pl.Series = self._codes.users
         self._prepared: dict[tuple[Alignment, bool], Judged] = {}
         self._aligned: dict[tuple[Alignment, str, int | None, bool], Aligned] = {}
         self._evidence: dict[tuple[str, Alignment], Any] = {}
@@ -68,6 +68,12 @@ class Block:
             self._prepared[known] = prepare(self.truth, self._codes, choices, names)
         return self._prepared[known]
 
+    def align(self, plan: Plan) -> None:
+        """Have the hits of a plan ready."""
+        for name in self.systems:
+            for choices in plan.alignments():
+                self._of_plan(name, plan)(choices)
+
     def score(self, plan: Plan) -> dict[str, Scores]:
         """The values of every metric for each system."""
         scores = {name: self._score(name, plan) for name in self.systems}
@@ -86,13 +92,14 @@ class Block:
         """Which users the truth names, with judgments or without."""
         return self._has_truth | self._codes.mark(self.truth.empty_users)
 
+    def _of_plan(self, name: str, plan: Plan) -> Callable[[Alignment], Aligned]:
+        """What gives the hits of one system in an alignment of a plan."""
+        depths, named = plan.depths(), plan.named()
+        return lambda one: self.aligned(name, one, depths.get(one, 0), named=one in named)
+
     def _score(self, name: str, plan: Plan) -> Scores:
         textual = self.truth.textual and all(table.textual for table in self.systems.values())
-        depths, named = plan.depths(), plan.named()
-
-        def aligned(choices: Alignment) -> Aligned:
-            return self.aligned(name, choices, depths.get(choices, 0), named=choices in named)
-
+        aligned = self._of_plan(name, plan)
         found = scores_of(plan, aligned, self._in_truth, self._has_truth, self.evidence)
         borders: dict[Alignment, set[Border]] = {one: set() for one in found.facts}
         for entry in plan.metrics:

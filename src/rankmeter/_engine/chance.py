@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankmeter._align import Codes, Facts, Refused, prepare, universe
+from rankmeter._align import Codes, Facts, Refused, prepare
 from rankmeter._choices import Alignment
 from rankmeter._engine.called import by_chance
 from rankmeter._engine.scores import Scores
@@ -20,8 +20,7 @@ def chance(truth: Table, plan: Plan, n_items: int) -> tuple[Scores, Scores]:
 
     NaN for metrics that need more than hits, or that have no expectation over ties or over so many.
     """
-    users = universe(truth)
-    codes = Codes(users)
+    codes = Codes.of_tables(truth)
     has_truth = codes.mark(truth.users)
     in_truth = has_truth | codes.mark(truth.empty_users)
     tables = [np.full((codes.n, len(plan.metrics)), np.nan, order="F") for _ in range(2)]
@@ -42,7 +41,7 @@ def chance(truth: Table, plan: Plan, n_items: int) -> tuple[Scores, Scores]:
             table[:, column] = values
     labels = tuple(entry.label for entry in plan.metrics)
     random, best = (
-        Scores(users, labels, table, in_truth, in_truth, has_truth, facts, {}, {})
+        Scores(codes.users, labels, table, in_truth, in_truth, has_truth, facts, {}, {})
         for table in tables
     )
     return random, best

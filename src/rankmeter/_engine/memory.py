@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from rankmeter._align import universe
+import numpy as np
+
+from rankmeter._align import THREADS, Shares, in_threads
 from rankmeter._engine.block import Block
 from rankmeter._engine.counted import Counted
 from rankmeter._engine.scores import Scores
@@ -93,12 +96,13 @@ class Memory:
         rows = truth.height + max((t.height for t in systems.values()), default=0)
         check_memory(rows * PER_MEASURED_ROW, f"Measuring {rows:,} rows of rankings and truth")
         room = min((t.rest.room for t in systems.values() if t.rest is not None), default=None)
-        least = 1 if room is None else rows * _PER_KEPT_ROW // room
-        if keep:  # in few blocks, since several hold the rows twice
-            kept = [*_cut(truth, systems, max(self.blocks or 1, least), tables, keep=True)]
-            return Tables(truth, dict(systems), tables, lambda: kept)
-        blocks = max(self.blocks or _blocks(rows, truth.height), least)
-        return Tables(truth, dict(systems), tables, lambda: _cut(truth, systems, blocks, tables))
+        blocks = self.blocks or (1 if keep else _blocks(rows, truth.height))
+        if room is not None:
+            blocks = max(blocks, rows * _PER_KEPT_ROW // room)
+        makers = _cut(truth, systems, blocks, functools.partial(Block, tables=tables, keep=keep))
+        if keep:
+            makers = [functools.cache(make) for make in makers]
+        return Tables(truth, dict(systems), tables, makers)
 
 
 def _blocks(rows: int, judged: int) -> int:
@@ -113,19 +117,26 @@ def _cut(
     truth: Table,
     systems: Mapping[str, Table],
     blocks: int,
-    tables: SideTables,
-    *,
-    keep: bool = False,
-) -> Iterator[Block]:
-    """One block, or several of about as many users each."""
-    users = universe(truth, *systems.values()) if blocks > 1 else truth.users[:0]
-    if users.is_empty():
-        yield Block(truth, systems, tables=tables, keep=keep)
-    size = max(1, -(-len(users) // blocks))
-    for start in range(0, len(users), size):
-        ends = users[start], users[min(start + size, len(users)) - 1]
-        some = {name: table.of_users(*ends) for name, table in systems.items()}
-        yield Block(truth.of_users(*ends), some, tables=tables, keep=keep)
+    block: Callable[[Table, Mapping[str, Table]], Block],
+) -> list[Callable[[], Block]]:
+    """What makes one block, or each of several with about as many rows."""
+    if blocks == 1:
+        return [lambda: block(truth, systems)]
+    tables = [truth, *systems.values()]
+    shares = Shares(blocks, *tables)
+    parts = [(shares.of(table.users), shares.of(table.empty_users)) for table in tables]
+
+    def make(part: int) -> Block:
+        some, *others = (
+            table.only(of_row == part, of_empty == part)
+            for table, (of_row, of_empty) in zip(tables, parts, strict=True)
+        )
+        return block(some, dict(zip(systems, others, strict=True)))
+
+    filled = np.zeros(blocks, dtype=bool)
+    for of_row, of_empty in parts:
+        filled[of_row] = filled[of_empty] = True
+    return [functools.partial(make, part) for part in np.flatnonzero(filled).tolist() or [0]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +146,7 @@ class Tables:
     truth: Table
     systems: Mapping[str, Table]
     side: SideTables
-    blocks: Callable[[], Iterable[Block]]  # one after the other, freed in between if not kept
+    blocks: Sequence[Callable[[], Block]]  # made when they are needed, and freed if not kept
 
     def of_user(self, user: object) -> Block:
         """See `Data.of_user`."""
@@ -144,15 +155,25 @@ class Tables:
                 "rankings that were read in pieces are not in memory: evaluate the rows of one "
                 "user alone", option="engine",
             )  # fmt: skip
-        systems = {name: table.of_users(user, user) for name, table in self.systems.items()}
-        return Block(self.truth.of_users(user, user), systems, tables=self.side, keep=True)
+        systems = {name: table.of_user(user) for name, table in self.systems.items()}
+        return Block(self.truth.of_user(user), systems, tables=self.side, keep=True)
 
     def run(self, plan: Plan) -> dict[str, Scores]:
         """See `Data.run`."""
-        for table in self.systems.values():
-            if table.rest is not None:
-                table.rest.prepare(plan.alignments())
-        parts = [block.score(plan) for block in self.blocks()]
+        rests = [table.rest for table in self.systems.values() if table.rest is not None]
+        for rest in rests:
+            rest.prepare(plan.alignments())
+
+        def aligned(number: int) -> Block:
+            block = self.blocks[number]()
+            block.align(plan)
+            return block
+
+        # A rest may read its rankings again, which takes all threads. Functions of metrics run in
+        # this one, because they may come from elsewhere.
+        n = len(self.blocks)
+        blocks = map(aligned, range(n)) if rests else in_threads(aligned, n, THREADS)
+        parts = [block.score(plan) for block in blocks]
         merged = {name: Scores.merge(part[name] for part in parts) for name in self.systems}
         return {
             name: check(plan, scores, self.truth, self.systems[name])

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from rankmeter._checks import counted, exact
@@ -29,6 +30,7 @@ Empty where users have names.
 """
 
 _Type: TypeAlias = "pl.DataType | type[pl.DataType]"
+BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class Table:
         """The number of rows."""
         return len(self.rows)
 
-    @property
+    @cached_property
     def users(self) -> pl.Series:
         """The users of the rows, each at least once."""
         return self.rows.users if isinstance(self.rows, Lists) else self.rows["user"]
@@ -131,16 +133,22 @@ class Table:
             return self.rows.dtype if role == "item" else self.rows.users.dtype
         return self.rows.schema[role]
 
-    def of_users(self, first: object, last: object) -> Table:
-        """The part that belongs to the users from the first to the last, both included."""
-        mine = self.users.is_between(pl.lit(first), pl.lit(last))
-        rows: pl.DataFrame | Lists
+    def only(self, rows: BoolArray, empty: BoolArray) -> Table:
+        """Some of the rows, and some of the empty users; neighbours are not copied."""
+        at = np.flatnonzero(rows)
+        some: pl.DataFrame | Lists
         if isinstance(self.rows, Lists):
-            rows = self.rows.only(mine.arg_true().to_numpy())
+            some = self.rows.only(at)
+        elif at.size and at[-1] - at[0] < at.size:
+            some = self.rows.slice(int(at[0]), at.size)
         else:
-            rows = self.rows.filter(mine)
-        empty = self.empty_users.is_between(pl.lit(first), pl.lit(last))
-        return replace(self, rows=rows, empty_users=self.empty_users.filter(empty))
+            some = self.rows[at]
+        return replace(self, rows=some, empty_users=self.empty_users.filter(pl.Series(empty)))
+
+    def of_user(self, user: object) -> Table:
+        """The part that belongs to one user."""
+        mine = ((one == user).to_numpy() for one in (self.users, self.empty_users))
+        return self.only(*mine)
 
     @property
     def source(self) -> str:

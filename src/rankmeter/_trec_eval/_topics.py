@@ -40,8 +40,8 @@ class Reading:
     @property
     def hits(self) -> Hits:
         """The hits of all topics."""
-        (block,) = self._data.blocks()
-        return block.aligned("run", self._alignment).hits
+        (block,) = self._data.blocks
+        return block().aligned("run", self._alignment).hits
 
     def __call__(self, metric: str, k: int | None = None, **options: Any) -> FloatArray:
         """One value per topic, 0 where the metric is undefined."""
