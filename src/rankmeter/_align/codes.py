@@ -115,37 +115,36 @@ class _Hashed:
 
 
 class _Slots:
-    """The different ids of some columns: one in each slot of a table by hash, and few others."""
+    """The different ids of some columns: the last one of each slot, and the few others."""
 
     def __init__(self, columns: Sequence[pl.Series]) -> None:
-        runs = [_runs(one) for one in columns]
-        self.lengths = [None if one is None else one["len"].to_numpy() for one in runs]
-        firsts = [c if r is None else r["value"] for c, r in zip(columns, runs, strict=True)]
-        ids, self.sizes = pl.concat(firsts), [len(one) for one in firsts]
-        self.slots = _slots(ids, max(bits(len(ids)) - 2, 1))
-        owner = np.full(int(self.slots.max()) + 1, -1, dtype=np.int64)
-        owner[self.slots] = np.arange(self.slots.size)
-        at = _parts(series(owner[self.slots]))
-        wrong = [ids_ != ids.gather(at_) for ids_, at_ in zip(_parts(ids), at, strict=True)]
-        self.wrong = pl.concat(wrong).arg_true().to_numpy()
-        self.others = ids.gather(series(self.wrong))
-        self.filled = np.flatnonzero(owner >= 0)
-        different = pl.concat([ids.gather(series(owner[self.filled])), self.others.unique()])
-        self.order = different.arg_sort()
-        self.different = different.gather(self.order)
+        self._runs = [_runs(one) for one in columns]
+        pairs = zip(columns, self._runs, strict=True)
+        firsts = [one if runs is None else runs["value"] for one, runs in pairs]
+        self._ends = np.cumsum([len(one) for one in firsts])
+        ids = pl.concat(firsts)
+        self._slot = _slots(ids, max(bits(len(ids)) - 2, 1))
+        last = np.full(int(self._slot.max()) + 1, -1, dtype=np.int64)
+        last[self._slot] = np.arange(len(ids))
+        same = zip(_parts(ids), _parts(series(last[self._slot])), strict=True)
+        other = pl.concat([some != ids.gather(at) for some, at in same]).arg_true()
+        self._other, self._others = other.to_numpy(), ids.gather(other)
+        self._filled = np.flatnonzero(last >= 0)
+        different = pl.concat([ids.gather(series(last[self._filled])), self._others.unique()])
+        self._order = different.arg_sort()
+        self.different = different.gather(self._order)
 
     def codes(self) -> list[IntArray]:
         """The place of each id among the different ones, ascending, by column."""
-        place = np.empty(len(self.order), dtype=np.int64)
-        place[self.order.to_numpy()] = np.arange(place.size)
-        of_slot = np.zeros(int(self.filled[-1]) + 1, dtype=np.int64)
-        of_slot[self.filled] = place[: self.filled.size]
-        code = of_slot[self.slots]
-        if self.wrong.size:
-            code[self.wrong] = _Hashed(self.different).of(self.others)
-        found = np.split(code, np.cumsum(self.sizes)[:-1])
-        pairs = zip(found, self.lengths, strict=True)
-        return [one if lengths is None else np.repeat(one, lengths) for one, lengths in pairs]
+        place = np.empty(len(self._order), dtype=np.int64)
+        place[self._order.to_numpy()] = np.arange(place.size)
+        of_slot = np.zeros(int(self._filled[-1]) + 1, dtype=np.int64)
+        of_slot[self._filled] = place[: self._filled.size]
+        code = of_slot[self._slot]
+        if self._other.size:
+            code[self._other] = _Hashed(self.different).of(self._others)
+        pairs = zip(np.split(code, self._ends[:-1]), self._runs, strict=True)
+        return [one if runs is None else np.repeat(one, runs["len"]) for one, runs in pairs]
 
 
 def distinct(parts: Sequence[pl.Series]) -> pl.Series:
@@ -162,7 +161,8 @@ def distinct(parts: Sequence[pl.Series]) -> pl.Series:
     if sum(map(len, named)) <= FEW:
         few = {one for part in named for one in part.to_list()}
         return pl.Series(named[0].name, sorted(few), dtype)
-    return _Slots([part.cast(dtype) for part in named]).different
+    pieces = (some for part in named for some in _parts(part.cast(dtype)))
+    return pl.concat([_Slots([some]).different for some in pieces]).unique().sort()
 
 
 def _range(parts: Sequence[pl.Series]) -> tuple[int, int] | None:

@@ -106,11 +106,11 @@ class Memory:
 
 
 def _blocks(rows: int, judged: int) -> int:
-    """One block where rows or judgments are few; at most four, since each is cut out of all rows.
+    """One block where rows or judgments are few; at most twelve, since each is cut out of all rows.
 
-    A judgment needs about five times the memory of a row.
+    A judgment needs about five times the memory of a row, and a few blocks are worked on at once.
     """
-    return 1 if 16 * judged < rows else max(1, min(rows // 2**19, 4))
+    return 1 if 16 * judged < rows else max(1, min(rows // 2**18, 12))
 
 
 def _cut(
