@@ -9,6 +9,7 @@ from typing import Protocol
 from rankmeter._align import universe
 from rankmeter._engine.block import Block
 from rankmeter._engine.counted import Counted
+from rankmeter._engine.executors import scored
 from rankmeter._engine.scores import Scores
 from rankmeter._engine.whole import check
 from rankmeter._ingest import PER_MEASURED_ROW, Table, check_memory
@@ -152,7 +153,7 @@ class Tables:
         for table in self.systems.values():
             if table.rest is not None:
                 table.rest.prepare(plan.alignments())
-        parts = [block.score(plan) for block in self.blocks()]
+        parts = [*scored(self.blocks(), plan, self.systems)]
         merged = {name: Scores.merge(part[name] for part in parts) for name in self.systems}
         return {
             name: check(plan, scores, self.truth, self.systems[name])
