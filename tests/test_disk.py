@@ -141,7 +141,7 @@ def outcome(rankings, truth, metrics=("ndcg@5", "rr", "recall@9"), **options):
             return type(error), str(error)
     found = result.to_dict()
     found["plan"].pop("engine", None)
-    return json.dumps(found), result.per_user.rows(), sorted(str(one.message) for one in said)
+    return json.dumps(found), result.values_by_user.rows(), sorted(str(one.message) for one in said)
 
 
 def forms(folder, frame):

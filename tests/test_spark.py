@@ -13,8 +13,12 @@ import random
 import shutil
 import subprocess
 import sys
+import threading
+import warnings
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
@@ -30,6 +34,7 @@ from rankmeter._engine import Memory
 from rankmeter._ingest import meet_all, open_spark, read_rankings, read_truth
 from rankmeter._plan import resolve
 from rankmeter.errors import ColumnError, DataError, DuplicateError, UsageError
+from rankmeter.metrics import register, unregister
 from test_disk import SCORES, assert_same, named, some
 from test_disk import outcome as outcome_with_sockets
 
@@ -257,7 +262,7 @@ def test_ground_truth_and_segments_can_be_in_spark(spark):
     assert rm.evaluate(*there).to_dict()["metrics"] == wanted.to_dict()["metrics"]
     found = rm.evaluate(there[0], truth, engine="memory")
     assert found.plan.engine == ""
-    assert found.per_user.equals(wanted.per_user)
+    assert found.values_by_user.equals(wanted.per_user)
 
 
 def test_scores_next_to_ranks_are_counted(spark):
@@ -414,6 +419,298 @@ def test_the_command_line_reads_parquet_files_in_spark(tmp_path):
 
 
 # ---------------------------------------------------------------------------------------------
+# Frames that are handed out
+
+
+def polars_of(frame):
+    """A Spark DataFrame with its types, as one of Polars in order of the first columns."""
+    kinds = {"int": pl.Int32, "bigint": pl.Int64, "string": pl.String, "double": pl.Float64}
+    assert "pyspark" in type(frame).__module__
+    schema = {name: kinds[kind] for name, kind in frame.dtypes}
+    rows = [tuple(row) for row in frame.collect()]
+    return pl.DataFrame(rows, schema, orient="row").sort(pl.nth(0, 1))
+
+
+@pytest.mark.parametrize("kind", ["int", "bigint", "string"])
+def test_spark_in_is_spark_out_with_the_names_and_types_of_the_input(kind, spark):
+    rankings, truth = some(300)
+    if kind == "string":
+        rankings, truth = named(rankings), named(truth)
+    frame = in_spark(spark, rankings).selectExpr(f"cast(user AS {kind}) AS userId", "item", "score")
+    asked = ["ndcg@5", "recall(relevant=2,ties=expected)@2"]
+    for engine in ("auto", "memory"):
+        found = rm.evaluate(frame, truth, asked, engine=engine)
+        per_user = polars_of(found.per_user)
+        wanted = found.values_by_user.rename({"user": "userId"})
+        assert found.per_user.dtypes[0] == ("userId", kind)
+        assert per_user.equals(wanted.cast({"userId": per_user.schema["userId"]}))
+        assert per_user.null_count().row(0)[2] > 0  # users without a value
+        assert not any(per_user[name].is_nan().any() for name in asked)
+
+
+@pytest.mark.once
+def test_every_frame_of_a_result_is_one_of_spark(spark):
+    rankings, truth = some(300)
+    other, _ = some(300, seed=2)
+    here, there = ({"a": one(rankings), "b": one(other)} for one in (lambda f: f, by(spark)))
+    parts = {user: "xy"[user % 2] for user in range(50)}
+    both = [rm.compare(systems, truth, "ndcg@5 rr", segments=parts) for systems in (here, there)]
+    one = [rm.evaluate(systems["a"], truth, "ndcg@5 rr") for systems in (here, there)]
+    frames = [
+        (lambda r: r.per_user, both), (lambda r: r.segments, both), (lambda r: r.means(), both),
+        (lambda r: r.worst(5, "rr"), both), (lambda r: r.best(), both),
+        (lambda r: r.per_user, one), (lambda r: r.by_segment(parts), one),
+        (lambda r: r.gap(parts), one),
+    ]  # fmt: skip
+    for frame, (ours, theirs) in frames:
+        assert polars_of(frame(theirs)).rows() == frame(ours).sort(pl.nth(0, 1)).rows()
+    values = rm.compare_values(both[1].per_user)
+    wanted = rm.compare_values(both[0].per_user)
+    assert polars_of(values.per_user).rows() == wanted.per_user.sort(pl.nth(0, 1)).rows()
+
+
+@pytest.mark.usefixtures("spark")
+def test_frames_of_spark_are_made_when_they_are_asked_for(spark, tmp_path, monkeypatch):
+    rankings, truth = some(300)
+    rankings.write_parquet(tmp_path / "r.parquet")
+    truth.write_parquet(tmp_path / "t.parquet")
+    files = [str(tmp_path / "r.parquet"), str(tmp_path / "t.parquet")]
+    by_path = rm.evaluate(*files, "rr", engine="spark")
+    assert polars_of(by_path.per_user).rows() == by_path.values_by_user.rows()
+
+    def made(kind, frame):
+        raise AssertionError(f"a frame of {type(kind)} with {frame.columns}")
+
+    monkeypatch.setattr("rankmeter._ingest._spark._InSpark.frame", made)
+    frame, segments = in_spark(spark, rankings), {user: "xy"[user % 2] for user in range(60)}
+    found = rm.evaluate(frame, truth)
+    found.report(tmp_path / "one.html", segments=segments)
+    both = rm.compare({"a": frame, "b": frame}, truth, "rr", segments=segments, baseline="a")
+    both.report(tmp_path / "two.html")
+    for one in (found, both):
+        assert one.to_json()
+        assert repr(one)
+    rows = ["--per-user", str(tmp_path / "u.csv"), "--engine", "spark"]
+    rankmeter("evaluate", *files, *rows)
+    assert "user,ndcg@10" in (tmp_path / "u.csv").read_text("utf-8")
+    worst = ["--worst", str(tmp_path / "w.csv")]
+    rankmeter("compare", files[1], f"a={files[0]}", f"b={files[0]}", *rows, *worst)
+    assert "difference" in (tmp_path / "w.csv").read_text("utf-8")
+
+
+def test_frames_of_several_arrays_arrive_whole(spark, monkeypatch):
+    kind = rm.evaluate(in_spark(spark, some(300)[0]), some(300)[1], "rr").kind
+    monkeypatch.setattr("rankmeter._ingest._spark._PER_ARRAY", 8)
+    users = pl.Series("user", [1, 2, None, 2**40, 5], pl.Int64)
+    frame = pl.DataFrame([users, pl.Series("a`b", ["x", None, "z", "", "Ä"])])
+    frame = frame.with_columns(pl.Series("1/2 @x", [0.1, None, -0.0, float("nan"), 2.0]))
+    found = kind.frame(frame)
+    assert [name for name, _ in found.dtypes] == frame.columns
+    assert repr([tuple(row) for row in found.collect()]) == repr(frame.rows())
+    wide = kind.frame(pl.DataFrame({"user": pl.Series([1, 2**63], dtype=pl.UInt64)}))
+    assert wide.dtypes == [("user", "decimal(20,0)")]
+    assert [int(row[0]) for row in wide.collect()] == [1, 2**63]
+
+
+def test_a_name_that_spark_cannot_tell_apart_changes_nothing(spark):
+    frame = in_spark(spark, some(300)[0]).withColumnRenamed("user", "RR")
+    found = rm.evaluate(frame, {3: [10]}, "rr", columns={"user": "RR"}).per_user
+    assert found.columns == ["user", "rr"]
+
+
+# ---------------------------------------------------------------------------------------------
+# Metrics in executors
+
+
+@pytest.fixture
+def executors(monkeypatch):
+    """Have executors do what they can, in small parts."""
+    for name, value in {"_WORTH": -np.inf, "_FEW": 0, "_PART": 2**12, "_SENT": 2**15}.items():
+        monkeypatch.setattr(f"rankmeter._engine.executors.{name}", value)
+
+
+@contextmanager
+def own_metric(function):
+    register(function.__name__)(function)
+    try:
+        yield function.__name__
+    finally:
+        unregister(function.__name__)
+
+
+def elsewhere():
+    """A metric that is 1 where it is not computed by this process."""
+    driver = os.getpid()
+
+    def elsewhere(hits, k=None):
+        """Whether another process computes this."""
+        return np.full(hits.n_users, float(os.getpid() != driver))
+
+    return own_metric(elsewhere)
+
+
+def qualifies(label, order):
+    alignment = resolve(label, choices={"n_items": 30}).metrics[0].alignment
+    moves_up = order == "rank" and alignment.exclude == "self"
+    return alignment.scope != "appended" and not moves_up
+
+
+@pytest.mark.usefixtures("executors")
+@pytest.mark.parametrize(("order", "words"), CASES)
+def test_executors_compute_the_scores_of_rankings_in_memory(order, words, spark):
+    seed = CASES.index((order, words))
+    rankings, truth = many(seed, order, words=words)
+    asked = [*metrics(seed)[::3], "recall(aggregate=micro)@3", "rr(adjusted,ties=pessimistic)"]
+    plan = resolve([one for one in asked if qualifies(one, order)], choices={"n_items": 30})
+    judged, tables = meet_all(read_truth(truth), {"a": read_rankings(rankings)})
+    wanted = Memory().open(judged, tables).run(plan)["a"]
+    table = open_spark(in_spark(spark, rankings))
+    table = replace(table, origin=replace(table.origin, source="polars DataFrame"))
+    judged, tables = meet_all(judged, {"a": table})
+    gathered = gather(tables["a"], judged, room=2**30, repeats=True, own=True)
+    for blocks, keep in ((1, False), (3, True)):
+        data = Memory(blocks).open(judged, {"a": gathered, "b": gathered}, keep=keep)
+        for found in data.run(plan).values():
+            assert found.by_executors
+            assert_same(found, wanted)
+            for label, state in wanted.states.items():
+                for name, values in state.arrays().items():
+                    np.testing.assert_array_equal(found.states[label].arrays()[name], values)
+
+
+@pytest.mark.usefixtures("executors")
+def test_executors_compute_public_results_and_the_plan_says_so(spark):
+    rankings, truth = some(1000)
+    other, _ = some(1000, seed=2)
+    here, there = ({"a": one(rankings), "b": one(other)} for one in (lambda f: f, by(spark)))
+    with elsewhere() as name:
+        found = rm.evaluate(there["a"], truth, ["rr", name], users="all")
+        assert found[name].mean == 1
+        assert found.plan.engine.endswith("; executors compute the values of users")
+        assert found.values_by_user["rr"].sum() > 0
+    asked = ["ndcg@5", "rr(relevant=2)", "recall@3"]
+    same(spark, rankings, truth, metrics=asked)
+    same(spark, named(rankings), named(truth), metrics=asked, duplicates="unchecked")
+    found = [rm.compare(one, truth, asked, n_resamples=99).to_dict() for one in (here, there)]
+    assert found[1]["plan"].pop("engine").endswith("executors compute the values of users")
+    assert found[0] == found[1]
+    curves = [rm.curve(one["a"], truth, "recall", 5).frame for one in (here, there)]
+    assert curves[0].equals(curves[1])
+
+
+def by_driver(session, rankings, truth, metrics, **options):
+    """Whether the driver computes some metrics."""
+    with elsewhere() as name:
+        found = rm.evaluate(in_spark(session, rankings), truth, [*metrics, name], **options)
+        assert found.plan.engine.endswith("; the driver computes the values of users")
+        return found[name].mean == 0
+
+
+@pytest.mark.usefixtures("executors")
+@pytest.mark.parametrize(
+    ("metric", "options"),
+    [
+        ("coverage@3", {"catalogue": 900}),
+        ("ips@3", {"propensity": {1: 0.5}}),
+        ("rr(scope=appended)", {}),
+        ("rr", {"exclude": "self"}),
+    ],
+)
+def test_what_is_not_counted_beforehand_is_computed_by_the_driver(metric, options, spark):
+    rankings, truth = some(300)
+    rank = (-pl.col("score")).rank("ordinal").over("user").cast(pl.Int64)
+    rankings = rankings.select("user", "item", rank=rank)
+    assert by_driver(spark, rankings, truth, [metric], **options)
+
+
+@pytest.mark.usefixtures("executors")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("_engine.executors._WORTH", 1e9),
+        ("_engine.executors._FEW", 10**6),
+        ("_engine.executors._about", lambda: "another processor"),
+        ("_engine.executors.__version__", "0"),
+        ("_ingest._queried.mapped", None),  # calling it fails, as if functions were forbidden
+    ],
+)
+def test_the_driver_computes_where_executors_are_not_able_or_not_worth_it(
+    name, value, spark, monkeypatch
+):
+    monkeypatch.setattr("rankmeter._engine.executors._ABLE", WeakKeyDictionary())
+    monkeypatch.setattr(f"rankmeter.{name}", value)
+    assert by_driver(spark, *some(300), ["rr"])
+
+
+def test_executors_are_asked_once_and_only_for_work_that_takes_longer_than_sending(
+    spark, monkeypatch, executors
+):
+    rankings, truth = some(1000)
+    place = "rankmeter._engine.executors."
+    monkeypatch.setattr(place + "_ABLE", WeakKeyDictionary())
+    sent, frame = [], in_spark(spark, rankings)
+    kind = type(open_spark(frame).query)
+    usual = kind.mapped
+    monkeypatch.setattr(kind, "mapped", lambda *args: sent.append(args[2]) or usual(*args))
+    for _ in range(2):
+        rm.evaluate(frame, truth, "rr")
+    assert sum(parts == [b""] for parts in sent) == 1
+    assert len(sent) > 4
+    assert max(sum(map(len, parts)) for parts in sent) <= 2**15
+    monkeypatch.setattr(place + "_WORTH", 1.0)
+    for seconds, who in ((10.0, "executors compute"), (0.001, "the driver computes")):
+        monkeypatch.setattr(place + "_Executors._seconds", lambda *_, s=seconds: s)
+        assert who in rm.evaluate(frame, truth, "rr").plan.engine
+
+
+@pytest.mark.usefixtures("executors")
+def test_errors_and_warnings_of_metrics_are_those_of_the_driver(spark):
+    rankings, truth = some(1000)
+    driver = os.getpid()
+    same(spark, rankings, truth, metrics=["rr", "err(max_gain=2)"])
+
+    def divides(hits, k=None):
+        """Fail where a user has many relevant items."""
+        if (hits.n_relevant > 6).any():
+            raise ZeroDivisionError("7 relevant items")
+        return hits.n_relevant * 1.0
+
+    with own_metric(divides) as name, pytest.raises(ZeroDivisionError, match=r"^7 relevant items$"):
+        rm.evaluate(in_spark(spark, rankings), truth, name)
+
+    def shy(hits, k=None):
+        """Fail in an executor."""
+        if os.getpid() != driver:
+            raise OSError("no such file there")
+        return hits.n_relevant * 1.0
+
+    with own_metric(shy) as name:
+        found = rm.evaluate(in_spark(spark, rankings), truth, ["rr", name])
+        assert found.values_by_user.equals(rm.evaluate(rankings, truth, ["rr", name]).per_user)
+        assert found.plan.engine.endswith("the driver computes the values of users")
+
+    lock = threading.Lock()
+
+    def locked(hits, k=None):
+        """Hold what cannot be sent."""
+        with lock:
+            return hits.n_relevant * 1.0
+
+    with own_metric(locked) as name:
+        found = rm.evaluate(in_spark(spark, rankings), truth, name)
+        assert found.values_by_user.equals(rm.evaluate(rankings, truth, name).per_user)
+
+    def warns(hits, k=None):
+        """Warn in executors alone."""
+        if os.getpid() != driver:
+            warnings.warn("in an executor", RuntimeWarning, stacklevel=1)
+        return hits.n_relevant * 1.0
+
+    with own_metric(warns) as name, pytest.warns(RuntimeWarning, match="in an executor"):
+        rm.evaluate(in_spark(spark, rankings), truth, name)
+
+
+# ---------------------------------------------------------------------------------------------
 # What is moved
 
 
@@ -543,6 +840,15 @@ wanted = outcome(rankings, truth)
 for judged in (truth, there[1]):
     found = outcome(there[0], judged)
     assert found[:2] == wanted[:2], (found, wanted)
+import rankmeter as rm
+from rankmeter._engine import executors
+executors._WORTH, executors._FEW, executors._PART = -1e9, 0, 2**12
+found = outcome(there[0], truth)
+assert found[:2] == wanted[:2], (found, wanted)
+result = rm.evaluate(there[0], truth)
+assert "executors compute" in result.plan.engine, result.plan.engine
+assert "connect" in type(result.per_user).__module__
+assert [tuple(row) for row in result.per_user.collect()] == result.values_by_user.rows()
 session.stop()
 """
 

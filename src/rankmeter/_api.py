@@ -161,8 +161,9 @@ def evaluate(
     read = functools.partial(_read, rankings, truth, plan, columns, how, known)
     judged, systems, side = read()
     words = _words_of(judged, systems)
-    plan = replace(plan, engine=how.said(systems.values()), side=side.notes, words=words)
     scores = open_data(judged, systems, side=side).run(plan)[ONE]
+    said = how.said(systems.values(), [scores])
+    plan = replace(plan, engine=said, side=side.notes, words=words)
     unused: dict[str, int] = {}
     averaged = None if clusters is None else scores.ever_averaged(plan)
     drawn = clusters_of(clusters, scores, unused, averaged)
@@ -332,7 +333,7 @@ def compare(
         Given(train, items, catalogue, baseline_lists, propensity, collapse), judged, plan.n_items
     )
     words = _words_of(judged, tables)
-    plan = replace(plan, engine=how.said(tables.values()), side=side.notes, words=words)
+    plan = replace(plan, side=side.notes, words=words)
     with speaking(words):
         return compare_tables(
             tables, judged, plan, settings, segments=segments, clusters=clusters, runs=runs,

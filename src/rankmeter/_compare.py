@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._caution import warn
-from rankmeter._engine import Scores, Source, open_data
+from rankmeter._engine import Reading, Scores, Source, open_data
 from rankmeter._estimates.notes import clustered_by
 from rankmeter._estimates.paired import PairedTests
 from rankmeter._estimates.segments import clusters_of, labels_of, masks_of
@@ -56,9 +56,10 @@ def compare_tables(
         return {name: mean_of_runs([found[one] for one in own]) for name, own in groups.items()}
 
     each = run(plan)
+    plan = replace(plan, engine=Reading.said(systems.values(), each.values()))
     scores = {name: mean_of_runs([each[one] for one in own]) for name, own in groups.items()}
     whole = all(table.rest is None for table in systems.values())
-    first, kind = scores[names[0]], systems[groups[names[0]][0]].origin.kind
+    first = scores[names[0]]
     users = first.users
     unused = {"users_without_segment": 0}
     values = values_of(plan, scores)
@@ -86,7 +87,7 @@ def compare_tables(
         tests.estimates(everyone),
         differences,
         {values.label: values.dropped for values in tests.values},
-        None if labels is None else kind.frame(pl.DataFrame([users.alias("user"), labels])),
+        None if labels is None else pl.DataFrame([users.alias("user"), labels]),
         {
             (segment, metric, name): e
             for segment, mask in parts.items()

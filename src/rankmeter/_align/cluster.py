@@ -17,11 +17,11 @@ import polars as pl
 from rankmeter._align.codes import Codes
 from rankmeter._align.counts import Candidates, Targets, count, sort_key
 from rankmeter._align.excluded import SELF, refuse_repeated_self
-from rankmeter._align.remainder import Counts, Order, Remainder, changed
+from rankmeter._align.remainder import Counts, Known, Order, Remainder, changed, taken
 from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
-from rankmeter._ingest import Query, Table, series
+from rankmeter._ingest import Query, Table, series, slices
 from rankmeter.errors import IdTypeError
 
 __all__ = ["beyond", "foremost", "gather", "judged_or_counted", "preceding", "repeated"]
@@ -269,7 +269,7 @@ class Clustered(Remainder):
         room: int,
         tops: tuple[pl.DataFrame, int],
     ) -> None:
-        self.rows, self._kind, self._first = rows, kind, first
+        self._kind, self._first = kind, first
         dropped = first.users["missing"] if rows.bad_scores == "drop" else 0
         n = (first.users["rows"] - dropped).to_numpy()
         end, some = kept.height, n > 0
@@ -282,6 +282,24 @@ class Clustered(Remainder):
             room=room,
             tops=tops,
         )
+        self.query: Query = rows
+
+    def parts(self, first: pl.Series, last: pl.Series) -> list[Known]:
+        """See `Rest`; the kept rows are sorted by user."""
+        users, rows = slices(self.users, first, last), slices(self.kept["user"], first, last)
+        nothing = self.tops.clear(), 0
+        return [
+            Known(
+                self.users[mine],
+                self.n_rows[mine],
+                self._number[at],
+                {order: taken(counts, at) for order, counts in self._known.items()},
+                end=self.end,
+                room=self.room,
+                tops=nothing,
+            )
+            for mine, at in zip(users, rows, strict=True)
+        ]
 
     def last_ranks(self, gone: pl.DataFrame) -> pl.DataFrame:
         """See `Rest`."""
@@ -297,16 +315,16 @@ class Clustered(Remainder):
                 found = found.selectExpr("user", f"rank - {fewer} AS rank")
             return rows.grouped(found, ["user"], "max(rank) AS rank")
 
-        found = _by_parts(self.rows, kept, "user", self.room, others)
+        found = _by_parts(self.query, kept, "user", self.room, others)
         return found.with_columns(pl.col("user").cast(self.users.dtype))
 
     def grades(self, allowed: Callable[[pl.Series], bool]) -> pl.DataFrame | None:
         """See `Rest`."""
-        scores = self.rows.candidates.select("user", "score")
+        scores = self.query.candidates.select("user", "score")
         for some in (scores.limit(1000), scores.select("score").distinct()):
-            if not allowed(self.rows.collect(some)["score"]):
+            if not allowed(self.query.collect(some)["score"]):
                 return None
-        return self.rows.collect(self.rows.grouped(scores, ["user", "score"], "count(1) AS n"))
+        return self.query.collect(self.query.grouped(scores, ["user", "score"], "count(1) AS n"))
 
     def _count(
         self,
@@ -337,7 +355,7 @@ class Clustered(Remainder):
         tally = self._first
         asked = _asked(rows.with_columns(users.alias("user")), self.order, kind, value)
         if value is not None or kind != self._kind:
-            tally = _tally(self.rows, asked, kind, self.room)
+            tally = _tally(self.query, asked, kind, self.room)
             if not tally.users.equals(self._first.users):
                 raise changed()
         above, equal = tally.above, tally.equal.copy()
@@ -363,7 +381,7 @@ class Clustered(Remainder):
         frame = pl.DataFrame({"mark_user": mine.user, "item": mine.item, "mark": mine.value})
         marks, value = frame.with_columns(place=pl.int_range(pl.len())), _value(self.order, kind)
         found = _by_parts(
-            self.rows, _plain(marks), "mark_user", self.room,
+            self.query, _plain(marks), "mark_user", self.room,
             lambda rows, some: preceding(rows, value, ties, rows.send(some)),
         )  # fmt: skip
         n = np.zeros(tied.size, dtype=np.int64)

@@ -84,7 +84,7 @@ def _run(
             found.report(report)
     frames: dict[str, Any] = {} if per_user is None else {per_user: found.pieces_by_user}
     if worst is not None:
-        frames[worst] = found.worst(None)
+        frames[worst] = found.moved_users()
     write_frames(frames)
     reasons = [(gate, gate.reason(found)) for gate in gates]
     FORMATS.emit(found, form, output)

@@ -84,7 +84,7 @@ def _trec_line(metric: str, user: object, value: float) -> str:
 
 
 def _trec_per_user(result: Summary) -> Iterator[str]:
-    for row in result.per_user.iter_rows(named=True):
+    for row in result.values_by_user.iter_rows(named=True):
         for metric in result:
             if row[metric] is not None:
                 yield _trec_line(metric, row["user"], row[metric]) + "\n"

@@ -113,12 +113,10 @@ class Block:
 
     def _with_items(self, aligned: Aligned, facts: Facts, borders: set[Border]) -> Facts:
         """Facts that include what is known of the items in the lists, and of the relevant ones."""
-        if self.tables is None:
-            return facts
         counts = dict(facts.counts)
-        if aligned.lists is not None:
+        if self.tables is not None and aligned.lists is not None:
             counts |= self.tables.counts(aligned.lists, self._codes, borders)
-        if (item := aligned.hits.best.item) is not None:
+        if self.tables is not None and (item := aligned.hits.best.item) is not None:
             counts |= self.tables.counts_of_relevant(item, borders)
         return replace(facts, counts=dict(sorted(counts.items())))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -12,6 +12,7 @@ import numpy as np
 from rankmeter._align import THREADS, Shares, in_threads
 from rankmeter._engine.block import Block
 from rankmeter._engine.counted import Counted
+from rankmeter._engine.executors import scored
 from rankmeter._engine.scores import Scores
 from rankmeter._engine.whole import check
 from rankmeter._ingest import PER_MEASURED_ROW, Table, check_memory
@@ -160,22 +161,25 @@ class Tables:
 
     def run(self, plan: Plan) -> dict[str, Scores]:
         """See `Data.run`."""
-        rests = [table.rest for table in self.systems.values() if table.rest is not None]
-        for rest in rests:
-            rest.prepare(plan.alignments())
+        for table in self.systems.values():
+            if table.rest is not None:
+                table.rest.prepare(plan.alignments())
+        parts = [*scored(self._ready(plan), plan, self.systems)]
+        merged = {name: Scores.merge(part[name] for part in parts) for name in self.systems}
+        return {
+            name: check(plan, scores, self.truth, self.systems[name])
+            for name, scores in merged.items()
+        }
+
+    def _ready(self, plan: Plan) -> Iterator[Block]:
+        """The blocks; threads find their hits, unless that may read rankings once more."""
+        if any(table.rest is not None for table in self.systems.values()):
+            return (make() for make in self.blocks)
 
         def aligned(number: int) -> Block:
             block = self.blocks[number]()
             block.align(plan)
             return block
 
-        # A rest may read its rankings again, which takes all threads. Functions of metrics run in
-        # this one, because they may come from elsewhere.
-        n = len(self.blocks)
-        blocks = map(aligned, range(n)) if rests else in_threads(aligned, n, THREADS)
-        parts = [block.score(plan) for block in blocks]
-        merged = {name: Scores.merge(part[name] for part in parts) for name in self.systems}
-        return {
-            name: check(plan, scores, self.truth, self.systems[name])
-            for name, scores in merged.items()
-        }
+        # Functions of metrics run in the calling thread: they may come from elsewhere.
+        return in_threads(aligned, len(self.blocks), THREADS)

@@ -44,7 +44,7 @@ from rankmeter._ingest._read import (
 )
 from rankmeter._ingest._series import series
 from rankmeter._ingest._spark import in_spark, is_spark, spark_session
-from rankmeter._ingest._table import Origin, Table, meet, meet_all, no_judgments
+from rankmeter._ingest._table import Origin, Table, meet, meet_all, no_judgments, slices
 
 __all__ = [
     "PER_MEASURED_ROW",
@@ -92,6 +92,7 @@ __all__ = [
     "read_users",
     "series",
     "size",
+    "slices",
     "spark_session",
     "to_pandas",
 ]

@@ -13,7 +13,7 @@ from rankmeter.errors import MissingDependencyError
 __all__ = ["POLARS", "Frame", "Kind", "to_pandas"]
 
 Frame: TypeAlias = Any
-"""A Polars frame, or a pandas frame where the data came in one."""
+"""A Polars frame, or a frame of pandas or Spark where the data came in one."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Kind:
 
 
 POLARS = Kind()
-"""The kind of all that did not come from pandas."""
+"""The kind of all that came neither from pandas nor from Spark."""
 
 
 def to_pandas(frame: pl.DataFrame, needed_by: str = "a frame of") -> Any:

@@ -22,6 +22,7 @@ from rankmeter._ingest._kind import POLARS, Kind
 from rankmeter._ingest._labels import as_text
 from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._numbers import typed
+from rankmeter._ingest._spark import is_spark, kind_in_spark
 from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError, UsageError
 
 __all__ = ["PerUser", "read_per_user"]
@@ -94,10 +95,11 @@ def _kind(data: object, columns: Mapping[str, str] | None) -> Kind:
     """The kind of the values of all systems, or of one."""
     if made_by("pandas", "Series")(data):
         return Kind(is_pandas=True)
-    if not made_by("pandas", "DataFrame")(data):
+    if not made_by("pandas", "DataFrame")(data) and not is_spark(data):
         return POLARS
     found = find(data, "users")
-    return kind_of(found, _roles(found, columns))
+    roles = _roles(found, columns)
+    return kind_in_spark(data, roles) if is_spark(data) else kind_of(found, roles)
 
 
 def _of_system(name: str, data: Any, columns: Mapping[str, str] | None) -> list[pl.DataFrame]:

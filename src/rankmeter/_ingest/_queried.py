@@ -15,7 +15,7 @@ from rankmeter._ingest._columns import Columns, resolve
 from rankmeter._ingest._frames import from_polars, origin
 from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._read import BadScores, rankings_of
-from rankmeter._ingest._spark import collected, expression, quoted, sent
+from rankmeter._ingest._spark import collected, expression, kind_in_spark, mapped, quoted, sent
 from rankmeter._ingest._table import Origin, Table
 from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError
 
@@ -103,6 +103,15 @@ class _Rows:
     def send(self, rows: pl.DataFrame) -> Any:
         """See `Query`."""
         return sent(rows, self.data, self.source)
+
+    @property
+    def session(self) -> Any:
+        """See `Query`."""
+        return self.data.sparkSession
+
+    def mapped(self, function: Callable[[bytes], bytes], parts: Sequence[bytes]) -> list[bytes]:
+        """See `Query`."""
+        return mapped(function, parts, self.session)
 
     def checked(self, counts: Mapping[str, int]) -> dict[str, int]:
         """See `Query`."""
@@ -229,7 +238,8 @@ def open_spark(
         examples = pl.DataFrame(schema={role: one.dtype for role, one in roles.items()})
     rows = _Rows(data, names, roles, order, source, bad_scores, beside)
     empty = examples["user"].clear()
-    return Table(examples, rows.order, empty, Origin(source), query=rows)
+    kind = kind_in_spark(data, names)
+    return Table(examples, rows.order, empty, Origin(source, kind=kind), query=rows)
 
 
 def _id(name: str, kind: str) -> _Role | None:

@@ -31,6 +31,7 @@ from rankmeter._ingest._messages import rows, short, some
 from rankmeter._ingest._nested import unnested
 from rankmeter._ingest._no_ids import instead_of_values, refuse_labels
 from rankmeter._ingest._numbers import against_ranks, gains, numbers, ranks, typed
+from rankmeter._ingest._spark import is_spark, kind_in_spark
 from rankmeter._ingest._table import Origin, Table
 from rankmeter._ingest._unused import refuse_unused_numbers
 from rankmeter.errors import ColumnError, DataError, InvalidValueError
@@ -63,7 +64,8 @@ def read_rankings(
         refuse_unused_numbers(found, "rankings", roles.values())
     lists = found.lists
     table = rankings_of(found, roles, bad_scores) if lists is None else _listed(found, lists)
-    return replace(table, origin=replace(table.origin, kind=kind_of(found, roles)))
+    kind = kind_in_spark(data, roles) if is_spark(data) else kind_of(found, roles)
+    return replace(table, origin=replace(table.origin, kind=kind))
 
 
 def rankings_of(found: Columns, roles: Mapping[str, str], bad_scores: BadScores) -> Table:

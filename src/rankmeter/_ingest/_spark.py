@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from os import PathLike, fspath
 from typing import Any
@@ -12,6 +14,7 @@ import polars as pl
 from rankmeter._ingest._columns import Column, Columns, Side
 from rankmeter._ingest._files import is_parquet, local
 from rankmeter._ingest._frames import from_polars, origin, query_errors
+from rankmeter._ingest._kind import Kind
 from rankmeter._ingest._messages import reason
 from rankmeter.errors import UsageError
 
@@ -21,12 +24,14 @@ __all__ = [
     "from_spark",
     "in_spark",
     "is_spark",
+    "kind_in_spark",
+    "mapped",
     "quoted",
     "sent",
     "spark_session",
 ]
 
-_PER_ARRAY = 2**16  # rows of a table that is sent
+_PER_ARRAY = 2**18  # values of a table that is sent
 _TYPES: dict[str, Any] = {
     "tinyint": pl.Int8, "smallint": pl.Int16, "int": pl.Int32, "bigint": pl.Int64,
     "float": pl.Float32, "double": pl.Float64, "string": pl.String, "boolean": pl.Boolean,
@@ -105,19 +110,91 @@ def collected(query: Any, source: str) -> pl.DataFrame:
 
 
 def sent(rows: pl.DataFrame, data: Any, source: str) -> Any:
-    """A small table of integers, strings and floats, broadcast where `data` is joined with it.
+    """A small table of integers, strings and floats, broadcast where `data` is joined with it."""
+    return _local(rows, data.sparkSession, source).hint("broadcast")
+
+
+def _local(rows: pl.DataFrame, session: Any, source: str) -> Any:
+    """A table of the driver as a Spark DataFrame.
 
     It is sent as a few rows of arrays: Spark looks at each row of a local table many times while
     it plans a query.
     """
-    session, starts = data.sparkSession, range(0, max(rows.height, 1), _PER_ARRAY)
-    arrays = pl.concat(rows[at : at + _PER_ARRAY].select(pl.all().implode()) for at in starts)
+    from pyspark.sql import DataFrame
+
+    plain = pl.DataFrame([one.alias(f"c{n}") for n, one in enumerate(rows)])
+    size = max(_PER_ARRAY // rows.width, 1)
+    starts = range(0, max(rows.height, 1), size)
+    arrays = pl.concat(plain[at : at + size].select(pl.all().implode()) for at in starts)
     with query_errors(source):
-        if hasattr(data, "toArrow"):  # since PySpark 4.0
+        if hasattr(DataFrame, "toArrow"):  # since PySpark 4.0
             packed = session.createDataFrame(arrays.to_arrow(compat_level=pl.CompatLevel.oldest()))
         else:
-            kinds = {kind: name for name, kind in _TYPES.items()}
-            schema = (f"{name} array<{kinds[kind]}>" for name, kind in rows.schema.items())
+            schema = (f"{name} array<{_named(kind)}>" for name, kind in plain.schema.items())
             packed = session.createDataFrame(arrays.rows(), ", ".join(schema))
-        small = packed.selectExpr(f"inline(arrays_zip({', '.join(rows.columns)}))")
-        return small.hint("broadcast")
+        return packed.selectExpr(f"inline(arrays_zip({', '.join(plain.columns)}))").toDF(
+            *rows.columns
+        )
+
+
+def _named(kind: Any) -> str:
+    """A type of Polars in SQL."""
+    if isinstance(kind, pl.Decimal):
+        return f"decimal({kind.precision},{kind.scale})"
+    return next(name for name, known in _TYPES.items() if known == kind)
+
+
+def mapped(function: Callable[[bytes], bytes], parts: Sequence[bytes], session: Any) -> list[bytes]:
+    """What a function makes of each part, in the Python processes of executors."""
+
+    def each(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        for batch in batches:
+            for at, part in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                columns = [pa.array([at], pa.int32()), pa.array([function(part)], pa.binary())]
+                yield pa.RecordBatch.from_arrays(columns, ["at", "part"])
+
+    schema = "at int, part binary"
+    rows = session.createDataFrame([*enumerate(parts)], schema)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the version of pandas, which is not used
+        query = rows.mapInArrow(each, schema)
+    rows = query.toArrow().to_pylist() if hasattr(query, "toArrow") else query.collect()
+    found = {row["at"]: bytes(row["part"]) for row in rows}
+    return [found[at] for at in range(len(parts))]
+
+
+@dataclass(frozen=True)
+class _InSpark(Kind):
+    """Spark, with the names and types that the data had for users and items."""
+
+    session: Any = None
+
+    def frame(self, found: pl.DataFrame) -> Any:
+        """See `Kind`; the rows are sent when Spark needs them. Names differ in more than case."""
+        columns = [_typed(one, self.types.get(one.name)) for one in found]
+        names = [str(self.names.get(name, name)) for name in found.columns]
+        if len({name.lower() for name in names}) < len(names):
+            names = found.columns
+        return _local(pl.DataFrame(columns), self.session, "frame of the result").toDF(*names)
+
+
+def kind_in_spark(data: Any, roles: Mapping[str, str]) -> Kind:
+    """The kind of a Spark DataFrame whose roles are known."""
+    names = {role: roles[role] for role in roles.keys() & {"user", "item"}}
+    kinds = dict(data.dtypes)
+    types = {role: _TYPES[kinds[name]] for role, name in names.items() if kinds[name] in _TYPES}
+    return _InSpark(names=names, types=types, session=data.sparkSession)
+
+
+def _typed(column: pl.Series, dtype: Any) -> pl.Series:
+    """A column in a type, if that holds all its values, or else in one that Spark has."""
+    if dtype is None:
+        dtype = column.dtype
+    if dtype not in _TYPES.values():
+        dtype = pl.Int64 if column.dtype.is_integer() else pl.String
+    found = column.cast(dtype, strict=False)
+    if found.cast(column.dtype, strict=False).equals(column, null_equal=True):
+        return found
+    return column if column.dtype != pl.UInt64 else column.cast(pl.Decimal(20, 0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -19,7 +19,16 @@ from rankmeter._ingest._pieces import Pieces, Query, Rest
 from rankmeter._words import USERS, Words
 from rankmeter.errors import DataError, IdTypeError, InvalidValueError
 
-__all__ = ["Origin", "Shape", "Table", "meet", "meet_all", "no_judgments", "whole_numbers"]
+__all__ = [
+    "Origin",
+    "Shape",
+    "Table",
+    "meet",
+    "meet_all",
+    "no_judgments",
+    "slices",
+    "whole_numbers",
+]
 
 Shape: TypeAlias = Literal["flat", "pairs", "rows", ""]
 """The form of users without names.
@@ -150,6 +159,19 @@ class Table:
         mine = ((one == user).to_numpy() for one in (self.users, self.empty_users))
         return self.only(*mine)
 
+    def parts(self, first: pl.Series, last: pl.Series) -> list[Table]:
+        """The parts of users, from each `first` to the `last` with it; ids ascend in both."""
+        rows = self.frame.sort("user", maintain_order=True)
+        named, n = self.empty_users.sort(), len(first)
+        rests: Sequence[Rest | None] = [None] * n
+        if self.rest is not None:
+            rests = self.rest.parts(first, last)
+        own, empty = slices(rows["user"], first, last), slices(named, first, last)
+        return [
+            replace(self, rows=rows[own[i]], empty_users=named[empty[i]], rest=rests[i])
+            for i in range(n)
+        ]
+
     @property
     def source(self) -> str:
         """Where the data came from."""
@@ -176,6 +198,12 @@ class Table:
     def counts(self) -> dict[str, int]:
         """Counts of rows read, dropped or converted."""
         return self.origin.counts
+
+
+def slices(ids: pl.Series, first: pl.Series, last: pl.Series) -> list[slice]:
+    """Where ascending ids are that are from each `first` to the `last` with it."""
+    begin, end = ids.search_sorted(first, "left"), ids.search_sorted(last, "right")
+    return [slice(*ends) for ends in zip(begin, end, strict=True)]
 
 
 def no_judgments(rankings: Table) -> Table:

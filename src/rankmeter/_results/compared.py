@@ -257,7 +257,7 @@ class Compared(Measured):
 
         Returns
         -------
-        polars.DataFrame or pandas.DataFrame
+        polars.DataFrame, pandas.DataFrame or pyspark.sql.DataFrame
             As `per_user`. Columns user, the value of each system as ``"BPR ndcg@10"``, and
             ``difference``: system minus against. Users with equal differences are in order of
             their ids.
@@ -278,7 +278,7 @@ class Compared(Measured):
         >>> found.best().rows()
         [('ann', 0.5, 1.0, 0.5)]
         """
-        return self._moved(n, metric, system, against, worst=True)
+        return self.kind.frame(self.moved_users(n, metric, system, against))
 
     def best(
         self,
@@ -292,24 +292,24 @@ class Compared(Measured):
 
         Parameters, columns and errors are those of `worst`.
         """
-        return self._moved(n, metric, system, against, worst=False)
+        return self.kind.frame(self.moved_users(n, metric, system, against, worst=False))
 
-    def _moved(
+    def moved_users(
         self,
-        n: int | None,
-        metric: str | None,
-        system: str | None,
-        against: str | None,
+        n: int | None = None,
+        metric: str | None = None,
+        system: str | None = None,
+        against: str | None = None,
         *,
-        worst: bool,
-    ) -> Frame:
+        worst: bool = True,
+    ) -> pl.DataFrame:
+        """`worst` or `best` in Polars."""
         label = self._label(metric or self._labels[0])
         a, b = self._two(label, system, against)
         self._refuse_whole(label)
         most = None if n is None else integer("n", n, least=1)
-        found = moved(*self._paired_by(label, a, b), (f"{a} {label}", f"{b} {label}"), most,
-                      falling=worst == self._increasing(label))  # fmt: skip
-        return self.kind.frame(found)
+        return moved(*self._paired_by(label, a, b), (f"{a} {label}", f"{b} {label}"), most,
+                     falling=worst == self._increasing(label))  # fmt: skip
 
     def _refuse_whole(self, label: str) -> None:
         """Refuse a metric of which no user has a value."""

@@ -59,8 +59,8 @@ class Comparison(ComparisonPage):
     dropped : mapping of str to int
         By metric: users averaged for some systems but not for all (they are left out of the means
         and differences of ``common="all"``).
-    segments : polars.DataFrame, pandas.DataFrame or None
-        Columns ``user`` and ``segment``, as in `per_user`.
+    segments_by_user : polars.DataFrame or None
+        `segments` in Polars.
     segment_estimates : mapping of (str, str, str) to Estimate
         By segment, metric and system.
     settings : mapping
@@ -81,7 +81,7 @@ class Comparison(ComparisonPage):
     estimates: Mapping[tuple[str, str], Estimate]
     differences: tuple[Difference, ...]
     dropped: Mapping[str, int]
-    segments: Frame | None
+    segments_by_user: pl.DataFrame | None
     segment_estimates: Mapping[tuple[str, str, str], Estimate]
     settings: Mapping[str, Any]
     scored: Callable[[Plan], Mapping[str, Scores]]
@@ -99,8 +99,13 @@ class Comparison(ComparisonPage):
         return {m: x for m, x in first.items() if all(x == one.get(m) for one in others)}
 
     @property
+    def segments(self) -> Frame | None:
+        """Columns ``user`` and ``segment``, as in `per_user`; None without segments."""
+        return None if self.segments_by_user is None else self.kind.frame(self.segments_by_user)
+
+    @property
     def per_user(self) -> Frame:
-        """Columns ``system``, ``user`` and one per metric; in pandas as that of `Summary`."""
+        """Columns ``system``, ``user`` and one per metric; a frame as that of `Summary`."""
         each = [
             summary.values_by_user.select(pl.lit(name).alias("system"), pl.all())
             for name, summary in self.summaries.items()

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import polars as pl
+
 from rankmeter._checks import choice
 from rankmeter._engine import Place, Scores
 from rankmeter._estimates.curves import Curve, curves_of, distinct_curves, usual_k
@@ -26,7 +28,6 @@ from rankmeter._estimates.verdicts import (
     scattered,
 )
 from rankmeter._estimates.wording import p_value
-from rankmeter._ingest import Frame
 from rankmeter._plan import Plan
 from rankmeter._report import charts
 from rankmeter._report.table import Table
@@ -51,7 +52,7 @@ class ComparisonPage(Compared):
 
     plan: Plan
     summaries: Mapping[str, Summary]
-    segments: Frame | None
+    segments_by_user: pl.DataFrame | None
     segment_estimates: Mapping[tuple[str, str, str], Estimate]
     scored: Callable[[Plan], Mapping[str, Scores]]
     clusters: object
@@ -112,7 +113,7 @@ class ComparisonPage(Compared):
         """
         charts.require_altair()
         choice("kind", kind, KINDS)
-        if kind == "segments" and self.segments is None:
+        if kind == "segments" and self.segments_by_user is None:
             raise UsageError("there are no segments: pass segments= to rm.compare")
         labels = [self.plan[metric].label] if metric else self._labels
         if kind == "curve":
@@ -247,7 +248,7 @@ class ComparisonPage(Compared):
             "compare",
             "systems, truth",
             baseline=self.baseline or None,
-            segments=None if self.segments is None else Name("segments"),
+            segments=None if self.segments_by_user is None else Name("segments"),
             clusters=Name("clusters") if s["clusters"] else None,
             margin=s["margin"],
             family=None if s["family"] == "each metric" else "all",

@@ -79,8 +79,8 @@ class Summary(Reported, Mapping[str, Estimate]):
     source : Source or None
         What was given to evaluate, for `show`: references, no copies.
     kind : Kind
-        That of the frames that the result hands out: those of pandas, with the name and type of
-        its users, if the rankings came in a pandas frame, and else those of Polars.
+        That of the frames that the result hands out: those of pandas or Spark, with the name and
+        type of its users, if the rankings came in such a frame, and else those of Polars.
     """
 
     plan: Plan
@@ -113,8 +113,9 @@ class Summary(Reported, Mapping[str, Estimate]):
 
         A value set by a rule (a missing user's 0) is shown as it counts; a user that a metric does
         not average is null there. The frame is a copy: changing it does not change the result. It
-        is a pandas frame, with its name of the users, if the rankings came in one, and else a
-        Polars frame.
+        is a frame of pandas or Spark, with its name of the users, if the rankings came in one, and
+        else a Polars frame. A Spark DataFrame has the rows of `values_by_user`, which Spark gets
+        when it is made.
         """
         return self.kind.frame(self.values_by_user.clone())
 
@@ -211,7 +212,7 @@ class Summary(Reported, Mapping[str, Estimate]):
 
         Returns
         -------
-        polars.DataFrame or pandas.DataFrame
+        polars.DataFrame, pandas.DataFrame or pyspark.sql.DataFrame
             Columns segment, metric, mean, low, high, std, n_users. Users without a label come last;
             their segment is null.
 
@@ -234,7 +235,7 @@ class Summary(Reported, Mapping[str, Estimate]):
 
         Returns
         -------
-        polars.DataFrame or pandas.DataFrame
+        polars.DataFrame, pandas.DataFrame or pyspark.sql.DataFrame
             Columns metric, gap, low, high, n_users, n_segments. Users without a label are left out.
 
         Raises
@@ -309,7 +310,7 @@ class Summary(Reported, Mapping[str, Estimate]):
 
         Returns
         -------
-        polars.DataFrame or pandas.DataFrame
+        polars.DataFrame, pandas.DataFrame or pyspark.sql.DataFrame
             Columns segment, metric, mean, low, high, std, n_users. The last rows have the segment
             ``"macro"``: the mean of the groups' means, whose interval takes the groups as units
             and whose `n_users` is the number of groups.

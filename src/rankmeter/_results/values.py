@@ -63,7 +63,7 @@ class ValueComparison(Compared):
 
     @property
     def per_user(self) -> Frame:
-        """Columns system, user, metric, seed, value; in pandas if the values came in one."""
+        """Columns system, user, metric, seed, value; a frame as those of the values."""
         return self.kind.frame(self.values)
 
     @in_its_words
