@@ -95,11 +95,8 @@ class Reading:
         tables = [*tables]
         found = dict.fromkeys(one.origin.engine for one in tables if one.origin.engine)
         if any(one.rest is not None and one.rest.query is not None for one in tables):
-            who = (
-                "executors compute"
-                if any(one.by_executors for one in scores)
-                else ("the driver computes")
-            )
+            elsewhere = any(one.by_executors for one in scores)
+            who = "executors compute" if elsewhere else "the driver computes"
             found[f"{who} the values of users"] = None
         return "; ".join(found)
 
