@@ -380,5 +380,5 @@ def test_metrics_run_in_the_thread_that_asks(monkeypatch, engine):
 
 def test_many_judgments_are_measured_in_blocks():
     """Rows of rankings and truth, judgments → blocks; few judgments need little memory."""
-    cases = {(0, 0): 1, (2**18, 2**17): 1, (3 * 2**18, 2**18): 3, (2**30, 2**28): 12, (2**30, 9): 1}
+    cases = {(0, 0): 1, (2**19, 2**18): 1, (5 * 2**18, 2**18): 5, (2**30, 2**28): 12, (2**30, 9): 1}
     assert {case: _blocks(*case) for case in cases} == cases

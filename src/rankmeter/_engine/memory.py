@@ -111,7 +111,7 @@ def _blocks(rows: int, judged: int) -> int:
 
     A judgment needs about five times the memory of a row, and a few blocks are worked on at once.
     """
-    return 1 if 16 * judged < rows else max(1, min(rows // 2**18, 12))
+    return 1 if rows < 2**20 or 16 * judged < rows else min(rows // 2**18, 12)
 
 
 def _cut(
