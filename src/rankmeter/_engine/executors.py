@@ -8,7 +8,6 @@ raised on the driver, and the values do not depend on who computes them.
 from __future__ import annotations
 
 import functools
-import hashlib
 import math
 import pickle
 import sys
@@ -16,7 +15,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -32,11 +30,11 @@ from rankmeter.metrics import METRICS
 __all__ = ["measured", "scored"]
 
 _WORTH = 10.0
-"""Seconds that the driver saves at least when executors do its work."""
+"""The least number of seconds that executors must save the driver."""
 _PER_PART = 0.02
 """Seconds that the driver takes to send a part and to receive its values."""
 _FEW = 16
-"""Parts that are not worth to look at."""
+"""So few parts are scored by the driver, without a look at the time that they take."""
 _PART = 2**20
 """Bytes of a part, or of its values, if that is more."""
 _SENT = 2**26
@@ -256,6 +254,8 @@ def measured(known: bytes, plan: bytes, part: bytes) -> bytes:
 @functools.cache
 def _about() -> tuple[object, ...]:
     """What numbers depend on here: versions, and how NumPy computes on this processor."""
+    import hashlib
+
     x = np.arange(1, 1025) / 7
     found = [np.log(x), np.log2(x), np.exp(-x), np.exp2(-x), x**0.8, np.cumsum(x) @ x, x.sum()]
     computed = hashlib.sha256(np.hstack(found).tobytes()).hexdigest()
@@ -263,6 +263,8 @@ def _about() -> tuple[object, ...]:
 
 
 def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(package)
     except PackageNotFoundError:
