@@ -10,9 +10,7 @@ import pytest
 
 pytestmark = pytest.mark.once
 
-UNUSED = {
-    "numpy.ma", "html.parser", "importlib.metadata", "scipy", "pandas", "pyarrow", "rich",
-}  # fmt: skip
+UNUSED = {"numpy.ma", "html.parser", "scipy", "pandas", "pyarrow", "rich"}
 """Modules that take time to import, and that tiny files do not need."""
 
 SHOW = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
