@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import cases
 import rankmeter as rm
-from rankmeter._align import Codes, Shares, align
+from rankmeter._align import Codes, align, in_order, shares
 from rankmeter._align.counts import Candidates, count
 from rankmeter._align.placing import place
 from rankmeter._choices import CHOICES, SETTINGS
@@ -339,19 +339,80 @@ IDS = {
 }
 
 
+def table(*users, empty=()):
+    """A row of each user, with its number as the item."""
+    named = pl.Series("user", users)
+    rows = pl.DataFrame([named, pl.Series("item", range(len(users)))])
+    return Table(rows, empty_users=pl.Series("user", empty, dtype=named.dtype))
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 300])
 @pytest.mark.parametrize("ids", IDS)
 def test_each_user_is_in_one_of_the_parts(ids, n):
     users = IDS[ids].alias("user")
-    part = Shares(n, Table(users.to_frame())).of(users).tolist()
-    assert all(0 <= one < n for one in part)
-    assert len({*zip(users, part, strict=True)}) == users.n_unique()
+    seen = []
+    for share in shares(n, [table(*users)]):
+        codes, (part,) = share()
+        assert codes.users.to_list() == sorted({*part.users})
+        assert codes.users.gather(codes.of(part.users)).to_list() == part.users.to_list()
+        seen += codes.users.to_list()
+    assert sorted(seen) == sorted({*users})
 
 
 def test_parts_of_integers_have_about_as_many_rows():
-    users = pl.Series("user", np.random.default_rng(0).integers(0, 10**6, 20_000) ** 2)
-    part = Shares(4, Table(users.to_frame())).of(users)
-    assert np.bincount(part).min() > 4_000
+    users = np.random.default_rng(0).integers(0, 10**6, 20_000) ** 2
+    parts = [share()[1][0].height for share in shares(4, [table(*users.tolist())])]
+    assert len(parts) == 4
+    assert min(parts) > 4_000
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 300])
+def test_parts_of_text_in_order_are_neighbours(n):
+    """Views of the longest table; a user who comes again, and users of others, are kept whole."""
+    ordered = [user for user in "gfedcba" for _ in range(30)]
+    ranked = table(*ordered, *"gg", empty=["n"])
+    judged = table(*"azgqbgcrnn", empty=["a", "m"])
+    assert in_order(ranked)
+    assert not in_order(judged)
+    rows, everyone = {0: [], 1: []}, []
+    made = [share() for share in shares(n, [judged, ranked])]
+    for codes, parts in made:
+        here = set()
+        for side, part in enumerate(parts):
+            rows[side] += part.rows.rows()
+            for named in (part.users, part.empty_users):
+                assert codes.users.gather(codes.of(named)).to_list() == named.to_list()
+                here |= {*named}
+        assert codes.users.to_list() == sorted(here)
+        everyone += here
+    assert sorted(everyone) == [*"abcdefgmnqrz"]
+    assert sorted(rows[0]) == sorted(judged.rows.rows())
+    assert sorted(rows[1]) == sorted(ranked.rows.rows())
+    if n == 2:
+        assert [{*parts[1].users} for _, parts in made] == [{*"gfed"}, {*"cba"}]
+
+
+def test_blocks_of_text_in_order_give_the_same_result(engine):
+    """Ties, users on one side only, and a user whose rows are in two places."""
+    rng = np.random.default_rng(5)
+    users = [f"u{n}" for n in rng.permutation(40)]
+    rows = [(user, f"i{n}", float(rng.integers(5))) for user in users for n in range(12)]
+    rows += [(users[0], f"i{n}", 2.0) for n in range(12, 20)]
+    ranked = pl.DataFrame(rows, schema=["user", "item", "score"], orient="row")
+    assert in_order(read_rankings(ranked))
+    judged = [(f"u{rng.integers(50)}", f"i{n % 20}", float(n % 3)) for n in range(300)]
+    truth = pl.DataFrame(judged, schema=["user", "item", "gain"], orient="row")
+    truth = truth.unique(["user", "item"], maintain_order=True)
+
+    def call():
+        chosen = ["ndcg@10", "rr", "precision(relevant=2)@5", "coverage@3"]
+        return rm.evaluate(ranked, truth, chosen, ties="expected", undefined="zero")
+
+    engine(1)
+    whole = outcome(call)
+    for blocks in CUTS:
+        engine(blocks)
+        assert outcome(call) == whole
 
 
 def test_metrics_run_in_the_thread_that_asks(monkeypatch, engine):
@@ -379,6 +440,15 @@ def test_metrics_run_in_the_thread_that_asks(monkeypatch, engine):
 
 
 def test_many_judgments_are_measured_in_blocks():
-    """Rows of rankings and truth, judgments → blocks; few judgments need little memory."""
-    cases = {(0, 0): 1, (2**19, 2**18): 1, (5 * 2**18, 2**18): 5, (2**30, 2**28): 12, (2**30, 9): 1}
+    """Rows of rankings and truth, judgments, whether rows are only viewed → blocks."""
+    n = 2**18
+    cases = {
+        (0, 0, False): 1,
+        (2 * n, n, True): 1,
+        (5 * n, n, False): 5,
+        (2**30, 2**28, False): 12,
+        (2**30, 2**26 - 1, False): 1,
+        (2**30, 2**25, True): 12,
+        (2**30, 2**25 - 1, True): 1,
+    }
     assert {case: _blocks(*case) for case in cases} == cases

@@ -19,7 +19,7 @@ from rankmeter._align.counts import Candidates, by_item
 from rankmeter._align.listing import Listing, listed
 from rankmeter._align.packing import bits, sort
 from rankmeter._align.pairs import Refused
-from rankmeter._align.shares import Shares
+from rankmeter._align.shares import Share, in_order, shares
 from rankmeter._align.sift import sift
 from rankmeter._align.threads import THREADS, in_threads
 
@@ -32,12 +32,13 @@ __all__ = [
     "Judged",
     "Listing",
     "Refused",
-    "Shares",
+    "Share",
     "align",
     "bits",
     "by_item",
     "distinct",
     "gather",
+    "in_order",
     "in_threads",
     "listed",
     "perfect",
@@ -45,6 +46,7 @@ __all__ = [
     "reached",
     "relevant_items",
     "settle",
+    "shares",
     "sift",
     "sort",
 ]

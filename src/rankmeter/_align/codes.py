@@ -13,7 +13,7 @@ from rankmeter._align.packing import bits
 from rankmeter._hits import IntArray
 from rankmeter._ingest import Table, series
 
-__all__ = ["FEW", "Codes", "distinct"]
+__all__ = ["FEW", "Codes", "distinct", "runs"]
 
 FEW = 4000
 """So many ids are looked up one by one in less time than a query of Polars takes."""
@@ -53,10 +53,10 @@ class Codes:
             return dense
         if self._are_few(ids):
             return self._one_by_one(ids)
-        runs = _runs(ids)
-        different = ids if runs is None else runs["value"]
+        alike = runs(ids)
+        different = ids if alike is None else alike["value"]
         found = np.concatenate([self._hashed.of(part) for part in _parts(different)])
-        return found if runs is None else np.repeat(found, runs["len"].to_numpy())
+        return found if alike is None else np.repeat(found, alike["len"].to_numpy())
 
     def find(self, ids: pl.Series) -> IntArray:
         """Codes of any ids; -1 for those outside the universe."""
@@ -118,9 +118,9 @@ class _Slots:
     """The different ids of some columns: the last one of each slot, and the few others."""
 
     def __init__(self, columns: Sequence[pl.Series]) -> None:
-        self._runs = [_runs(one) for one in columns]
+        self._runs = [runs(one) for one in columns]
         pairs = zip(columns, self._runs, strict=True)
-        firsts = [one if runs is None else runs["value"] for one, runs in pairs]
+        firsts = [one if alike is None else alike["value"] for one, alike in pairs]
         self._ends = np.cumsum([len(one) for one in firsts])
         ids = pl.concat(firsts)
         self._slot = _slots(ids, max(bits(len(ids)) - 2, 1))
@@ -144,7 +144,7 @@ class _Slots:
         if self._other.size:
             code[self._other] = _Hashed(self.different).of(self._others)
         pairs = zip(np.split(code, self._ends[:-1]), self._runs, strict=True)
-        return [one if runs is None else np.repeat(one, runs["len"]) for one, runs in pairs]
+        return [one if alike is None else np.repeat(one, alike["len"]) for one, alike in pairs]
 
 
 def distinct(parts: Sequence[pl.Series]) -> pl.Series:
@@ -173,7 +173,7 @@ def _range(parts: Sequence[pl.Series]) -> tuple[int, int] | None:
     return (low, high) if _compact(low, high, sum(map(len, parts))) else None
 
 
-def _runs(ids: pl.Series) -> pl.DataFrame | None:
+def runs(ids: pl.Series) -> pl.DataFrame | None:
     """The value and the length of each run of equal ids; None if the first runs are short."""
     first = ids.slice(0, 1000)
     return ids.rle().struct.unnest() if 4 * len(first.rle()) <= len(first) else None

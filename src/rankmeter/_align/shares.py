@@ -2,38 +2,115 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rankmeter._align.codes import Codes, runs
+from rankmeter._hits import IntArray
 from rankmeter._ingest import Table
 
-__all__ = ["Shares"]
+__all__ = ["Share", "in_order", "shares"]
+
+Share = tuple[Codes, list[Table]]
+"""Some users, and their rows in each table."""
 
 _SAMPLE = 1000
-"""Rows of each table from which the ranges are taken."""
+"""Rows of each table that are looked at first."""
 
 
-class Shares:
-    """The parts of all users of some tables: ranges of ids if these are integers, else by hash."""
+def in_order(table: Table) -> bool:
+    """Whether users have text as ids, and the rows of a user seem to follow each other."""
+    textual = table.users.dtype == pl.String
+    return textual and runs(table.users.head(_SAMPLE)) is not None
 
-    def __init__(self, n: int, *tables: Table) -> None:
-        self.n = n
-        users = [table.users for table in tables if table.height]
-        self.starts: npt.NDArray[Any] | None = None
-        if users and users[0].dtype.is_integer():
-            some = [one.gather_every(len(one) // _SAMPLE + 1).to_numpy() for one in users]
-            inner = np.arange(1, n) / n
-            self.starts = np.quantile(np.concatenate(some), inner, method="nearest")
 
-    def of(self, users: pl.Series) -> npt.NDArray[Any]:
-        """The number of the part of each user."""
-        part: npt.NDArray[Any]
-        if self.starts is None:
-            half = np.uint64(32)
-            part = (users.hash(3).to_numpy() >> half) * np.uint64(self.n) >> half
-        else:
-            part = np.searchsorted(self.starts, users.to_numpy(), side="right")
-        return part.astype(np.min_scalar_type(self.n))
+def shares(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
+    """What makes the share of each part of all users, of which there are at most `n`.
+
+    If the longest table is `in_order`, users next to each other in it share a part, and their rows
+    are only viewed. Otherwise parts are ranges of ids if these are integers, and made by hash if
+    not: then no user is looked up before the rows are divided.
+    """
+    longest = max(tables, key=lambda table: table.height)
+    return _of_neighbours(n, tables, longest) if in_order(longest) else _of_ids(n, tables)
+
+
+def _of_neighbours(n: int, tables: Sequence[Table], longest: Table) -> list[Callable[[], Share]]:
+    codes = Codes.of_tables(*tables)
+    user = codes.of(longest.users)
+    first = np.flatnonzero(np.diff(user, prepend=-1))
+    of_user = np.arange(codes.n) * n // codes.n  # of those who are not in the longest table
+    of_user[user[first[::-1]]] = first[::-1] * n // user.size  # of several places, the first one
+    of_user = of_user.astype(np.min_scalar_type(n))
+    parts = [_Parts(of_user[codes.of(one)]) for table in tables for one in _named(table)]
+
+    def make(number: int) -> Share:
+        chosen = of_user == number
+        own = np.cumsum(chosen) - 1
+        known, some = list[tuple[pl.Series, IntArray]](), list[Table]()
+        for table, rows, empty in zip(tables, parts[::2], parts[1::2], strict=True):
+            places = rows.at(number), empty.at(number)
+            some.append(table.only(*places))
+            for all_ids, ids, at in zip(_named(table), _named(some[-1]), places, strict=True):
+                known.append((ids, own[codes.of(all_ids)[at]]))
+        return Codes(codes.users.filter(pl.Series(chosen)), known), some
+
+    return [partial(make, number) for number in np.unique(of_user).tolist()]
+
+
+def _of_ids(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
+    part_of = _ranges(n, tables) or partial(_hashed, n)
+    parts = [_Parts(part_of(one)) for table in tables for one in _named(table)]
+
+    def make(number: int) -> Share:
+        some = [
+            table.only(rows.at(number), empty.at(number))
+            for table, rows, empty in zip(tables, parts[::2], parts[1::2], strict=True)
+        ]
+        return Codes.of_tables(*some), some
+
+    filled = np.zeros(n, dtype=bool)
+    for part in parts:
+        filled[part.numbers] = True
+    return [partial(make, number) for number in np.flatnonzero(filled).tolist() or [0]]
+
+
+def _named(table: Table) -> tuple[pl.Series, pl.Series]:
+    """The users of the rows, and those without rows."""
+    return table.users, table.empty_users
+
+
+class _Parts:
+    """The number of the part of each of some ids."""
+
+    def __init__(self, numbers: npt.NDArray[Any]) -> None:
+        self.numbers = numbers
+        self._ascending = bool(np.all(numbers[1:] >= numbers[:-1]))
+
+    def at(self, number: int) -> IntArray:
+        """The places of one part."""
+        if self._ascending:
+            return np.arange(*np.searchsorted(self.numbers, [number, number + 1]))
+        return np.flatnonzero(self.numbers == number)
+
+
+def _ranges(n: int, tables: Sequence[Table]) -> Callable[[pl.Series], npt.NDArray[Any]] | None:
+    """What gives the range that an id is in, if ids are integers."""
+    users = [table.users for table in tables if table.height]
+    if not users or not users[0].dtype.is_integer():
+        return None
+    some = [one.gather_every(len(one) // _SAMPLE + 1).to_numpy() for one in users]
+    starts = np.quantile(np.concatenate(some), np.arange(1, n) / n, method="nearest")
+    small = np.min_scalar_type(n)
+    return lambda users: np.searchsorted(starts, users.to_numpy(), side="right").astype(small)
+
+
+def _hashed(n: int, users: pl.Series) -> npt.NDArray[Any]:
+    half = np.uint64(32)
+    part: npt.NDArray[Any] = (users.hash(3).to_numpy() >> half) * np.uint64(n) >> half
+    return part.astype(np.min_scalar_type(n))

@@ -28,7 +28,8 @@ __all__ = ["Block", "scores_of"]
 class Block:
     """The data of some users; every other user is in another block.
 
-    With `keep`, the hits of every alignment are kept for the next plan.
+    `codes` are these users, if they are known. With `keep`, the hits of every alignment are kept
+    for the next plan.
     """
 
     def __init__(
@@ -36,11 +37,12 @@ class Block:
         truth: Table,
         systems: Mapping[str, Table],
         *,
+        codes: Codes | None = None,
         tables: SideTables | None = None,
         keep: bool = False,
     ) -> None:
         self.truth, self.systems, self.tables, self.keep = truth, systems, tables, keep
-        self._codes = Codes.of_tables(truth, *systems.values())
+        self._codes = codes or Codes.of_tables(truth, *systems.values())
         self.users: pl.Series = self._codes.users
         self._prepared: dict[tuple[Alignment, bool], Judged] = {}
         self._aligned: dict[tuple[Alignment, str, int | None, bool], Aligned] = {}

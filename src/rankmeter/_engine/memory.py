@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-import numpy as np
-
-from rankmeter._align import THREADS, Shares, in_threads
+from rankmeter._align import THREADS, Share, in_order, in_threads, shares
 from rankmeter._engine.block import Block
 from rankmeter._engine.counted import Counted
 from rankmeter._engine.executors import scored
@@ -97,7 +95,8 @@ class Memory:
         rows = truth.height + max((t.height for t in systems.values()), default=0)
         check_memory(rows * PER_MEASURED_ROW, f"Measuring {rows:,} rows of rankings and truth")
         room = min((t.rest.room for t in systems.values() if t.rest is not None), default=None)
-        blocks = self.blocks or (1 if keep else _blocks(rows, truth.height))
+        viewed = all(map(in_order, systems.values()))
+        blocks = self.blocks or (1 if keep else _blocks(rows, truth.height, viewed))
         if room is not None:
             blocks = max(blocks, rows * _PER_KEPT_ROW // room)
         makers = _cut(truth, systems, blocks, functools.partial(Block, tables=tables, keep=keep))
@@ -106,38 +105,28 @@ class Memory:
         return Tables(truth, dict(systems), tables, makers)
 
 
-def _blocks(rows: int, judged: int) -> int:
-    """One block where rows or judgments are few; at most twelve, since each is cut out of all rows.
+def _blocks(rows: int, judged: int, viewed: bool) -> int:
+    """One block where rows or judgments are few; blocks whose rows are views need half as many.
 
     A judgment needs about five times the memory of a row, and a few blocks are worked on at once.
     """
-    return 1 if rows < 2**20 or 16 * judged < rows else min(rows // 2**18, 12)
+    if rows < 2**20 or judged * (32 if viewed else 16) < rows:
+        return 1
+    return min(rows // 2**18, 12)
 
 
 def _cut(
-    truth: Table,
-    systems: Mapping[str, Table],
-    blocks: int,
-    block: Callable[[Table, Mapping[str, Table]], Block],
+    truth: Table, systems: Mapping[str, Table], blocks: int, block: Callable[..., Block]
 ) -> list[Callable[[], Block]]:
     """What makes one block, or each of several with about as many rows."""
     if blocks == 1:
         return [lambda: block(truth, systems)]
-    tables = [truth, *systems.values()]
-    shares = Shares(blocks, *tables)
-    parts = [(shares.of(table.users), shares.of(table.empty_users)) for table in tables]
 
-    def make(part: int) -> Block:
-        some, *others = (
-            table.only(of_row == part, of_empty == part)
-            for table, (of_row, of_empty) in zip(tables, parts, strict=True)
-        )
-        return block(some, dict(zip(systems, others, strict=True)))
+    def made(share: Callable[[], Share]) -> Block:
+        codes, (some, *others) = share()
+        return block(some, dict(zip(systems, others, strict=True)), codes=codes)
 
-    filled = np.zeros(blocks, dtype=bool)
-    for of_row, of_empty in parts:
-        filled[of_row] = filled[of_empty] = True
-    return [functools.partial(make, part) for part in np.flatnonzero(filled).tolist() or [0]]
+    return [functools.partial(made, one) for one in shares(blocks, [truth, *systems.values()])]
 
 
 @dataclass(frozen=True, eq=False)

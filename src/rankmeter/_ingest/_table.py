@@ -39,7 +39,7 @@ Empty where users have names.
 """
 
 _Type: TypeAlias = "pl.DataType | type[pl.DataType]"
-BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -142,9 +142,8 @@ class Table:
             return self.rows.dtype if role == "item" else self.rows.users.dtype
         return self.rows.schema[role]
 
-    def only(self, rows: BoolArray, empty: BoolArray) -> Table:
-        """Some of the rows, and some of the empty users; neighbours are not copied."""
-        at = np.flatnonzero(rows)
+    def only(self, at: IntArray, empty: IntArray) -> Table:
+        """Some of the rows and of the empty users, by place; neighbours are not copied."""
         some: pl.DataFrame | Lists
         if isinstance(self.rows, Lists):
             some = self.rows.only(at)
@@ -152,11 +151,11 @@ class Table:
             some = self.rows.slice(int(at[0]), at.size)
         else:
             some = self.rows[at]
-        return replace(self, rows=some, empty_users=self.empty_users.filter(pl.Series(empty)))
+        return replace(self, rows=some, empty_users=self.empty_users[empty])
 
     def of_user(self, user: object) -> Table:
         """The part that belongs to one user."""
-        mine = ((one == user).to_numpy() for one in (self.users, self.empty_users))
+        mine = ((one == user).arg_true().to_numpy() for one in (self.users, self.empty_users))
         return self.only(*mine)
 
     def parts(self, first: pl.Series, last: pl.Series) -> list[Table]:
