@@ -11,6 +11,8 @@ N ?= 20000
 # PyTorch and Spark are large: their tests run in CI, and wherever they are installed; those of
 # Spark wherever Java is.
 SPARK := $(if $(CI)$(shell command -v java),--group spark)
+# A process that ends in a test is a failure: pytest-xdist would wait forever for those after it.
+PYTEST := python -m pytest -n auto --max-worker-restart=0
 GROUPS := --group test $(if $(CI),--group frameworks) $(SPARK)
 
 .PHONY: help demo test fuzz test-floor lint types docs picture bench bench-quick build conformance clean
@@ -33,7 +35,7 @@ demo: $(VENV)/.demo
 	@$(BIN)/rankmeter demo --output demo
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto $(ARGS)
+	$(BIN)/$(PYTEST) $(ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -65,7 +67,7 @@ fuzz: $(VENV)/.test
 	PYTHONPATH=tests $(BIN)/python -m fuzz --n $(N) $(ARGS)
 
 test-floor: $(FLOOR)/.test
-	$(FLOOR)/bin/python -m pytest -n auto -m "not once" tests $(ARGS)
+	$(FLOOR)/bin/$(PYTEST) -m "not once" tests $(ARGS)
 
 clean:
 	rm -rf $(VENV) $(FLOOR) .bench build dist demo fuzz-failures docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -72,6 +72,17 @@ def test_other_containers_become_rows(data):
     assert isinstance(read_rankings(data).rows, pl.DataFrame)
 
 
+def test_the_numbers_of_an_ordered_dict_follow_its_order():
+    moved = OrderedDict(a=0.0, b=0.0, c=1.0)
+    moved.move_to_end("a")
+    for read in (read_rankings, read_truth):
+        table = read({"u": moved})
+        assert isinstance(table.rows, Lists)
+        number = "score" if read is read_rankings else "gain"
+        assert table.frame.select("item", number).rows() == [("b", 0.0), ("c", 1.0), ("a", 0.0)]
+    assert evaluate({"u": ["a", "b", "c"]}, {"u": moved}, "rr")["rr"].mean == 1 / 3
+
+
 @pytest.mark.parametrize("score", [float("nan"), np.float64("nan"), None])
 def test_missing_scores_are_refused_as_in_rows(score):
     with pytest.raises(InvalidValueError, match="1 of 2 scores of dict are missing or NaN: user"):

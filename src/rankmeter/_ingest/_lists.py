@@ -186,7 +186,7 @@ def _is_text(text: str) -> bool:
 
 def _read(some: Sequence[Any], numbers: npt.NDArray[np.float64]) -> bool:
     """Write the numbers of some dicts into an array; False if any is not one that it holds."""
-    values = _joined(map(dict.values, some))
+    values = _joined(one.values() for one in some)  # in the order of the keys, if they were moved
     found = _numbers(values)
     if found is not None:
         numbers[:] = found
