@@ -5,7 +5,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Most modules of the tools are never imported; the others are compiled when they are.
+PIP := -m pip --disable-pip-version-check --quiet install --no-compile
+unexport PYTHONDONTWRITEBYTECODE
 FLOOR := .venv-floor
 N ?= 20000
 # PyTorch and Spark are large: their tests run in CI, and wherever they are installed; those of
@@ -72,25 +74,28 @@ test-floor: $(FLOOR)/.test
 clean:
 	rm -rf $(VENV) $(FLOOR) .bench build dist demo fuzz-failures docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
+# What an installation is made of, besides modules of Python.
+BUILD := pyproject.toml hatch_build.py src/rankmeter/_ingest/_dicts.c
+
 # One environment with the packages that the target needs.
 $(VENV)/.python:
 	@sh .ci/venv "$(PYTHON)" "$(VENV)"
 	@touch $@
 
-$(VENV)/.demo: $(VENV)/.python pyproject.toml
-	$(PIP) install --editable '.[report]'
+$(VENV)/.demo: $(VENV)/.python $(BUILD)
+	$(BIN)/python $(PIP) --editable '.[report]'
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.demo
-	$(PIP) install $(GROUPS)
+	$(BIN)/python $(PIP) $(GROUPS)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.test
-	$(PIP) install --group dev
+	$(BIN)/python $(PIP) --group dev
 	@touch $@
 
-$(FLOOR)/.test: pyproject.toml
+$(FLOOR)/.test: $(BUILD)
 	@sh .ci/venv "$(PYTHON)" "$(FLOOR)"
-	$(FLOOR)/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[report]' --group test $(SPARK) --constraint .ci/floor.txt
+	$(FLOOR)/bin/python $(PIP) --editable '.[report]' --group test $(SPARK) --constraint .ci/floor.txt
 	@touch $@

@@ -65,7 +65,7 @@ HEAVY |= {"scipy", "rich", "altair", "jinja2", "torch", "keras", "jax"}
 
 def modules():
     """Every module of the package: its path, and its name without the package name."""
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in sorted(p for p in PACKAGE.rglob("*.py*") if p.suffix in (".py", ".pyi")):
         parts = path.relative_to(PACKAGE).with_suffix("").parts
         yield path, ".".join(part for part in parts if part != "__init__")
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import enum
 import itertools
+import shutil
+import sys
+import sysconfig
 from collections import OrderedDict, defaultdict
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -16,9 +20,20 @@ import pytest
 from rankmeter import compare, evaluate
 from rankmeter._align import Codes, align, prepare
 from rankmeter._choices import Alignment
-from rankmeter._ingest import Lists, read_rankings, read_truth
+from rankmeter._ingest import Lists, _lists, read_rankings, read_truth
 from rankmeter._ingest._forms import find
-from rankmeter.errors import DataError, DuplicateError, InvalidValueError
+from rankmeter.errors import (
+    DataError,
+    DuplicateError,
+    IdTypeError,
+    InvalidValueError,
+    RankmeterError,
+)
+
+COMPILES = shutil.which("cc") and Path(sysconfig.get_path("include"), "Python.h").exists()
+needs_compiled = pytest.mark.skipif(
+    not COMPILES and _lists._dicts is None, reason="no compiler with the headers of Python"
+)
 
 IN_PLACE = {
     "scores": {"u": {"a": 0.5, "b": 1.5}, "v": {"c": -2.0}},
@@ -83,12 +98,98 @@ def test_the_numbers_of_an_ordered_dict_follow_its_order():
     assert evaluate({"u": ["a", "b", "c"]}, {"u": moved}, "rr")["rr"].mean == 1 / 3
 
 
+KEYS = [
+    ["a", "b", "", "é", "a\U0001f600", np.str_("c")],
+    ["d", "\ud800", Name.A],
+    [7, -8, 2**63 - 1, -(2**63), np.int64(5)],
+    [1, 2**63, True, 1.0, None],
+]
+NUMBERS = [
+    [0.5, -0.0, 1e308, float("inf"), np.float64(3)],
+    [0.5, float("nan"), None, "1", Decimal(1), True],
+    [0, 3, -(2**40), 2**53 - 1, np.int32(4)],
+    [1, 2**53, 2**53 + 1, 10**400, 0.5],
+]
+
+
+@needs_compiled
+@pytest.mark.parametrize("seed", range(300))
+def test_compiled_code_reads_what_python_reads(seed, monkeypatch):
+    draw = Random(seed)
+    keys, numbers = ([some[:2], some] for some in (draw.choice(KEYS), draw.choice(NUMBERS)))
+    make = draw.choice([dict, dict, OrderedDict, lambda pairs: defaultdict(float, pairs)])
+    data = {}
+    for user in range(5):
+        chosen = draw.choice(keys)
+        some = draw.sample(chosen, draw.randint(0, len(chosen)))
+        data[user] = make((key, draw.choice(draw.choice(numbers))) for key in some)
+    sought = [draw.choice(draw.choice(keys)) for _ in range(8)]
+
+    def found():
+        lists = Lists.of([*data], [*data.values()])
+        if lists is None:
+            return None
+        at = np.sort(np.arange(8) % len(lists.users))
+        looked_up = lists.look_up(at, sought)
+        return lists.dtype, lists.offsets.tolist(), lists.numbers.tolist(), repr(looked_up)
+
+    compiled = found()
+    rows = outcome_of(data)
+    monkeypatch.setattr(_lists, "_dicts", None)
+    assert rows == outcome_of(data)
+    if found() is not None:  # otherwise rows of the same values are made
+        assert compiled == found()
+
+
+def outcome_of(data):
+    try:
+        return read_rankings(data).frame.rows()
+    except RankmeterError as error:
+        return f"{type(error)} {error}"
+
+
+@needs_compiled
+def test_compiled_code_reads_plain_dictionaries(monkeypatch):
+    monkeypatch.delattr(_lists, "_read")
+    for data in (IN_PLACE["scores"], {1: defaultdict(float, {7: 1})}):
+        assert isinstance(read_rankings(data).rows, Lists)
+
+
+@needs_compiled
+@pytest.mark.parametrize(
+    "arguments",
+    [([{}], [0, 0], ["a"], 1), ([{}], [0], ["a"], 2), ([{}], [1], ["a"], 1), ([[]], [0], ["a"], 1)],
+)
+def test_compiled_code_refuses_arrays_that_do_not_fit(arguments):
+    dicts, at, items, size = arguments
+    with pytest.raises((ValueError, IndexError), match="`at`"):
+        _lists._dicts.look_up(dicts, np.array(at), items, np.empty(size))
+    assert _lists._dicts.read([{"a": 1.0, "b": 2.0}], np.empty(1)) == 0
+    assert _lists._dicts.read([{"a": 1.0}], np.empty(2)) == 0
+
+
+@needs_compiled
+def test_compiled_code_keeps_no_reference():
+    key, number = "k" * 50, 0.123
+    data = [{key: number} for _ in range(100)]
+    before = sys.getrefcount(key), sys.getrefcount(number)
+    found = np.empty(100)
+    for _ in range(10):
+        _lists._dicts.read(data, found)
+        _lists._dicts.look_up(data, np.arange(100), [key] * 100, found)
+    assert (sys.getrefcount(key), sys.getrefcount(number)) == before
+
+
 @pytest.mark.parametrize("score", [float("nan"), np.float64("nan"), None])
 def test_missing_scores_are_refused_as_in_rows(score):
     with pytest.raises(InvalidValueError, match="1 of 2 scores of dict are missing or NaN: user"):
         evaluate({"u": {"a": score, "b": 1.0}}, {"u": ["b"]}, "rr")
     with pytest.raises(DuplicateError, match="1 repeated item in the rankings"):
         evaluate({"u": ["a", "b", "a"]}, {"u": ["b"]}, "rr")
+    with pytest.raises(IdTypeError, match="of type boolean"):
+        evaluate({"u": {True: 1.0}}, {"u": ["b"]}, "rr")
+    with pytest.raises(IdTypeError, match="mix types"):
+        evaluate({"u": {"a": 1.0}, "v": {1: 1.0}}, {"u": ["b"]}, "rr")
     with pytest.raises(InvalidValueError, match="half of a surrogate pair"):
         evaluate({"u": {"a\ud800": 1.0, "b": 1.0}}, {"u": ["b"]}, "rr")
 

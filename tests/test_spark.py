@@ -379,6 +379,7 @@ def test_small_tables_arrive_whole(spark, monkeypatch):
         assert rows.collect(rows.send(table[:height])).equals(table[:height])
 
 
+@pytest.mark.once
 def test_judgments_beyond_the_type_of_the_ids_match_nothing(spark):
     rankings, truth = some(300)
     wide = truth.with_columns(pl.col("item").cast(pl.Int64))
@@ -555,6 +556,7 @@ def qualifies(label, order):
     return alignment.scope != "appended" and not moves_up
 
 
+@pytest.mark.once
 @pytest.mark.usefixtures("executors")
 @pytest.mark.parametrize(("order", "words"), CASES)
 def test_executors_compute_the_scores_of_rankings_in_memory(order, words, spark):
@@ -606,6 +608,7 @@ def by_driver(session, rankings, truth, metrics, **options):
         return found[name].mean == 0
 
 
+@pytest.mark.once
 @pytest.mark.usefixtures("executors")
 @pytest.mark.parametrize(
     ("metric", "options"),
@@ -623,6 +626,7 @@ def test_what_is_not_counted_beforehand_is_computed_by_the_driver(metric, option
     assert by_driver(spark, rankings, truth, [metric], **options)
 
 
+@pytest.mark.once
 @pytest.mark.usefixtures("executors")
 @pytest.mark.parametrize(
     ("name", "value"),
@@ -642,6 +646,7 @@ def test_the_driver_computes_where_executors_are_not_able_or_not_worth_it(
     assert by_driver(spark, *some(300), ["rr"])
 
 
+@pytest.mark.once
 def test_executors_are_asked_once_and_only_for_work_that_takes_longer_than_sending(
     spark, monkeypatch, executors
 ):
@@ -663,6 +668,7 @@ def test_executors_are_asked_once_and_only_for_work_that_takes_longer_than_sendi
         assert who in rm.evaluate(frame, truth, "rr").plan.engine
 
 
+@pytest.mark.once
 @pytest.mark.usefixtures("executors")
 def test_errors_and_warnings_of_metrics_are_those_of_the_driver(spark):
     rankings, truth = some(1000)

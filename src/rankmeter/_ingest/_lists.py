@@ -13,6 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+try:
+    from rankmeter._ingest import _dicts
+except ImportError:  # not compiled; the same is done in Python
+    _dicts = None  # type: ignore[assignment]
+
 __all__ = ["Lists"]
 
 _DICTS = frozenset({dict, OrderedDict, defaultdict})
@@ -33,7 +38,7 @@ class Lists:
 
     users: pl.Series  # (n_users,) without duplicates, Int64 or String
     empty_users: pl.Series  # users whose containers are empty, and not among these
-    containers: Sequence[Any]  # (n_users,)
+    containers: list[Any]  # (n_users,)
     offsets: npt.NDArray[np.int64]  # (n_users + 1,) where the items of each user begin
     numbers: npt.NDArray[np.float64] | None  # (n_items,) scores, or gains
     dtype: pl.DataType  # of the items: Int64 or String
@@ -50,18 +55,7 @@ class Lists:
         full = [one for one in containers if one]
         offsets = np.concatenate(([0], np.cumsum(lengths[lengths > 0])))
         numbers = np.empty(offsets[-1]) if kinds <= _DICTS else None
-        dtype: pl.DataType | None = None
-        for start, stop in _parts(offsets):
-            some = full[start:stop]
-            found = _type(_joined(some))
-            if found is None or dtype not in (None, found):
-                return None
-            dtype = found
-            if numbers is None:
-                if any(len(set(one)) < len(one) for one in some):
-                    return None
-            elif not _read(some, numbers[offsets[start] : offsets[stop]]):
-                return None
+        dtype = _compiled(full, numbers) or _read(full, offsets, numbers)
         if dtype is None:
             return None
         everyone, mask = _series(users, user_type), pl.Series(lengths > 0)
@@ -128,6 +122,10 @@ class Lists:
 
         All items of a list follow one another.
         """
+        if self.numbers is not None and _dicts is not None:
+            scores = np.empty(at.size)
+            _dicts.look_up(self.containers, at, [*items], scores)
+            return scores
         if self.numbers is None:
             found = [*self._places(at.tolist(), items)]
         else:
@@ -184,7 +182,36 @@ def _is_text(text: str) -> bool:
     return True
 
 
-def _read(some: Sequence[Any], numbers: npt.NDArray[np.float64]) -> bool:
+_KINDS = (None, pl.String(), pl.Int64())
+
+
+def _compiled(full: list[Any], numbers: npt.NDArray[np.float64] | None) -> pl.DataType | None:
+    """The type of the items, if compiled code has read all of them, with their numbers."""
+    if numbers is None or _dicts is None:
+        return None
+    return _KINDS[_dicts.read(full, numbers)]
+
+
+def _read(
+    full: list[Any], offsets: npt.NDArray[np.int64], numbers: npt.NDArray[np.float64] | None
+) -> pl.DataType | None:
+    """The type of the items, with their numbers; None where any needs a closer look."""
+    dtype: pl.DataType | None = None
+    for start, stop in _parts(offsets):
+        some = full[start:stop]
+        found = _type(_joined(some))
+        if found is None or dtype not in (None, found):
+            return None
+        dtype = found
+        if numbers is None:
+            if any(len(set(one)) < len(one) for one in some):
+                return None
+        elif not _write(some, numbers[offsets[start] : offsets[stop]]):
+            return None
+    return dtype
+
+
+def _write(some: Sequence[Any], numbers: npt.NDArray[np.float64]) -> bool:
     """Write the numbers of some dicts into an array; False if any is not one that it holds."""
     values = _joined(one.values() for one in some)  # in the order of the keys, if they were moved
     found = _numbers(values)
