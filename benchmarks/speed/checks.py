@@ -22,8 +22,7 @@ GROUPS = {
     "types of ids and numbers": (
         r"_ingest\._ids\.ids",
         r"_ingest\._numbers\.numbers",
-        r"_ingest\._lists\._type",
-        r"_ingest\._lists\._read",
+        r"_ingest\._lists\._(compiled|read|type)",
     ),
     "missing, infinite and odd numbers": (
         r"_ingest\._read\._settle_scores",
