@@ -22,13 +22,13 @@ class Compile(BuildHookInterface[Any]):
         self._folder = tempfile.TemporaryDirectory()
         try:
             made = compiled(source, Path(self._folder.name))
+            if version == "editable":
+                part = source.with_name(f"{made.name}.{os.getpid()}")
+                shutil.copyfile(made, part)
+                part.replace(source.with_name(made.name))  # another process may have it loaded
+                return
         except (Exception, SystemExit) as error:  # noqa: BLE001 - compilers fail in many ways
             self.app.display_warning(f"{NAME} is not compiled, its work is done in Python: {error}")
-            return
-        if version == "editable":
-            part = source.with_name(f"{made.name}.{os.getpid()}")
-            shutil.copyfile(made, part)
-            part.replace(source.with_name(made.name))  # another process may have it loaded
             return
         build_data["pure_python"] = False
         build_data["infer_tag"] = True

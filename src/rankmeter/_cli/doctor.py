@@ -116,7 +116,7 @@ def _dictionaries() -> str:
     folder = Path(__file__).parent.parent / "_ingest"
     if PathFinder.find_spec("_dicts", [str(folder)]):
         return "read by compiled code"
-    return "read by Python, which takes about twice as long: no compiler was found by pip"
+    return "read by Python, more slowly: pip found no C compiler with the headers of Python"
 
 
 def _packages() -> dict[str, dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, KeysView, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import chain, repeat
@@ -71,7 +71,7 @@ def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> C
         return _READERS[row]([data], side, source)
     if data and all(isinstance(value, int | float | np.number) for value in data.values()):
         return replace(_flattened(range(1), [data], side, source), shape="pairs")
-    return _flattened(list(data.keys()), list(data.values()), side, source)
+    return _flattened(data.keys(), list(data.values()), side, source)
 
 
 def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> Columns:
@@ -168,7 +168,8 @@ def _row(value: object) -> Literal["record", "list", "item", ""]:
         return ""
     if any(key in value for keys in RECORDS for key in keys.values()):
         return "record"
-    keys = [key for key in value if isinstance(key, str)]
+    texts = {*map(type, value)} == {str}  # the keys may be the ids of many users
+    keys = [*value] if texts else [key for key in value if isinstance(key, str)]
     if not named("user", keys):
         return ""
     if any(plain(key) in _LISTS and not isinstance(value[key], int | float) for key in keys):
@@ -329,16 +330,17 @@ def _by_user(values: Iterable[Iterable[Any]], side: Side, source: str) -> Column
 # One value per user
 
 
-def _flattened(users: Sequence[Any], values: Sequence[Any], side: Side, source: str) -> Columns:
+def _flattened(given: Collection[Any], values: Sequence[Any], side: Side, source: str) -> Columns:
     """Long columns ``user``, ``item`` and, if any value has numbers, ``value``.
 
-    Users that are a range are numbers of rows. Values are lists of items, mappings item → number
-    or `Numbered`; they may be mixed. A user must not occur twice, except in interactions. Rankings
-    and truth whose values need no closer look stay where they are.
+    Users that are a range are numbers of rows, and those that are keys differ. Values are lists of
+    items, mappings item → number or `Numbered`; they may be mixed. A user must not occur twice,
+    except in interactions. Rankings and truth whose values need no closer look stay where they are.
     """
-    if len(users) == 0:
+    users = given if isinstance(given, range) else [*given]
+    if not users:
         raise DataError(f"{source} is empty: there is nothing to evaluate.")
-    if side != "interactions" and not isinstance(users, range):
+    if side != "interactions" and not isinstance(given, range | KeysView):
         refuse_twice(users, source)
     if side in ("rankings", "truth") and (found := _left_in_place(users, values, side, source)):
         return found

@@ -102,7 +102,8 @@ look_up(PyObject *module, PyObject *args)
 {
     PyObject *dicts, *items;
     Py_buffer places, numbers;
-    if (!PyArg_ParseTuple(args, "O!y*O!w*", &PyList_Type, &dicts, &places, &PyList_Type, &items, &numbers))
+    if (!PyArg_ParseTuple(args, "O!y*O!w*", &PyList_Type, &dicts, &places, &PyList_Type, &items,
+                          &numbers))
         return NULL;
     const int64_t *at = places.buf;
     double *number = numbers.buf;
