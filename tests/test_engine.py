@@ -457,7 +457,7 @@ def test_many_judgments_are_measured_in_blocks():
 def test_containers_are_one_block(monkeypatch):
     monkeypatch.setattr("rankmeter._engine.memory._blocks", lambda *_: 3)
     listed = {user: {"a": 1.0, "b": 0.5} for user in range(40)}
-    truth, rankings = read_truth(dict.fromkeys(listed, ["a"])), read_rankings(listed)
+    truth, rankings = read_truth({user: ["a"] for user in listed}), read_rankings(listed)
     for table, n in ((rankings, 1), (dataclasses.replace(rankings, rows=rankings.frame), 3)):
         judged, tables = meet_all(truth, {"a": table})
         assert len(Memory().open(judged, tables).blocks) == n
