@@ -639,7 +639,10 @@ def test_a_file_that_changes_during_a_pass_is_refused(step, nth, tmp_path, monke
     def change(*args, **kwargs):
         called.append(step)
         if len(called) == nth:
-            rankings.with_columns(pl.col("score") + 1).write_parquet(path, row_group_size=300)
+            # Not in place: a thread may be reading the file through a memory map.
+            other = tmp_path / "other"
+            rankings.with_columns(pl.col("score") + 1).write_parquet(other, row_group_size=300)
+            other.replace(path)
         return original(*args, **kwargs)
 
     monkeypatch.setattr(where, name, change)
