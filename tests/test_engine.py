@@ -440,22 +440,27 @@ def test_metrics_run_in_the_thread_that_asks(monkeypatch, engine):
 
 
 def test_many_judgments_are_measured_in_blocks():
-    """Rows of rankings and truth, judgments, whether rows are only viewed → blocks."""
-    n = 2**18
+    """Rows of rankings and truth, judgments, whether ids are text, and rows views → blocks."""
+    n = 2**20
     cases = {
-        (0, 0, False): 1,
-        (2 * n, n, True): 1,
-        (5 * n, n, False): 5,
-        (2**30, 2**28, False): 12,
-        (2**30, 2**26 - 1, False): 1,
-        (2**30, 2**25, True): 12,
-        (2**30, 2**25 - 1, True): 1,
+        (0, 0, False, False): 1,
+        (4 * n - 1, n, False, False): 1,
+        (4 * n, n // 2, False, False): 4,
+        (4 * n, n // 2 - 1, False, False): 1,
+        (2 * n - 1, n, True, True): 1,
+        (2 * n, n // 8, True, False): 2,
+        (2 * n, n // 8 - 1, True, False): 1,
+        (2 * n, n // 16, True, True): 2,
+        (2**30, 2**28, True, False): 12,
+        (2**30, 2**27, False, False): 12,
     }
-    assert {case: _blocks(*case) for case in cases} == cases
+    for case, blocks in cases.items():
+        rows, judged, textual, viewed = case
+        assert _blocks(rows, judged, textual=textual, viewed=viewed) == blocks, case
 
 
 def test_containers_are_one_block(monkeypatch):
-    monkeypatch.setattr("rankmeter._engine.memory._blocks", lambda *_: 3)
+    monkeypatch.setattr("rankmeter._engine.memory._blocks", lambda *_, **__: 3)
     listed = {user: {"a": 1.0, "b": 0.5} for user in range(40)}
     truth, rankings = read_truth({user: ["a"] for user in listed}), read_rankings(listed)
     for table, n in ((rankings, 1), (dataclasses.replace(rankings, rows=rankings.frame), 3)):

@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 
 import rankmeter as rm
 import reference
-from rankmeter._align import Codes, packing
+from rankmeter._align import Codes, compiled, packing
 from rankmeter._align import codes as codes_module
 from rankmeter._align import pairs as pairs_module
 from rankmeter._align.counts import Candidates, count
-from rankmeter._align.packing import order_of
+from rankmeter._align.packing import Groups
 from rankmeter._align.pairs import Pairs
+from rankmeter._align.placing import place
+from rankmeter._counts import RankCounts
 from rankmeter._ingest import Table
 
 pytestmark = pytest.mark.once
@@ -26,6 +28,16 @@ IDS = {
     "unsigned": (pl.UInt64, st.sampled_from([0, 1, 2**63, 2**63 + 1, 2**64 - 1])),
     "string": (pl.String, st.sampled_from(["", "a", "b", "é", "7", "07", "a long name", "b" * 40])),
 }
+COMPILED = compiled.rows
+
+
+@pytest.fixture(params=["compiled", "sorted"], autouse=True)
+def way(request, monkeypatch):
+    """The compiled code, and that which is used without it."""
+    if request.param == "sorted":
+        monkeypatch.setattr(compiled, "rows", None)
+
+
 HASHES = {"none": None, "real": 2**62, "two": 2, "one": 1}
 
 
@@ -70,8 +82,13 @@ def test_pairs_are_those_that_a_slow_look_finds(kind):
         assert set(zip(found.row.tolist(), found.judgment.tolist(), strict=True)) == met
         assert found.row.size == len(met)
         assert found.repeated == (len(set(rows)) < len(rows))
-        assert sorted(found.grouped.tolist()) == list(range(len(rows)))
-        assert np.all(np.diff(user[found.grouped]) >= 0)
+        order, offsets = found.groups.order, found.groups.offsets
+        order = np.arange(user.size) if order is None else order
+        assert sorted(order.tolist()) == list(range(len(rows)))
+        assert user[order].tolist() == np.repeat(np.arange(4), np.diff(offsets)).tolist()
+        assert found.groups.mixed or all(
+            np.all(np.diff(part) > 0) for part in np.split(order, offsets[1:-1])
+        )
         assert Pairs.of(user, item, 4).repeated == found.repeated
 
     check()
@@ -102,10 +119,12 @@ def test_users_are_those_that_a_slow_look_finds(kind):
 def test_rows_are_grouped_with_and_without_room_for_their_numbers(room, user):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(packing, "BITS", room)
-        order = order_of(np.array(user, dtype=np.int64), 7)
+        groups = Groups.of(np.array(user, dtype=np.int64), 7)
+    order = groups.order
     wanted = sorted(range(len(user)), key=user.__getitem__)
     assert (wanted == [*range(len(user))]) == (order is None)
     assert order is None or order.tolist() == wanted
+    assert np.diff(groups.offsets).tolist() == [user.count(one) for one in range(7)]
 
 
 scores = st.sampled_from([0.0, -0.0, 1.0, 1.0 + 2**-40, -5e-324, np.inf, -np.inf, 3.5])
@@ -130,6 +149,88 @@ def test_counts_are_comparisons_with_every_row(rows, score_type, random):
         assert above == np.count_nonzero(mine & (kept > kept[at]))
         assert equal == np.count_nonzero(tied) - 1
         assert before == np.count_nonzero(tied[:at])
+
+
+@pytest.mark.parametrize("asked", [1, 20, 300, 2000])  # few and many targets of a user
+@pytest.mark.parametrize("different", [3, 50, 10**9])  # long ties, short ones, and hardly any
+@pytest.mark.parametrize("ascending", [True, False])
+def test_counts_of_long_lists_are_comparisons_with_every_row(asked, different, ascending):
+    rng = np.random.default_rng(asked)
+    user, score = rng.integers(0, 3, 2000), rng.integers(0, different, 2000) - 1.5
+    if ascending:
+        order = np.lexsort((-score, user))
+        user, score = user[order], score[order]
+    candidates = Candidates.of(
+        pl.DataFrame({"item": np.arange(2000), "score": score}), user, 3, "score", "float64"
+    )
+    row = rng.permutation(2000)[:asked]
+    row = row[np.argsort(user[row], kind="stable")]
+    found = count(candidates, candidates.targets(row, np.ones(asked)), "expected")
+    mine = user == user[row][:, None]
+    assert found.above.tolist() == (mine & (score > score[row][:, None])).sum(axis=1).tolist()
+    assert (
+        found.equal.tolist() == ((mine & (score == score[row][:, None])).sum(axis=1) - 1).tolist()
+    )
+
+
+@pytest.mark.parametrize("longest", [5, 40, 500])
+@pytest.mark.parametrize("tied", [True, False])
+def test_hits_are_placed_by_user_and_rank(longest, tied):
+    rng = np.random.default_rng(longest)
+    user = np.repeat(np.arange(4), [longest, 0, 1, longest // 2])
+    above = rng.permutation(10 * longest)[: user.size] // (2 if tied else 1)
+    zeros, gain = np.zeros(user.size, dtype=np.int64), rng.random(user.size)
+    placed = place(
+        RankCounts(user, gain, above, zeros, zeros, np.full(4, 10 * longest)), "expected"
+    )
+    order = np.lexsort((-gain, above, user))
+    assert placed.rank.tolist() == (above[order] + 1).tolist()
+    assert placed.gain.tolist() == gain[order].tolist()
+    assert placed.user.tolist() == user.tolist()
+
+
+@pytest.mark.skipif(COMPILED is None, reason="no compiler with the headers of Python")
+def test_compiled_code_refuses_arrays_that_do_not_fit():
+    whole, real = (
+        (lambda *of: np.array(of, dtype=np.int64)),
+        (lambda *of: np.array(of, dtype=float)),
+    )
+    bits, out, wide = whole(4, 5).view(np.uint64), np.empty(2, dtype=np.int64), whole(0, 1, 2)
+    rows = bits, None, wide
+    calls = {
+        "group": [
+            (whole(0, 2), out, np.empty(3, dtype=np.int64)),
+            (whole(-1, 0), out, np.empty(3, dtype=np.int64)),
+            (whole(0, 0, 0), out, np.empty(3, dtype=np.int64)),
+            (whole(0, 0), out, whole()),
+            (whole(0, 0), out),
+        ],
+        "match": [
+            (*rows, *rows, out, out, 4, 1),  # an item beyond the width
+            (*rows, *rows, out, out, 5, 2),
+            (*rows, *rows, out[:1], out, 4, 2),
+            (bits, whole(0, 2), wide, *rows, out, out, 4, 2),
+            (*rows, bits, whole(-1, 0), wide, out, out, 4, 2),
+            (bits, None, whole(0, 2, 1), *rows, out, out, 4, 2),
+            (bits, None, whole(0, 1, 1), *rows, out, out, 4, 2),
+            (bits, None, whole(0, 2), *rows, out, out, 4, 2),
+            (*rows, *rows, out, out, 4, 2**40),
+        ],
+        "count": [
+            (real(1, 2), None, wide, whole(0, 2), real(1, 1), out, out),
+            (real(1, 2), None, wide, whole(1, 0), real(1, 1), out, out),
+            (real(1, 2), whole(0, 9), wide, whole(0, 1), real(1, 1), out, out),
+            (real(1, 2), None, wide, whole(0, 1), real(1), out, out),
+        ],
+        "sort": [(whole(1, 0), real(1, 1), out), (whole(0, 1), real(1), out)],
+    }
+    for name, every in calls.items():
+        for arguments in every:
+            with pytest.raises(ValueError, match="do not fit"):
+                getattr(COMPILED, name)(*arguments)
+    assert COMPILED.match(*rows, *rows, out, out, 4, 2) == 2
+    with pytest.raises((TypeError, ValueError, BufferError)):
+        COMPILED.count(real(1, 2)[::-1], None, wide, whole(0, 1), real(1, 1), out, out)
 
 
 @st.composite

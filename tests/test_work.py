@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import rankmeter as rm
+from rankmeter._align import compiled
 from rankmeter._align.codes import _Hashed
 from rankmeter._ingest import Lists
 
@@ -81,6 +82,49 @@ def work(monkeypatch, *args, **kwargs):
         return Work(lambda: rm.evaluate(rankings, truth, METRICS), patch), rankings, truth
 
 
+@pytest.fixture
+def without_compiled_code(monkeypatch):
+    monkeypatch.setattr(compiled, "rows", None)
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """How many numbers each call of compiled code gets, by the name of the function."""
+    if compiled.rows is None:
+        pytest.skip("no compiler with the headers of Python")
+    seen, rows = defaultdict(list), compiled.rows
+
+    class Seen:
+        def __getattr__(self, name):
+            return lambda *args: seen[name].append(len(args[0])) or getattr(rows, name)(*args)
+
+    monkeypatch.setattr(compiled, "rows", Seen())
+    return seen
+
+
+@pytest.mark.parametrize("shuffled", [True, False])
+@pytest.mark.parametrize("strings", [True, False])
+@pytest.mark.parametrize("n_hits", [1, 20])
+def test_compiled_code_sees_the_rows_three_times_and_nothing_is_sorted(
+    monkeypatch, passes, n_hits, strings, shuffled
+):
+    rankings, truth = frames(400, n_hits=n_hits, strings=strings, shuffled=shuffled)
+    rm.evaluate(rankings, truth, METRICS)
+    passes.clear()
+    with monkeypatch.context() as patch:
+        done = Work(lambda: rm.evaluate(rankings, truth, METRICS), patch)
+    n, t = rankings.height, truth.height
+    # Judgments are searched for repeated ones, then rows are grouped, matched and counted.
+    assert passes["match"] == [t, n]
+    assert passes["count"] == [n]
+    assert passes["group"].count(n) == 1
+    assert sum(passes["group"]) < n + 4 * t
+    assert passes["sort"] == [n_hits * 400] * (n_hits > 1)
+    assert max((shape[0] for shape in done.sorts), default=0) <= t
+    assert done.cells == 0
+
+
+@pytest.mark.usefixtures("without_compiled_code")
 @pytest.mark.parametrize("shuffled", [True, False])
 @pytest.mark.parametrize("strings", [True, False])
 @pytest.mark.parametrize("n_hits", [1, 20])
@@ -113,6 +157,7 @@ def test_the_number_of_calls_does_not_grow_with_the_users(monkeypatch, strings):
     assert many.calls - few.calls < (6000 if strings else 100)
 
 
+@pytest.mark.usefixtures("without_compiled_code")
 @pytest.mark.parametrize("strings", [True, False])
 def test_lists_of_users_without_judgments_are_not_sorted(monkeypatch, strings):
     rankings, truth = frames(200, strings=strings)

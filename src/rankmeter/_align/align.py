@@ -260,7 +260,7 @@ def _count_rows(
         first = best_of(frame[row].with_columns(row=row, gain=gain), rankings.order)
         row, gain = first["row"].to_numpy(), first["gain"].to_numpy()
     candidates = Candidates.of(
-        frame, user, codes.n, rankings.order, choices.score_type, grouped=pairs.grouped
+        frame, user, codes.n, rankings.order, choices.score_type, groups=pairs.groups
     )
     targets = candidates.targets(row, gain)
     shown = None

@@ -13,7 +13,7 @@ from rankmeter._align.packing import bits
 from rankmeter._hits import IntArray
 from rankmeter._ingest import Table, series
 
-__all__ = ["FEW", "Codes", "distinct", "runs"]
+__all__ = ["FEW", "Codes", "are_dense", "distinct", "runs"]
 
 FEW = 4000
 """So many ids are looked up one by one in less time than a query of Polars takes."""
@@ -28,7 +28,7 @@ class Codes:
         self.low: int | None = None
         if users.dtype.is_integer() and self.n:
             low, high = int(users[0]), int(users[-1])
-            if _compact(low, high, self.n):
+            if are_dense(low, high, self.n):
                 self.low = low
                 self.table = np.full(high - low + 1, -1, dtype=np.int64)
                 self.table[_places(users, low)] = np.arange(self.n)
@@ -170,7 +170,7 @@ def _range(parts: Sequence[pl.Series]) -> tuple[int, int] | None:
     if not parts or not parts[0].dtype.is_integer():
         return None
     low, high = min(int(p.min()) for p in parts), max(int(p.max()) for p in parts)  # type: ignore[arg-type]
-    return (low, high) if _compact(low, high, sum(map(len, parts))) else None
+    return (low, high) if are_dense(low, high, sum(map(len, parts))) else None
 
 
 def runs(ids: pl.Series) -> pl.DataFrame | None:
@@ -185,7 +185,7 @@ def _parts(ids: pl.Series) -> Iterator[pl.Series]:
     return (ids.slice(start, size) for start in range(0, len(ids), size))
 
 
-def _compact(low: int, high: int, n: int) -> bool:
+def are_dense(low: int, high: int, n: int) -> bool:
     """Whether integer ids are dense enough for a lookup table, so that no hashing is needed."""
     return low > -(2**62) and high < 2**62 and high - low < 4 * n + 1_000_000
 

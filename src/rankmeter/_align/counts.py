@@ -1,6 +1,7 @@
 """Count the ranking rows above, equal to and before each judged item.
 
-The scores of each user are sorted as plain numbers, without their rows, and each judged item is
+Compiled code compares the scores of each user with those of the judged items. Where it is missing,
+the scores of each user are sorted as plain numbers, without their rows, and each judged item is
 looked up among them. Items are compared only inside tied groups.
 """
 
@@ -14,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankmeter._align.packing import order_of
+from rankmeter._align import compiled
+from rankmeter._align.packing import Groups
 from rankmeter._align.placing import ORDERED
 from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
@@ -46,7 +48,13 @@ class Targets:
     gain: FloatArray  # as judged
     row: IntArray  # number of the ranking row with the item
     value: FloatArray  # sort key of that row; smaller is better
-    item: pl.Series
+    items: pl.Series  # where the items are
+    at: IntArray | None = None  # and the place of each in them; None if these are all
+
+    @cached_property
+    def item(self) -> pl.Series:
+        """The items themselves, which only ties need."""
+        return self.items if self.at is None else self.items.gather(series(self.at))
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +78,11 @@ class Candidates:
         order: str,
         score_type: str,
         *,
-        grouped: IntArray | None = None,
+        groups: Groups | None = None,
     ) -> Candidates:
         """Group all rows of a ranking by `user`, the row of evaluation of each ranking row.
 
-        The rows of a user need no order in `grouped`. Rows that are only some have a ``number``.
+        Rows that are only some have a ``number``.
         """
         value: FloatArray
         number = frame["number"].to_numpy() if "number" in frame.columns else None
@@ -82,9 +90,9 @@ class Candidates:
             value = (np.arange(user.size) if number is None else number).astype(np.float64)
         else:
             value = sort_key(frame[order].to_numpy(), order, score_type)
-        if grouped is None or order == "list":
-            grouped = order_of(user, n_users)
-        return cls(user, number, value, order, frame["item"], grouped, _offsets(user, n_users))
+        if groups is None or (groups.mixed and order == "list"):
+            groups = Groups.of(user, n_users)
+        return cls(user, number, value, order, frame["item"], groups.order, groups.offsets)
 
     @cached_property
     def ascending(self) -> FloatArray:
@@ -111,14 +119,12 @@ class Candidates:
         user = self.user[chosen]
         row, value = self.numbers(chosen), self.value[chosen]
         item = self.item.gather(series(chosen))
-        n_users = self.offsets.size - 1
-        grouped, offsets = order_of(user, n_users), _offsets(user, n_users)
-        return Candidates(user, row, value, self.order, item, grouped, offsets)
+        groups = Groups.of(user, self.offsets.size - 1)
+        return Candidates(user, row, value, self.order, item, groups.order, groups.offsets)
 
     def targets(self, row: IntArray, gain: FloatArray) -> Targets:
         """Judged items as targets of counting, given the positions of the rows that hold them."""
-        item = self.item.gather(series(row))
-        return Targets(self.user[row], gain, self.numbers(row), self.value[row], item)
+        return Targets(self.user[row], gain, self.numbers(row), self.value[row], self.item, row)
 
 
 def sort_key(number: FloatArray, order: str, score_type: str = "float64") -> FloatArray:
@@ -162,13 +168,17 @@ def count(candidates: Candidates, targets: Targets, ties: TieRule) -> RankCounts
     return RankCounts(t.user, t.gain, above, equal, before, n_ranked)
 
 
-def _offsets(user: IntArray, n_users: int) -> IntArray:
-    """Where the rows of each user begin."""
-    return np.concatenate(([0], np.cumsum(np.bincount(user, minlength=n_users))))
-
-
 def _spans(c: Candidates, t: Targets) -> tuple[IntArray, IntArray]:
     """For each target, how many candidates of its user are better, and how many are not worse."""
+    if (
+        compiled.rows is not None
+        and "ascending" not in vars(c)
+        and np.all(t.user[1:] >= t.user[:-1])
+    ):
+        above, upto = np.empty((2, t.user.size), dtype=np.int64)
+        value, user = np.ascontiguousarray(c.value), np.ascontiguousarray(t.user)
+        compiled.rows.count(value, c.grouped, c.offsets, user, t.value, above, upto)
+        return above, upto
     # Only the lists of users with targets need sorting.
     length = np.diff(c.offsets)
     has = np.zeros(length.size, dtype=bool)

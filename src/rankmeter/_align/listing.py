@@ -10,7 +10,7 @@ import polars as pl
 
 from rankmeter._align.codes import Codes
 from rankmeter._align.counts import Candidates, by_item, order_within
-from rankmeter._align.packing import order_of
+from rankmeter._align.packing import Groups
 from rankmeter._align.placing import ORDERED
 from rankmeter._choices import Alignment
 from rankmeter._hits import FloatArray, IntArray
@@ -97,16 +97,15 @@ def _first(c: Candidates, depth: int | None) -> tuple[IntArray | slice, IntArray
     """
     length, n_users = np.diff(c.offsets), c.offsets.size - 1
     if depth is None or not (length > depth).any():
-        order = order_of(c.user, n_users)
+        order = Groups.of(c.user, n_users).order
         return _ALL if order is None else order, c.offsets
     last = np.minimum(length, depth) - 1
     some = length > 0
     bound = np.full(length.size, np.inf)
     bound[some] = c.ascending[(c.offsets[:-1] + last)[some]]
     first = np.flatnonzero(c.value <= bound[c.user])
-    order = order_of(c.user[first], n_users)
-    at = first if order is None else first[order]
-    return at, np.concatenate(([0], np.cumsum(np.bincount(c.user[first], minlength=n_users))))
+    groups = Groups.of(c.user[first], n_users)
+    return first if groups.order is None else first[groups.order], groups.offsets
 
 
 def _by_item(

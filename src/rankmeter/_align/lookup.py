@@ -92,7 +92,7 @@ def _before(lists: Lists, everything: Candidates, judged: pl.DataFrame, ties: Ti
     items = lists.items_at(at, rows["row"].to_numpy() - lists.offsets[at])
     pairs = Pairs.of(at, items, n, judged.select("item", code="at"))
     group = rows.select(item=items, score=-pl.col("value"))
-    candidates = Candidates.of(group, at, n, "score", "float64", grouped=pairs.grouped)
+    candidates = Candidates.of(group, at, n, "score", "float64", groups=pairs.groups)
     targets = candidates.targets(pairs.row, judged["gain"].to_numpy()[pairs.judgment])
     before = np.asarray(count(candidates, targets, ties).before)
     return before[np.argsort(pairs.judgment)]

@@ -1,8 +1,12 @@
 """Pairs of user and item: those repeated on one side, and those on both sides.
 
-Each row is one 64-bit number: its user, its item and its position. One sort of these numbers puts
-equal pairs side by side and groups the rows by user. An item is its distance from the lowest one if
-that fits, and otherwise part of a hash; items of equal hashes are compared themselves.
+Compiled code groups the rows by user and puts the items of one user after the other into a table,
+which shows repeated ones, and where judged ones are. Where that is not compiled, or a pair is
+repeated, each row is one 64-bit number: its user, its item and its position. One sort of these
+numbers puts equal pairs side by side.
+
+An item is its distance from the lowest one if these are dense or fit, and otherwise a hash or part
+of one; items of equal hashes are compared themselves.
 """
 
 from __future__ import annotations
@@ -15,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankmeter._align.codes import FEW
-from rankmeter._align.packing import BITS, Keys, bits, sort
+from rankmeter._align import compiled
+from rankmeter._align.codes import FEW, are_dense
+from rankmeter._align.packing import BITS, Groups, Keys, bits, sort
 from rankmeter._checks import shown
 from rankmeter._choices import Alignment
 from rankmeter._hits import IntArray
@@ -52,7 +57,7 @@ class Pairs:
 
     row: IntArray  # (n_found,) the rows whose item is judged for their user, by user
     judgment: IntArray  # and the judgment of each
-    grouped: IntArray  # (n_rows,) the rows by user
+    groups: Groups  # the rows by user
     repeated: bool  # whether several rows have the same pair
 
     @classmethod
@@ -60,20 +65,66 @@ class Pairs:
         cls, user: IntArray, item: pl.Series, n_users: int, judged: pl.DataFrame | None = None
     ) -> Pairs:
         """Find equal pairs, of users below `n_users`. Each pair of `judged` is judged once."""
-        n = user.size
-        users, items = [user], [item]
-        if judged is not None:
-            users.append(judged["code"].to_numpy())
-            items.append(judged["item"])
-        order, same = _side_by_side(users, items, n_users)
-        at = np.flatnonzero(same)
-        # The judgment of a pair is the last of its rows.
-        last = np.flatnonzero(np.diff(at, append=-1) != 1)
-        end = order[at[np.repeat(last, np.diff(last, prepend=-1))] + 1]
-        found = end >= n
-        grouped = order if order.size == n else order[order < n]
-        repeated = bool(np.any(order[at + 1] < n))
-        return cls(order[at[found]], end[found] - n, grouped, repeated)
+        if judged is None:
+            code, wanted = user[:0], item[:0]
+        else:
+            code, wanted = judged["code"].to_numpy(), judged["item"]
+        looked_up = _looked_up(user, item, n_users, code, wanted)
+        return looked_up or _sorted(user, item, n_users, code, wanted)
+
+
+def _looked_up(
+    user: IntArray, item: pl.Series, n_users: int, code: IntArray, wanted: pl.Series
+) -> Pairs | None:
+    """The pairs by a table; None if it is not compiled, or two rows seem to have the same pair."""
+    if compiled.rows is None:
+        return None
+    groups, judged = Groups.of(user, n_users), Groups.of(code, n_users)
+    low, width, (of_rows, of_judged) = _numbers([item, wanted])
+    row, judgment = np.empty((2, code.size), dtype=np.int64)
+    rows = of_rows, groups.order, groups.offsets
+    n = compiled.rows.match(
+        *rows, of_judged, judged.order, judged.offsets, row, judgment, low, width
+    )
+    if n < 0:
+        return None
+    row, judgment = row[:n], judgment[:n]
+    if not width and not item.dtype.is_integer():  # hashes
+        same = item.gather(series(row)) == wanted.gather(series(judgment))
+        if not same.all():
+            return None
+    return Pairs(row, judgment, groups, repeated=False)
+
+
+def _sorted(
+    user: IntArray, item: pl.Series, n_users: int, code: IntArray, wanted: pl.Series
+) -> Pairs:
+    """The pairs by sorting the rows and the judgments."""
+    n = user.size
+    order, same = _side_by_side([user, code], [item, wanted], n_users)
+    at = np.flatnonzero(same)
+    # The judgment of a pair is the last of its rows.
+    last = np.flatnonzero(np.diff(at, append=-1) != 1)
+    end = order[at[np.repeat(last, np.diff(last, prepend=-1))] + 1]
+    found = end >= n
+    grouped = order if order.size == n else order[order < n]
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=n_users))))
+    repeated = bool(np.any(order[at + 1] < n))
+    return Pairs(order[at[found]], end[found] - n, Groups(grouped, offsets, mixed=True), repeated)
+
+
+def _numbers(items: list[pl.Series]) -> tuple[int, int, list[Keys]]:
+    """Items as numbers: the lowest, how many places these take if they are dense, and all."""
+    size = sum(map(len, items))
+    named = [item for item in items if len(item)]
+    if named and named[0].dtype.is_integer():
+        low, high = _ends(named)
+        width = high - low + 1 if are_dense(low, high, size) else 0
+        return low % 2**BITS, width, [item.to_numpy().view(np.uint64) for item in items]
+    if size <= FEW:
+        n, found = _numbered(items)
+        return 0, n, found
+    return 0, 0, [_hashes(item, BITS) for item in items]
 
 
 def _side_by_side(
@@ -84,7 +135,8 @@ def _side_by_side(
     room = BITS - bits(n_users) - bits(size)
     width, parts = _distances(items)
     if width > room and size <= FEW:
-        width, parts = _numbered(items)
+        n, few = _numbered(items)
+        width, parts = bits(n), iter(few)
     hashed = width > room
     if hashed:
         width, parts = room, (_hashes(item, room) for item in items)
@@ -106,16 +158,21 @@ def _distances(items: list[pl.Series]) -> tuple[int, Iterator[Keys]]:
     named = [item for item in items if len(item)]
     if not named or not named[0].dtype.is_integer():
         return BITS + 1, iter(())
-    low, high = min(int(one.min()) for one in named), max(int(one.max()) for one in named)  # type: ignore[arg-type]
+    low, high = _ends(named)
     base = np.uint64(low % 2**BITS)
     return bits(high - low + 1), (one.to_numpy().view(np.uint64) - base for one in items)
 
 
-def _numbered(items: list[pl.Series]) -> tuple[int, Iterator[Keys]]:
-    """The width of the numbers of a few different ids, and the numbers."""
+def _ends(items: list[pl.Series]) -> tuple[int, int]:
+    """The lowest and the highest item."""
+    return min(int(one.min()) for one in items), max(int(one.max()) for one in items)  # type: ignore[arg-type]
+
+
+def _numbered(items: list[pl.Series]) -> tuple[int, list[Keys]]:
+    """How many different ids there are of a few, and the number of each."""
     known: dict[object, int] = {}
     codes = [[known.setdefault(one, len(known)) for one in item.to_list()] for item in items]
-    return bits(len(known)), (np.array(one, dtype=np.uint64) for one in codes)
+    return len(known), [np.array(one, dtype=np.uint64) for one in codes]
 
 
 def _hashes(item: pl.Series, width: int) -> Keys:

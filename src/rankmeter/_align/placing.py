@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rankmeter._align import compiled
 from rankmeter._align.packing import BITS, bits, sort
 from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
@@ -95,6 +96,10 @@ def place(counts: RankCounts, ties: TieRule, depth: int | None = None) -> Placed
 def _order(placed: Placed) -> IntArray:
     """Positions by user and rank, large gains first within one rank."""
     user, rank = placed.user, placed.rank
+    if compiled.rows is not None and np.all(user[1:] >= user[:-1]):
+        order = np.empty_like(user)
+        if compiled.rows.sort(user, rank, order):
+            return order
     twice = (2 * rank).astype(np.uint64)  # a rank can end in .5
     users, ranks = bits(int(user.max()) + 1), bits(int(twice.max()) + 1)
     if users + ranks <= BITS:
