@@ -74,7 +74,7 @@ def _machine() -> dict[str, Any]:
         "cores": _cores(),
         "memory": _memory(),
         "Java": _java(),
-        "dictionaries": _dictionaries(),
+        "compiled code": _compiled(),
     }
 
 
@@ -111,12 +111,13 @@ def _java() -> str:
     return f"{said} ({java})"
 
 
-def _dictionaries() -> str:
-    """Whether the module that reads dictionaries is compiled; looked up, because it needs NumPy."""
-    folder = Path(__file__).parent.parent / "_ingest"
-    if PathFinder.find_spec("_dicts", [str(folder)]):
-        return "read by compiled code"
-    return "read by Python, more slowly: pip found no C compiler with the headers of Python"
+def _compiled() -> str:
+    """Whether the compiled modules are there; looked up, because they need NumPy."""
+    package = Path(__file__).parent.parent
+    modules = (("_align", "_rows"), ("_ingest", "_dicts"))
+    if all(PathFinder.find_spec(name, [str(package / folder)]) for folder, name in modules):
+        return "used"
+    return "not used, which is slower: pip found no C compiler with the headers of Python"
 
 
 def _packages() -> dict[str, dict[str, Any]]:
