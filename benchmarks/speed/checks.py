@@ -1,6 +1,6 @@
 """How much of rankmeter's time are checks: the functions that check, wrapped with a clock.
 
-Types are checked while ids and numbers are converted, and the sort that finds repeated pairs finds
+Types are checked while ids and numbers are converted, and the table that shows repeated pairs shows
 the hits, too. All of it counts, so the share is an upper bound. A pattern that no function has any
 more is an error.
 """
@@ -16,7 +16,7 @@ from types import FunctionType
 
 GROUPS = {
     "repeated pairs, with the hits": (
-        r"_align\.pairs\._side_by_side",
+        r"_align\.pairs\._(looked_up|side_by_side)",
         r"_align\.pairs\.unique_\w+",
     ),
     "types of ids and numbers": (
