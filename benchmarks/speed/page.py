@@ -91,7 +91,7 @@ def _checks(workloads: list[dict]) -> Iterable[str]:
         yield "## The share of the checks"
         yield (
             "The share of its time that rankmeter spends in functions that check. Types are "
-            "checked while ids and numbers are converted, and one sort finds repeated pairs and "
+            "checked while ids and numbers are converted, and one table shows repeated pairs and "
             "hits. All of it counts, so the shares are upper bounds."
         )
         rows = (
@@ -133,12 +133,14 @@ def _tools(workload: dict) -> str:
             spread(ours["seconds"], seconds),
             "1",
             "–",
+            "–",
             seconds(ours["first"]),
             memory(ours["peak"]),
         ),
         *(_row(peer) for peer in peers if "error" not in peer),
     ]
-    head = ("tool", "version", "time", "times rankmeter", "preparation", "first call", "memory")
+    head = ("tool", "version", "time", "times rankmeter", "preparation", "times with it",
+            "first call", "memory")  # fmt: skip
     failed = [f"* {peer['title']}: {peer['error']}." for peer in peers if "error" in peer]
     parts = [f"## {workload['title']}", table(head, rows), "\n".join(failed)]
     return "\n\n".join(part for part in parts if part)
@@ -146,12 +148,14 @@ def _tools(workload: dict) -> str:
 
 def _row(peer: dict) -> tuple[str, ...]:
     lacks = sorted({metric.split("@")[0] for metric in peer["lacks"]})
+    prepared = peer["prepare"] > NO_PREPARATION
     return (
         peer["title"] + (f", without {', '.join(lacks)}" if lacks else ""),
         peer["version"],
         spread([theirs for _, theirs in peer["pairs"]], seconds),
         spread(_ratios(peer), times),
-        seconds(peer["prepare"]) if peer["prepare"] > NO_PREPARATION else "–",
+        seconds(peer["prepare"]) if prepared else "–",
+        times(_prepared(peer)) if prepared else "–",
         seconds(peer["first"]),
         memory(peer["peak"]),
     )
