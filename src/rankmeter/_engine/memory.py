@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-import polars as pl
-
 from rankmeter._align import THREADS, Share, in_order, in_threads, shares
 from rankmeter._engine.block import Block
 from rankmeter._engine.counted import Counted
@@ -99,10 +97,8 @@ class Memory:
         room = min((t.rest.room for t in systems.values() if t.rest is not None), default=None)
         # The containers of lists are read by one thread at a time.
         whole = keep or any(isinstance(table.rows, Lists) for table in systems.values())
-        textual = truth.dtype("user") == pl.String
         viewed = all(map(in_order, systems.values()))
-        most = 1 if whole else _blocks(rows, truth.height, textual=textual, viewed=viewed)
-        blocks = self.blocks or most
+        blocks = self.blocks or (1 if whole else _blocks(rows, truth.height, viewed=viewed))
         if room is not None:
             blocks = max(blocks, rows * _PER_KEPT_ROW // room)
         makers = _cut(truth, systems, blocks, functools.partial(Block, tables=tables, keep=keep))
@@ -111,14 +107,13 @@ class Memory:
         return Tables(truth, dict(systems), tables, makers)
 
 
-def _blocks(rows: int, judged: int, *, textual: bool, viewed: bool) -> int:
-    """One block where rows or judgments are few.
+def _blocks(rows: int, judged: int, *, viewed: bool) -> int:
+    """One block where rows or judgments are few; fewer are worth a cut if rows are only viewed.
 
-    Text is looked up in threads, so fewer rows and judgments are worth a cut; still fewer judgments
-    if rows are viewed. A judgment needs about five times the memory of a row.
+    A judgment needs about five times the memory of a row, and a few blocks are worked on at once.
     """
-    least, share = (2**21, 32 if viewed else 16) if textual else (2**22, 8)
-    return 1 if rows < least or judged * share < rows else min(rows // 2**20, 12)
+    least, share, size = (2**20, 32, 2**19) if viewed else (2**22, 8, 2**20)
+    return 1 if rows < least or judged * share < rows else min(rows // size, 12)
 
 
 def _cut(

@@ -1,4 +1,5 @@
-/* Dictionaries {item: number}, read and looked up without a Python object for each entry.
+/* Dictionaries {item: number} and lists of items, read and looked up without a Python object for
+ * each entry.
  *
  * `_lists.py` does the same where this module was not compiled. Only plain values are read here:
  * Python has a closer look at all others.
@@ -8,6 +9,7 @@
 #include <Python.h>
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 enum kind { OTHER, TEXT, WHOLE };
 
@@ -126,9 +128,166 @@ look_up(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* Where the items of a list are in it, by hash; 0 is an empty slot. */
+struct places {
+    uint32_t *slot; /* the place of an item plus one */
+    Py_hash_t *hash; /* of the item at each place */
+    size_t mask, room;
+};
+
+/* Make room for `n` items; -1 if there is none. */
+static int
+clear(struct places *places, Py_ssize_t n)
+{
+    size_t size = 4;
+    while (size < 2 * (size_t)n)
+        size *= 2;
+    if (n > INT32_MAX)
+        size = SIZE_MAX;
+    if (size > places->room) {
+        PyMem_Free(places->slot);
+        PyMem_Free(places->hash);
+        places->room = 0;
+        places->slot = size == SIZE_MAX ? NULL : PyMem_New(uint32_t, size);
+        places->hash = size == SIZE_MAX ? NULL : PyMem_New(Py_hash_t, size);
+        if (places->slot == NULL || places->hash == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        places->room = size;
+    }
+    places->mask = size - 1;
+    memset(places->slot, 0, size * sizeof *places->slot);
+    return 0;
+}
+
+static void
+discard(struct places *places)
+{
+    PyMem_Free(places->slot);
+    PyMem_Free(places->hash);
+}
+
+/* The slot that an item of these has, or would have; NULL after an error. */
+static uint32_t *
+slot_of(const struct places *places, PyObject *const *items, PyObject *item, Py_hash_t hash)
+{
+    size_t at = (size_t)hash;
+    at = (at ^ at >> 15) * 0x9E3779B1u;
+    for (at = (at ^ at >> 16) & places->mask; places->slot[at]; at = (at + 1) & places->mask) {
+        uint32_t place = places->slot[at] - 1;
+        if (places->hash[place] != hash)
+            continue;
+        int same = items[place] == item ? 1 : PyObject_RichCompareBool(items[place], item, Py_EQ);
+        if (same)
+            return same < 0 ? NULL : &places->slot[at];
+    }
+    return &places->slot[at];
+}
+
+/* Put all items into their slots: 1 if they differ, 0 if any occurs twice, -1 after an error. */
+static int
+fill(struct places *places, PyObject *const *items, Py_ssize_t n)
+{
+    if (clear(places, n) < 0)
+        return -1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        Py_hash_t hash = PyObject_Hash(items[i]);
+        uint32_t *slot = hash == -1 ? NULL : slot_of(places, items, items[i], hash);
+        if (slot == NULL)
+            return -1;
+        if (*slot)
+            return 0;
+        *slot = (uint32_t)i + 1;
+        places->hash[i] = hash;
+    }
+    return 1;
+}
+
+static const char KIND[] =
+    "kind(lists)\n--\n\n"
+    "Return 1 if all items of lists or sets are text, 2 if all are integers of 64 bits, and 0 if any\n"
+    "item needs a closer look or is twice in a list.";
+
+static PyObject *
+kind_of_lists(PyObject *module, PyObject *lists)
+{
+    enum kind all = OTHER;
+    struct places places = {NULL, NULL, 0, 0};
+    int plain = PyList_Check(lists);
+    for (Py_ssize_t i = 0; plain > 0 && i < PyList_GET_SIZE(lists); i++) {
+        PyObject *one = PyList_GET_ITEM(lists, i);
+        PyObject *list = PySequence_Fast(one, "`lists` must be lists or sets");
+        if (list == NULL) {
+            plain = -1;
+            break;
+        }
+        PyObject **items = PySequence_Fast_ITEMS(list);
+        Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
+        for (Py_ssize_t at = 0; plain && at < n; at++) {
+            enum kind kind = kind_of(items[at]);
+            plain = kind != OTHER && (all == OTHER || kind == all);
+            all = kind;
+        }
+        if (plain && !PyAnySet_Check(one))
+            plain = fill(&places, items, n);
+        Py_DECREF(list);
+    }
+    discard(&places);
+    return plain < 0 ? NULL : PyLong_FromLong(plain ? all : OTHER);
+}
+
+static const char FIND[] =
+    "find(lists, at, items, found)\n--\n\n"
+    "Write the place of each of the items in the list `at` into an array of float64; NaN where it is\n"
+    "not there. All items of a list follow one another.";
+
+static PyObject *
+find(PyObject *module, PyObject *args)
+{
+    PyObject *lists, *items;
+    Py_buffer at, found;
+    if (!PyArg_ParseTuple(args, "O!y*O!w*", &PyList_Type, &lists, &at, &PyList_Type, &items,
+                          &found))
+        return NULL;
+    const int64_t *number = at.buf;
+    double *place = found.buf;
+    struct places places = {NULL, NULL, 0, 0};
+    Py_ssize_t n = PyList_GET_SIZE(items), n_lists = PyList_GET_SIZE(lists);
+    PyObject *list = NULL;
+    if (at.len != n * (Py_ssize_t)sizeof *number || found.len != n * (Py_ssize_t)sizeof *place)
+        PyErr_SetString(PyExc_ValueError, "`at`, `items` and `found` must have the same length");
+    for (Py_ssize_t i = 0; i < n && !PyErr_Occurred(); i++) {
+        PyObject *item = PyList_GET_ITEM(items, i);
+        if (i == 0 || number[i] != number[i - 1]) {
+            list = 0 <= number[i] && number[i] < n_lists ? PyList_GET_ITEM(lists, number[i]) : NULL;
+            if (list == NULL || !PyList_Check(list)) {
+                PyErr_SetString(PyExc_IndexError, "`at` must be the places of lists");
+                break;
+            }
+            if (fill(&places, PySequence_Fast_ITEMS(list), PyList_GET_SIZE(list)) < 0)
+                break;
+        }
+        Py_hash_t hash = PyObject_Hash(item);
+        uint32_t *slot =
+            hash == -1 ? NULL : slot_of(&places, PySequence_Fast_ITEMS(list), item, hash);
+        if (slot == NULL)
+            break;
+        place[i] = *slot ? *slot - 1.0 : NAN;
+    }
+    discard(&places);
+    PyBuffer_Release(&at);
+    PyBuffer_Release(&found);
+    if (PyErr_Occurred())
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef METHODS[] = {
     {"read", read_dicts, METH_VARARGS, READ},
     {"look_up", look_up, METH_VARARGS, LOOK_UP},
+    {"kind", kind_of_lists, METH_O, KIND},
+    {"find", find, METH_VARARGS, FIND},
     {NULL, NULL, 0, NULL},
 };
 

@@ -10,3 +10,10 @@ def look_up(
     items: list[Any],
     found: npt.NDArray[np.float64],
 ) -> None: ...
+def kind(lists: list[Any]) -> int: ...
+def find(
+    lists: list[Any],
+    at: npt.NDArray[np.int64],
+    items: list[Any],
+    found: npt.NDArray[np.float64],
+) -> None: ...
