@@ -22,6 +22,7 @@ from rankmeter._align import Codes, align, prepare
 from rankmeter._choices import Alignment
 from rankmeter._ingest import Lists, _lists, read_rankings, read_truth
 from rankmeter._ingest._forms import find
+from rankmeter._ingest._lists import Objects
 from rankmeter.errors import (
     DataError,
     DuplicateError,
@@ -130,7 +131,7 @@ def test_compiled_code_reads_what_python_reads(seed, monkeypatch):
         if lists is None:
             return None
         at = np.sort(np.arange(8) % len(lists.users))
-        looked_up = lists.look_up(at, sought)
+        looked_up = lists.look_up(at, Objects(sought, lists.dtype))
         return lists.dtype, lists.offsets.tolist(), lists.numbers.tolist(), repr(looked_up)
 
     compiled = found()
@@ -139,6 +140,34 @@ def test_compiled_code_reads_what_python_reads(seed, monkeypatch):
     assert rows == outcome_of(data)
     if found() is not None:  # otherwise rows of the same values are made
         assert compiled == found()
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_compiled_code_reads_and_looks_up_lists_as_python_does(monkeypatch, seed):
+    draw = Random(seed)
+    kinds = [["a", "b", "é", "c" * 40, np.str_("d")], [1, -7, 2**40, np.int64(5), 2**63 - 1]]
+    items = draw.choice(
+        [*kinds, kinds[0] + kinds[1], ["a\ud800", "b"], [True, 2], [2**63, 1], [None]]
+    )
+    data = {
+        user: draw.choices(items, k=draw.randint(0, 4))
+        if draw.random() < 0.1
+        else draw.sample(items, draw.randint(0, len(items)))
+        for user in range(draw.randint(1, 9))
+    }
+    sought = [draw.choice(items) for _ in range(12)]
+
+    def found():
+        lists = Lists.of([*data], [*data.values()])
+        if lists is None:
+            return None
+        at = np.sort(np.arange(12) % max(len(lists.users), 1))
+        looked_up = lists.look_up(at, Objects(sought, lists.dtype)) if len(lists) else None
+        return lists.dtype, lists.offsets.tolist(), repr(looked_up)
+
+    compiled = found(), outcome_of(data)
+    monkeypatch.setattr(_lists, "_dicts", None)
+    assert compiled == (found(), outcome_of(data))
 
 
 def outcome_of(data):
@@ -151,8 +180,9 @@ def outcome_of(data):
 @needs_compiled
 def test_compiled_code_reads_plain_dictionaries(monkeypatch):
     monkeypatch.delattr(_lists, "_read")
-    for data in (IN_PLACE["scores"], {1: defaultdict(float, {7: 1})}):
+    for data in (IN_PLACE["scores"], {1: defaultdict(float, {7: 1})}, IN_PLACE["lists"]):
         assert isinstance(read_rankings(data).rows, Lists)
+    assert isinstance(read_truth({"u": {"a", "b"}, "v": frozenset("a")}).rows, Lists)
 
 
 @needs_compiled
@@ -164,6 +194,14 @@ def test_compiled_code_refuses_arrays_that_do_not_fit(arguments):
     dicts, at, items, size = arguments
     with pytest.raises((ValueError, IndexError), match="`at`"):
         _lists._dicts.look_up(dicts, np.array(at), items, np.empty(size))
+    if isinstance(dicts[0], dict):
+        lists = [[*one] for one in dicts]
+        with pytest.raises((ValueError, IndexError), match="`at`"):
+            _lists._dicts.find(lists, np.array(at), items, np.empty(size))
+    with pytest.raises(IndexError, match="`at`"):
+        _lists._dicts.find([("a",)], np.array([0]), ["a"], np.empty(1))
+    with pytest.raises(TypeError):
+        _lists._dicts.kind([7])
     assert _lists._dicts.read([{"a": 1.0, "b": 2.0}], np.empty(1)) == 0
     assert _lists._dicts.read([{"a": 1.0}], np.empty(2)) == 0
 
@@ -177,6 +215,9 @@ def test_compiled_code_keeps_no_reference():
     for _ in range(10):
         _lists._dicts.read(data, found)
         _lists._dicts.look_up(data, np.arange(100), [key] * 100, found)
+        assert _lists._dicts.kind([[key, "b"], {key}]) == 1
+        assert _lists._dicts.kind([[key, key]]) == _lists._dicts.kind([[key, number]]) == 0
+        _lists._dicts.find([[key]] * 100, np.arange(100), [key] * 100, found)
     assert (sys.getrefcount(key), sys.getrefcount(number)) == before
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +21,7 @@ from rankmeter._align.placing import Placed, ordered, place
 from rankmeter._choices import Alignment
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, Hits, IntArray, Span
-from rankmeter._ingest import Lists, Rest, Table, series
+from rankmeter._ingest import ByUser, Rest, Table, series
 from rankmeter._lists import Lists as Shown
 from rankmeter.errors import UsageError
 
@@ -85,7 +85,7 @@ class Judged:
 
     choices: Alignment
     codes: Codes  # the users of the block
-    rows: pl.DataFrame | Lists  # one judgment per user and item
+    rows: pl.DataFrame | ByUser  # one judgment per user and item
     code: IntArray  # (n_judged,) the user of each
     gain: FloatArray  # (n_judged,) and what it counts, which may differ from that of the rows
     relevant: Hits  # the perfect rankings of the relevant items
@@ -93,24 +93,27 @@ class Judged:
     counts: dict[str, int]
     contradictions: Refused
     names: Codes | None = None  # the codes of all items, if hits have their items
+    _sought: dict[type[ByUser], Any] = field(default_factory=dict)
 
     @cached_property
     def frame(self) -> pl.DataFrame:
         """The judgments as rows: user, item, gain, code."""
-        frame = self.rows.frame() if isinstance(self.rows, Lists) else self.rows
+        frame = self.rows.frame() if isinstance(self.rows, ByUser) else self.rows
         return frame.with_columns(gain=series(self.gain), code=series(self.code))
 
-    @cached_property
-    def items(self) -> list[Any]:
-        """The item of each judgment, as a Python object."""
-        return self.rows.items() if isinstance(self.rows, Lists) else self.rows["item"].to_list()
+    def sought(self, lists: ByUser) -> Sought:
+        """The judgments in the form in which they are looked up in lists."""
+        kind = type(lists)
+        if kind not in self._sought:
+            self._sought[kind] = lists.sought(self.rows)
+        return Sought(self.code, self.gain, self._sought[kind])
 
 
 def prepare(truth: Table, codes: Codes, choices: Alignment, names: Codes | None = None) -> Judged:
     """Prepare the ground truth of a block for `align`; with `names` hits have the item codes."""
     counts: dict[str, int] = {}
     code, rows, contradictions = codes.of(truth.users), truth.rows, Refused()
-    if isinstance(rows, Lists):  # without repeated items
+    if isinstance(rows, ByUser):  # without repeated items
         code = np.repeat(code, rows.lengths)
         gain = truth.gains.to_numpy()
     else:
@@ -121,7 +124,7 @@ def prepare(truth: Table, codes: Codes, choices: Alignment, names: Codes | None 
     gain = reached(code, gain, codes.n, choices)
     item = None
     if names is not None:
-        item = names.of((rows.frame() if isinstance(rows, Lists) else rows)["item"])
+        item = names.of((rows.frame() if isinstance(rows, ByUser) else rows)["item"])
     ideals = perfect(code, gain, codes.n, choices, item)
     return Judged(choices, codes, rows, code, gain, *ideals, counts, contradictions, names)
 
@@ -166,12 +169,10 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     lists, repeated, score, shown = rankings.rows, Refused(), None, None
     rows_needed = choices.pool != "all" or choices.scope == "appended" or choices.exclude == "self"
     rows_needed |= listing is not None or truth.names is not None
-    if isinstance(lists, Lists) and not rows_needed:
-        found, score = count_listed(
-            lists, user, Sought(truth.code, truth.gain, truth.items), codes.n, choices
-        )
+    if isinstance(lists, ByUser) and not rows_needed:
+        found, score = count_listed(lists, user, truth.sought(lists), codes.n, choices)
     else:
-        if isinstance(lists, Lists):
+        if isinstance(lists, ByUser):
             user = codes.of(rankings.frame["user"])
         found, score, repeated, shown = _count_rows(rankings, user, truth, counts, listing)
     positive = None if score is None else score > 0

@@ -1,10 +1,8 @@
-"""Count in rankings that are Python's own containers: judged items are looked up."""
+"""Count in rankings without rows: judged items are looked up."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,29 +13,28 @@ from rankmeter._align.placing import ORDERED
 from rankmeter._choices import Alignment, TieRule
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
-from rankmeter._ingest import Lists
+from rankmeter._ingest import ByUser, Ids
 
 __all__ = ["Sought", "count_listed"]
 
 
 @dataclass(frozen=True, eq=False)
 class Sought:
-    """Judgments whose items are Python objects."""
+    """Judgments whose items are in the form of the rankings."""
 
     user: IntArray
     gain: FloatArray
-    items: Sequence[Any]
+    items: Ids
 
     def take(self, chosen: IntArray) -> Sought:
         """Some of the judgments."""
         if np.array_equal(chosen, np.arange(self.user.size)):
             return self
-        items = [self.items[at] for at in chosen.tolist()]
-        return Sought(self.user[chosen], self.gain[chosen], items)
+        return Sought(self.user[chosen], self.gain[chosen], self.items.take(chosen))
 
 
 def count_listed(
-    lists: Lists, code: IntArray, judged: Sought, n_users: int, choices: Alignment
+    lists: ByUser, code: IntArray, judged: Sought, n_users: int, choices: Alignment
 ) -> tuple[RankCounts, FloatArray | None]:
     """Counts of the judged items in lists whose users have a `code`, and their scores if any."""
     place = np.full(n_users, -1)
@@ -63,7 +60,7 @@ def count_listed(
     if before is not None and tied.any():
         some = judged.take(found[tied])
         rows = pl.DataFrame({"at": at[tied], "gain": some.gain, "value": value[tied]})
-        rows = rows.with_columns(item=lists.series(some.items))
+        rows = rows.with_columns(item=some.items.series())
         before[tied] = _before(lists, everything, rows, choices.ties)
     return replace(counts, user=code[at], n_ranked=n_ranked, before=before), score
 
@@ -75,14 +72,14 @@ def _key(score: FloatArray, choices: Alignment) -> FloatArray:
     return -score
 
 
-def _candidates(lists: Lists, value: FloatArray) -> Candidates:
+def _candidates(lists: ByUser, value: FloatArray) -> Candidates:
     """All places in the lists, whose user is the number of a list; items are not fetched."""
     user = np.repeat(np.arange(len(lists.users)), lists.lengths)
     items = pl.Series("item", [], dtype=lists.dtype)
     return Candidates(user, None, value, "score", items, None, lists.offsets)
 
 
-def _before(lists: Lists, everything: Candidates, judged: pl.DataFrame, ties: TieRule) -> IntArray:
+def _before(lists: ByUser, everything: Candidates, judged: pl.DataFrame, ties: TieRule) -> IntArray:
     """How many candidates of its tied group precede each tied item, given the groups as rows."""
     rows = pl.DataFrame({"at": everything.user, "value": everything.value}).with_row_index("row")
     runs = judged.select("at", "value").unique()

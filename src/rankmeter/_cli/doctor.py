@@ -114,7 +114,7 @@ def _java() -> str:
 def _compiled() -> str:
     """Whether the compiled modules are there; looked up, because they need NumPy."""
     package = Path(__file__).parent.parent
-    modules = (("_align", "_rows"), ("_ingest", "_dicts"))
+    modules = (("_align", "_rows"), ("_ingest", "_dicts"), ("_ingest", "_scan"))
     if all(PathFinder.find_spec(name, [str(package / folder)]) for folder, name in modules):
         return "used"
     return "not used, which is slower: pip found no C compiler with the headers of Python"

@@ -13,7 +13,7 @@ from rankmeter._engine.counted import Counted
 from rankmeter._engine.executors import scored
 from rankmeter._engine.scores import Scores
 from rankmeter._engine.whole import check
-from rankmeter._ingest import PER_MEASURED_ROW, Lists, Table, check_memory
+from rankmeter._ingest import PER_MEASURED_ROW, ByUser, Table, check_memory
 from rankmeter._plan import Plan
 from rankmeter._side import NO_SIDE, Side, SideTables
 from rankmeter.errors import UsageError
@@ -95,8 +95,8 @@ class Memory:
         rows = truth.height + max((t.height for t in systems.values()), default=0)
         check_memory(rows * PER_MEASURED_ROW, f"Measuring {rows:,} rows of rankings and truth")
         room = min((t.rest.room for t in systems.values() if t.rest is not None), default=None)
-        # The containers of lists are read by one thread at a time.
-        whole = keep or any(isinstance(table.rows, Lists) for table in systems.values())
+        # Items that are not rows are looked up by one thread at a time, in little time.
+        whole = keep or any(isinstance(table.rows, ByUser) for table in systems.values())
         viewed = all(map(in_order, systems.values()))
         blocks = self.blocks or (1 if whole else _blocks(rows, truth.height, viewed=viewed))
         if room is not None:

@@ -22,11 +22,13 @@ A new input form needs one function and one row of `_forms.FORMS`.
 
 from __future__ import annotations
 
+from rankmeter._ingest._by_user import ByUser, Ids
 from rankmeter._ingest._collapse import Collapse, read_collapse
 from rankmeter._ingest._doubts import all_relevant, look_like_labels, look_misread
 from rankmeter._ingest._items import Items, read_item_ids, read_item_numbers, read_items
 from rankmeter._ingest._kind import POLARS, Frame, Kind, to_pandas
 from rankmeter._ingest._labels import Labels, fit_ids, read_labels, read_users
+from rankmeter._ingest._lines import Lines
 from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._memory import PER_MEASURED_ROW, check_memory, size
 from rankmeter._ingest._memory import available as available_memory
@@ -49,13 +51,16 @@ from rankmeter._ingest._table import Origin, Table, meet, meet_all, no_judgments
 __all__ = [
     "PER_MEASURED_ROW",
     "POLARS",
+    "ByUser",
     "Collapse",
     "Cut",
     "Frame",
+    "Ids",
     "Interactions",
     "Items",
     "Kind",
     "Labels",
+    "Lines",
     "Lists",
     "Origin",
     "PerUser",

@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from rankmeter._checks import refused
+from rankmeter._ingest._by_user import ByUser
 from rankmeter._ingest._kind import POLARS, Kind
-from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._messages import near, short, some
 from rankmeter._ingest._table import Shape
 from rankmeter._words import RETRIEVAL, USERS, Words
@@ -66,7 +66,7 @@ class Columns:
     )  # values that the reader dropped or converted
     shape: Shape = ""
     words: Words = USERS  # what the form calls users and items
-    lists: Lists | None = None  # the same, if the values need no check
+    lists: ByUser | None = None  # the same, if the values need no check
     nested: frozenset[str] = frozenset()  # the columns whose values are lists
     pandas: Any = None  # the frame or series of pandas that came in
 
@@ -82,6 +82,20 @@ class Columns:
     def by_role(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:
         """The same, where columns are named after their roles by the form."""
         return cls.of(columns, source, roles={name: name for name in columns}, **facts)
+
+    @classmethod
+    def by_user(cls, lists: ByUser, source: str, **facts: Any) -> Columns:
+        """Items by user, of which columns are made only if these are fetched."""
+        names = ["user", "item", *(["score"] if lists.order == "score" else [])]
+        return cls(
+            names,
+            lambda chosen: lists.frame().select(chosen).to_dict(),
+            source,
+            roles=dict(zip(("user", "item", "value"), names, strict=False)),
+            empty_users=lists.empty_users,
+            lists=lists,
+            **facts,
+        )
 
     def everyone(self, users: Column) -> Column:
         """The users of the rows, followed by the users named without any item."""

@@ -367,14 +367,4 @@ def _left_in_place(
     if side == "rankings" and {set, frozenset} & set(map(type, values)):
         return None  # they have no order
     lists = Lists.of(users, values)
-    if lists is None:
-        return None
-    names = ["user", "item", *(["score"] if lists.order == "score" else [])]
-    return Columns(
-        names,
-        lambda chosen: lists.frame().select(chosen).to_dict(),
-        source,
-        roles=dict(zip(("user", "item", "value"), names, strict=False)),
-        empty_users=lists.empty_users,
-        lists=lists,
-    )
+    return None if lists is None else Columns.by_user(lists, source)

@@ -135,37 +135,33 @@ struct places {
     size_t mask, room;
 };
 
-/* Make room for `n` items; -1 if there is none. */
-static int
-clear(struct places *places, Py_ssize_t n)
-{
-    size_t size = 4;
-    while (size < 2 * (size_t)n)
-        size *= 2;
-    if (n > INT32_MAX)
-        size = SIZE_MAX;
-    if (size > places->room) {
-        PyMem_Free(places->slot);
-        PyMem_Free(places->hash);
-        places->room = 0;
-        places->slot = size == SIZE_MAX ? NULL : PyMem_New(uint32_t, size);
-        places->hash = size == SIZE_MAX ? NULL : PyMem_New(Py_hash_t, size);
-        if (places->slot == NULL || places->hash == NULL) {
-            PyErr_NoMemory();
-            return -1;
-        }
-        places->room = size;
-    }
-    places->mask = size - 1;
-    memset(places->slot, 0, size * sizeof *places->slot);
-    return 0;
-}
-
 static void
 discard(struct places *places)
 {
     PyMem_Free(places->slot);
     PyMem_Free(places->hash);
+}
+
+/* Make room for `n` items; -1 if that fails. */
+static int
+clear(struct places *places, Py_ssize_t n)
+{
+    size_t size = 4;
+    while (size < 2 * (size_t)n && size <= UINT32_MAX / 2)
+        size *= 2;
+    if (size > places->room) {
+        discard(places);
+        places->slot = PyMem_New(uint32_t, size);
+        places->hash = PyMem_New(Py_hash_t, size);
+        places->room = size;
+    }
+    if (size < 2 * (size_t)n || places->slot == NULL || places->hash == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    places->mask = size - 1;
+    memset(places->slot, 0, size * sizeof *places->slot);
+    return 0;
 }
 
 /* The slot that an item of these has, or would have; NULL after an error. */

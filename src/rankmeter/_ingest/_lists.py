@@ -7,18 +7,20 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, count
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+
+from rankmeter._ingest._by_user import ByUser
 
 try:
     from rankmeter._ingest import _dicts
 except ImportError:  # not compiled; the same is done in Python
     _dicts = None  # type: ignore[assignment]
 
-__all__ = ["Lists"]
+__all__ = ["Lists", "Objects"]
 
 _DICTS = frozenset({dict, OrderedDict, defaultdict})
 _PLAIN = frozenset({list, set, frozenset})
@@ -30,19 +32,32 @@ _AT_ONCE = 4_000  # items that are looked at together, so that they stay in the 
 
 
 @dataclass(frozen=True, eq=False)
-class Lists:
+class Objects:
+    """Items as Python objects."""
+
+    values: list[Any]
+    dtype: pl.DataType  # Int64 or String
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, chosen: npt.NDArray[np.int64]) -> Objects:
+        """Some of them, by place."""
+        return Objects([self.values[at] for at in chosen.tolist()], self.dtype)
+
+    def series(self) -> pl.Series:
+        """The same as a series."""
+        return _series(self.values, self.dtype)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Lists(ByUser):
     """One container for each user, none empty: items, in order for rankings, or item → number.
 
-    All items are strings, or all are integers; none occurs twice for a user.
+    All items are strings, or all are integers.
     """
 
-    users: pl.Series  # (n_users,) without duplicates, Int64 or String
-    empty_users: pl.Series  # users whose containers are empty, and not among these
     containers: list[Any]  # (n_users,)
-    offsets: npt.NDArray[np.int64]  # (n_users + 1,) where the items of each user begin
-    numbers: npt.NDArray[np.float64] | None  # (n_items,) scores, or gains
-    dtype: pl.DataType  # of the items: Int64 or String
-    column: str = "score"  # the name of the numbers
 
     @classmethod
     def of(cls, users: Sequence[Any], containers: Sequence[Any]) -> Lists | None:
@@ -59,29 +74,17 @@ class Lists:
         if dtype is None:
             return None
         everyone, mask = _series(users, user_type), pl.Series(lengths > 0)
-        return cls(everyone.filter(mask), everyone.filter(~mask), full, offsets, numbers, dtype)
-
-    @property
-    def order(self) -> Literal["score", "list"]:
-        """How the items are ordered: by "score", or as in the "list"."""
-        return "list" if self.numbers is None else "score"
-
-    def __len__(self) -> int:
-        """The number of items of all users."""
-        return int(self.offsets[-1])
-
-    @property
-    def lengths(self) -> npt.NDArray[np.int64]:
-        """The number of items of each user."""
-        return np.diff(self.offsets)
-
-    def judged(self) -> Lists:
-        """The same as judgments, which have gains: 1 each where there are no numbers."""
-        gains = np.ones(len(self)) if self.numbers is None else self.numbers
-        return replace(self, numbers=gains, column="gain")
+        return cls(
+            users=everyone.filter(mask),
+            empty_users=everyone.filter(~mask),
+            containers=full,
+            offsets=offsets,
+            numbers=numbers,
+            dtype=dtype,
+        )
 
     def only(self, chosen: npt.NDArray[np.int64]) -> Lists:
-        """The lists of some users, by their places, which ascend."""
+        """See `ByUser.only`."""
         kept = np.zeros(len(self.users), dtype=bool)
         kept[chosen] = True
         return replace(
@@ -93,23 +96,12 @@ class Lists:
             numbers=None if self.numbers is None else self.numbers[np.repeat(kept, self.lengths)],
         )
 
-    def frame(self) -> pl.DataFrame:
-        """The same as rows of ``user``, ``item`` and, if there are any, the numbers."""
-        users = self.users[np.repeat(np.arange(len(self.users)), self.lengths)]
-        items = self.series(self.items())
-        numbers = [] if self.numbers is None else [pl.Series(self.column, self.numbers)]
-        return pl.DataFrame([users.alias("user"), items.alias("item"), *numbers])
-
-    def items(self) -> list[Any]:
+    def items(self) -> Objects:
         """All items, by user."""
-        return _joined(self.containers)
-
-    def series(self, items: Sequence[Any]) -> pl.Series:
-        """Some of the items as a series."""
-        return _series(items, self.dtype)
+        return Objects(_joined(self.containers), self.dtype)
 
     def items_at(self, at: npt.NDArray[np.int64], place: npt.NDArray[np.int64]) -> pl.Series:
-        """Some items: those at a `place` of the list `at`, which ascends."""
+        """See `ByUser.items_at`."""
         found: list[Any] = []
         starts = np.flatnonzero(np.diff(at, prepend=-1))
         for number, places in zip(at[starts].tolist(), np.split(place, starts[1:]), strict=True):
@@ -117,19 +109,24 @@ class Lists:
             found += [listed[one] for one in places.tolist()]
         return _series(found, self.dtype)
 
-    def look_up(self, at: npt.NDArray[np.int64], items: Sequence[Any]) -> npt.NDArray[np.float64]:
-        """The score of each item of the list `at`, or its place in it; NaN where it is not there.
+    def sought(self, judged: pl.DataFrame | ByUser) -> Objects:
+        """See `ByUser.sought`."""
+        if isinstance(judged, Lists):
+            return judged.items()
+        ids = judged["item"] if isinstance(judged, pl.DataFrame) else judged.items().series()
+        return Objects(ids.to_list(), self.dtype)
 
-        All items of a list follow one another.
-        """
-        if self.numbers is not None and _dicts is not None:
-            scores = np.empty(at.size)
-            _dicts.look_up(self.containers, at, [*items], scores)
-            return scores
+    def look_up(self, at: npt.NDArray[np.int64], items: Objects) -> npt.NDArray[np.float64]:
+        """See `ByUser.look_up`."""
+        if _dicts is not None:
+            look_up = _dicts.find if self.numbers is None else _dicts.look_up
+            look_up(self.containers, at, items.values, compiled := np.empty(at.size))
+            return compiled
+        found: list[float | None]
         if self.numbers is None:
-            found = [*self._places(at.tolist(), items)]
+            found = [*self._places(at.tolist(), items.values)]
         else:
-            found = [*map(dict.get, map(self.containers.__getitem__, at.tolist()), items)]
+            found = [*map(dict.get, map(self.containers.__getitem__, at.tolist()), items.values)]
         return np.array(found, dtype=np.float64)  # None is NaN
 
     def _places(self, at: list[int], items: Iterable[Any]) -> Iterator[float | None]:
@@ -187,9 +184,9 @@ _KINDS = (None, pl.String(), pl.Int64())
 
 def _compiled(full: list[Any], numbers: npt.NDArray[np.float64] | None) -> pl.DataType | None:
     """The type of the items, if compiled code has read all of them, with their numbers."""
-    if numbers is None or _dicts is None:
+    if _dicts is None:
         return None
-    return _KINDS[_dicts.read(full, numbers)]
+    return _KINDS[_dicts.kind(full) if numbers is None else _dicts.read(full, numbers)]
 
 
 def _read(

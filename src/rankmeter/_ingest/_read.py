@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._checks import choice
+from rankmeter._ingest._by_user import ByUser
 from rankmeter._ingest._columns import (
     Columns,
     Side,
@@ -26,7 +27,6 @@ from rankmeter._ingest._files import holds_records
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._ids import ids
 from rankmeter._ingest._kind import POLARS, Frame, Kind
-from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._messages import rows, short, some
 from rankmeter._ingest._nested import unnested
 from rankmeter._ingest._no_ids import instead_of_values, refuse_labels
@@ -219,7 +219,7 @@ def _checked(
     return users.slice(0, len(items)), items, users.slice(len(items)), counts, values
 
 
-def _judged(found: Columns, lists: Lists) -> Table:
+def _judged(found: Columns, lists: ByUser) -> Table:
     """Judgments of which only the gains need a check."""
     counts = Counter({**found.counts, "rows": len(lists)})
     if lists.numbers is None:
@@ -229,7 +229,7 @@ def _judged(found: Columns, lists: Lists) -> Table:
     return _table(lists.judged(), "list", lists.empty_users.alias("user"), found, counts)
 
 
-def _listed(found: Columns, lists: Lists) -> Table:
+def _listed(found: Columns, lists: ByUser) -> Table:
     """Rankings without any value that needs a check."""
     counts = Counter({**found.counts, "rows": len(lists)})
     if lists.numbers is not None:
@@ -238,7 +238,7 @@ def _listed(found: Columns, lists: Lists) -> Table:
 
 
 def _table(
-    rows: pl.DataFrame | Lists,
+    rows: pl.DataFrame | ByUser,
     order: Literal["score", "rank", "list"],
     empty_users: pl.Series,
     found: Columns,

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._checks import counted, exact
+from rankmeter._ingest._by_user import ByUser
 from rankmeter._ingest._kind import POLARS, Kind
-from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._pieces import Pieces, Query, Rest
 from rankmeter._words import USERS, Words
@@ -81,7 +81,7 @@ class Table:
     users of both.
     """
 
-    rows: pl.DataFrame | Lists
+    rows: pl.DataFrame | ByUser
     order: Literal["score", "rank", "list"] = "score"
     empty_users: pl.Series = field(default_factory=lambda: pl.Series("user", [], pl.Int64))
     origin: Origin = field(default_factory=Origin)
@@ -92,7 +92,7 @@ class Table:
     @cached_property
     def frame(self) -> pl.DataFrame:
         """The rows, one for each item of a user."""
-        return self.rows.frame() if isinstance(self.rows, Lists) else self.rows
+        return self.rows.frame() if isinstance(self.rows, ByUser) else self.rows
 
     @property
     def height(self) -> int:
@@ -102,7 +102,7 @@ class Table:
     @cached_property
     def users(self) -> pl.Series:
         """The users of the rows, each at least once."""
-        return self.rows.users if isinstance(self.rows, Lists) else self.rows["user"]
+        return self.rows.users if isinstance(self.rows, ByUser) else self.rows["user"]
 
     @property
     def lengths(self) -> pl.Series:
@@ -121,7 +121,7 @@ class Table:
     @property
     def user_scores(self) -> pl.DataFrame:
         """The user, or the place of the user among all, and the score of each row."""
-        if isinstance(self.rows, Lists):
+        if isinstance(self.rows, ByUser):
             place = np.repeat(np.arange(len(self.rows.users)), self.rows.lengths)
             return pl.DataFrame([pl.Series("user", place), self.scores])
         return self.rows.select("user", "score")
@@ -132,20 +132,20 @@ class Table:
         return self._numbers("gain")
 
     def _numbers(self, column: str) -> pl.Series:
-        if isinstance(self.rows, Lists):
+        if isinstance(self.rows, ByUser):
             return pl.Series(column, self.rows.numbers)
         return self.rows[column]
 
     def dtype(self, role: str) -> pl.DataType:
         """The type of the ids of a role."""
-        if isinstance(self.rows, Lists):
+        if isinstance(self.rows, ByUser):
             return self.rows.dtype if role == "item" else self.rows.users.dtype
         return self.rows.schema[role]
 
     def only(self, at: IntArray, empty: IntArray) -> Table:
         """Some of the rows and of the empty users, by place; neighbours are not copied."""
-        some: pl.DataFrame | Lists
-        if isinstance(self.rows, Lists):
+        some: pl.DataFrame | ByUser
+        if isinstance(self.rows, ByUser):
             some = self.rows.only(at)
         elif at.size and at[-1] - at[0] < at.size:
             some = self.rows.slice(int(at[0]), at.size)

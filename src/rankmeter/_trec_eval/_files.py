@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from rankmeter._checks import exact
-from rankmeter._ingest import Origin, Table
+from rankmeter._ingest import Lines, Origin, Table
+from rankmeter._ingest._columns import Columns
 from rankmeter._ingest._files import read_content
 from rankmeter._ingest._text import Text
 from rankmeter._ingest._trec import read_run, trec_fields
@@ -34,7 +37,11 @@ def read_judgments(path: str, form: str = "qrels") -> Table:
     The groups and subgroups of a format are columns of their own.
     """
     used = FORMS[form].replace("iteration ", "")
-    frame, _ = trec_fields(_text(path), "truth", FORMS[form], used, exact=True)
+    text, origin = _text(path), Origin(path, textual=True)
+    lines = Lines.of(text, FORMS[form].split(), used.split()) if form == "qrels" else None
+    if lines is not None and (lines.numbers == np.round(lines.numbers)).all():
+        return Table(lines.judged(), "list", origin=origin)
+    frame, _ = trec_fields(text, "truth", FORMS[form], used, exact=True)
     *keys, what = frame.columns
     frame = frame.rename({what: "gain"})
     gain = pl.col("gain")
@@ -56,14 +63,26 @@ def read_judgments(path: str, form: str = "qrels") -> Table:
     if twice.height:
         raise DuplicateError(f"{path}: {_named(twice, keys)} is judged twice")
     frame = frame.rename({"topic": "user", "document": "item"})
-    return Table(frame, "list", origin=Origin(path, textual=True))
+    return Table(frame, "list", origin=origin)
 
 
 def read_results(path: str) -> tuple[Table, str]:
     """Read ``topic Q0 document rank score run``, and the id of the run on the last line."""
     text = _text(path)
-    columns = read_run(text, "rankings", ranked=False).fetch(("user", "item", "value"))
-    frame = pl.DataFrame(columns).rename({"value": "score"})
+    found = read_run(text, "rankings", ranked=False)
+    # −0.0 and 0.0 are equal scores, and only sort as such once they have the same bits.
+    rows: pl.DataFrame | Lines
+    if isinstance(found.lists, Lines):
+        rows = replace(found.lists, numbers=found.lists.numbers + 0.0)
+    else:
+        rows = _scored(found, path).with_columns(pl.col("score") + 0.0)
+    run_id = _last_line(text.content).split()[5].decode("utf-8", "surrogateescape")
+    return Table(rows, "score", origin=Origin(path, textual=True)), run_id
+
+
+def _scored(found: Columns, path: str) -> pl.DataFrame:
+    """The rows of a run, whose scores can be ordered."""
+    frame = pl.DataFrame(found.fetch(("user", "item", "value"))).rename({"value": "score"})
     bad = frame.filter(pl.col("score").is_nan())
     if bad.height:
         topic, document = map(as_written, bad.row(0)[:2])
@@ -71,10 +90,7 @@ def read_results(path: str) -> tuple[Table, str]:
             f"{path}: the score of topic {topic} document {document} is NaN, which cannot be "
             "ordered. Remove the line or give it a number"
         )
-    # −0.0 and 0.0 are equal scores, and only sort as such once they have the same bits.
-    frame = frame.with_columns(pl.col("score") + 0.0)
-    run_id = _last_line(text.content).split()[5].decode("utf-8", "surrogateescape")
-    return Table(frame, "score", origin=Origin(path, textual=True)), run_id
+    return frame
 
 
 def _last_line(content: bytes | bytearray) -> bytes | bytearray:

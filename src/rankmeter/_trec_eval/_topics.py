@@ -13,8 +13,8 @@ import polars as pl
 
 from rankmeter._choices import Alignment, Averaging
 from rankmeter._engine import Memory
-from rankmeter._hits import FloatArray, Hits
-from rankmeter._ingest import Origin, Table, series
+from rankmeter._hits import FloatArray, Hits, IntArray
+from rankmeter._ingest import Lines, Table, series
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._trec_eval._files import as_written
 from rankmeter.errors import DuplicateError
@@ -73,30 +73,33 @@ class Topics:
         judged_only: bool,
         n_items: int,
     ) -> None:
-        self._names = qrels.frame["user"].unique().sort()
+        self._names = qrels.users.unique().sort()
         self._topics = series(np.arange(len(self._names)), "user")
         self.names: list[str] = list(map(as_written, self._names))
-        grades = _placed(qrels.frame, self._names)
-        self.n_above_zero = int((grades["gain"] > 0).sum())
+        grades = _placed(qrels, self._names)
+        self.n_above_zero = int((grades.gains > 0).sum())
         self.n_items = n_items
-        results = _placed(run.frame, self._names)
+        results = _placed(run, self._names)
         absent = self._without(results)
         self.missing = self._topics.is_in(absent.implode()).to_numpy()
-        if complete:
+        if complete and len(absent):
             # In place of missing results, trec_eval takes one unjudged document.
             invented = {"item": pl.lit("ceci_nest_pas_un_docno"), "score": pl.lit(1.0)}
-            results = pl.concat([results, absent.to_frame().with_columns(**invented)])
+            invented_rows = absent.to_frame().with_columns(**invented)
+            results = replace(results, rows=pl.concat([results.frame, invented_rows]))
         if depth is not None:
-            ordered = results.sort("user", "score", "item", descending=[False, True, True])
-            results = ordered.group_by("user", maintain_order=True).head(depth)
+            by = ["user", "score", "item"]
+            ordered = results.frame.sort(by, descending=[False, True, True])
+            first = ordered.group_by("user", maintain_order=True).head(depth)
+            results = replace(results, rows=first)
         # A negative grade means that a document was pooled but not judged.
-        self._judged = grades.filter(pl.col("gain") >= 0)
+        self._judged = _where(grades, (grades.gains >= 0).to_numpy())
         self._pooled = self._judged if judged_only else grades
         self._more = self._pooled.height > self._judged.height
         if judged_only:
-            results = results.join(self._judged, on=["user", "item"], how="semi")
-        self._run = Table(results, "score", origin=Origin(run.source, textual=True))
-        self._source = qrels.source
+            known = results.frame.join(self._judged.frame, on=["user", "item"], how="semi")
+            results = replace(results, rows=known)
+        self._run = results
         self._level = level
         self._graded: dict[tuple[Any, ...], Reading] = {}
 
@@ -125,29 +128,29 @@ class Topics:
         negative = min(gains.values(), default=0.0) < 0 and not ideal
         key = (negative, *sorted(gains.items()))
         if key not in self._graded:
-            worth = self._judged.with_columns(gain=series(_worth(self._judged, gains)))
+            worth = _with_gains(self._judged, _worth(self._judged, gains))
             self._graded[key] = self._reading(worth, "any" if negative else ">0")
         return self._graded[key]
 
     def scaled(self, gains: Gains) -> Reading:
         """The gains of the grades, from 0 to 1: if necessary by the range of a topic's grades."""
-        top = self._judged.select(pl.col("gain").max().over("user")).to_series().to_numpy()
+        each = self._judged.frame.select(pl.col("gain").max().over("user"))
+        top = each.to_series().to_numpy()
         span = {one: _range(int(one), gains) for one in np.unique(top).tolist()}
         low, high = np.array([span[one] for one in top.tolist()]).reshape(-1, 2).T
         worth = _worth(self._judged, gains)
         beyond = (low < 0) | (high > 1)
         worth[beyond] = (worth[beyond] - low[beyond]) / (high[beyond] - low[beyond])
-        return self._reading(self._judged.with_columns(gain=series(worth)), ">0")
+        return self._reading(_with_gains(self._judged, worth), ">0")
 
-    def _reading(self, judgments: pl.DataFrame, relevant: str) -> Reading:
-        origin = Origin(self._source, textual=True)
-        truth = Table(judgments, "list", self._without(judgments), origin)
+    def _reading(self, judgments: Table, relevant: str) -> Reading:
+        truth = replace(judgments, empty_users=self._without(judgments))
         return Reading(self._run, truth, relevant, self._names)
 
-    def _without(self, frame: pl.DataFrame) -> pl.Series:
-        """The topics that a frame does not have."""
+    def _without(self, table: Table) -> pl.Series:
+        """The topics that a table does not have."""
         absent = np.ones(len(self._topics), dtype=bool)
-        absent[frame["user"].to_numpy()] = False
+        absent[table.users.to_numpy()] = False
         return self._topics.filter(series(absent))
 
 
@@ -178,17 +181,44 @@ class Groups:
         return np.bincount(self._topic, values) / np.bincount(self._topic)
 
 
-def _placed(frame: pl.DataFrame, names: pl.Series) -> pl.DataFrame:
+def _placed(table: Table, names: pl.Series) -> Table:
     """The rows of some users, by the place among `names` instead of the name.
 
     The rows of a user mostly follow each other, so each such run of rows is looked up once.
     """
-    runs = frame["user"].rle().struct.unnest()
-    places = pl.DataFrame([names.alias("value"), series(np.arange(len(names)), "place")])
-    found = runs.join(places, on="value", how="left", maintain_order="left")
-    place = np.repeat(found["place"].fill_null(-1).to_numpy(), found["len"].to_numpy())
-    rows = frame.with_columns(user=series(place))
-    return rows if np.all(place >= 0) else rows.filter(pl.col("user") >= 0)
+    rows = table.rows
+    if isinstance(rows, Lines):
+        place = _places(rows.users, names)
+        if (place < 0).any():
+            rows, place = rows.only(np.flatnonzero(place >= 0)), place[place >= 0]
+        return replace(table, rows=replace(rows, users=series(place, "user")))
+    runs = table.frame["user"].rle().struct.unnest()
+    place = np.repeat(_places(runs["value"], names), runs["len"].to_numpy())
+    return _where(replace(table, rows=table.frame.with_columns(user=series(place))), place >= 0)
+
+
+def _places(ids: pl.Series, names: pl.Series) -> IntArray:
+    """The place of each id among `names`, or -1."""
+    known = pl.DataFrame([names.alias("id"), series(np.arange(len(names)), "place")])
+    found = ids.to_frame("id").join(known, on="id", how="left", maintain_order="left")
+    return found["place"].fill_null(-1).to_numpy()
+
+
+def _where(table: Table, kept: npt.NDArray[np.bool_]) -> Table:
+    """Some of the rows."""
+    if kept.all():
+        return table
+    rows = table.rows
+    some = rows.where(kept) if isinstance(rows, Lines) else table.frame.filter(series(kept))
+    return replace(table, rows=some)
+
+
+def _with_gains(judged: Table, gains: FloatArray) -> Table:
+    """The judgments with other gains."""
+    rows = judged.rows
+    if isinstance(rows, Lines):
+        return replace(judged, rows=replace(rows, numbers=gains))
+    return replace(judged, rows=judged.frame.with_columns(gain=series(gains)))
 
 
 def _named(table: Table, names: pl.Series) -> Table:
@@ -200,8 +230,8 @@ def _named(table: Table, names: pl.Series) -> Table:
     )
 
 
-def _worth(judged: pl.DataFrame, gains: Gains) -> FloatArray:
-    grade = judged["gain"].to_numpy()
+def _worth(judged: Table, gains: Gains) -> FloatArray:
+    grade = judged.gains.to_numpy()
     worth = grade.astype(np.float64)
     for level, gain in gains.items():
         worth[grade == level] = gain

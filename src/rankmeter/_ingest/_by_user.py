@@ -1,0 +1,90 @@
+"""Items by user of which rows are made only where they are needed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+__all__ = ["ByUser", "Ids"]
+
+
+class Ids(Protocol):
+    """Some ids, in a form in which they can be looked up."""
+
+    def __len__(self) -> int: ...
+
+    def take(self, chosen: npt.NDArray[np.int64]) -> Self:
+        """Some of them, by place."""
+        ...
+
+    def series(self) -> pl.Series:
+        """The same as a series."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ByUser(ABC):
+    """The items of each user, none without any; no item occurs twice for a user.
+
+    They are in order for rankings without numbers.
+    """
+
+    users: pl.Series  # (n_users,) without duplicates, Int64 or String
+    empty_users: pl.Series  # users without items, and not among these
+    offsets: npt.NDArray[np.int64]  # (n_users + 1,) where the items of each user begin
+    numbers: npt.NDArray[np.float64] | None  # (n_items,) scores, or gains
+    dtype: pl.DataType  # of the items: Int64 or String
+    column: str = "score"  # the name of the numbers
+
+    @abstractmethod
+    def items(self) -> Ids:
+        """All items, by user."""
+
+    @abstractmethod
+    def items_at(self, at: npt.NDArray[np.int64], place: npt.NDArray[np.int64]) -> pl.Series:
+        """Some items: those at a `place` of the list `at`, which ascends."""
+
+    @abstractmethod
+    def sought(self, judged: pl.DataFrame | ByUser) -> Any:
+        """The items of judgments, in the form in which `look_up` takes them."""
+
+    @abstractmethod
+    def look_up(self, at: npt.NDArray[np.int64], items: Any) -> npt.NDArray[np.float64]:
+        """The score of each item of the list `at`, or its place in it; NaN where it is not there.
+
+        All items of a list follow one another.
+        """
+
+    @abstractmethod
+    def only(self, chosen: npt.NDArray[np.int64]) -> Self:
+        """The items of some users, by their places, which ascend."""
+
+    @property
+    def order(self) -> Literal["score", "list"]:
+        """How the items are ordered: by "score", or as in the "list"."""
+        return "list" if self.numbers is None else "score"
+
+    def __len__(self) -> int:
+        """The number of items of all users."""
+        return int(self.offsets[-1])
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """The number of items of each user."""
+        return np.diff(self.offsets)
+
+    def judged(self) -> Self:
+        """The same as judgments, which have gains: 1 each where there are no numbers."""
+        gains = np.ones(len(self)) if self.numbers is None else self.numbers
+        return replace(self, numbers=gains, column="gain")
+
+    def frame(self) -> pl.DataFrame:
+        """The same as rows of ``user``, ``item`` and, if there are any, the numbers."""
+        users = self.users[np.repeat(np.arange(len(self.users)), self.lengths)]
+        numbers = [] if self.numbers is None else [pl.Series(self.column, self.numbers)]
+        return pl.DataFrame([users.alias("user"), self.items().series().alias("item"), *numbers])
