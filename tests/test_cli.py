@@ -16,7 +16,7 @@ import pytest
 
 import rankmeter as rm
 from command_line import rankmeter, write_examples
-from rankmeter._cli import COMMANDS, COMPLETE, main
+from rankmeter._cli import COMPLETE, commands, main
 from rankmeter._cli._command import as_typed
 from rankmeter._cli._docstring import read_docstring
 from rankmeter.errors import RankmeterWarning, UsageError
@@ -44,12 +44,12 @@ def workspace(tmp_path, monkeypatch):
 def test_help_lists_every_command(args):
     done = rankmeter(*args)
     assert done.code == 0
-    for name, text in COMMANDS.items():
+    for name, text in commands().items():
         assert re.search(rf"^  {name} +{re.escape(text)}$", done.out, re.MULTILINE)
     assert done.out.endswith("Example:\n  rankmeter demo\n")
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", commands())
 def test_help_of_a_command_tells_each_option_and_ends_with_an_example(name):
     done = rankmeter(name, "--help")
     assert done.code == 0
@@ -62,7 +62,7 @@ def test_help_of_a_command_tells_each_option_and_ends_with_an_example(name):
     assert done.out.endswith(f"Example:\n{example}")
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "demo"])
+@pytest.mark.parametrize("name", [name for name in commands() if name != "demo"])
 def test_the_example_of_a_command_works(workspace, name):
     for line in command_of(name).example.splitlines():
         program, *args = shlex.split(line)
@@ -140,7 +140,7 @@ def test_help_and_doctor_start_without_numpy_and_polars(args):
 def test_only_the_command_that_runs_is_imported():
     loaded = loaded_by("metrics", "ndcg")
     assert "rankmeter._cli.metrics" in loaded
-    assert not {f"rankmeter._cli.{name}" for name in COMMANDS if name != "metrics"} & loaded
+    assert not {f"rankmeter._cli.{name}" for name in commands() if name != "metrics"} & loaded
 
 
 @pytest.mark.once
@@ -379,6 +379,6 @@ def test_what_takes_more_arguments_is_a_parameter_of_its_own():
     }
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", commands())
 def test_no_help_shows_how_docstrings_are_written(name):
     assert not re.search(r"\*\*|`|^-{3,}$", rankmeter(name, "--help").out, re.MULTILINE)

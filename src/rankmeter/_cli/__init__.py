@@ -9,10 +9,12 @@ of that.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module, resources
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, NoReturn
 
 import click
@@ -21,7 +23,7 @@ from rankmeter._cli._command import write_example
 from rankmeter._cli._exits import exit_code
 from rankmeter._version import __version__
 
-__all__ = ["COMMANDS", "COMPLETE", "CommandLine", "main"]
+__all__ = ["COMPLETE", "CommandLine", "commands", "main"]
 
 _FIRST = (
     "evaluate",
@@ -40,8 +42,14 @@ _FIRST = (
 """The commands that the help lists first, in this order."""
 
 
-def _commands() -> dict[str, str]:
-    """Every command with its help in one line, which is the first line of its file."""
+@functools.cache
+def commands() -> dict[str, str]:
+    """Every command with its help in one line, in the order of the help.
+
+    Its help is the first line of its file, so all files are read, but only where they are listed.
+    """
+    from importlib import resources
+
     found = {}
     for file in resources.files(__name__).iterdir():
         name = file.name.removesuffix(".py")
@@ -53,9 +61,6 @@ def _commands() -> dict[str, str]:
     return dict(sorted(found.items(), key=lambda one: (order.get(one[0], len(order)), one[0])))
 
 
-COMMANDS = _commands()
-"""Every command with its help in one line, in the order of the help."""
-
 COMPLETE = "_RANKMETER_COMPLETE"
 """The environment variable with which a shell asks for completions."""
 
@@ -65,30 +70,31 @@ class CommandLine(click.Group):
 
     def list_commands(self, _: click.Context) -> list[str]:
         """Names of all commands."""
-        return list(COMMANDS)
+        return list(commands())
 
     def get_command(self, _: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
-        if cmd_name not in COMMANDS:
+        module = f"{__name__}.{cmd_name.replace('-', '_')}"
+        if cmd_name.startswith("_") or "." in cmd_name or find_spec(module) is None:
             return None
-        command: click.Command = import_module(f"{__name__}.{cmd_name.replace('-', '_')}").command
-        return command
+        command: click.Command = import_module(module).command
+        return command if command.name == cmd_name else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; offer the nearest ones if no command has that name."""
         name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
             from rankmeter._checks import unknown
 
-            raise click.UsageError(str(unknown("command", name, COMMANDS)), ctx)
+            raise click.UsageError(str(unknown("command", name, commands())), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table of commands without importing any."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl(list(commands().items()))
 
     def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the example as one would type it."""
@@ -100,7 +106,7 @@ class CommandLine(click.Group):
 
         found = [
             CompletionItem(name, help=text)
-            for name, text in COMMANDS.items()
+            for name, text in commands().items()
             if name.startswith(incomplete)
         ]
         return found + click.Command.shell_complete(self, ctx, incomplete)

@@ -50,14 +50,14 @@ A new convention needs this profile and a recording of the tool's answers, which
 from __future__ import annotations
 
 import functools
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import resources
-from importlib.resources.abc import Traversable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankmeter._checks import unknown
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 __all__ = ["Convention", "convention_names", "load_convention"]
 
@@ -121,6 +121,8 @@ def load_convention(name: str) -> Convention:
 
 @functools.cache
 def _files() -> Mapping[str, Traversable]:
+    from importlib import resources
+
     files = resources.files(__package__).iterdir()
     return {f.name.removesuffix(".toml"): f for f in files if f.name.endswith(".toml")}
 
@@ -132,6 +134,8 @@ def _aliases() -> Mapping[str, str]:
 
 @functools.cache
 def _read(name: str) -> Convention:
+    import tomllib
+
     data = tomllib.loads(_files()[name].read_text("utf-8"))
     facts: dict[str, Any] = {"switches": data.pop("all", {})}
     facts |= {key: tuple(v) if isinstance(v, list) else v for key, v in data.items()}
