@@ -31,6 +31,12 @@ def main() -> None:
         _leave(end.code)
 
 
+# Python keeps the frames of a thread in blocks, of 16 KiB unless a frame is larger, and returns an
+# empty one at once. Imports are deep: calls that cross the end of a block, thousands of times, took
+# a tenth of a small run. The block of a frame with so much room has room for all others.
+main.__code__ = main.__code__.replace(co_stacksize=2**16)
+
+
 def _leave(code: object) -> None:
     """End the process without taking all modules apart, which takes longer than a small run."""
     import atexit
