@@ -51,7 +51,7 @@ LAYERS = [
     ["splits"],
     ["_list_laws"],
     ["_api", "_values", "_planning", "baselines", "datasets", "testing"],
-    ["_scored", "_links", "_adjust"],
+    ["_systems", "_scored", "_links", "_adjust"],
     ["_accumulator", "_callbacks"],
     ["keras", "torch"],
     ["_explain"],

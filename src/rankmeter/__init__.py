@@ -26,7 +26,7 @@ _HOMES = {
     "by_activity": "_estimates.segments",
     "by_popularity": "_estimates.segments",
     "ValueComparison": "_results.values",
-    "compare": "_api",
+    "compare": "_systems",
     "compare_values": "_values",
     "compute_metrics": "_callbacks",
     "scorer": "_callbacks",
@@ -65,7 +65,6 @@ if TYPE_CHECKING:
     from rankmeter._accumulator import accumulator as accumulator
     from rankmeter._adjust import adjust as adjust
     from rankmeter._api import DEFAULT_METRICS as DEFAULT_METRICS
-    from rankmeter._api import compare as compare
     from rankmeter._api import curve as curve
     from rankmeter._api import evaluate as evaluate
     from rankmeter._callbacks import compute_metrics as compute_metrics
@@ -89,6 +88,7 @@ if TYPE_CHECKING:
     from rankmeter._results.walkthrough import Walkthrough as Walkthrough
     from rankmeter._scored import evaluate_ranks as evaluate_ranks
     from rankmeter._scored import evaluate_scores as evaluate_scores
+    from rankmeter._systems import compare as compare
     from rankmeter._values import compare_values as compare_values
     from rankmeter.metrics import Metric as Metric
     from rankmeter.metrics import metric as metric

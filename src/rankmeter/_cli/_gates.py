@@ -6,7 +6,7 @@ import math
 import operator
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -14,10 +14,12 @@ from rankmeter._checks import unknown
 from rankmeter._cli._command import reworded
 from rankmeter._estimates.differences import turned
 from rankmeter._report.table import one_line
-from rankmeter._results.compared import Compared
-from rankmeter._results.summary import Summary
 from rankmeter.conventions import translate_all
 from rankmeter.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankmeter._results.compared import Compared
+    from rankmeter._results.summary import Summary
 
 __all__ = [
     "ComparisonGate",

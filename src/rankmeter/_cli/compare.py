@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from rankmeter._api import compare, evaluate
+from rankmeter._api import evaluate
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import (
     TABLES,
@@ -27,6 +27,7 @@ from rankmeter._cli._spark import master_option, start_spark
 from rankmeter._cli._terminal import print_table, working
 from rankmeter._report.table import one_line
 from rankmeter._results.compared import Compared
+from rankmeter._systems import compare
 from rankmeter.errors import UsageError
 
 __all__ = ["FORMATS", "command", "fail_if_option", "files_of", "names_of"]

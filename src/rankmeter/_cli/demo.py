@@ -12,7 +12,7 @@ import click
 import numpy as np
 import polars as pl
 
-from rankmeter._api import compare, evaluate
+from rankmeter._api import evaluate
 from rankmeter._checks import counted
 from rankmeter._choices import Choices
 from rankmeter._cli._command import Command, Option
@@ -28,6 +28,7 @@ from rankmeter._interactions.split import part
 from rankmeter._report.table import Table, one_line
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.summary import Summary
+from rankmeter._systems import compare
 from rankmeter.baselines import BASELINES, popularity
 from rankmeter.conventions import load_convention
 from rankmeter.datasets import movielens, movielens_items, synthetic

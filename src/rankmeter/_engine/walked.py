@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ import polars as pl
 from rankmeter._align import Aligned
 from rankmeter._checks import counted, exact
 from rankmeter._choices import Alignment
+from rankmeter._dataclass import dataclass
 from rankmeter._engine.block import Block
 from rankmeter._engine.called import adjusted, call, no_lists
 from rankmeter._engine.counted import Counted, aligned_queries
@@ -32,7 +33,7 @@ from rankmeter.metrics import Exposure
 __all__ = ["Grid", "Line", "Place", "Walk", "ranking_of", "walks"]
 
 
-@dataclass
+@dataclass()
 class Place:
     """An item of a list, what it is worth, and the numbers that a metric makes of it.
 
@@ -58,7 +59,7 @@ class Place:
     numbers: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass
+@dataclass()
 class Grid:
     """Places under named columns."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import html
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -71,6 +70,8 @@ class Curve:
         )
 
     def _repr_html_(self) -> str:
+        import html
+
         title = f"Curve of {self.metric}, k from 1 to {max(self.frame['k'], default=0)}"
         return f"<p>{html.escape(title)}</p>{self.frame._repr_html_()}"
 

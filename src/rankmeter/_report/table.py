@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -66,6 +65,8 @@ def as_json(text: str) -> str:
 
 def as_markdown(text: str) -> str:
     """Text escaped for Markdown: no markup, no link, no end of a cell, no quotation."""
+    import html
+
     escaped = re.sub("(?<!^)&gt;", ">", html.escape(one_line(text), quote=False))
     return re.sub(r"[\\`|]|(?<=\])\(", r"\\\g<0>", escaped)
 
@@ -168,6 +169,7 @@ class Table:
 
         The best mean of a column is bold and the second underlined.
         """
+        import html
 
         def line(row: Sequence[str], tag: str, at: int = -1) -> str:
             cells = [

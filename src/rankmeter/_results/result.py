@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -180,6 +179,8 @@ class Measured(Result):
         send(values, to, step=step, run_id=run_id)
 
     def _repr_html_(self) -> str:
+        import html
+
         plan = html.escape(self._plan_text())
         details = f"<details><summary>plan</summary><pre>{plan}</pre></details>"
         return super()._repr_html_() + details

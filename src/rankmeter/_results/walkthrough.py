@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -111,6 +110,8 @@ class Walkthrough(Result):
 
 
 def _paragraph(text: str) -> str:
+    import html
+
     escaped = html.escape(visible(text))
     return f"<p><b>{escaped}</b></p>" if isinstance(text, Heading) else f"<p>{escaped}</p>"
 

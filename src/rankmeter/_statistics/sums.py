@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +57,8 @@ class ExactSums:
     @property
     def moments(self) -> Moments:
         """Mean and standard deviation, each rounded once."""
+        from fractions import Fraction
+
         n = self.n
         if n == 0:
             return Moments(0, math.nan, math.nan)
