@@ -8,10 +8,20 @@ import sys
 
 import pytest
 
+from rankmeter.__main__ import main
+
 pytestmark = pytest.mark.once
 
 UNUSED = {"numpy.ma", "html.parser", "scipy", "pandas", "pyarrow", "rich"}
 """Modules that take time to import, and that tiny files do not need."""
+UNUSED |= {"fractions", "html", "importlib.resources.simple"}
+UNUSED |= {
+    f"rankmeter.{name}"
+    for name in (
+        *("_compare", "_systems", "_estimates.paired", "_estimates.settings"),
+        *("_report.page", "_report.paper", "_results.comparison", "_results.explanation"),
+    )
+}
 
 SHOW = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
 RUN = "from rankmeter.__main__ import main; main()"
@@ -43,7 +53,8 @@ def python(code, *words, **more):
     [
         ("evaluate", "tiny.run", "tiny.qrels"),
         ("evaluate", "tiny.csv", "truth.csv"),
-        ("trec_eval", "tiny.qrels", "tiny.run"),
+        ("evaluate", "tiny.run", "tiny.qrels", "-m", "ndcg@10", "--json"),
+        ("trec_eval", "tiny.qrels", "tiny.run", "-m", "ndcg_cut.10"),
     ],
 )
 def test_tiny_files_are_evaluated_with_few_imports(folder, words):
@@ -52,8 +63,13 @@ def test_tiny_files_are_evaluated_with_few_imports(folder, words):
     assert done.returncode == 0
     assert done.stdout
     needed = set(python(f"{SHOW}; import numpy, polars").stderr.split())
-    assert not (loaded - needed) & UNUSED
+    assert (loaded - needed) & UNUSED == set()
     assert sum(name.startswith("rankmeter") for name in loaded) <= 180
+
+
+def test_the_frames_of_a_run_fit_into_the_block_of_the_first():
+    """Python has room for so many objects, and as many again, in the block of such a frame."""
+    assert main.__code__.co_stacksize == 2**16
 
 
 def test_the_process_ends_at_once_after_exit_functions_and_output(folder):

@@ -13,7 +13,7 @@ from rankmeter._align.placing import ORDERED
 from rankmeter._choices import Alignment, TieRule
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
-from rankmeter._ingest import ByUser, Ids
+from rankmeter._ingest import ByUser, Ids, series
 
 __all__ = ["Sought", "count_listed"]
 
@@ -59,7 +59,8 @@ def count_listed(
     tied = counts.equal > 0
     if before is not None and tied.any():
         some = judged.take(found[tied])
-        rows = pl.DataFrame({"at": at[tied], "gain": some.gain, "value": value[tied]})
+        columns = {"at": at[tied], "gain": some.gain, "value": value[tied]}
+        rows = pl.DataFrame([series(one, name) for name, one in columns.items()])
         rows = rows.with_columns(item=some.items.series())
         before[tied] = _before(lists, everything, rows, choices.ties)
     return replace(counts, user=code[at], n_ranked=n_ranked, before=before), score
@@ -81,7 +82,8 @@ def _candidates(lists: ByUser, value: FloatArray) -> Candidates:
 
 def _before(lists: ByUser, everything: Candidates, judged: pl.DataFrame, ties: TieRule) -> IntArray:
     """How many candidates of its tied group precede each tied item, given the groups as rows."""
-    rows = pl.DataFrame({"at": everything.user, "value": everything.value}).with_row_index("row")
+    rows = pl.DataFrame([series(everything.user, "at"), series(everything.value, "value")])
+    rows = rows.with_row_index("row")
     runs = judged.select("at", "value").unique()
     rows = rows.filter(pl.col("at").is_in(runs["at"].unique().implode()))
     rows = rows.join(runs, on=["at", "value"], how="semi").sort("row")

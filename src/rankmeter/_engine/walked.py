@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,6 @@ import polars as pl
 from rankmeter._align import Aligned
 from rankmeter._checks import counted, exact
 from rankmeter._choices import Alignment
-from rankmeter._dataclass import dataclass
 from rankmeter._engine.block import Block
 from rankmeter._engine.called import adjusted, call, no_lists
 from rankmeter._engine.counted import Counted, aligned_queries

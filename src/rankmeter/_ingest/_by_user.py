@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rankmeter._ingest._series import series
+
 __all__ = ["ByUser", "Ids"]
 
 
@@ -86,5 +88,5 @@ class ByUser(ABC):
     def frame(self) -> pl.DataFrame:
         """The same as rows of ``user``, ``item`` and, if there are any, the numbers."""
         users = self.users[np.repeat(np.arange(len(self.users)), self.lengths)]
-        numbers = [] if self.numbers is None else [pl.Series(self.column, self.numbers)]
+        numbers = [] if self.numbers is None else [series(self.numbers, self.column)]
         return pl.DataFrame([users.alias("user"), self.items().series().alias("item"), *numbers])

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._ingest._by_user import ByUser
+from rankmeter._ingest._series import series
 from rankmeter._ingest._spans import SPAN, Spans
 from rankmeter._ingest._text import Text
 
@@ -99,7 +100,7 @@ class Lines(ByUser):
         some = lengths > 0
         return replace(
             self,
-            users=self.users.filter(pl.Series(some)),
+            users=self.users.filter(series(some)),
             offsets=np.concatenate(([0], np.cumsum(lengths[some]))),
             numbers=self.numbers[kept],
             spans=self.spans.take(np.flatnonzero(kept)),

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._ingest._by_user import ByUser
+from rankmeter._ingest._series import series
 
 try:
     from rankmeter._ingest import _dicts
@@ -73,7 +74,7 @@ class Lists(ByUser):
         dtype = _compiled(full, numbers) or _read(full, offsets, numbers)
         if dtype is None:
             return None
-        everyone, mask = _series(users, user_type), pl.Series(lengths > 0)
+        everyone, mask = _series(users, user_type), series(lengths > 0)
         return cls(
             users=everyone.filter(mask),
             empty_users=everyone.filter(~mask),
@@ -140,7 +141,7 @@ class Lists(ByUser):
 def _series(values: Sequence[Any], dtype: pl.DataType) -> pl.Series:
     if dtype == pl.String:
         return pl.Series(map(str.__str__, values), dtype=dtype)
-    return pl.Series(np.fromiter(values, np.int64, len(values)))
+    return series(np.fromiter(values, np.int64, len(values)))
 
 
 def _parts(offsets: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:

@@ -31,6 +31,7 @@ from rankmeter._ingest._messages import rows, short, some
 from rankmeter._ingest._nested import unnested
 from rankmeter._ingest._no_ids import instead_of_values, refuse_labels
 from rankmeter._ingest._numbers import against_ranks, gains, numbers, ranks, typed
+from rankmeter._ingest._series import series
 from rankmeter._ingest._spark import is_spark, kind_in_spark
 from rankmeter._ingest._table import Origin, Table
 from rankmeter._ingest._unused import refuse_unused_numbers
@@ -225,7 +226,7 @@ def _judged(found: Columns, lists: ByUser) -> Table:
     if lists.numbers is None:
         counts["assumed_gains"] = len(lists)
     else:
-        gains(pl.Series(lists.numbers), found.source)
+        gains(series(lists.numbers), found.source)
     return _table(lists.judged(), "list", lists.empty_users.alias("user"), found, counts)
 
 

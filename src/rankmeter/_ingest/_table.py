@@ -16,6 +16,7 @@ from rankmeter._ingest._by_user import ByUser
 from rankmeter._ingest._kind import POLARS, Kind
 from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._pieces import Pieces, Query, Rest
+from rankmeter._ingest._series import series
 from rankmeter._words import USERS, Words
 from rankmeter.errors import DataError, IdTypeError, InvalidValueError
 
@@ -123,7 +124,7 @@ class Table:
         """The user, or the place of the user among all, and the score of each row."""
         if isinstance(self.rows, ByUser):
             place = np.repeat(np.arange(len(self.rows.users)), self.rows.lengths)
-            return pl.DataFrame([pl.Series("user", place), self.scores])
+            return pl.DataFrame([series(place, "user"), self.scores])
         return self.rows.select("user", "score")
 
     @property
@@ -132,9 +133,9 @@ class Table:
         return self._numbers("gain")
 
     def _numbers(self, column: str) -> pl.Series:
-        if isinstance(self.rows, ByUser):
-            return pl.Series(column, self.rows.numbers)
-        return self.rows[column]
+        if isinstance(self.rows, ByUser) and self.rows.numbers is not None:
+            return series(self.rows.numbers, column)
+        return self.frame[column]
 
     def dtype(self, role: str) -> pl.DataType:
         """The type of the ids of a role."""
