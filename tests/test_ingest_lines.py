@@ -1,4 +1,6 @@
-"""TREC files as lines: compiled code and the reader of columns agree on every file."""
+"""TREC files whose documents stay in the text: compiled code finds what Polars finds."""
+
+from __future__ import annotations
 
 import itertools
 import shutil
@@ -6,15 +8,17 @@ import sys
 import sysconfig
 import warnings
 from pathlib import Path
+from random import Random
 
 import numpy as np
+import polars as pl
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
-import rankmeter as rm
-from rankmeter import _trec_eval
-from rankmeter._ingest import Lines, _lines, _spans, read_rankings, read_truth
+from rankmeter import compare, evaluate
+from rankmeter._ingest import Lines, _lines, read_rankings, read_truth
+from rankmeter._ingest._spans import SPAN, Spans
+from rankmeter._ingest._text import Text
+from rankmeter._trec_eval import report
 from rankmeter.errors import RankmeterError
 
 COMPILES = shutil.which("cc") and Path(sysconfig.get_path("include"), "Python.h").exists()
@@ -25,85 +29,282 @@ pytestmark = [
     ),
 ]
 
-RUN = "q1 Q0 a 1 3.5 t\nq1 Q0 b 2 2 t\nq2 Q0 c 1 1e1 t\nq2 Q0 a 2 .5 t\n"
-QRELS = "q1 0 b 1\nq1 0 z 0\nq2 0 a 2\nq2 0 c -1\n"
-NUMBERS = [
-    *("1", "2", "0", "-1", "+1", "0.5", ".5", "5.", "1e3", "1E-3", "1e+2", "-0.0", "-0", "00.10"),
-    *(
-        "0.1",
-        "0.3",
-        "1e22",
-        "1e23",
-        "1e400",
-        "-1e400",
-        "5e-324",
-        "2e-324",
-        "1.7976931348623157e308",
-    ),
-    *("9007199254740991", "9007199254740992", "9007199254740993", "18446744073709551616"),
-    *(
-        "0.30000000000000004",
-        "123456789012345678901234567890",
-        "1.00000000000000005551115123125783",
-    ),
-    *("inf", "-inf", "nan", "NaN", "0x10", "1_0", "1,5", "e5", ".", "-", "+", "1e", "1.5.2", "٣"),
+RUN = ["qid", "Q0", "docid", "rank", "score", "tag"]
+QRELS = ["qid", "0", "docid", "rel"]
+
+
+def lines_of(content, fields=RUN, encoding="utf-8"):
+    value = "score" if fields is RUN else "rel"
+    return Lines.of(Text("run", content, encoding), fields, ["qid", "docid", value])
+
+
+# ---------------------------------------------------------------------------------------------
+# Numbers
+
+PLAIN = [
+    "0",
+    "-0",
+    "-0.0",
+    "+1",
+    "007",
+    "1e3",
+    "1E-3",
+    "1.e3",
+    ".5",
+    "-.5",
+    "5.",
+    "0.1",
+    "19.123456789012345",
+    "0.30000000000000004",
+    "1e-27",
+    "9007199254740991",
+    "-9007199254740991.0",
+    "8.999999999999999999",
+    "1.2345678901234567e-30",
+    "5e-324",
+    "1e-400",
+    "123456789.123456789012345",
+    "0.00000000000000000000000000000001",
+    "4.35",
+    "2.2250738585072014e-308",
 ]
-TOPICS = ["q1", "q2", "7", "007", "é", "#x", "q 3"]
-ITEMS = ["a", "b", "ab", "docid-123456789", "docid-123456780", "7", "07", "é", "日本", "'\"", "Q0"]
-PLAIN = TOPICS[:3], ITEMS[:6], NUMBERS[:12]
-ANY = TOPICS, ITEMS, NUMBERS
-BREAKS = ["\n"] * 6 + ["\r\n", "\n\n", " \n", "\t\n", "\r", "\x0b", "\x1f\n"]
-BLANKS = [" "] * 6 + ["\t", "  ", " \t ", "\x0c", "\xa0"]
+UNUSUAL = [
+    "9007199254740992",
+    "9007199254740993",
+    "1e400",
+    "-1e400",
+    "1e16",
+    "inf",
+    "-inf",
+    "nan",
+    "NaN",
+    "infinity",
+    "0x10",
+    "1_000",
+    "1e",
+    "e3",
+    "1e+",
+    "-",
+    "+",
+    ".",
+    ".e3",
+    "--1",
+    "1.2.3",
+    "1,5",
+    "1d3",
+    "1f",
+    "١",
+    "1e99999999999999999999",
+]
 
 
-@st.composite
-def files(draw, form):
-    """The text of a file: plain lines in order, or lines of any kind in any order."""
-    topics, items, numbers = draw(st.sampled_from([PLAIN, ANY]))
-    odd = topics is TOPICS
-    pairs = st.tuples(st.sampled_from(topics), st.sampled_from(items), st.sampled_from(numbers))
-    unique = (lambda one: one[:2]) if draw(st.booleans()) else None
-    rows = draw(st.lists(pairs, min_size=1, max_size=12, unique_by=unique))
-    if draw(st.booleans()):
-        rows.sort(key=lambda one: topics.index(one[0]))
+@pytest.mark.parametrize("number", PLAIN)
+def test_plain_numbers_are_read_as_python_reads_them(number):
+    found = lines_of(f"q 0 d {number}\n".encode(), QRELS)
+    assert repr(found.numbers.tolist()) == repr([float(number)])
+
+
+@pytest.mark.parametrize("number", UNUSUAL)
+def test_other_numbers_need_a_closer_look(number):
+    assert lines_of(f"q 0 d {number}\n".encode(), QRELS) is None
+
+
+def test_numbers_of_any_length_are_correctly_rounded():
+    draw, texts = Random(7), []
+    for _ in range(40_000):
+        digits = draw.randint(1, 21)
+        text = str(draw.randrange(10**digits)).zfill(draw.choice([1, digits]))
+        at = draw.randint(0, len(text))
+        texts.append(f"{text[:at][-15:]}.{text[at:]}" if draw.random() < 0.9 else text[:15])
+        if draw.random() < 0.3:
+            texts[-1] += f"e{draw.choice('-+')}{draw.choice([0, 1, 5, 15, 22, 28])}"
+        texts.append(repr(draw.gauss(0, 1)))
+        # Halfway between two floats, or just next to it.
+        half = (2**53 + 2 * draw.randrange(2**52) + 1) * 5 ** draw.randint(0, 3)
+        texts.append(f"{half // 10**3}.{half % 10**3:03d}")
+    texts = [text for text in texts if text != "." and abs(float(text)) < 2**53]
+    content = "".join(f"q 0 {i} {text}\n" for i, text in enumerate(texts)).encode()
+    assert lines_of(content, QRELS).numbers.tolist() == [float(text) for text in texts]
+
+
+# ---------------------------------------------------------------------------------------------
+# Files
+
+NUMBERS = [["1.5", "0.25", "3"], ["1", "2", "2"], PLAIN, [*PLAIN, *UNUSUAL]]
+TOPICS = [["1", "2", "3"], ["q1", "q10", "q2"], ["ü", "q", "é"], ["#1", "2"]]
+DOCUMENTS = [
+    [*"abcdefghij"],
+    [*map(str, range(12))],
+    ["007", "7", "-7", "+7", "a"],
+    ["é", "Z", "a\u00a0", "\u3000b", "\u200bc", "a\U0001f600", '"a', "a,b", "x" * 30],
+]
+ENDS = [["\n"], ["\n"], ["\r\n"], ["\n", " \n", "\t\n"], ["\n", "\n\n"], ["\n", "\r"]]
+GAPS = [[" "], ["\t"], [" ", "\t"], [" ", "  ", " \t "], [" ", "\x0b"], [" ", "\x01"]]
+
+
+def written(draw, fields, topics, documents):
+    """A file that has what real ones have, and now and then what none should have."""
+    usual = draw.random() < 0.6
+    numbers, ends, gaps = (
+        draw.choice(some[:3] if usual else some) for some in (NUMBERS, ENDS, GAPS)
+    )
+    rows = []
+    for topic in draw.sample(topics, draw.randint(1, len(topics))):
+        listed = draw.sample(documents, draw.randint(1, len(documents)))
+        if draw.random() < 0.05:
+            listed.append(draw.choice(listed))
+        for rank, item in enumerate(listed, start=1):
+            number = draw.choice(numbers)
+            if fields is RUN:
+                rows.append([topic, "Q0", item, str(rank), number, "tag"])
+            else:
+                rows.append([topic, "0", item, number if draw.random() < 0.5 else "1"])
+    if draw.random() < 0.1:
+        draw.shuffle(rows)
+    if draw.random() < 0.08:
+        draw.choice(rows).append("more")
+    if draw.random() < 0.08:
+        draw.choice(rows).pop()
     lines = []
-    for topic, item, number in rows:
-        if form == "run":
-            rank = draw(st.sampled_from(["1", "2", "x"]))
-            fields = [topic, "Q0", item, rank, number, "t"]
-        else:
-            fields = [topic, "0", item, number]
-        if odd and draw(st.integers(0, 9)) == 0:
-            fields = fields[:-1] if draw(st.booleans()) else [*fields, "more"]
-        blank = draw(st.sampled_from(BLANKS)) if odd else " "
-        lines.append(blank.join(fields) + (draw(st.sampled_from(BREAKS)) if odd else "\n"))
-    text = "".join(lines)
-    return text.rstrip("\n") if draw(st.booleans()) else text
+    for row in rows:
+        gap = draw.choice(gaps)
+        indent = draw.choice(["", "", " "]) if not usual else ""
+        lines += [indent + gap.join(row), draw.choice(ends)]
+    if not usual and draw.random() < 0.2:
+        lines.insert(0, "# a comment\n")
+    if draw.random() < 0.3:
+        lines.pop()
+    content = "".join(lines).encode()
+    if draw.random() < 0.03:
+        content = content.replace(b"a", b"\xe9")
+    return content
 
 
-def outcome(call):
-    """What a call gives, as values that can be compared."""
-    with warnings.catch_warnings(record=True) as seen:
+def outcome(run):
+    """What comes of a call: its result, its error and its warnings."""
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            found = call()
+            result = run()
         except RankmeterError as error:
-            found = type(error), str(error)
-    return found, sorted(str(one.message) for one in seen)
+            result = f"{type(error)} {error}"
+    return result, [str(one.message) for one in caught]
 
 
-def evaluated(run, qrels):
-    result = rm.evaluate(run, qrels, ["ndcg@3", "rr", "recall@2"], no_overlap="allow")
-    frame = result.per_user
-    return result.to_json(), frame.rows(), frame.schema, repr(result)
+OPTIONS = [{}, {"ties": "item"}, {"ties": "text-descending"}, {"duplicates": "best"}]
+OPTIONS += [{"ties": "input"}, {"pool": "judged"}, {"judgements": "max"}, {"ties": "expected"}]
 
 
-def read(reader, path):
-    table = reader(path)
-    users = {*table.users.to_list()}, table.users.dtype, table.empty_users.to_list()
-    frame = table.frame
-    bits = frame.to_series(2).to_numpy().view(np.int64).tolist()
-    return frame.rows(), frame.schema, bits, users, table.origin, table.height
+def evaluated(rankings, truth, **options):
+    found = evaluate(rankings, truth, ["ndcg@5", "map", "rr", "precision@3"], **options)
+    per_user = found.per_user
+    return found.to_json(), per_user.to_dicts(), per_user.schema
+
+
+def tables(*files):
+    """The rows of both sides as they are read."""
+    for read, file in zip((read_rankings, read_truth), files, strict=True):
+        table = read(file)
+        yield table.frame.rows(), table.frame.schema, table.empty_users.to_list()
+        yield table.order, table.origin, table.dtype("user"), table.dtype("item")
+        yield [*map(repr, table.frame.to_series(2))]
+
+
+@pytest.mark.parametrize("seed", range(250))
+def test_compiled_code_finds_what_polars_finds(seed, tmp_path, monkeypatch):
+    draw = Random(seed)
+    topics, documents = draw.choice(TOPICS), draw.choice(DOCUMENTS)
+    run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"
+    run.write_bytes(written(draw, RUN, topics, documents))
+    qrels.write_bytes(written(draw, QRELS, topics, documents))
+    whole = draw.random() < 0.5
+    judged = {int(t) if whole and t.isdigit() else t: {"a": 1, "b": 2} for t in topics}
+    numbered = {t: {7: 1.0, 1: 0.5} for t in topics}
+    options = draw.choice(OPTIONS)
+    calls = [
+        lambda: [*tables(run, qrels)],
+        lambda: evaluated(run, qrels, **options),
+        lambda: evaluated(run, judged, **options),
+        lambda: evaluated(run, numbered, **options),
+        lambda: evaluated({t: {"a": 1.0, "b": 2.0} for t in topics}, qrels, **options),
+        lambda: evaluated(run, pl.DataFrame({"user": topics, "item": ["a"] * len(topics)})),
+        lambda: evaluated(run, qrels, relevant=">=2", depth=3),
+        lambda: evaluate(run, qrels, "coverage@2").to_json(),
+        *(
+            lambda more=more: [
+                *report(str(qrels), str(run), ["all_trec", "relstring"], per_topic=True, **more)
+            ]
+            for more in ({}, {"complete": True}, {"judged_only": True}, {"depth": 2}, {"level": 2})
+        ),
+    ]
+    monkeypatch.setattr(_lines, "_PER_THREAD", draw.choice([8, 40, 2**20]))
+    compiled = [outcome(call) for call in calls]
+    monkeypatch.setattr(_lines, "_scan", None)
+    for number, (call, found) in enumerate(zip(calls, compiled, strict=True)):
+        assert repr(outcome(call)) == repr(found), number
+
+
+PLAIN_FILES = {
+    "spaces": b"q Q0 a 1 2.5 t\nq Q0 b 2 1.5 t\nr Q0 a 1 1 t\n",
+    "tabs": b"q\tQ0\ta\t1\t2.5\tt\nq\tQ0\tb\t2\t1.5\tt\nr\tQ0\ta\t1\t1\tt\n",
+    "columns": b"  q   Q0  a 1  2.5 t \nq Q0 b 2 1.5 t\t\nr Q0 a 1 1 t\n",
+    "Windows": b"q Q0 a 1 2.5 t\r\nq Q0 b 2 1.5 t\r\nr Q0 a 1 1 t\r\n",
+    "blank lines": b"\nq Q0 a 1 2.5 t\n\nq Q0 b 2 1.5 t\nr Q0 a 1 1 t\n\n",
+    "no end": b"q Q0 a 1 2.5 t\nq Q0 b 2 1.5 t\nr Q0 a 1 1 t",
+}
+
+
+@pytest.mark.parametrize("content", PLAIN_FILES.values(), ids=PLAIN_FILES)
+@pytest.mark.parametrize("part", [1, 20, 2**20])
+def test_documents_stay_in_the_text(content, part, monkeypatch):
+    monkeypatch.setattr(_lines, "_PER_THREAD", part)
+    found = lines_of(content)
+    assert found.frame().rows() == [("q", "a", 2.5), ("q", "b", 1.5), ("r", "a", 1.0)]
+    assert found.offsets.tolist() == [0, 2, 3]
+    assert found.items_at(np.array([0, 1]), np.array([1, 0])).to_list() == ["b", "a"]
+    part = found.only(np.array([1]))
+    assert part.frame().rows() == [("r", "a", 1.0)]
+    assert found.only(np.array([], dtype=np.int64)).frame().height == 0
+    sought = Spans.of(["b", "x", "", "a"], "utf-8")
+    scores = found.look_up(np.array([0, 0, 1, 1]), sought)
+    assert repr(scores.tolist()) == "[1.5, nan, nan, 1.0]"
+
+
+CLOSER_LOOK = {
+    "nothing": b"\n\n",
+    "a document twice": b"q Q0 a 1 2 t\nq Q0 a 2 1 t\n",
+    "a topic twice": b"q Q0 a 1 2 t\nr Q0 a 1 1 t\nq Q0 b 2 1 t\n",
+    "a field too few": b"q Q0 a 1 2\n",
+    "a field too many": b"q Q0 a 1 2 t t\n",
+    "a comment": b"# Q0 a 1 2 t\n",
+    "a control character": b"q Q0 a\x00 1 2 t\n",
+    "a carriage return in a line": b"q Q0 a\r 1 2 t\n",
+    "a carriage return at the end": b"q Q0 a 1 2 t\r",
+    "a vertical tab": b"q Q0 a\x0b1 2 t\n",
+    "white space alone": b"q Q0 a 1 2 t\n \n",
+}
+
+
+@pytest.mark.parametrize("content", CLOSER_LOOK.values(), ids=CLOSER_LOOK)
+def test_other_lines_need_a_closer_look(content):
+    assert lines_of(content) is None
+
+
+def test_many_topics_in_turn_need_a_closer_look():
+    rows = [f"q{i % 1500} Q0 d{i} 1 1 t\n" for i in range(3000)]
+    assert lines_of("".join(rows).encode()) is None
+    assert len(lines_of("".join(rows[:1500]).encode()).users) == 1500
+
+
+def test_names_in_another_encoding():
+    content = b"\xe9 0 \xff\xfe 1\n\xe9 0 \xef\xbb\xbf 2\n"
+    found = lines_of(content, QRELS, "latin-1")
+    assert found.frame().rows() == [("é", "ÿþ", 1.0), ("é", "ï»¿", 2.0)]
+    assert lines_of("q 0 \ufeffa 1\n".encode(), QRELS).frame()["item"].to_list() == ["\ufeffa"]
+
+
+# ---------------------------------------------------------------------------------------------
+# Many lines
 
 
 def both_ways(call):
@@ -113,49 +314,6 @@ def both_ways(call):
         compiled = outcome(call)
         patch.setattr(_lines, "_scan", None)
         return compiled, outcome(call)
-
-
-@given(files("run"), files("qrels"), st.sampled_from(["utf-8", "latin-1", "utf-16"]))
-@example(RUN, QRELS, "utf-8")
-def test_files_mean_the_same_with_and_without_compiled_code(tmp_path_factory, run, qrels, encoding):
-    folder = tmp_path_factory.mktemp("files")
-    paths = folder / "a.run", folder / "a.qrels"
-    for path, text in zip(paths, (run, qrels), strict=True):
-        path.write_bytes(text.encode(encoding, "ignore"))
-    for call in (
-        lambda: read(read_rankings, paths[0]),
-        lambda: read(read_truth, paths[1]),
-        lambda: evaluated(*paths),
-        lambda: [*_trec_eval.report(str(paths[1]), str(paths[0]), ["all_trec"], per_topic=True)],
-        lambda: [*_trec_eval.report(str(paths[1]), str(paths[0]), complete=True, level=2)],
-        lambda: [
-            *_trec_eval.report(
-                str(paths[1]), str(paths[0]), ["map", "ndcg", "rbp"], depth=2, judged_only=True
-            )
-        ],
-    ):
-        compiled, columns = both_ways(call)
-        assert compiled == columns
-
-
-@given(st.one_of(
-    st.from_regex(r"[+-]?[0-9]{0,22}\.?[0-9]{0,22}(e[+-]?[0-9]{1,3})?", fullmatch=True),
-    st.floats(-1e15, 1e15).map(repr),
-    st.decimals(-10, 10, places=20).map(str),
-))  # fmt: skip
-def test_numbers_are_rounded_correctly(tmp_path_factory, number):
-    path = tmp_path_factory.mktemp("numbers") / "a.run"
-    path.write_text(f"q Q0 a 1 {number} t\n")
-    try:
-        wanted = float(number)
-    except ValueError:
-        return
-    rows = read_rankings(path).rows
-    if isinstance(rows, Lines):
-        assert rows.numbers.tolist() == [wanted]
-        assert np.signbit(rows.numbers[0]) == np.signbit(wanted)
-    else:
-        assert abs(wanted) >= 2**53
 
 
 def many(folder, n_topics, n_lines):
@@ -179,7 +337,7 @@ def many(folder, n_topics, n_lines):
 @pytest.mark.parametrize(("n_topics", "n_lines"), [(1, 900), (40, 90), (2500, 3)])
 def test_many_lines_are_read_in_threads(tmp_path, n_topics, n_lines):
     paths = many(tmp_path, n_topics, n_lines)
-    compiled, columns = both_ways(lambda: (read(read_rankings, paths[0]), evaluated(*paths)))
+    compiled, columns = both_ways(lambda: ([*tables(*paths)], evaluated(*paths)))
     assert compiled == columns
     assert isinstance(read_rankings(paths[0]).rows, Lines)
     for twice in (paths[0].read_text().splitlines(keepends=True)[0], "q0 Q0 new 1 1 t\n"):
@@ -207,7 +365,7 @@ def test_many_lines_are_read_in_threads(tmp_path, n_topics, n_lines):
 def test_every_choice_sees_the_same_lines(tmp_path, options):
     paths = many(tmp_path, 20, 60)
     asked = {"metrics": ["ndcg@10", "map"], **options}
-    compiled, columns = both_ways(lambda: rm.evaluate(*paths, **asked).to_json())
+    compiled, columns = both_ways(lambda: evaluate(*paths, **asked).to_json())
     assert compiled == columns
 
 
@@ -225,61 +383,99 @@ def test_lines_meet_other_forms(tmp_path):
     }
     for one, other in itertools.product((run, ranked, listed), (qrels, judged, graded)):
         assert evaluated(one, other)[1] == wanted[1]
-    both = rm.compare({"file": run, "frame": ranked, "dict": listed}, qrels, ["ndcg@10"])
+    both = compare({"file": run, "frame": ranked, "dict": listed}, qrels, ["ndcg@10"])
     assert [one.difference for one in both["ndcg@10"]] == [0, 0, 0]
 
 
-def test_plain_files_become_no_column_of_text(tmp_path, monkeypatch):
-    paths = many(tmp_path, 50, 100)
-
-    def frame(self):
-        raise AssertionError("rows were made")
-
-    monkeypatch.setattr(Lines, "frame", frame)
-    made, series = [], _spans.Spans.series
-    monkeypatch.setattr(_spans.Spans, "series", lambda self: made.append(len(self)) or series(self))
-    rm.evaluate(*paths, ["ndcg@10", "recall@100"], ties="expected")
-    [*_trec_eval.report(str(paths[1]), str(paths[0]), ["map", "recip_rank"])]
-    assert max(made) <= 50 * 100  # the items of tied groups
-    assert made.count(50) == 4  # the topics of each file
+# ---------------------------------------------------------------------------------------------
+# Compiled code
 
 
-def test_compiled_code_refuses_what_does_not_fit():
-    scan, content = _lines._scan, b"q Q0 a 1 2 t\n"
-    spans, numbers = np.zeros(1, _spans.SPAN), np.zeros(1)
-    first, found = np.zeros(1, np.int64), np.zeros(1)
-    outside = spans.copy()
-    outside["start"], outside["size"] = 10, 9
-    calls = [
-        (IndexError, scan.cut, (content, 99)),
-        (IndexError, scan.count, (content, 3, 2)),
-        (IndexError, scan.scan, (content, 0, 99, 6, 4, spans, numbers, spans, first)),
-        (ValueError, scan.scan, (content, 0, 5, 6, 2, spans, numbers, spans, first)),
-        (ValueError, scan.scan, (content, 0, 5, 6, 4, spans, numbers[:0], spans, first)),
-        (IndexError, scan.gather, (content, outside)),
-        (IndexError, scan.write_hashes, (content, outside)),
-        (ValueError, scan.look_up,
-         (content, spans, numbers, np.arange(2), first, content, spans, found[:0])),
-        (IndexError, scan.look_up,
-         (content, spans, numbers, np.arange(2), first + 1, content, spans, found)),
-        (IndexError, scan.look_up,
-         (content, spans, numbers, np.arange(2) * 5, first, content, spans, found)),
-    ]  # fmt: skip
-    for error, function, arguments in calls:
-        with pytest.raises(error):
-            function(*arguments)
-    assert scan.scan(content * 2, 0, 26, 6, 4, spans, numbers, spans, first) is None  # no room
-    assert not scan.different(content, np.repeat(spans, 2))
+def spans(*places):
+    return np.array([(start, size, 0) for start, size in places], SPAN)
 
 
-def test_compiled_code_keeps_no_reference(tmp_path):
-    run, _ = many(tmp_path, 3, 50)
-    content = run.read_bytes()
-    fields = ["qid", "Q0", "docid", "rank", "score", "tag"]
-    before = sys.getrefcount(content), sys.getrefcount(None)
-    for _ in range(200):
-        rows = Lines.of(_lines.Text("a", content), fields, ["qid", "docid", "score"])
-        rows.look_up(np.array([0, 1]), rows.spans.take(np.array([0, 50])))
-        del rows
-    assert sys.getrefcount(content) == before[0]
-    assert abs(sys.getrefcount(None) - before[1]) < 50 or sys.version_info >= (3, 12)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda scan: scan.count(b"a\n", 0, 3),
+        lambda scan: scan.count(b"a\n", 2, 1),
+        lambda scan: scan.cut(b"a\n", -1),
+        lambda scan: scan.gather(b"abc", spans((2, 2))),
+        lambda scan: scan.gather(b"abc", spans((-1, 1))),
+        lambda scan: scan.write_hashes(b"abc", spans((4, 0))),
+        lambda scan: look_up(scan, at=[1]),
+        lambda scan: look_up(scan, at=[-1]),
+        lambda scan: look_up(scan, offsets=[0, 2]),
+        lambda scan: look_up(scan, at=[0, 0]),
+        lambda scan: scan.scan(b"q 0 d 1\n", 0, 9, 4, 3, *arrays(1)),
+        lambda scan: scan.scan(b"q 0 d 1\n", 0, 8, 4, 4, *arrays(1)),
+        lambda scan: scan.scan(b"q 0 d 1\n", 0, 8, 4, 3, *arrays(1)[:3], np.empty(2, np.int64)),
+    ],
+)
+def test_compiled_code_refuses_what_is_out_of_bounds(call):
+    with pytest.raises((IndexError, ValueError), match=r"inside|length|places|after the third"):
+        call(_lines._scan)
+
+
+def arrays(n):
+    return [np.empty(n, dtype) for dtype in (SPAN, np.float64, SPAN, np.int64)]
+
+
+def look_up(scan, at=(0,), offsets=(0, 1)):
+    items, found = spans((0, 1)), np.empty(1)
+    at, offsets = np.array(at), np.array(offsets)
+    scan.look_up(b"a", items, np.ones(1), offsets, at, b"a", items, found)
+    return found.tolist()
+
+
+def test_compiled_code_needs_room_for_all_lines():
+    scan = _lines._scan
+    assert scan.scan(b"q 0 d 1\nq 0 e 1\n", 0, 16, 4, 3, *arrays(1)) is None
+    assert scan.scan(b"q 0 d 1\nq 0 e 1\n", 0, 16, 4, 3, *arrays(2)) == (2, 1)
+    assert scan.scan(b"", 0, 0, 4, 3, *arrays(0)) == (0, 0)
+    assert scan.gather(b"", arrays(0)[0]) == b""
+    assert look_up(scan) == [1.0]
+
+
+def test_ids_of_equal_hashes_are_compared():
+    scan, items = _lines._scan, spans((0, 1), (1, 1))
+    assert scan.different(b"ab", items)
+    assert not scan.different(b"aa", items)
+    found = np.empty(2)
+    arguments = np.array([1.0, 2.0]), np.array([0, 2]), np.array([0, 0])
+    scan.look_up(b"ab", items, *arguments, b"ba", items, found)
+    assert found.tolist() == [2.0, 1.0]
+
+
+@pytest.mark.parametrize("size", range(20))
+def test_a_hash_depends_on_the_bytes_alone(size):
+    content = b"x" * 40
+    places = spans((0, size), (40 - size, size), (7, size))
+    _lines._scan.write_hashes(content, places)
+    assert len({*places["hash"].tolist()}) == 1
+
+
+def test_compiled_code_keeps_no_reference():
+    content = b"q 0 d 1\nq 0 e 1e-30\n"
+    written = arrays(2)
+    watched = [content, *written, None]
+    before = [*map(sys.getrefcount, watched)][:-1]
+    for _ in range(100):
+        _lines._scan.scan(content, 0, len(content), 4, 3, *written)
+        _lines._scan.scan(content, 0, len(content) - 1, 4, 2 + 1, *written)
+        _lines._scan.different(content, written[0])
+        _lines._scan.gather(content, written[0])
+        _lines._scan.count(content, 0, 3)
+        _lines._scan.cut(content, 3)
+    assert [*map(sys.getrefcount, watched)][:-1] == before
+
+
+def test_topics_are_not_cut():
+    content = b"".join(b"%d 0 d%d 1\n" % (topic, i) for topic in range(5) for i in range(topic + 1))
+    starts = [content.index(b"%d 0 d0" % topic) for topic in range(5)]
+    cuts = [_lines._scan.cut(content, at) for at in range(len(content))]
+    assert cuts[0] == 0
+    assert cuts == sorted(cuts)
+    assert {*cuts} <= {*starts, len(content)}
+    assert all(cut >= at for at, cut in enumerate(cuts))

@@ -11,7 +11,9 @@ import pytest
 import rankmeter as rm
 from rankmeter._align import compiled
 from rankmeter._align.codes import _Hashed
-from rankmeter._ingest import Lists
+from rankmeter._ingest import Lists, _lines
+from rankmeter._ingest._spans import Spans
+from rankmeter._trec_eval import report
 
 pytestmark = pytest.mark.once
 
@@ -201,6 +203,31 @@ def test_dictionaries_do_not_become_rows_and_cost_no_call_per_item(monkeypatch, 
 def test_grades_with_many_ties_are_seen_without_the_items(monkeypatch):
     _, made = work_on_dicts(monkeypatch, 300, 100, form="grades")
     assert made == []
+
+
+@pytest.mark.skipif(_lines._scan is None, reason="not compiled")
+@pytest.mark.parametrize("name", ["evaluate", "trec_eval"])
+def test_the_lines_of_trec_files_make_no_column_of_items(name, tmp_path, monkeypatch):
+    rankings, truth = frames(300, length=50, strings=True, shuffled=False)
+    run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"
+    lines = rankings.select(pl.format("{} Q0 {} 1 {} tag", "user", "item", "score"))
+    run.write_text("\n".join(lines.to_series()))
+    qrels.write_text(
+        "\n".join(truth.sort("user").select(pl.format("{} 0 {} 1", "user", "item")).to_series())
+    )
+    measures = ["ndcg_cut.10", "map", "P.5"]
+    works = {
+        "evaluate": lambda: rm.evaluate(run, qrels, METRICS),
+        "trec_eval": lambda: [*report(str(qrels), str(run), measures)],
+    }
+    works[name]()
+    written, series = [], Spans.series
+    monkeypatch.setattr(Spans, "series", lambda self: written.append(len(self)) or series(self))
+    monkeypatch.setattr(pl, "scan_csv", None)
+    done = Work(works[name], monkeypatch)
+    assert written == [300, 300]  # the users of both files
+    assert max((rows for sizes in done.queries.values() for rows in sizes), default=0) <= 600
+    assert done.calls < 10_000  # for 15,000 lines
 
 
 def test_users_are_looked_up_once_for_each_run_of_rows(monkeypatch):

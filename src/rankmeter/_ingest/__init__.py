@@ -6,7 +6,8 @@ Three steps, each in one place:
    `_frames`, `_spark`, `_arrays`, `_containers`, `_files` (with `_text`, `_trec`, `_json`,
    `_parquet`, `_bundles`), `_foreign`.
    `_nested` makes rows of columns of lists.
-   Containers of plain values are handed over as `Lists` (`_lists`), checked all at once.
+   Containers of plain values and plain lines of TREC files are handed over as items `ByUser`
+   (`_by_user`), checked all at once: `Lists` (`_lists`), or `Lines` (`_lines`) of `_spans`.
 2. `_columns` decides which column is the user, the item, the score, the rank, the gain.
 3. `_read` fetches these columns only, has `_ids` and `_numbers` check every value, and returns a
    `Table`; `meet` brings the ids of two tables to the same types, `meet_all` those of several.

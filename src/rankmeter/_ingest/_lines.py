@@ -133,13 +133,13 @@ class _Scan:
             return _scan.scan(self.content, *self.parts[i], *self.form, *own)
 
         n = [one for one in self._each(scan) if one is not None]
-        if len(n) < len(self.parts) or not room[-1]:
+        if len(n) < len(self.parts):
             return None
         lines, topics = zip(*n, strict=True)
         items, numbers = (_joined(one, room, lines) for one in arrays[:2])
         users, first = (_joined(one, room, topics) for one in arrays[2:])
         before = np.repeat(np.cumsum([0, *lines[:-1]]), topics)
-        if not _scan.different(self.content, users):
+        if not items.size or not _scan.different(self.content, users):
             return None
         return items, numbers, users, np.append(first + before, items.size)
 

@@ -456,7 +456,7 @@ is_part(Py_ssize_t start, Py_ssize_t stop, const Py_buffer *text)
 
 static const char CUT[] =
     "cut(content, at)\n--\n\n"
-    "Return where the first topic begins that begins at a place or after it.";
+    "Return a place at or after another where a topic begins; or the end.";
 
 static PyObject *
 cut(PyObject *module, PyObject *args)

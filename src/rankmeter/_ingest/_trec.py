@@ -81,10 +81,9 @@ def _is_number(text: str) -> bool:
 
 def _read_trec(file: Text, side: Side, form: str, used: str, *, ranked: bool = False) -> Columns:
     facts = {"textual": True, "trimmed": file.is_ascii, "words": RETRIEVAL}
-    if side in _SWAPPED and not _is_swapped(file, side):
-        lines = Lines.of(file, form.split(), used.split())
-        if lines is not None:
-            return Columns.by_user(lines, file.name, **facts)
+    expected = {"rankings": _RUN, "truth": _QRELS}.get(side)
+    if form == expected and (lines := Lines.of(file, form.split(), used.split())):
+        return Columns.by_user(lines, file.name, **facts)
     rows, n_rounded = trec_fields(file, side, form, used, ranked=ranked)
     columns = dict(zip(("user", "item", "value"), rows.get_columns(), strict=True))
     counts = Counter({f"rounded_{VALUE.get(side, 'value')}s": n_rounded})
@@ -100,26 +99,19 @@ def trec_fields(
     are texts. Lines may have more fields than the form unless they are to be `exact`, and if
     `ranked` if their rank is an integer; blank lines are skipped.
     """
-    swapped = _is_swapped(file, side)
+    kind = looks_like_trec(file)
+    swapped = (side, kind) in (("rankings", "qrels"), ("truth", "run"))
     fields, wanted = form.split(), used.split()
     if not swapped and (rows := _plain_lines(file, fields, wanted)) is not None:
         return rows, 0
     refuse_returns(file)
     if swapped:
-        kind = _SWAPPED[side]
+        found = _QRELS if kind == "qrels" else _RUN
         raise FileFormatError(
-            f"{file.name} has the lines of TREC {kind} ({_QRELS if kind == 'qrels' else _RUN}), "
-            f"where {side} are expected: {form}. Are rankings and truth swapped?"
+            f"{file.name} has the lines of TREC {kind} ({found}), where {side} are expected: "
+            f"{form}. Are rankings and truth swapped?"
         )
     return _any_lines(file, fields, wanted, exact=exact, ranked=ranked)
-
-
-_SWAPPED = {"rankings": "qrels", "truth": "run"}
-
-
-def _is_swapped(file: Text, side: Side) -> bool:
-    """Whether a file has the lines of the other side."""
-    return side in _SWAPPED and looks_like_trec(file) == _SWAPPED[side]
 
 
 def _plain_lines(file: Text, fields: list[str], wanted: list[str]) -> pl.DataFrame | None:
