@@ -74,15 +74,15 @@ def _key(score: FloatArray, choices: Alignment) -> FloatArray:
 
 
 def _candidates(lists: ByUser, value: FloatArray) -> Candidates:
-    """All places in the lists, whose user is the number of a list; items are not fetched."""
-    user = np.repeat(np.arange(len(lists.users)), lists.lengths)
-    items = pl.Series("item", [], dtype=lists.dtype)
+    """All places in the lists, list after list; users and items are not fetched."""
+    user, items = np.empty(0, dtype=np.int64), pl.Series("item", [], dtype=lists.dtype)
     return Candidates(user, None, value, "score", items, None, lists.offsets)
 
 
 def _before(lists: ByUser, everything: Candidates, judged: pl.DataFrame, ties: TieRule) -> IntArray:
     """How many candidates of its tied group precede each tied item, given the groups as rows."""
-    rows = pl.DataFrame([series(everything.user, "at"), series(everything.value, "value")])
+    at = np.repeat(np.arange(len(lists.users)), lists.lengths)
+    rows = pl.DataFrame([series(at, "at"), series(everything.value, "value")])
     rows = rows.with_row_index("row")
     runs = judged.select("at", "value").unique()
     rows = rows.filter(pl.col("at").is_in(runs["at"].unique().implode()))
