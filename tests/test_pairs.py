@@ -189,6 +189,14 @@ def test_hits_are_placed_by_user_and_rank(longest, tied):
     assert placed.user.tolist() == user.tolist()
 
 
+def test_hits_that_are_not_side_by_side_in_memory_are_placed():
+    both = np.array([[0, 2], [0, 1], [1, 5], [1, 0]])
+    user, above = both.T
+    zeros, gain = np.zeros(4, dtype=np.int64), np.arange(4.0)
+    placed = place(RankCounts(user, gain, above, zeros, zeros, np.array([9, 9])), "expected")
+    assert placed.gain.tolist() == [1, 0, 3, 2]
+
+
 @pytest.mark.skipif(COMPILED is None, reason="no compiler with the headers of Python")
 def test_compiled_code_refuses_arrays_that_do_not_fit():
     whole, real = (

@@ -95,7 +95,7 @@ def place(counts: RankCounts, ties: TieRule, depth: int | None = None) -> Placed
 
 def _order(placed: Placed) -> IntArray:
     """Positions by user and rank, large gains first within one rank."""
-    user, rank = placed.user, placed.rank
+    user, rank = np.ascontiguousarray(placed.user), np.ascontiguousarray(placed.rank)
     if compiled.rows is not None:
         grouped, order = Groups.of(user, int(user.max()) + 1).order, np.empty_like(user)
         of_user = (user, rank) if grouped is None else (user[grouped], rank[grouped])
