@@ -176,7 +176,8 @@ def _spans(c: Candidates, t: Targets) -> tuple[IntArray, IntArray]:
         and np.all(t.user[1:] >= t.user[:-1])
     ):
         above, upto = np.empty((2, t.user.size), dtype=np.int64)
-        value, user, wanted = map(np.ascontiguousarray, (c.value, t.user, t.value))
+        value, user = np.ascontiguousarray(c.value), np.ascontiguousarray(t.user)
+        wanted = np.ascontiguousarray(t.value)
         compiled.rows.count(value, c.grouped, c.offsets, user, wanted, above, upto)
         return above, upto
     # Only the lists of users with targets need sorting.
