@@ -83,7 +83,7 @@ longest(const struct groups *groups)
     return (Py_ssize_t)most;
 }
 
-/* The numbers of the rows from one position on: in place if they are side by side. NULL if the
+/* The numbers of the rows at some positions: in place if they are side by side. NULL if the
  * order names a row that is not there. */
 static const uint64_t *
 side_by_side(const struct groups *groups, const uint64_t *number, int64_t from, int64_t to,

@@ -229,7 +229,7 @@ read_digits(const byte *p, const byte *end, uint64_t *digits)
     return p;
 }
 
-/* Read an exponent, such as ``e-7``; NULL if there is none, or if it is long. */
+/* Read an exponent, such as ``e-7``; NULL if it is missing or long. */
 static const byte *
 read_exponent(const byte *p, const byte *end, long *exponent)
 {
