@@ -19,7 +19,7 @@
 #define FEW 16
 #endif
 
-#define LARGEST UINT32_MAX /* rows, whose places are kept as 32 bits */
+#define LARGEST UINT32_MAX /* rows to match, whose places are kept as 32 bits */
 #define SHORT 32           /* numbers, which are sorted by insertion */
 
 /* Where the rows of each user are: by position, in an order if they are not side by side. */
@@ -64,7 +64,7 @@ static int
 groups_of(const Py_buffer *order, const Py_buffer *begin, Py_ssize_t n_rows, struct groups *groups)
 {
     *groups = (struct groups){order->buf, begin->buf, size(begin) - 1, n_rows};
-    if (groups->n_users < 0 || n_rows > LARGEST || (order->buf && size(order) != n_rows))
+    if (groups->n_users < 0 || (order->buf && size(order) != n_rows))
         return -1;
     for (Py_ssize_t user = 0; user < groups->n_users; user++)
         if (groups->begin[user] > groups->begin[user + 1])
@@ -265,7 +265,7 @@ match(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
     if (groups_of(&views[ORDER], &views[OFFSETS], size(&views[ITEM]), &rows) == 0 &&
         groups_of(&views[WANTED_ORDER], &views[WANTED_OFFSETS], n_judged, &judged) == 0 &&
         rows.n_users == judged.n_users && size(&views[ROW]) == n_judged &&
-        size(&views[JUDGMENT]) == n_judged && width <= LARGEST) {
+        size(&views[JUDGMENT]) == n_judged && rows.n_rows <= LARGEST && width <= LARGEST) {
         Py_ssize_t most = longest(&rows);
         struct seen seen;
         uint64_t *space = malloc(((size_t)most + 1) * sizeof *space);

@@ -30,6 +30,8 @@ from rankmeter._ingest import Table, series
 __all__ = ["Pairs", "Refused", "best_of", "unique_items", "unique_judgements"]
 
 SHOWN = 3
+_LARGEST = 2**32 - 1
+"""Rows and dense items that compiled code has room for."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +78,8 @@ class Pairs:
 def _looked_up(
     user: IntArray, item: pl.Series, n_users: int, code: IntArray, wanted: pl.Series
 ) -> Pairs | None:
-    """The pairs by a table; None if it is not compiled, or two rows seem to have the same pair."""
-    if compiled.rows is None:
+    """The pairs by a table; None if that is not possible, or two rows seem to have the same pair."""
+    if compiled.rows is None or user.size > _LARGEST:
         return None
     groups, judged = Groups.of(user, n_users), Groups.of(code, n_users)
     low, width, (of_rows, of_judged) = _numbers([item, wanted])
@@ -119,7 +121,9 @@ def _numbers(items: list[pl.Series]) -> tuple[int, int, list[Keys]]:
     named = [item for item in items if len(item)]
     if named and named[0].dtype.is_integer():
         low, high = _ends(named)
-        width = high - low + 1 if are_dense(low, high, size) else 0
+        width = high - low + 1
+        if width > _LARGEST or not are_dense(low, high, size):
+            width = 0
         return low % 2**BITS, width, [item.to_numpy().view(np.uint64) for item in items]
     if size <= FEW:
         n, found = _numbered(items)

@@ -32,7 +32,7 @@ from rankmeter.metrics import Exposure
 __all__ = ["Grid", "Line", "Place", "Walk", "ranking_of", "walks"]
 
 
-@dataclass()
+@dataclass
 class Place:
     """An item of a list, what it is worth, and the numbers that a metric makes of it.
 
@@ -58,7 +58,7 @@ class Place:
     numbers: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass()
+@dataclass
 class Grid:
     """Places under named columns."""
 
