@@ -78,7 +78,7 @@ class Pairs:
 def _looked_up(
     user: IntArray, item: pl.Series, n_users: int, code: IntArray, wanted: pl.Series
 ) -> Pairs | None:
-    """The pairs by a table; None if that is not possible, or two rows seem to have the same pair."""
+    """The pairs by a table; None if that cannot be, or two rows seem to have the same pair."""
     if compiled.rows is None or user.size > _LARGEST:
         return None
     groups, judged = Groups.of(user, n_users), Groups.of(code, n_users)
