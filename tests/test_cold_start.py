@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import rankmeter
 from rankmeter.__main__ import main
 
 pytestmark = pytest.mark.once
@@ -23,11 +25,14 @@ UNUSED |= {
     )
 }
 
+SOURCES = Path(rankmeter.__file__).parent.parent
+
 SHOW = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
 RUN = "from rankmeter.__main__ import main; main()"
 
 FILES = {
     "tiny.run": "1 Q0 a 1 3 r\n1 Q0 b 2 2 r\n2 Q0 a 1 3 r\n2 Q0 c 2 3 r\n3 Q0 a 1 3 r\n",
+    "untied.run": "1 Q0 a 1 3 r\n1 Q0 b 2 2 r\n2 Q0 a 1 3 r\n2 Q0 c 2 2 r\n",
     "tiny.qrels": "1 0 b 1\n1 0 c 2\n2 0 c 1\n",
     "tiny.csv": "user,item,score\nann,a,2\nann,b,1\nbob,c,3\n",
     "truth.csv": "user,item\nann,b\nbob,d\n",
@@ -65,6 +70,89 @@ def test_tiny_files_are_evaluated_with_few_imports(folder, words):
     needed = set(python(f"{SHOW}; import numpy, polars").stderr.split())
     assert (loaded - needed) & UNUSED == set()
     assert sum(name.startswith("rankmeter") for name in loaded) <= 180
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("evaluate", "untied.run", "tiny.qrels"),
+        ("evaluate", "untied.run", "tiny.qrels", "-m", "ndcg@10,map,rr", "--json"),
+        ("trec_eval", "tiny.qrels", "untied.run", "-q", "-c"),
+    ],
+)
+def test_trec_files_are_evaluated_without_polars(folder, words):
+    done = python(f"{SHOW}\n{RUN}", *words)
+    loaded = set(done.stderr.split())
+    assert done.returncode == 0
+    assert "polars" in loaded  # to be imported later
+    assert not {name for name in loaded if name.startswith("polars.")}
+
+
+def test_no_module_uses_polars_while_it_is_imported():
+    modules = [
+        ".".join(path.relative_to(SOURCES).with_suffix("").parts)
+        for path in SOURCES.glob("rankmeter/**/*.py")
+        if "import polars as pl" in path.read_text("utf-8")
+    ]
+    code = (
+        "import importlib, sys\n"
+        "from rankmeter._cli._lazily import import_later\n"
+        "import_later('polars')\n"
+        f"for name in {modules}:\n"
+        "    importlib.import_module(name.removesuffix('.__init__'))\n"
+        "    assert type(sys.modules['polars']).__name__ == '_Later', name"
+    )
+    done = python(code)
+    assert len(modules) > 80
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+LATER = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from rankmeter._cli._lazily import import_later
+import_later("slow")
+import slow
+"""
+
+
+@pytest.fixture
+def later(tmp_path, monkeypatch):
+    """What runs code next to a package that imports itself, and takes its time."""
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    (tmp_path / "slow").mkdir()
+    (tmp_path / "slow" / "part.py").write_text("name = __name__", "utf-8")
+
+    def run(package, code):
+        (tmp_path / "slow" / "__init__.py").write_text(package, "utf-8")
+        return python(f"{LATER}{code}")
+
+    return run
+
+
+def test_a_module_that_is_imported_later_is_the_same_for_all_threads(later):
+    package = "import time, slow\nfrom slow import part\ntime.sleep(0.1)\nlast = 5"
+    code = (
+        "start = Barrier(8)\n"
+        "def look(_):\n    start.wait()\n    return slow.last, slow.part.name\n"
+        "with ThreadPoolExecutor(8) as pool: print(*pool.map(look, range(8)))\n"
+        "print(type(slow).__name__, slow is sys.modules['slow'], hasattr(slow, 'other'))"
+    )
+    done = later(package, code)
+    assert done.stdout.split("\n")[:2] == [
+        " ".join(["(5, 'slow.part')"] * 8), "module True False"
+    ]  # fmt: skip
+
+
+def test_a_module_that_cannot_be_imported_later_says_so_each_time(later):
+    code = "for _ in range(2):\n    try: slow.last\n    except ImportError as error: print(error)"
+    assert later("raise ImportError('broken')", code).stdout == "broken\nbroken\n"
+
+
+def test_a_module_that_is_missing_is_not_imported_later():
+    later = "from rankmeter._cli._lazily import import_later; import_later('no_such')"
+    assert "No module named 'no_such'" in python(f"{later}; import no_such").stderr
 
 
 def test_the_frames_of_a_run_fit_into_the_block_of_the_first():

@@ -25,7 +25,7 @@ from rankmeter._engine.arrow import from_arrow, to_arrow
 from rankmeter._engine.block import Block
 from rankmeter._engine.memory import _blocks
 from rankmeter._hits import FloatArray, Hits
-from rankmeter._ingest import Table, meet_all, read_rankings, read_truth
+from rankmeter._ingest import IdSeries, Table, meet_all, read_rankings, read_truth
 from rankmeter._plan import resolve
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import METRICS, register, unregister
@@ -343,7 +343,7 @@ def table(*users, empty=()):
     """A row of each user, with its number as the item."""
     named = pl.Series("user", users)
     rows = pl.DataFrame([named, pl.Series("item", range(len(users)))])
-    return Table(rows, empty_users=pl.Series("user", empty, dtype=named.dtype))
+    return Table(rows, empty_users=IdSeries(pl.Series(empty, dtype=named.dtype)))
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 300])
@@ -354,7 +354,7 @@ def test_each_user_is_in_one_of_the_parts(ids, n):
     for share in shares(n, [table(*users)]):
         codes, (part,) = share()
         assert codes.users.to_list() == sorted({*part.users})
-        assert codes.users.gather(codes.of(part.users)).to_list() == part.users.to_list()
+        assert codes.users.take(codes.of(part.users)).to_list() == part.users.to_list()
         seen += codes.users.to_list()
     assert sorted(seen) == sorted({*users})
 
@@ -381,7 +381,7 @@ def test_parts_of_text_in_order_are_neighbours(n):
         for side, part in enumerate(parts):
             rows[side] += part.rows.rows()
             for named in (part.users, part.empty_users):
-                assert codes.users.gather(codes.of(named)).to_list() == named.to_list()
+                assert codes.users.take(codes.of(named)).to_list() == named.to_list()
                 here |= {*named}
         assert codes.users.to_list() == sorted(here)
         everyone += here

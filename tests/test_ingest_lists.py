@@ -22,7 +22,7 @@ from rankmeter._align import Codes, align, prepare
 from rankmeter._choices import Alignment
 from rankmeter._ingest import Lists, _lists, read_rankings, read_truth
 from rankmeter._ingest._forms import find
-from rankmeter._ingest._lists import Objects
+from rankmeter._ingest._id_columns import Objects
 from rankmeter.errors import (
     DataError,
     DuplicateError,
@@ -131,8 +131,8 @@ def test_compiled_code_reads_what_python_reads(seed, monkeypatch):
         if lists is None:
             return None
         at = np.sort(np.arange(8) % len(lists.users))
-        looked_up = lists.look_up(at, Objects(sought, lists.dtype))
-        return lists.dtype, lists.offsets.tolist(), lists.numbers.tolist(), repr(looked_up)
+        looked_up = lists.look_up(at, Objects(sought, lists.item_type))
+        return lists.item_type, lists.offsets.tolist(), lists.numbers.tolist(), repr(looked_up)
 
     compiled = found()
     rows = outcome_of(data)
@@ -162,8 +162,8 @@ def test_compiled_code_reads_and_looks_up_lists_as_python_does(monkeypatch, seed
         if lists is None:
             return None
         at = np.sort(np.arange(12) % max(len(lists.users), 1))
-        looked_up = lists.look_up(at, Objects(sought, lists.dtype)) if len(lists) else None
-        return lists.dtype, lists.offsets.tolist(), repr(looked_up)
+        looked_up = lists.look_up(at, Objects(sought, lists.item_type)) if len(lists) else None
+        return lists.item_type, lists.offsets.tolist(), repr(looked_up)
 
     compiled = found(), outcome_of(data)
     monkeypatch.setattr(_lists, "_dicts", None)

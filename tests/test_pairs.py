@@ -16,7 +16,7 @@ from rankmeter._align.packing import Groups
 from rankmeter._align.pairs import Pairs
 from rankmeter._align.placing import place
 from rankmeter._counts import RankCounts
-from rankmeter._ingest import Table
+from rankmeter._ingest import IdSeries, Table
 
 pytestmark = pytest.mark.once
 
@@ -102,11 +102,11 @@ def test_users_are_those_that_a_slow_look_finds(kind):
     @given(st.lists(ids, max_size=14), st.lists(ids, max_size=5), st.lists(ids, max_size=5))
     def check(ranked, judged, empty):
         series = [pl.Series("user", part, dtype=dtype) for part in (ranked, judged, empty)]
-        rankings = Table(series[0].to_frame(), empty_users=series[2])
-        truth = Table(series[1].to_frame(), empty_users=series[2].clear())
+        rankings = Table(series[0].to_frame(), empty_users=IdSeries(series[2]))
+        truth = Table(series[1].to_frame(), empty_users=IdSeries(series[2].clear()))
         codes = Codes.of_tables(truth, rankings)
-        users = codes.users
-        assert users.to_list() == sorted({*ranked, *judged, *empty})
+        users = codes.users.to_list()
+        assert users == sorted({*ranked, *judged, *empty})
         for part in (*series, rankings.users, truth.users):  # the last two are known
             assert [users[at] for at in codes.of(part).tolist()] == part.to_list()
             assert codes.mark(part).tolist() == [user in part.to_list() for user in users]

@@ -20,6 +20,7 @@ from rankmeter._engine.counted import score_queries
 from rankmeter._estimates.bounds import tie_bounds
 from rankmeter._estimates.segments import clusters_of
 from rankmeter._hits import IntArray
+from rankmeter._ingest import Ids, IdSeries
 from rankmeter._matrix import (
     Asked,
     Queries,
@@ -314,7 +315,7 @@ def _tolerance(given: Any, like: str | None) -> tuple[float, float]:
     return absolute, relative
 
 
-def _ids_of(users: Any, queries: Queries) -> tuple[pl.Series | None, Counter[str]]:
+def _ids_of(users: Any, queries: Queries) -> tuple[Ids | None, Counter[str]]:
     """An id for each query of those of the rows, and what was converted to read them."""
     counts: Counter[str] = Counter()
     if users is None:
@@ -323,7 +324,7 @@ def _ids_of(users: Any, queries: Queries) -> tuple[pl.Series | None, Counter[str
     return query_ids(queries, labels.gather(queries.row)), counts
 
 
-def query_ids(queries: Queries, labels: pl.Series) -> pl.Series:
+def query_ids(queries: Queries, labels: pl.Series) -> Ids:
     """Different ids of all queries: their labels, with the target if a label has several queries.
 
     Raises
@@ -337,13 +338,13 @@ def query_ids(queries: Queries, labels: pl.Series) -> pl.Series:
     if found.n_unique() != len(found):
         twice = found.filter(found.is_duplicated())[0]
         raise DuplicateError(f"user {shown(twice)} is there twice: give each row its own id")
-    return found.alias("user")
+    return IdSeries(found)
 
 
 def summary_of(
     plan: Plan,
     queries: Queries,
-    ids: pl.Series | None = None,
+    ids: Ids | None = None,
     *,
     groups: Any = None,
     clusters: Any = None,

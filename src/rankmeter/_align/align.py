@@ -13,7 +13,7 @@ import polars as pl
 
 from rankmeter._align.codes import Codes
 from rankmeter._align.counts import Candidates, Targets, count
-from rankmeter._align.excluded import SELF, ranks_before, without_self
+from rankmeter._align.excluded import is_self, ranks_before, without_self
 from rankmeter._align.listing import Listing, listed
 from rankmeter._align.lookup import Sought, count_listed
 from rankmeter._align.pairs import Pairs, Refused, best_of, unique_items, unique_judgements
@@ -115,7 +115,7 @@ def prepare(truth: Table, codes: Codes, choices: Alignment, names: Codes | None 
     code, rows, contradictions = codes.of(truth.users), truth.rows, Refused()
     if isinstance(rows, ByUser):  # without repeated items
         code = np.repeat(code, rows.lengths)
-        gain = truth.gains.to_numpy()
+        gain = truth.gains
     else:
         if Pairs.of(code, rows["item"], codes.n).repeated:
             rows, contradictions = unique_judgements(truth, choices, counts)
@@ -245,7 +245,7 @@ def _count_rows(
     choices, judged, codes = truth.choices, truth.frame, truth.codes
     pairs = Pairs.of(user, rankings.frame["item"], codes.n, judged)
     frame, refused = unique_items(rankings, choices, counts, repeated=pairs.repeated)
-    gone = frame.filter(SELF) if choices.exclude == "self" else frame.clear()
+    gone = frame.filter(is_self()) if choices.exclude == "self" else frame.clear()
     if gone.height:
         frame = without_self(frame, rankings.order, counts)
     if choices.pool == "judged":
@@ -288,7 +288,7 @@ def _count_rest(
     gone: pl.DataFrame,
 ) -> RankCounts:
     """Counts of the candidates that are not in the table; those `gone` have moved others up."""
-    users = codes.users.gather(targets.user)
+    users = codes.users.series().gather(targets.user)
     rules = ordered(choices.ties), choices.score_type
     if gone.is_empty():
         found = rest.count(users, rows, targets.value, *rules)
@@ -349,7 +349,7 @@ def _append(
 ) -> pl.DataFrame:
     """The ranking rows, followed by the judged items missing from them, tied with each other."""
     order, rest = rankings.order, rankings.rest
-    judged = judged.filter(~SELF) if choices.exclude == "self" else judged
+    judged = judged.filter(~is_self()) if choices.exclude == "self" else judged
     absent = judged.join(frame, on=["user", "item"], how="anti", maintain_order="left")
     absent = absent.select("user", "item")
     if order == "score":

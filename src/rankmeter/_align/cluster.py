@@ -16,12 +16,12 @@ import polars as pl
 
 from rankmeter._align.codes import Codes
 from rankmeter._align.counts import Candidates, Targets, count, sort_key
-from rankmeter._align.excluded import SELF, refuse_repeated_self
+from rankmeter._align.excluded import is_self, refuse_repeated_self
 from rankmeter._align.remainder import Counts, Known, Order, Remainder, changed, taken
 from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
-from rankmeter._ingest import Query, Table, series, slices
+from rankmeter._ingest import IdSeries, Query, Table, series, slices
 from rankmeter.errors import IdTypeError
 
 __all__ = ["beyond", "foremost", "gather", "judged_or_counted", "preceding", "repeated"]
@@ -64,7 +64,7 @@ def gather(
             more = rows.candidates.selectExpr("*", _HASH).join(rows.send(again), "hash", "semi")
             more = rows.collect(more.drop("hash"))
             more = more.join(pairs, on=_PAIR, how="anti").select(kept.columns)
-            kept = pl.concat([kept, more.filter(~SELF) if own else more])
+            kept = pl.concat([kept, more.filter(~is_self()) if own else more])
     if not some_judged:
         more = _examples(rows, pairs).select(kept.columns)
         kept = pl.concat([kept, more.join(kept, on=_PAIR, how="anti")])
@@ -87,7 +87,9 @@ def gather(
         tops = tops.with_columns(pl.col("number").fill_null(beyond_kept)).sort("number")
     rest = Clustered(rows, kept, users, kind, first, room=room, tops=(tops, depth))
     origin = replace(table.origin, counts=counts)
-    return replace(table, rows=kept, empty_users=users, origin=origin, query=None, rest=rest)
+    return replace(
+        table, rows=kept, empty_users=IdSeries(users), origin=origin, query=None, rest=rest
+    )
 
 
 def _by_parts(
@@ -318,11 +320,11 @@ class Clustered(Remainder):
         found = _by_parts(self.query, kept, "user", self.room, others)
         return found.with_columns(pl.col("user").cast(self.users.dtype))
 
-    def grades(self, allowed: Callable[[pl.Series], bool]) -> pl.DataFrame | None:
+    def grades(self, allowed: Callable[[FloatArray], bool]) -> pl.DataFrame | None:
         """See `Rest`."""
         scores = self.query.candidates.select("user", "score")
         for some in (scores.limit(1000), scores.select("score").distinct()):
-            if not allowed(self.query.collect(some)["score"]):
+            if not allowed(self.query.collect(some)["score"].to_numpy()):
                 return None
         return self.query.collect(self.query.grouped(scores, ["user", "score"], "count(1) AS n"))
 
@@ -401,7 +403,7 @@ class Clustered(Remainder):
         # Rows outside of all others: each is counted as equal to itself, and before no equal one.
         outside = np.full(len(asked.user), -1)
         gain = np.zeros(len(asked.user))
-        targets = Targets(codes.of(asked.user), gain, outside, asked.value, asked.item)
+        targets = Targets(codes.of(asked.user), gain, outside, asked.value, IdSeries(asked.item))
         return count(candidates, targets, ties or "expected")
 
 

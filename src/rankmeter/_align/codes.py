@@ -11,7 +11,7 @@ import polars as pl
 
 from rankmeter._align.packing import bits
 from rankmeter._hits import IntArray
-from rankmeter._ingest import Table, series
+from rankmeter._ingest import Ids, IdSeries, Objects, Table, as_ids, series
 
 __all__ = ["FEW", "Codes", "are_dense", "distinct", "runs"]
 
@@ -22,55 +22,57 @@ FEW = 4000
 class Codes:
     """Users as their place in the sorted universe; `known` are columns with their codes."""
 
-    def __init__(self, users: pl.Series, known: Sequence[tuple[pl.Series, IntArray]] = ()) -> None:
-        self.users, self._known = users, known
+    def __init__(self, users: Ids | pl.Series, known: Sequence[tuple[Ids, IntArray]] = ()) -> None:
+        self.users, self._known = as_ids(users), known
         self.n = len(users)
         self.low: int | None = None
-        if users.dtype.is_integer() and self.n:
-            low, high = int(users[0]), int(users[-1])
-            if are_dense(low, high, self.n):
-                self.low = low
-                self.table = np.full(high - low + 1, -1, dtype=np.int64)
-                self.table[_places(users, low)] = np.arange(self.n)
+        if (ends := _range([self.users])) is not None:
+            self.low = ends[0]
+            self.table = np.full(ends[1] - ends[0] + 1, -1, dtype=np.int64)
+            self.table[_places(self.users, ends[0])] = np.arange(self.n)
 
     @classmethod
     def of_tables(cls, *tables: Table) -> Codes:
         """All users named in any of the tables, ascending."""
         columns = [part for table in tables for part in (table.users, table.empty_users)]
         named = [one for one in columns if len(one)]
-        if sum(map(len, named)) <= FEW or _range(named) is not None:
+        if _are_few(named) or _range(named) is not None:
             return cls(distinct(columns))
-        found = _Slots(named)
-        return cls(found.different, [*zip(named, found.codes(), strict=True)])
+        found = _Slots([one.series() for one in named])
+        return cls(IdSeries(found.different), [*zip(named, found.codes(), strict=True)])
 
-    def of(self, ids: pl.Series) -> IntArray:
+    def of(self, ids: Ids | pl.Series) -> IntArray:
         """Codes of ids that all belong to the universe."""
-        for column, code in self._known:
-            if column is ids:
+        ids = as_ids(ids)
+        for known, code in self._known:
+            if known is ids:
                 return code
         if self.low is not None:
             dense: IntArray = self.table[_places(ids, self.low)]
             return dense
         if self._are_few(ids):
             return self._one_by_one(ids)
-        alike = runs(ids)
-        different = ids if alike is None else alike["value"]
+        column = ids.series()
+        alike = runs(column)
+        different = column if alike is None else alike["value"]
         found = np.concatenate([self._hashed.of(part) for part in _parts(different)])
         return found if alike is None else np.repeat(found, alike["len"].to_numpy())
 
-    def find(self, ids: pl.Series) -> IntArray:
+    def find(self, ids: Ids | pl.Series) -> IntArray:
         """Codes of any ids; -1 for those outside the universe."""
+        ids = as_ids(ids)
         if self.low is None:
-            return self._one_by_one(ids) if self._are_few(ids) else self._hashed.of(ids)
+            few = self._are_few(ids)
+            return self._one_by_one(ids) if few else self._hashed.of(ids.series())
         place = _places(ids, self.low)
         code = self.table.take(place, mode="clip")
         code[(place < 0) | (place >= self.table.size)] = -1
         return code
 
-    def _are_few(self, ids: pl.Series) -> bool:
-        return not self.n or not len(ids) or self.n + len(ids) <= FEW
+    def _are_few(self, ids: Ids) -> bool:
+        return not self.n or not len(ids) or _are_few([self.users, ids])
 
-    def _one_by_one(self, ids: pl.Series) -> IntArray:
+    def _one_by_one(self, ids: Ids) -> IntArray:
         """Codes of a few ids; -1 for those outside the universe."""
         return np.array([self._by_id.get(one, -1) for one in ids.to_list()], dtype=np.int64)
 
@@ -80,9 +82,9 @@ class Codes:
 
     @cached_property
     def _hashed(self) -> _Hashed:
-        return _Hashed(self.users)
+        return _Hashed(self.users.series())
 
-    def mark(self, *parts: pl.Series) -> npt.NDArray[np.bool_]:
+    def mark(self, *parts: Ids | pl.Series) -> npt.NDArray[np.bool_]:
         """Which users occur in any of the parts."""
         present = np.zeros(self.n, dtype=bool)
         for part in parts:
@@ -147,29 +149,35 @@ class _Slots:
         return [one if alike is None else np.repeat(one, alike["len"]) for one, alike in pairs]
 
 
-def distinct(parts: Sequence[pl.Series]) -> pl.Series:
+def distinct(parts: Sequence[Ids]) -> Ids:
     """All ids of some columns of one type, each once, ascending."""
     named = [part for part in parts if len(part)]
     if not named:
         return parts[0]
-    dtype = named[0].dtype
+    if _are_few(named):
+        return Objects(sorted({one for part in named for one in part.to_list()}), named[0].type)
+    columns = [part.series() for part in named]
+    dtype = columns[0].dtype
     if (ends := _range(named)) is not None:
         present = np.zeros(ends[1] - ends[0] + 1, dtype=bool)
         for part in named:
             present[_places(part, ends[0])] = True
-        return series(np.flatnonzero(present) + ends[0], named[0].name).cast(dtype)
-    if sum(map(len, named)) <= FEW:
-        few = {one for part in named for one in part.to_list()}
-        return pl.Series(named[0].name, sorted(few), dtype)
-    pieces = (some for part in named for some in _parts(part.cast(dtype)))
-    return pl.concat([_Slots([some]).different for some in pieces]).unique().sort()
+        return IdSeries(series(np.flatnonzero(present) + ends[0]).cast(dtype))
+    pieces = (some for part in columns for some in _parts(part.cast(dtype)))
+    return IdSeries(pl.concat([_Slots([some]).different for some in pieces]).unique().sort())
 
 
-def _range(parts: Sequence[pl.Series]) -> tuple[int, int] | None:
+def _are_few(parts: Sequence[Ids]) -> bool:
+    """Whether some ids are looked up in less time than a query of Polars takes."""
+    return sum(map(len, parts)) <= FEW or all(isinstance(part, Objects) for part in parts)
+
+
+def _range(parts: Sequence[Ids]) -> tuple[int, int] | None:
     """The lowest and the highest of some ids, if they are integers and dense."""
-    if not parts or not parts[0].dtype.is_integer():
+    if not parts or not all(map(len, parts)) or parts[0].type == "String":
         return None
-    low, high = min(int(p.min()) for p in parts), max(int(p.max()) for p in parts)  # type: ignore[arg-type]
+    lows, highs = zip(*(part.ends() for part in parts), strict=True)
+    low, high = min(lows), max(highs)
     return (low, high) if are_dense(low, high, sum(map(len, parts))) else None
 
 
@@ -190,9 +198,9 @@ def are_dense(low: int, high: int, n: int) -> bool:
     return low > -(2**62) and high < 2**62 and high - low < 4 * n + 1_000_000
 
 
-def _places(ids: pl.Series, low: int) -> IntArray:
+def _places(ids: Ids, low: int) -> IntArray:
     """The ids minus the lowest one."""
-    numbers: IntArray = ids.to_numpy().astype(np.int64, copy=False)
+    numbers: IntArray = ids.integers().astype(np.int64, copy=False)
     return numbers - low if low else numbers
 
 

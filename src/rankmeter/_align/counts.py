@@ -21,7 +21,7 @@ from rankmeter._align.placing import ORDERED
 from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
-from rankmeter._ingest import places, series
+from rankmeter._ingest import Ids, IdSeries, places, series
 
 __all__ = [
     "Candidates",
@@ -48,13 +48,13 @@ class Targets:
     gain: FloatArray  # as judged
     row: IntArray  # number of the ranking row with the item
     value: FloatArray  # sort key of that row; smaller is better
-    items: pl.Series  # where the items are
+    items: Ids  # where the items are
     at: IntArray | None = None  # and the place of each in them; None if these are all
 
     @cached_property
-    def item(self) -> pl.Series:
+    def item(self) -> Ids:
         """The items themselves, which only ties need."""
-        return self.items if self.at is None else self.items.gather(series(self.at))
+        return self.items if self.at is None else self.items.take(self.at)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class Candidates:
     row: IntArray | None  # its number among all ranking rows, ascending; None if these are all
     value: FloatArray  # sort key of the rows of a user; smaller is better
     order: str  # "score": value is a negated score; "rank": a given rank; "list": the row number
-    item: pl.Series
+    item: Ids
     grouped: IntArray | None  # positions of the rows by user, in a list in order; None if they are
     offsets: IntArray  # (n_users + 1,) where each user's rows begin in `grouped`
 
@@ -92,7 +92,9 @@ class Candidates:
             value = sort_key(frame[order].to_numpy(), order, score_type)
         if groups is None or (groups.mixed and order == "list"):
             groups = Groups.of(user, n_users)
-        return cls(user, number, value, order, frame["item"], groups.order, groups.offsets)
+        return cls(
+            user, number, value, order, IdSeries(frame["item"]), groups.order, groups.offsets
+        )
 
     @cached_property
     def ascending(self) -> FloatArray:
@@ -118,7 +120,7 @@ class Candidates:
         """Some of the rows, by ascending position."""
         user = self.user[chosen]
         row, value = self.numbers(chosen), self.value[chosen]
-        item = self.item.gather(series(chosen))
+        item = self.item.take(chosen)
         groups = Groups.of(user, self.offsets.size - 1)
         return Candidates(user, row, value, self.order, item, groups.order, groups.offsets)
 
@@ -295,7 +297,7 @@ def before_in(c: Candidates, t: Targets, tied: npt.NDArray[np.bool_], ties: TieR
     has = np.zeros(n_users, dtype=bool)
     has[t.user[tied]] = True
     at = np.flatnonzero(has[c.user])
-    members = _rows(c.user[at], c.value[at], c.item.gather(series(at)), c.numbers(at)).join(
+    members = _rows(c.user[at], c.value[at], c.item.take(at), c.numbers(at)).join(
         runs, on=["user", "bits"], how="semi"
     )
     # Targets are put just before their own rows; the rows in front of them are counted.
@@ -324,9 +326,9 @@ def before_in(c: Candidates, t: Targets, tied: npt.NDArray[np.bool_], ties: TieR
     return result
 
 
-def _rows(user: IntArray, value: FloatArray, item: pl.Series, row: IntArray) -> pl.DataFrame:
+def _rows(user: IntArray, value: FloatArray, item: Ids, row: IntArray) -> pl.DataFrame:
     numbers = {"user": series(user), "bits": series(_bits(value))}
-    return pl.DataFrame({**numbers, "item": item, "row": series(row)})
+    return pl.DataFrame({**numbers, "item": item.series(), "row": series(row)})
 
 
 def by_item(item: pl.Series, ties: TieRule) -> pl.Series:

@@ -8,19 +8,21 @@ import polars as pl
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter.errors import UsageError
 
-__all__ = ["SELF", "moved_up", "ranks_before", "refuse_repeated_self", "without_self"]
+__all__ = ["is_self", "moved_up", "ranks_before", "refuse_repeated_self", "without_self"]
 
-SELF = pl.col("user").cast(pl.String) == pl.col("item").cast(pl.String)
-"""Whether the item of a row has the id of the user."""
+
+def is_self() -> pl.Expr:
+    """Whether the item of a row has the id of the user."""
+    return pl.col("user").cast(pl.String) == pl.col("item").cast(pl.String)
 
 
 def without_self(frame: pl.DataFrame, order: str, counts: dict[str, int]) -> pl.DataFrame:
     """The rows of all other items; given ranks below the one that is left out move up."""
-    gone = frame.filter(SELF)
+    gone = frame.filter(is_self())
     if gone.is_empty():
         return frame
     counts["excluded_items"] = gone.height
-    kept = frame.filter(~SELF)
+    kept = frame.filter(~is_self())
     return moved_up(kept, gone) if order == "rank" else kept
 
 
@@ -61,7 +63,7 @@ def ranks_before(
 
 def refuse_repeated_self(rows: pl.DataFrame, source: str) -> None:
     """Refuse rows that move others up by several ranks, where one rank more is listed."""
-    gone = rows.filter(SELF)
+    gone = rows.filter(is_self())
     if gone["user"].is_duplicated().any():
         raise UsageError(
             f"exclude='self' with given ranks, and metrics of what was shown: {source} repeats the "

@@ -14,7 +14,7 @@ from rankmeter._align.packing import Groups
 from rankmeter._align.placing import ORDERED
 from rankmeter._choices import Alignment
 from rankmeter._hits import FloatArray, IntArray
-from rankmeter._ingest import series
+from rankmeter._ingest import Ids, series
 from rankmeter._lists import Lists
 
 __all__ = ["Listing", "listed"]
@@ -66,7 +66,7 @@ def listed(
         gained[relevant] = found[relevant]
     return Lists(
         begin,
-        listing.items.of(c.item if isinstance(at, slice) else c.item.gather(series(at))),
+        listing.items.of(c.item if isinstance(at, slice) else c.item.take(at)),
         rank,
         gained,
         relevant,
@@ -108,13 +108,11 @@ def _first(c: Candidates, depth: int | None) -> tuple[IntArray | slice, IntArray
     return first if groups.order is None else first[groups.order], groups.offsets
 
 
-def _by_item(
-    at: IntArray, same: npt.NDArray[np.bool_], item: pl.Series, choices: Alignment
-) -> IntArray:
+def _by_item(at: IntArray, same: npt.NDArray[np.bool_], item: Ids, choices: Alignment) -> IntArray:
     """Put tied candidates into the order of their items."""
     inside = np.flatnonzero(np.append(same, False) | np.append(False, same))
     run = np.cumsum(np.append(True, ~same))[inside]
-    key = by_item(item.gather(series(at[inside])), choices.ties)
+    key = by_item(item.take(at[inside]).series(), choices.ties)
     rows = pl.DataFrame({"run": series(run), "key": key, "at": series(at[inside])})
     descending = "descending" in choices.ties
     ordered = rows.sort("run", "key", "at", descending=[False, descending, False])

@@ -13,7 +13,7 @@ from rankmeter._align.placing import ORDERED
 from rankmeter._choices import Alignment, TieRule
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
-from rankmeter._ingest import ByUser, Ids, series
+from rankmeter._ingest import ByUser, Ids, Objects, series
 
 __all__ = ["Sought", "count_listed"]
 
@@ -75,7 +75,7 @@ def _key(score: FloatArray, choices: Alignment) -> FloatArray:
 
 def _candidates(lists: ByUser, value: FloatArray) -> Candidates:
     """All places in the lists, list after list; users and items are not fetched."""
-    user, items = np.empty(0, dtype=np.int64), pl.Series("item", [], dtype=lists.dtype)
+    user, items = np.empty(0, dtype=np.int64), Objects([], lists.item_type)
     return Candidates(user, None, value, "score", items, None, lists.offsets)
 
 

@@ -78,7 +78,7 @@ class Known:
         """See `Rest`."""
         raise _unknown()
 
-    def grades(self, allowed: Callable[[pl.Series], bool]) -> pl.DataFrame | None:  # noqa: ARG002
+    def grades(self, allowed: Callable[[FloatArray], bool]) -> pl.DataFrame | None:  # noqa: ARG002
         """See `Rest`."""
         raise _unknown()
 
@@ -147,7 +147,7 @@ class Remainder(Known, ABC):
         """See `Rest`."""
 
     @abstractmethod
-    def grades(self, allowed: Callable[[pl.Series], bool]) -> pl.DataFrame | None:
+    def grades(self, allowed: Callable[[FloatArray], bool]) -> pl.DataFrame | None:
         """See `Rest`."""
 
     @abstractmethod

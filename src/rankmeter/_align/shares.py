@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from rankmeter._align.codes import Codes, runs
 from rankmeter._hits import IntArray
-from rankmeter._ingest import Table
+from rankmeter._ingest import Ids, Table
 
 __all__ = ["Share", "in_order", "shares"]
 
@@ -25,8 +24,8 @@ _SAMPLE = 1000
 
 def in_order(table: Table) -> bool:
     """Whether users have text as ids, and the rows of a user seem to follow each other."""
-    textual = table.users.dtype == pl.String
-    return textual and runs(table.users.head(_SAMPLE)) is not None
+    users = table.users
+    return users.type == "String" and runs(users.series().head(_SAMPLE)) is not None
 
 
 def shares(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
@@ -52,13 +51,13 @@ def _of_neighbours(n: int, tables: Sequence[Table], longest: Table) -> list[Call
     def make(number: int) -> Share:
         chosen = of_user == number
         own = np.cumsum(chosen) - 1
-        known, some = list[tuple[pl.Series, IntArray]](), list[Table]()
+        known, some = list[tuple[Ids, IntArray]](), list[Table]()
         for table, rows, empty in zip(tables, parts[::2], parts[1::2], strict=True):
             places = rows.at(number), empty.at(number)
             some.append(table.only(*places))
             for all_ids, ids, at in zip(_named(table), _named(some[-1]), places, strict=True):
                 known.append((ids, own[codes.of(all_ids)[at]]))
-        return Codes(codes.users.filter(pl.Series(chosen)), known), some
+        return Codes(codes.users.where(chosen), known), some
 
     return [partial(make, number) for number in np.unique(of_user).tolist()]
 
@@ -80,7 +79,7 @@ def _of_ids(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
     return [partial(make, number) for number in np.flatnonzero(filled).tolist() or [0]]
 
 
-def _named(table: Table) -> tuple[pl.Series, pl.Series]:
+def _named(table: Table) -> tuple[Ids, Ids]:
     """The users of the rows, and those without rows."""
     return table.users, table.empty_users
 
@@ -99,18 +98,18 @@ class _Parts:
         return np.flatnonzero(self.numbers == number)
 
 
-def _ranges(n: int, tables: Sequence[Table]) -> Callable[[pl.Series], npt.NDArray[Any]] | None:
+def _ranges(n: int, tables: Sequence[Table]) -> Callable[[Ids], npt.NDArray[Any]] | None:
     """What gives the range that an id is in, if ids are integers."""
     users = [table.users for table in tables if table.height]
-    if not users or not users[0].dtype.is_integer():
+    if not users or users[0].type == "String":
         return None
-    some = [one.gather_every(len(one) // _SAMPLE + 1).to_numpy() for one in users]
+    some = [one.integers()[:: len(one) // _SAMPLE + 1] for one in users]
     starts = np.quantile(np.concatenate(some), np.arange(1, n) / n, method="nearest")
     small = np.min_scalar_type(n)
-    return lambda users: np.searchsorted(starts, users.to_numpy(), side="right").astype(small)
+    return lambda users: np.searchsorted(starts, users.integers(), side="right").astype(small)
 
 
-def _hashed(n: int, users: pl.Series) -> npt.NDArray[Any]:
+def _hashed(n: int, users: Ids) -> npt.NDArray[Any]:
     half = np.uint64(32)
-    part: npt.NDArray[Any] = (users.hash(3).to_numpy() >> half) * np.uint64(n) >> half
+    part: npt.NDArray[Any] = (users.series().hash(3).to_numpy() >> half) * np.uint64(n) >> half
     return part.astype(np.min_scalar_type(n))

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._align.counts import holds, search
-from rankmeter._align.excluded import SELF, refuse_repeated_self
+from rankmeter._align.excluded import is_self, refuse_repeated_self
 from rankmeter._align.packing import BITS, Keys, bits
 from rankmeter._align.repeats import Repeats
 from rankmeter._align.sizes import Sizes
@@ -24,7 +24,7 @@ from rankmeter._align.tally import Counted
 from rankmeter._align.threads import over
 from rankmeter._align.tops import Tops
 from rankmeter._hits import IntArray
-from rankmeter._ingest import Pieces, Table
+from rankmeter._ingest import IdSeries, Pieces, Table
 
 __all__ = ["sift"]
 
@@ -54,7 +54,7 @@ def sift(
         rows = piece.rows.cast(types)  # type: ignore[arg-type]
         keys = _keys(rows)
         at = judged.find(keys)
-        found = rows[np.union1d(at, rows.select(SELF.arg_true()).to_series()) if own else at]
+        found = rows[np.union1d(at, rows.select(is_self().arg_true()).to_series()) if own else at]
         sizes.add(rows["user"])
         if seen is not None:
             seen.add(keys)
@@ -62,7 +62,7 @@ def sift(
         return _Sifted(found, top, piece.empty_users.cast(types["user"]), piece.counts)
 
     counts = Counter(table.counts)
-    kept, empty = [], [table.empty_users]
+    kept, empty = [], [table.empty_users.series()]
     for part in over(pieces, look, "finding judged items"):
         kept.append(part.rows)
         tops.add(part.top)
@@ -85,7 +85,7 @@ def sift(
     named = users if others.is_empty() else pl.concat([users, others]).unique().sort()
     origin = replace(table.origin, counts={"rows": counts["rows"], **+counts})
     return replace(
-        table, rows=rows, empty_users=named.alias("user"), origin=origin, pieces=None, rest=rest
+        table, rows=rows, empty_users=IdSeries(named), origin=origin, pieces=None, rest=rest
     )
 
 

@@ -21,7 +21,7 @@ from rankmeter._align.threads import over
 from rankmeter._align.tops import Tops
 from rankmeter._choices import TieRule
 from rankmeter._hits import FloatArray, IntArray
-from rankmeter._ingest import Pieces
+from rankmeter._ingest import IdSeries, Pieces, series
 
 __all__ = ["Counted"]
 
@@ -57,13 +57,13 @@ class Counted(Remainder):
         parts = pl.concat([*over(self.pieces, look, "finding the last ranks")])
         return parts.group_by("user").agg(pl.col("rank").max())
 
-    def grades(self, allowed: Callable[[pl.Series], bool]) -> pl.DataFrame | None:
+    def grades(self, allowed: Callable[[FloatArray], bool]) -> pl.DataFrame | None:
         """See `Rest`."""
 
         def look(n: int) -> pl.DataFrame | None:
             rows = self.pieces.read(n, items=False).rows
             each = rows.group_by("user", "score").len("n")
-            return each if allowed(rows["score"]) else None
+            return each if allowed(rows["score"].to_numpy()) else None
 
         found = []
         for part in over(self.pieces, look, "looking for ties"):
@@ -196,13 +196,14 @@ class _Tally:
         """How many of the tied candidates precede each row that is asked for."""
         marks = self.marks
         number = tied["number"].to_numpy()
-        item = tied["item"] if "item" in tied.columns else tied["number"].alias("item")
-        mine = marks.item if "item" in tied.columns else pl.Series("item", marks.number)
+        named = "item" in tied.columns
+        item = IdSeries(tied["item" if named else "number"])
+        mine = IdSeries(marks.item if named else series(marks.number))
         # All rows of a group have one user and one value.
         candidates = Candidates(group, number, marks.value[group], "score", item, group, group)
         targets = Targets(
             marks.group[asked], marks.value[asked], marks.number[asked], marks.value[asked],
-            mine[asked],
+            mine.take(asked),
         )  # fmt: skip
         return before_in(candidates, targets, np.ones(asked.size, dtype=bool), ties)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from rankmeter._align.excluded import SELF
+from rankmeter._align.excluded import is_self
 
 __all__ = ["Tops"]
 
@@ -28,7 +28,9 @@ class Tops:
             return rows.filter(pl.col("rank") <= self.depth + self.own)
         value = -pl.col("score").cast(pl.Float32) if self.order == "score" else pl.col("number")
         if self.own:
-            return rows.filter(SELF | (value.rank("min").over("user", SELF) <= self.depth))
+            return rows.filter(
+                is_self() | (value.rank("min").over("user", is_self()) <= self.depth)
+            )
         return rows.filter(value.rank("min").over("user") <= self.depth)
 
     def add(self, rows: pl.DataFrame) -> None:

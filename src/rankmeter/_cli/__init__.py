@@ -21,6 +21,7 @@ import click
 
 from rankmeter._cli._command import write_example
 from rankmeter._cli._exits import exit_code
+from rankmeter._cli._lazily import import_later
 from rankmeter._version import __version__
 
 __all__ = ["COMPLETE", "CommandLine", "commands", "main"]
@@ -77,6 +78,7 @@ class CommandLine(click.Group):
         module = f"{__name__}.{cmd_name.replace('-', '_')}"
         if cmd_name.startswith("_") or "." in cmd_name or find_spec(module) is None:
             return None
+        import_later("polars")  # many a run on small files needs nothing of it
         command: click.Command = import_module(module).command
         return command if command.name == cmd_name else None
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from tempfile import gettempdir
-from typing import IO, cast
+from typing import IO, TypeAlias, cast
 
 import polars as pl
 
@@ -32,10 +32,10 @@ __all__ = [
 STDIN = "-"
 """The name of standard input or output on the command line."""
 
-Write = Callable[[pl.DataFrame, bool], str]
+Write: TypeAlias = "Callable[[pl.DataFrame, bool], str]"
 """Rows as text, with the header or without."""
 
-InPieces = Callable[[int], Iterator[pl.DataFrame]]
+InPieces: TypeAlias = "Callable[[int], Iterator[pl.DataFrame]]"
 """At least one table, of about so many rows each, which are parts of one."""
 
 

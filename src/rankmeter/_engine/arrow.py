@@ -15,6 +15,7 @@ from rankmeter._align import Facts
 from rankmeter._align.pairs import Refused
 from rankmeter._choices import Alignment
 from rankmeter._engine.scores import Scores
+from rankmeter._ingest import IdSeries
 from rankmeter.errors import MissingDependencyError, RankmeterError, UsageError
 from rankmeter.metrics import Ratio, states
 
@@ -36,7 +37,7 @@ def to_arrow(scores: Scores) -> Any:
         If pyarrow is not installed.
     """
     pa = _pyarrow()
-    columns: dict[str, Any] = {} if scores.ids is None else {"user": scores.ids.to_arrow()}
+    columns: dict[str, Any] = {} if scores.ids is None else {"user": scores.users.to_arrow()}
     columns |= {name: getattr(scores, name) for name in _FLAGS}
     columns |= {f"value {i}": column for i, column in enumerate(scores.matrix.T)}
     about = []
@@ -109,7 +110,7 @@ def from_arrow(batch: Any) -> Scores:
     n = batch.num_rows
     named = "user" in batch.schema.names
     return Scores(
-        pl.Series("user", batch.column("user")) if named else None,
+        IdSeries(pl.Series(batch.column("user"))) if named else None,
         tuple(known["labels"]),
         np.column_stack(values) if values else np.empty((n, 0)),
         array("in_truth"),

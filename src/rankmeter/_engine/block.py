@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from rankmeter._align import Aligned, Codes, Facts, Judged, align, prepare, relevant_items
 from rankmeter._choices import Alignment
@@ -43,7 +42,7 @@ class Block:
     ) -> None:
         self.truth, self.systems, self.tables, self.keep = truth, systems, tables, keep
         self._codes = codes or Codes.of_tables(truth, *systems.values())
-        self.users: pl.Series = self._codes.users
+        self.users = self._codes.users
         self._prepared: dict[tuple[Alignment, bool], Judged] = {}
         self._aligned: dict[tuple[Alignment, str, int | None, bool], Aligned] = {}
         self._evidence: dict[tuple[str, Alignment], Any] = {}

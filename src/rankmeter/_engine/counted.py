@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from rankmeter._align import Aligned, Facts, perfect, reached, settle
 from rankmeter._align.pairs import Refused
 from rankmeter._choices import Alignment
 from rankmeter._engine.block import scores_of
 from rankmeter._engine.scores import Scores
+from rankmeter._ingest import Ids
 from rankmeter._plan import Plan
 from rankmeter.errors import UsageError
 
@@ -30,12 +30,12 @@ class Counted:
     Attributes
     ----------
     queries : Queries
-    ids : Series or None
+    ids : Ids or None
         The id of each query; numbers without.
     """
 
     queries: Queries
-    ids: pl.Series | None = None
+    ids: Ids | None = None
 
     def opened(self) -> Counted:
         """Itself: nothing has to be read again."""
@@ -43,7 +43,7 @@ class Counted:
 
     def of_user(self, user: object) -> Counted:
         """See `Data.of_user`."""
-        found = user if self.ids is None else (self.ids == user).arg_true()[0]
+        found = user if self.ids is None else (self.ids.series() == user).arg_true()[0]
         row = np.array([found], dtype=np.int64)
         return replace(self, queries=self.queries.take(row), ids=None)
 
@@ -52,7 +52,7 @@ class Counted:
         return {"": score_queries(plan, self.queries, self.ids)}
 
 
-def score_queries(plan: Plan, queries: Queries, ids: pl.Series | None = None) -> Scores:
+def score_queries(plan: Plan, queries: Queries, ids: Ids | None = None) -> Scores:
     """The values of every metric for queries that are counted, in their order.
 
     Raises

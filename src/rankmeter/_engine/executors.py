@@ -173,7 +173,7 @@ def _values(block: Block, plan: Plan) -> int:
 
 def _parts(block: Block, plan: Plan) -> Iterator[_Part]:
     """The users of a block in parts of about as many users each."""
-    users = block.users
+    users = block.users.series()
     size = -(-len(users) // _n_parts(block, plan))
     first = np.arange(0, len(users), size)
     ends = users.gather(first), users.gather(np.minimum(first + size, len(users)) - 1)

@@ -97,8 +97,10 @@ class Memory:
         room = min((t.rest.room for t in systems.values() if t.rest is not None), default=None)
         # Items that are not rows are looked up by one thread at a time, in little time.
         whole = keep or any(isinstance(table.rows, ByUser) for table in systems.values())
-        viewed = all(map(in_order, systems.values()))
-        blocks = self.blocks or (1 if whole else _blocks(rows, truth.height, viewed=viewed))
+        blocks = self.blocks or 1
+        if self.blocks is None and not whole:
+            viewed = all(map(in_order, systems.values()))
+            blocks = _blocks(rows, truth.height, viewed=viewed)
         if room is not None:
             blocks = max(blocks, rows * _PER_KEPT_ROW // room)
         makers = _cut(truth, systems, blocks, functools.partial(Block, tables=tables, keep=keep))

@@ -17,6 +17,7 @@ from rankmeter._align import Facts
 from rankmeter._checks import counted, shown
 from rankmeter._choices import Alignment
 from rankmeter._hits import FloatArray
+from rankmeter._ingest import Ids, IdSeries
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter.errors import DataError, RankmeterError, UsageError
 from rankmeter.metrics import State, Weighted
@@ -70,7 +71,7 @@ def _values(values: FloatArray, state: State | None) -> FloatArray:
 class Scores:
     """One value per user and metric, before any averaging. Scores of disjoint users merge."""
 
-    ids: pl.Series | None  # of the users, ascending; None where the rows have no names
+    ids: Ids | None  # of the users, ascending; None where the rows have no names
     labels: tuple[str, ...]  # of the metrics, one for each column
     matrix: FloatArray  # (n_users, n_metrics), NaN where a metric is undefined
     in_truth: BoolArray  # (n_users,) whether the ground truth names the user
@@ -94,7 +95,9 @@ class Scores:
     @cached_property
     def users(self) -> pl.Series:
         """Ids of the users; numbers from 0 where they have no names."""
-        return pl.Series("user", np.arange(self.n_users)) if self.ids is None else self.ids
+        if self.ids is None:
+            return pl.Series("user", np.arange(self.n_users))
+        return self.ids.series().alias("user")
 
     @cached_property
     def values(self) -> dict[str, FloatArray]:
@@ -135,13 +138,14 @@ class Scores:
         first = parts[0]
         if any(p.labels != first.labels or p.facts.keys() != first.facts.keys() for p in parts):
             raise UsageError("only scores of one plan can be merged")
-        ids, order = None, np.arange(sum(part.n_users for part in parts))
+        ids: Ids | None = None
+        order = np.arange(sum(part.n_users for part in parts))
         named = [part.ids for part in parts if part.ids is not None]
         if len(named) == len(parts):
-            ids = pl.concat(named)
-            order = ids.arg_sort().to_numpy().astype(np.int64)
-            ids = ids.sort()
-            if ids.n_unique() != len(ids):
+            users = pl.concat([one.series() for one in named])
+            order = users.arg_sort().to_numpy().astype(np.int64)
+            ids = IdSeries(users.sort())
+            if users.n_unique() != len(users):
                 raise DataError("a user is in two blocks: cut the data by user, not by row")
         elif named:
             raise UsageError("blocks with and without names of users cannot be merged")

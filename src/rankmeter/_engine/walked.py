@@ -142,7 +142,7 @@ class _Desk:
         lists = self.aligned.lists
         assert lists is not None
         self.lists: Lists = lists
-        self.items: list[Any] = block.tables.items.users.gather(lists.item).to_list()
+        self.items: list[Any] = block.tables.items.users.take(lists.item).to_list()
         judged = block.judged(choices).frame
         self.gains: dict[Any, float] = dict(judged.select("item", "gain").iter_rows())
         self.hits = self._matched(self.aligned.hits, lists.relevant, lists.gain)

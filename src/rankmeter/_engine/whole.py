@@ -67,7 +67,7 @@ def _no_overlap(
     scores: Scores, facts: Facts, choices: Alignment, truth: Table, rankings: Table
 ) -> RankmeterError | None:
     if not (scores.in_truth & scores.in_rankings).any():
-        if not rankings.height and rankings.empty_users.is_empty():
+        if not rankings.height and not len(rankings.empty_users):
             return None
         return NoOverlapError(_no_common("user", rankings, truth))
     if facts.n_found or choices.pool == "judged" or not rankings.height or not truth.height:

@@ -27,12 +27,12 @@ __all__ = ["Curve", "curves_of", "distinct_curves", "usual_k"]
 MOST = 10_000
 """The largest cutoff of a curve: every cutoff is a metric of its own, with an interval."""
 LOSSES = {
-    "system": pl.String,
-    "k": pl.Int64,
-    "variance": pl.Float64,
-    "best_variance": pl.Float64,
-    "covariance": pl.Float64,
-    "df": pl.Float64,
+    "system": str,
+    "k": int,
+    "variance": float,
+    "best_variance": float,
+    "covariance": float,
+    "df": float,
 }
 
 

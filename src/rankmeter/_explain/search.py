@@ -124,7 +124,7 @@ class _Space:
                 self.bases[tool] = entry(tool)
             except UsageError:  # choices that contradict each other under this convention
                 continue
-        grades = np.unique(truth.gains.to_numpy())
+        grades = np.unique(truth.gains)
         self.n_grades = grades.size
         chosen = np.unique(np.linspace(0, max(grades.size - 1, 0), MAX_GRADES).round().astype(int))
         self.grades: list[float] = grades[chosen].tolist() if grades.size else []
@@ -215,7 +215,7 @@ class _Means:
     def __init__(self, data: Data, truth: Table, plan: Plan) -> None:
         # Intervals are not used here, and a bootstrap is slow.
         self.data, self.plan = data, dataclasses.replace(plan, interval="t")
-        self.grades = np.unique(truth.gains.to_numpy())
+        self.grades = np.unique(truth.gains)
         self._rows, self._size = 0, truth.height
         self._left: set[MetricPlan] = set()
         self._means: dict[MetricPlan, float | RankmeterError] = {}

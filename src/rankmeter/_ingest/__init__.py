@@ -23,9 +23,10 @@ A new input form needs one function and one row of `_forms.FORMS`.
 
 from __future__ import annotations
 
-from rankmeter._ingest._by_user import ByUser, Ids
+from rankmeter._ingest._by_user import ByUser
 from rankmeter._ingest._collapse import Collapse, read_collapse
 from rankmeter._ingest._doubts import all_relevant, look_like_labels, look_misread
+from rankmeter._ingest._id_columns import Ids, IdSeries, Objects, as_ids
 from rankmeter._ingest._items import Items, read_item_ids, read_item_numbers, read_items
 from rankmeter._ingest._kind import POLARS, Frame, Kind, to_pandas
 from rankmeter._ingest._labels import Labels, fit_ids, read_labels, read_users
@@ -56,6 +57,7 @@ __all__ = [
     "Collapse",
     "Cut",
     "Frame",
+    "IdSeries",
     "Ids",
     "Interactions",
     "Items",
@@ -63,6 +65,7 @@ __all__ = [
     "Labels",
     "Lines",
     "Lists",
+    "Objects",
     "Origin",
     "PerUser",
     "Piece",
@@ -71,6 +74,7 @@ __all__ = [
     "Rest",
     "Table",
     "all_relevant",
+    "as_ids",
     "available_memory",
     "check_memory",
     "fit_ids",

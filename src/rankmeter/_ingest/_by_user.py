@@ -4,29 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rankmeter._ingest._id_columns import Ids, IdType
 from rankmeter._ingest._series import series
 
-__all__ = ["ByUser", "Ids"]
-
-
-class Ids(Protocol):
-    """Some ids, in a form in which they can be looked up."""
-
-    def __len__(self) -> int: ...
-
-    def take(self, chosen: npt.NDArray[np.int64]) -> Self:
-        """Some of them, by place."""
-        ...
-
-    def series(self) -> pl.Series:
-        """The same as a series."""
-        ...
+__all__ = ["ByUser"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -36,11 +23,11 @@ class ByUser(ABC):
     They are in order for rankings without numbers.
     """
 
-    users: pl.Series  # (n_users,) without duplicates, Int64 or String
-    empty_users: pl.Series  # users without items, and not among these
+    users: Ids  # (n_users,) without duplicates, Int64 or String
+    empty_users: Ids  # users without items, and not among these
     offsets: npt.NDArray[np.int64]  # (n_users + 1,) where the items of each user begin
     numbers: npt.NDArray[np.float64] | None  # (n_items,) scores, or gains
-    dtype: pl.DataType  # of the items: Int64 or String
+    item_type: IdType  # Int64 or String
     column: str = "score"  # the name of the numbers
 
     @abstractmethod
@@ -87,6 +74,6 @@ class ByUser(ABC):
 
     def frame(self) -> pl.DataFrame:
         """The same as rows of ``user``, ``item`` and, if there are any, the numbers."""
-        users = self.users[np.repeat(np.arange(len(self.users)), self.lengths)]
+        users = self.users.series()[np.repeat(np.arange(len(self.users)), self.lengths)]
         numbers = [] if self.numbers is None else [series(self.numbers, self.column)]
         return pl.DataFrame([users.alias("user"), self.items().series().alias("item"), *numbers])

@@ -10,11 +10,11 @@ from itertools import accumulate
 from typing import Any
 
 import polars as pl
-import polars.selectors as cs
 
 from rankmeter._checks import counted, refused
 from rankmeter._ingest._columns import Column, plain
 from rankmeter._ingest._forms import find, is_accepted
+from rankmeter._ingest._id_columns import IdSeries
 from rankmeter._ingest._ids import ids
 from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._pieces import Piece, Pieces, Query
@@ -119,7 +119,7 @@ def _in_pieces(rankings: Table, pieces: Pieces, collapse: Collapse) -> Table:
     """The same for pieces: all rows of a user go into one of as many files, which are pieces."""
     types = {role: rankings.dtype(role) for role in ("user", "item")}
     spools = [Spool() for _ in range(len(pieces))]
-    counts, empty = Counter[str](), [rankings.empty_users]
+    counts, empty = Counter[str](), [rankings.empty_users.series()]
     for n in range(len(pieces)):
         piece = pieces.read(n)
         rows = collapse.renamed(piece.rows.cast(types), rankings)  # type: ignore[arg-type]
@@ -136,7 +136,7 @@ def _in_pieces(rankings: Table, pieces: Pieces, collapse: Collapse) -> Table:
     examples = collapse.renamed(rankings.frame, rankings).drop("part")
     collapsed = _Collapsed(spools, rankings.order, rankings.source, [*accumulate(done, initial=0)])
     origin = replace(rankings.origin, counts=dict(Counter(rankings.counts) + counts))
-    everyone = pl.concat(empty)
+    everyone = IdSeries(pl.concat(empty))
     return replace(rankings, rows=examples, pieces=collapsed, origin=origin, empty_users=everyone)
 
 
@@ -221,7 +221,9 @@ def _named_in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Any:
     else:
         table = collapse.parts_like(rankings.frame["item"], rankings)
     try:
-        table = table.cast({cs.integer(): pl.Int64}).rename({"item": "part", "whole": "item"})
+        table = table.cast({pl.selectors.integer(): pl.Int64}).rename(
+            {"item": "part", "whole": "item"}
+        )
     except pl.exceptions.InvalidOperationError:
         raise DataError(
             "collapse= has integers of 2^63 or more, which Spark does not have: make the parts and "

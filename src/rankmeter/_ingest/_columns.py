@@ -92,7 +92,7 @@ class Columns:
             lambda chosen: lists.frame().select(chosen).to_dict(),
             source,
             roles=dict(zip(("user", "item", "value"), names, strict=False)),
-            empty_users=lists.empty_users,
+            empty_users=lists.empty_users.to_list(),
             lists=lists,
             **facts,
         )

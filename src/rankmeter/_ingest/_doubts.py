@@ -6,13 +6,19 @@ rows, suggest them.
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from rankmeter._checks import exact
+from rankmeter._ingest._by_user import ByUser
 from rankmeter._ingest._no_ids import GRADES
+from rankmeter._ingest._series import series
 from rankmeter._ingest._table import Table
 
 __all__ = ["all_relevant", "look_like_labels", "look_misread"]
+
+FloatArray = npt.NDArray[np.float64]
 
 _LOWEST, _HIGHEST = (0.5, 1), (5, 10)  # grades of the usual scales of ratings
 _MANY_GRADES = 20  # 0.5, 1, …, 10
@@ -96,8 +102,8 @@ def look_misread(rankings: Table, truth: Table) -> str:
     return ""
 
 
-def _shown(values: pl.Series) -> str:
-    return ", ".join(f"{value:g}" for value in values.head(3))
+def _shown(values: pl.Series | FloatArray) -> str:
+    return ", ".join(f"{value:g}" for value in values[:3])
 
 
 def _small(items: pl.Series) -> bool:
@@ -109,18 +115,19 @@ def _binary(items: pl.Series) -> bool:
     return bool(items.is_in([0, 1]).all())
 
 
-def _values(gains: pl.Series) -> list[float]:
+def _values(gains: FloatArray) -> list[float]:
     """The different values, or some of them if there are too many for grades."""
-    first = {*gains.head(1000).to_list()}
-    if len(gains) <= 1000 or len(first) > _MANY_GRADES or gains.is_in([*first]).all():
+    first = {*gains[:1000].tolist()}
+    if gains.size <= 1000 or len(first) > _MANY_GRADES or np.isin(gains, [*first]).all():
         return [*first]
-    return gains.unique().to_list()
+    found: list[float] = np.unique(gains).tolist()
+    return found
 
 
-def _are_grades(values: pl.Series) -> bool:
+def _are_grades(values: FloatArray) -> bool:
     """Whether all numbers are multiples of ½ from −2 to 10."""
-    for part in (values.head(100), values):
-        if not (part.is_between(-2, 10) & ((2 * part) % 1 == 0)).all():
+    for part in (values[:100], values):
+        if not ((part >= -2) & (part <= 10)).all() or ((2 * part) % 1).any():
             return False
     return True
 
@@ -132,16 +139,23 @@ def _are_tied_grades(rankings: Table) -> bool:
             return False
         total, tied = each["n"].sum(), each.filter(pl.col("n") > 1)["n"].sum()
         return total >= 3 and 2 * tied >= total
-    return _are_grades(rankings.scores) and _many_ties(rankings.user_scores)
+    return _are_grades(rankings.scores) and _many_ties(rankings, rankings.scores)
 
 
-def _many_ties(frame: pl.DataFrame) -> bool:
-    """Whether at least half of the numbers, of three or more, occur twice for their user.
-
-    The frame has two columns: user and number.
-    """
-    tied = int(frame.is_duplicated().sum())
-    return len(frame) >= 3 and 2 * tied >= len(frame)
+def _many_ties(table: Table, numbers: FloatArray) -> bool:
+    """Whether at least half of the numbers, of three or more, occur twice for their user."""
+    n = numbers.size
+    if n < 3:
+        return False
+    if isinstance(table.rows, ByUser):
+        user = np.repeat(np.arange(len(table.rows.users)), table.rows.lengths)
+        order = np.lexsort((numbers, user))
+        same = (np.diff(user[order]) == 0) & (np.diff(numbers[order]) == 0)
+        tied = int(np.count_nonzero(np.append(same, False) | np.append(False, same)))
+    else:
+        frame = table.rows.select("user", number=series(numbers))
+        tied = int(frame.is_duplicated().sum())
+    return bool(2 * tied >= n)
 
 
 def _are_scores(truth: Table) -> bool:
@@ -149,12 +163,11 @@ def _are_scores(truth: Table) -> bool:
     gains = truth.gains
     if "assumed_gains" in truth.counts or len(gains) < 3 or _are_grades(gains):
         return False
-    frame = truth.frame
     whole = (gains % 1 == 0).all() and (gains >= 0).all()
-    several = len(frame) >= 2 * frame["user"].n_unique()
+    several = len(gains) >= 2 * truth.frame["user"].n_unique()
     if whole or not several:
         return False
-    return len(_values(gains)) > _MANY_GRADES or not _many_ties(frame.select("user", "gain"))
+    return len(_values(gains)) > _MANY_GRADES or not _many_ties(truth, gains)
 
 
 def _are_pairs(truth: Table, rankings: Table) -> bool:

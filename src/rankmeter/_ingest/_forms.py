@@ -73,9 +73,9 @@ def _from_series(data: pl.Series, side: Side) -> Columns:
 # Python come after the named packages, and arrays last.
 FORMS = (
     Form("a path", _is(str, PathLike), from_path),
-    Form("a Polars DataFrame", _is(pl.DataFrame), from_polars),
-    Form("a Polars LazyFrame", _is(pl.LazyFrame), from_lazy),
-    Form("a Polars Series", _is(pl.Series), _from_series),
+    Form("a Polars DataFrame", made_by("polars", "DataFrame"), from_polars),
+    Form("a Polars LazyFrame", made_by("polars", "LazyFrame"), from_lazy),
+    Form("a Polars Series", made_by("polars", "Series"), _from_series),
     Form("a pandas DataFrame", made_by("pandas", "DataFrame"), from_pandas),
     Form("a pandas Series of lists", made_by("pandas", "Series"), from_pandas_series),
     Form("a SciPy sparse matrix (users × items)", _is_sparse, from_sparse),

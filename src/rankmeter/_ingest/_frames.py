@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._ingest._columns import Column, Columns, Side, holds_lists, named
-from rankmeter._ingest._messages import POLARS_ERRORS, reason
+from rankmeter._ingest._messages import polars_errors, reason
 from rankmeter.errors import DataError, RankmeterError
 
 __all__ = [
@@ -78,7 +78,7 @@ def query_errors(source: str) -> Iterator[None]:
         yield
     except RankmeterError:
         raise
-    except (Exception, *POLARS_ERRORS) as error:
+    except (Exception, *polars_errors()) as error:
         raise DataError(
             f"The {source} cannot be computed: {type(error).__name__}: {reason(error)}. Run the "
             f"query by itself to see more."
@@ -92,7 +92,7 @@ def from_arrow(data: Any, side: Side) -> Columns:
     try:
         # Not pl.from_arrow: Polars 2 makes it a Series for objects that only have the capsule.
         frame = pl.DataFrame(_as_table(data) if halves else data)
-    except (TypeError, ValueError, *POLARS_ERRORS) as error:
+    except (TypeError, ValueError, *polars_errors()) as error:
         raise DataError(
             f"The Arrow data of {source} cannot be read as a table: {reason(error)}. Pass an "
             f"object that exports a table with a column for the user and one for the item."

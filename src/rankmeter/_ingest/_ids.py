@@ -34,7 +34,7 @@ __all__ = [
 _T = TypeVar("_T")
 
 # The largest integer up to which a float type has every integer; Float16 exists since Polars 2.
-_EXACT: dict[pl.DataType, int] = {pl.Float64(): 2**53, pl.Float32(): 2**24}
+_EXACT = {"Float64": 2**53, "Float32": 2**24}
 _EXACT_FLOAT16 = 2**11
 # The same for narrow types whose values arrive as wider floats.
 _NARROW = {"bfloat16": 2**8, "float16": _EXACT_FLOAT16, "float32": 2**24}
@@ -131,7 +131,7 @@ def _whole(series: pl.Series, role: str, source: str, otherwise: str) -> pl.Seri
         )
     if series.dtype.is_decimal():
         return series.cast(pl.Int128)
-    limit = _EXACT.get(series.dtype, _EXACT_FLOAT16)
+    limit = _EXACT.get(str(series.dtype), _EXACT_FLOAT16)
     _refuse_inexact(series, limit, str(series.dtype), role, source)
     return series.cast(pl.Int64)
 

@@ -15,7 +15,7 @@ import polars as pl
 from rankmeter._ingest._bundles import is_bundle, predictions
 from rankmeter._ingest._columns import Columns, Side, named
 from rankmeter._ingest._containers import from_listing, from_mapping
-from rankmeter._ingest._messages import POLARS_ERRORS, short
+from rankmeter._ingest._messages import polars_errors, short
 from rankmeter._ingest._text import Text
 from rankmeter.errors import FileFormatError
 
@@ -119,7 +119,7 @@ def _flat_rows(file: Text) -> Columns | None:
         # Not read_ndjson: Polars 1.30 takes its columns from the first 100 rows alone.
         lazy = pl.scan_ndjson(BytesIO(file.content), infer_schema_length=None)
         frame = lazy.collect(engine="in-memory")
-    except (ValueError, RecursionError, *POLARS_ERRORS):
+    except (ValueError, RecursionError, *polars_errors()):
         return None
     for column in frame.iter_columns():
         if column.dtype == pl.String:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._ingest._by_user import ByUser
-from rankmeter._ingest._series import series
+from rankmeter._ingest._id_columns import few
 from rankmeter._ingest._spans import SPAN, Spans
 from rankmeter._ingest._text import Text
 
@@ -51,14 +51,14 @@ class Lines(ByUser):
         if found is None:
             return None
         items, numbers, topics, offsets = found
-        users = Spans(file.content, topics, file.encoding).series()
+        users = few(Spans(file.content, topics, file.encoding))
         spans = Spans(file.content, items, file.encoding)
         return cls(
             users=users,
-            empty_users=users.clear(),
+            empty_users=users.take(offsets[:0]),
             offsets=offsets,
             numbers=numbers,
-            dtype=pl.String(),
+            item_type="String",
             spans=spans,
         )
 
@@ -100,7 +100,7 @@ class Lines(ByUser):
         some = lengths > 0
         return replace(
             self,
-            users=self.users.filter(series(some)),
+            users=self.users.where(some),
             offsets=np.concatenate(([0], np.cumsum(lengths[some]))),
             numbers=self.numbers[kept],
             spans=self.spans.take(np.flatnonzero(kept)),

@@ -14,14 +14,14 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._ingest._by_user import ByUser
-from rankmeter._ingest._series import series
+from rankmeter._ingest._id_columns import IdType, Objects, few
 
 try:
     from rankmeter._ingest import _dicts
 except ImportError:  # not compiled; the same is done in Python
     _dicts = None  # type: ignore[assignment]
 
-__all__ = ["Lists", "Objects"]
+__all__ = ["Lists"]
 
 _DICTS = frozenset({dict, OrderedDict, defaultdict})
 _PLAIN = frozenset({list, set, frozenset})
@@ -30,25 +30,6 @@ _WHOLE = frozenset({int, np.int64, np.int32})
 _REAL = frozenset({float, np.float64, np.float32})
 _EXACT = 2**53  # integers up to here have a float
 _AT_ONCE = 4_000  # items that are looked at together, so that they stay in the cache of a core
-
-
-@dataclass(frozen=True, eq=False)
-class Objects:
-    """Items as Python objects."""
-
-    values: list[Any]
-    dtype: pl.DataType  # Int64 or String
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def take(self, chosen: npt.NDArray[np.int64]) -> Objects:
-        """Some of them, by place."""
-        return Objects([self.values[at] for at in chosen.tolist()], self.dtype)
-
-    def series(self) -> pl.Series:
-        """The same as a series."""
-        return _series(self.values, self.dtype)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -71,17 +52,17 @@ class Lists(ByUser):
         full = [one for one in containers if one]
         offsets = np.concatenate(([0], np.cumsum(lengths[lengths > 0])))
         numbers = np.empty(offsets[-1]) if kinds <= _DICTS else None
-        dtype = _compiled(full, numbers) or _read(full, offsets, numbers)
-        if dtype is None:
+        item_type = _compiled(full, numbers) or _read(full, offsets, numbers)
+        if item_type is None:
             return None
-        everyone, mask = _series(users, user_type), series(lengths > 0)
+        everyone = few(Objects([*users], user_type))
         return cls(
-            users=everyone.filter(mask),
-            empty_users=everyone.filter(~mask),
+            users=everyone.where(lengths > 0),
+            empty_users=everyone.where(lengths == 0),
             containers=full,
             offsets=offsets,
             numbers=numbers,
-            dtype=dtype,
+            item_type=item_type,
         )
 
     def only(self, chosen: npt.NDArray[np.int64]) -> Lists:
@@ -90,8 +71,8 @@ class Lists(ByUser):
         kept[chosen] = True
         return replace(
             self,
-            users=self.users[chosen],
-            empty_users=self.users[:0],
+            users=self.users.take(chosen),
+            empty_users=self.users.take(chosen[:0]),
             containers=[*compress(self.containers, kept.tolist())],
             offsets=np.concatenate(([0], np.cumsum(self.lengths[chosen]))),
             numbers=None if self.numbers is None else self.numbers[np.repeat(kept, self.lengths)],
@@ -99,7 +80,7 @@ class Lists(ByUser):
 
     def items(self) -> Objects:
         """All items, by user."""
-        return Objects(_joined(self.containers), self.dtype)
+        return Objects(_joined(self.containers), self.item_type)
 
     def items_at(self, at: npt.NDArray[np.int64], place: npt.NDArray[np.int64]) -> pl.Series:
         """See `ByUser.items_at`."""
@@ -108,14 +89,14 @@ class Lists(ByUser):
         for number, places in zip(at[starts].tolist(), np.split(place, starts[1:]), strict=True):
             listed = [*self.containers[number]]
             found += [listed[one] for one in places.tolist()]
-        return _series(found, self.dtype)
+        return Objects(found, self.item_type).series()
 
     def sought(self, judged: pl.DataFrame | ByUser) -> Objects:
         """See `ByUser.sought`."""
         if isinstance(judged, Lists):
             return judged.items()
         ids = judged["item"] if isinstance(judged, pl.DataFrame) else judged.items().series()
-        return Objects(ids.to_list(), self.dtype)
+        return Objects(ids.to_list(), self.item_type)
 
     def look_up(self, at: npt.NDArray[np.int64], items: Objects) -> npt.NDArray[np.float64]:
         """See `ByUser.look_up`."""
@@ -138,12 +119,6 @@ class Lists(ByUser):
             yield places.get(item)
 
 
-def _series(values: Sequence[Any], dtype: pl.DataType) -> pl.Series:
-    if dtype == pl.String:
-        return pl.Series(map(str.__str__, values), dtype=dtype)
-    return series(np.fromiter(values, np.int64, len(values)))
-
-
 def _parts(offsets: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """First and last list of each part of them, which has about `_AT_ONCE` items or one list."""
     start, last = 0, len(offsets) - 1
@@ -160,14 +135,14 @@ def _joined(containers: Iterable[Iterable[Any]]) -> list[Any]:
     return found
 
 
-def _type(ids: list[Any]) -> pl.DataType | None:
+def _type(ids: list[Any]) -> IdType | None:
     """String or Int64, if all of the ids are such and have the hash of the plain value; or None."""
     types = [*map(type, ids)]
     if types.count(str) == len(ids) or {*types} <= _TEXT:
         text = "".join(ids)
-        return pl.String() if text.isascii() or _is_text(text) else None
+        return "String" if text.isascii() or _is_text(text) else None
     if {*types} <= _WHOLE and min(ids) >= -(2**63) and max(ids) < 2**63:
-        return pl.Int64()
+        return "Int64"
     return None
 
 
@@ -180,10 +155,10 @@ def _is_text(text: str) -> bool:
     return True
 
 
-_KINDS = (None, pl.String(), pl.Int64())
+_KINDS: tuple[IdType | None, ...] = (None, "String", "Int64")
 
 
-def _compiled(full: list[Any], numbers: npt.NDArray[np.float64] | None) -> pl.DataType | None:
+def _compiled(full: list[Any], numbers: npt.NDArray[np.float64] | None) -> IdType | None:
     """The type of the items, if compiled code has read all of them, with their numbers."""
     if _dicts is None:
         return None
@@ -192,21 +167,21 @@ def _compiled(full: list[Any], numbers: npt.NDArray[np.float64] | None) -> pl.Da
 
 def _read(
     full: list[Any], offsets: npt.NDArray[np.int64], numbers: npt.NDArray[np.float64] | None
-) -> pl.DataType | None:
+) -> IdType | None:
     """The type of the items, with their numbers; None where any needs a closer look."""
-    dtype: pl.DataType | None = None
+    item_type: IdType | None = None
     for start, stop in _parts(offsets):
         some = full[start:stop]
         found = _type(_joined(some))
-        if found is None or dtype not in (None, found):
+        if found is None or item_type not in (None, found):
             return None
-        dtype = found
+        item_type = found
         if numbers is None:
             if any(len(set(one)) < len(one) for one in some):
                 return None
         elif not _write(some, numbers[offsets[start] : offsets[stop]]):
             return None
-    return dtype
+    return item_type
 
 
 def _write(some: Sequence[Any], numbers: npt.NDArray[np.float64]) -> bool:

@@ -10,10 +10,12 @@ import polars as pl
 from rankmeter._checks import near
 from rankmeter._checks import shown as short
 
-__all__ = ["POLARS_ERRORS", "near", "reason", "rows", "short", "some"]
+__all__ = ["near", "polars_errors", "reason", "rows", "short", "some"]
 
-POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
-"""The errors of Polars for damaged data; a panic of Rust is not an `Exception`."""
+
+def polars_errors() -> tuple[type[Exception], type[BaseException], type[OSError]]:
+    """The errors of Polars for damaged data; a panic of Rust is not an `Exception`."""
+    return pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError
 
 
 def reason(error: object) -> str:

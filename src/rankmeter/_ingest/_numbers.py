@@ -8,6 +8,8 @@ from decimal import Decimal
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from rankmeter._checks import counted
@@ -124,13 +126,14 @@ def against_ranks(users: pl.Series, ranks: pl.Series, scores: pl.Series) -> int:
     return int(pairs.select(against.sum()).item())
 
 
-def gains(values: pl.Series, source: str) -> None:
-    """Check that gains are finite."""
-    where = (values.is_null() | values.is_infinite()).arg_true()
+def gains(values: npt.NDArray[np.float64], source: str) -> None:
+    """Check that gains are finite; a missing one is NaN."""
+    where = np.flatnonzero(~np.isfinite(values))
     if len(where):
+        first = None if np.isnan(values[where[0]]) else float(values[where[0]])
         raise InvalidValueError(
             f"{len(where)} of {len(values)} gains of {source} are missing or infinite, for example "
-            f"{short(values[int(where[0])])}, first at {rows(where)}. A gain is a finite number: "
+            f"{short(first)}, first at {rows(where)}. A gain is a finite number: "
             f"fill or drop these judgments."
         )
 

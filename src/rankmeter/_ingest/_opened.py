@@ -20,6 +20,7 @@ from rankmeter._ingest._columns import Columns, resolve
 from rankmeter._ingest._files import is_parquet, is_text, local
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._frames import from_polars, made_by, origin, query_errors
+from rankmeter._ingest._id_columns import Objects
 from rankmeter._ingest._parquet import ParquetFiles
 from rankmeter._ingest._pieces import Cut, Piece
 from rankmeter._ingest._read import BadScores, rankings_of, read_rankings
@@ -78,7 +79,7 @@ class _Checked:
             raise
         start = self.starts[n]
         number = pl.int_range(start, start + table.height, eager=True).alias("number")
-        return Piece(table.frame.with_columns(number), table.empty_users, table.counts)
+        return Piece(table.frame.with_columns(number), table.empty_users.series(), table.counts)
 
     def table(self, n: int, *, items: bool = True) -> Table:
         """One frame as the canonical form of rankings."""
@@ -170,7 +171,7 @@ def open_rankings(
 
 def _has_lists(data: object, columns: Mapping[str, str] | None) -> bool:
     """Whether data that could be read in pieces has lists of items."""
-    dataset = isinstance(data, pl.LazyFrame) or made_by("pyarrow", "Dataset")(data)
+    dataset = made_by("polars", "LazyFrame")(data) or made_by("pyarrow", "Dataset")(data)
     if not dataset and not (isinstance(data, str | PathLike) and is_parquet(local(data))):
         return False
     found = find(data, "rankings")
@@ -199,7 +200,7 @@ def _unread(
         if _is_wide(frames, roles[role]):
             examples = examples.with_columns(pl.col(role).cast(pl.UInt64))
     origin = replace(table.origin, source=found.source, counts=dict(+counts))
-    empty = table.empty_users.clear()
+    empty = Objects([], table.type_of("user"))
     return replace(table, rows=examples, empty_users=empty, origin=origin, pieces=pieces)
 
 
@@ -225,9 +226,9 @@ def _is_wide(frames: _Frames, name: str) -> bool:
     return any((one >= 2**63).any() for one in ids)
 
 
-def _open(data: object, rows: int) -> tuple[_Frames, Columns] | None:
+def _open(data: Any, rows: int) -> tuple[_Frames, Columns] | None:
     """The frames of a form that can be read in pieces, and what is known of it."""
-    if isinstance(data, pl.LazyFrame):
+    if made_by("polars", "LazyFrame")(data):
         return _of_query(data, rows)
     if made_by("pyarrow", "Dataset")(data) or made_by("pyarrow", "RecordBatchReader")(data):
         return _of_batches(data)
@@ -282,12 +283,12 @@ def needed_memory(data: object) -> int:
     return 0
 
 
-def _needed(data: object) -> int:
-    if isinstance(data, pl.LazyFrame):
+def _needed(data: Any) -> int:
+    if made_by("polars", "LazyFrame")(data):
         # A query of files; counting the rows of any other could be long work.
         return _PER_ROW * _length(data) if " SCAN " in data.explain(optimized=False) else 0
     if made_by("pyarrow", "Dataset")(data):
-        return _PER_ROW * int(data.count_rows())  # type: ignore[attr-defined]
+        return _PER_ROW * int(data.count_rows())
     if not isinstance(data, str | PathLike) or not str(data):
         return 0
     path = local(data)

@@ -15,7 +15,7 @@ import polars as pl
 from rankmeter._ingest._columns import Column, Columns, named
 from rankmeter._ingest._frames import from_polars, nested_in
 from rankmeter._ingest._memory import PER_PARQUET_ROW, check_memory
-from rankmeter._ingest._messages import POLARS_ERRORS, reason, short, some
+from rankmeter._ingest._messages import polars_errors, reason, short, some
 from rankmeter._ingest._numbers import typed
 from rankmeter.errors import FileFormatError
 
@@ -67,7 +67,7 @@ class ParquetFiles:
         try:
             scan = pl.scan_parquet(files, glob=False, include_file_paths=_PATH if keys else None)
             names = [name for name in scan.collect_schema().names() if name != _PATH]
-        except POLARS_ERRORS as error:
+        except polars_errors() as error:
             raise _unlike(files, path) or _bad(path, error) from error
         of_folders = [key for key in keys if key not in names]
         return cls(path, files, [*names, *of_folders], frozenset(names), footers, keys, scan)
@@ -115,7 +115,7 @@ class ParquetFiles:
                 scan = scan.slice(*part[1:])
             # The in-memory engine keeps the row order that a ranking without scores relies on.
             return scan.select(wanted).collect(engine="in-memory")
-        except POLARS_ERRORS as error:
+        except polars_errors() as error:
             raise _unlike(self.files, self.path) or _bad(self.path, error) from error
 
 
@@ -198,7 +198,7 @@ def _unlike(files: Sequence[Path], path: Path) -> FileFormatError | None:
     """The first part of a folder whose columns are not those of the first part."""
     try:
         schemas = [pl.scan_parquet(file, glob=False).collect_schema() for file in files]
-    except POLARS_ERRORS:
+    except polars_errors():
         return None
     for file, schema in zip(files, schemas, strict=True):
         for name in [*schemas[0], *schema]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import polars as pl
 
 from rankmeter._choices import Alignment, TieRule
+from rankmeter._hits import FloatArray
 
 __all__ = ["Cut", "Piece", "Pieces", "Query", "Rest"]
 
@@ -167,7 +168,7 @@ class Rest(Protocol):
         """The largest ``rank`` of each ``user`` once rows of the table that are gone left a gap."""
         ...
 
-    def grades(self, allowed: Callable[[pl.Series], bool]) -> pl.DataFrame | None:
+    def grades(self, allowed: Callable[[FloatArray], bool]) -> pl.DataFrame | None:
         """How often (``n``) each ``user`` has each ``score``; None if other scores are there."""
         ...
 

@@ -13,6 +13,7 @@ import polars as pl
 
 from rankmeter._ingest._columns import Columns, resolve
 from rankmeter._ingest._frames import from_polars, origin
+from rankmeter._ingest._id_columns import IdSeries
 from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._read import BadScores, rankings_of
 from rankmeter._ingest._spark import collected, expression, kind_in_spark, mapped, quoted, sent
@@ -237,7 +238,7 @@ def open_spark(
     else:
         examples = pl.DataFrame(schema={role: one.dtype for role, one in roles.items()})
     rows = _Rows(data, names, roles, order, source, bad_scores, beside)
-    empty = examples["user"].clear()
+    empty = IdSeries(examples["user"].clear())
     kind = kind_in_spark(data, names)
     return Table(examples, rows.order, empty, Origin(source, kind=kind), query=rows)
 

@@ -25,13 +25,13 @@ from rankmeter._ingest._columns import (
 from rankmeter._ingest._containers import starts_with_record
 from rankmeter._ingest._files import holds_records
 from rankmeter._ingest._forms import find
+from rankmeter._ingest._id_columns import Ids, IdSeries
 from rankmeter._ingest._ids import ids
 from rankmeter._ingest._kind import POLARS, Frame, Kind
 from rankmeter._ingest._messages import rows, short, some
 from rankmeter._ingest._nested import unnested
 from rankmeter._ingest._no_ids import instead_of_values, refuse_labels
 from rankmeter._ingest._numbers import against_ranks, gains, numbers, ranks, typed
-from rankmeter._ingest._series import series
 from rankmeter._ingest._spark import is_spark, kind_in_spark
 from rankmeter._ingest._table import Origin, Table
 from rankmeter._ingest._unused import refuse_unused_numbers
@@ -106,12 +106,10 @@ def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Tab
     return _with_gains(frame, empty, found, counts)
 
 
-def _with_gains(
-    frame: pl.DataFrame, empty: pl.Series, found: Columns, counts: Counter[str]
-) -> Table:
+def _with_gains(frame: pl.DataFrame, empty: Ids, found: Columns, counts: Counter[str]) -> Table:
     """Judgments whose gains are checked, or 1 each."""
     if "gain" in frame.columns:
-        gains(frame["gain"], found.source)
+        gains(frame["gain"].to_numpy(), found.source)
     else:
         frame = frame.with_columns(gain=pl.lit(1.0))
         counts["assumed_gains"] = frame.height
@@ -189,7 +187,7 @@ def is_records(data: object) -> bool:
 
 def _checked(
     found: Columns, roles: Mapping[str, str], side: Side, others: Sequence[str] = ()
-) -> tuple[pl.Series, pl.Series, pl.Series, Counter[str], dict[str, pl.Series]]:
+) -> tuple[pl.Series, pl.Series, Ids, Counter[str], dict[str, pl.Series]]:
     """Users and items of the rows, users without rows, counts, other columns by role or name.
 
     All are fetched at once, because a query may order its rows differently each time.
@@ -217,7 +215,7 @@ def _checked(
         values[role] = numbers(column, role, source, counts, untyped=untyped, textual=textual)
     for name in (["time"] if "time" in roles else []) + list(others):
         values[name] = typed(columns[roles.get(name, name)], name, untyped=untyped)
-    return users.slice(0, len(items)), items, users.slice(len(items)), counts, values
+    return users.slice(0, len(items)), items, IdSeries(users.slice(len(items))), counts, values
 
 
 def _judged(found: Columns, lists: ByUser) -> Table:
@@ -226,8 +224,8 @@ def _judged(found: Columns, lists: ByUser) -> Table:
     if lists.numbers is None:
         counts["assumed_gains"] = len(lists)
     else:
-        gains(series(lists.numbers), found.source)
-    return _table(lists.judged(), "list", lists.empty_users.alias("user"), found, counts)
+        gains(lists.numbers, found.source)
+    return _table(lists.judged(), "list", lists.empty_users, found, counts)
 
 
 def _listed(found: Columns, lists: ByUser) -> Table:
@@ -235,13 +233,13 @@ def _listed(found: Columns, lists: ByUser) -> Table:
     counts = Counter({**found.counts, "rows": len(lists)})
     if lists.numbers is not None:
         counts["infinite_scores"] = int(np.isinf(lists.numbers).sum())
-    return _table(lists, lists.order, lists.empty_users.alias("user"), found, counts)
+    return _table(lists, lists.order, lists.empty_users, found, counts)
 
 
 def _table(
     rows: pl.DataFrame | ByUser,
     order: Literal["score", "rank", "list"],
-    empty_users: pl.Series,
+    empty_users: Ids,
     found: Columns,
     counts: Counter[str],
 ) -> Table:
@@ -254,8 +252,8 @@ def _table(
 
 
 def _settle_scores(
-    frame: pl.DataFrame, empty: pl.Series, bad_scores: BadScores, source: str, counts: Counter[str]
-) -> tuple[pl.DataFrame, pl.Series]:
+    frame: pl.DataFrame, empty: Ids, bad_scores: BadScores, source: str, counts: Counter[str]
+) -> tuple[pl.DataFrame, Ids]:
     """Decide about missing scores and count the infinite ones; users without rows join `empty`."""
     scores = frame["score"]
     counts["infinite_scores"] = int(scores.is_infinite().sum())
@@ -278,4 +276,4 @@ def _settle_scores(
     counts["dropped_scores"] = missing
     kept = frame.filter(scores.is_not_null())
     gone = bad.join(kept, on="user", how="anti")["user"].unique(maintain_order=True)
-    return kept, pl.concat([empty, gone])
+    return kept, IdSeries(pl.concat([empty.series(), gone]))

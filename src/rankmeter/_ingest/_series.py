@@ -10,7 +10,7 @@ import polars as pl
 __all__ = ["series"]
 
 _FEW = 1000
-_TYPES = {"int64": pl.Int64, "float64": pl.Float64, "bool": pl.Boolean}
+_TYPES = {"int64": "Int64", "float64": "Float64", "bool": "Boolean"}
 
 
 def series(values: npt.NDArray[Any], name: str = "") -> pl.Series:
@@ -20,4 +20,4 @@ def series(values: npt.NDArray[Any], name: str = "") -> pl.Series:
     """
     if values.size > _FEW or values.dtype.name not in _TYPES:
         return pl.Series(name, values)
-    return pl.Series(name, values.tolist(), _TYPES[values.dtype.name])
+    return pl.Series(name, values.tolist(), getattr(pl, _TYPES[values.dtype.name]))

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rankmeter._ingest._id_columns import Ids, IdType
+
 try:
     from rankmeter._ingest import _scan
 except ImportError:  # not compiled, and never used
@@ -22,7 +24,7 @@ SPAN = np.dtype([("start", "<i8"), ("size", "<u4"), ("hash", "<u4")])
 
 
 @dataclass(frozen=True, eq=False)
-class Spans:
+class Spans(Ids):
     """Some ids of a text, by place."""
 
     content: bytes | bytearray
@@ -43,15 +45,27 @@ class Spans:
     def __len__(self) -> int:
         return self.places.size
 
+    @property
+    def type(self) -> IdType:
+        """See `Ids.type`."""
+        return "String"
+
     def take(self, chosen: npt.NDArray[np.int64]) -> Spans:
-        """Some of them, by place."""
+        """See `Ids.take`."""
         return replace(self, places=self.places[chosen])
 
+    def to_list(self) -> list[str]:
+        """See `Ids.to_list`."""
+        return self._lines().decode().split("\n")[:-1]
+
     def series(self) -> pl.Series:
-        """The same as a series of strings."""
-        lines = _scan.gather(self.content, self.places)
-        if self.encoding != "utf-8":
-            lines = lines.decode(self.encoding).encode()
+        """See `Ids.series`."""
+        lines = self._lines()
         # No id has a control character.
         rows = pl.read_csv(b"id\n" + lines, separator="\x1f", quote_char=None, infer_schema=False)
         return rows["id"]
+
+    def _lines(self) -> bytes:
+        """Each id and the end of its line, in UTF-8."""
+        lines: bytes = _scan.gather(self.content, self.places)
+        return lines if self.encoding == "utf-8" else lines.decode(self.encoding).encode()

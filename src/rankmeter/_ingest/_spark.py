@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,10 +33,15 @@ __all__ = [
 ]
 
 _PER_ARRAY = 2**18  # values of a table that is sent
-_TYPES: dict[str, Any] = {
-    "tinyint": pl.Int8, "smallint": pl.Int16, "int": pl.Int32, "bigint": pl.Int64,
-    "float": pl.Float32, "double": pl.Float64, "string": pl.String, "boolean": pl.Boolean,
-}  # fmt: skip
+
+
+@functools.cache
+def _types() -> dict[str, Any]:
+    """Types of Polars by the name in Spark."""
+    return {
+        "tinyint": pl.Int8, "smallint": pl.Int16, "int": pl.Int32, "bigint": pl.Int64,
+        "float": pl.Float32, "double": pl.Float64, "string": pl.String, "boolean": pl.Boolean,
+    }  # fmt: skip
 
 
 def is_spark(data: object) -> bool:
@@ -104,7 +110,7 @@ def collected(query: Any, source: str) -> pl.DataFrame:
     with query_errors(source):
         if hasattr(query, "toArrow"):
             return pl.DataFrame(pl.from_arrow(query.toArrow()))
-        types = {name: _TYPES.get(kind) for name, kind in query.dtypes}
+        types = {name: _types().get(kind) for name, kind in query.dtypes}
         rows = [tuple(row) for row in query.collect()]
         return pl.DataFrame(rows, types, orient="row", infer_schema_length=None)
 
@@ -141,7 +147,7 @@ def _named(kind: Any) -> str:
     """A type of Polars in SQL."""
     if isinstance(kind, pl.Decimal):
         return f"decimal({kind.precision},{kind.scale})"
-    return next(name for name, known in _TYPES.items() if known == kind)
+    return next(name for name, known in _types().items() if known == kind)
 
 
 def mapped(function: Callable[[bytes], bytes], parts: Sequence[bytes], session: Any) -> list[bytes]:
@@ -184,7 +190,7 @@ def kind_in_spark(data: Any, roles: Mapping[str, str]) -> Kind:
     """The kind of a Spark DataFrame whose roles are known."""
     names = {role: roles[role] for role in roles.keys() & {"user", "item"}}
     kinds = dict(data.dtypes)
-    types = {role: _TYPES[kinds[name]] for role, name in names.items() if kinds[name] in _TYPES}
+    types = {role: _types()[kinds[name]] for role, name in names.items() if kinds[name] in _types()}
     return _InSpark(names=names, types=types, session=data.sparkSession)
 
 
@@ -192,7 +198,7 @@ def _typed(column: pl.Series, dtype: Any) -> pl.Series:
     """A column in a type, if that holds all its values, or else in one that Spark has."""
     if dtype is None:
         dtype = column.dtype
-    if dtype not in _TYPES.values():
+    if dtype not in _types().values():
         dtype = pl.Int64 if column.dtype.is_integer() else pl.String
     found = column.cast(dtype, strict=False)
     if found.cast(column.dtype, strict=False).equals(column, null_equal=True):

@@ -13,10 +13,10 @@ import polars as pl
 
 from rankmeter._checks import counted, exact
 from rankmeter._ingest._by_user import ByUser
+from rankmeter._ingest._id_columns import Ids, IdSeries, IdType, Objects
 from rankmeter._ingest._kind import POLARS, Kind
 from rankmeter._ingest._messages import short, some
 from rankmeter._ingest._pieces import Pieces, Query, Rest
-from rankmeter._ingest._series import series
 from rankmeter._words import USERS, Words
 from rankmeter.errors import DataError, IdTypeError, InvalidValueError
 
@@ -41,6 +41,7 @@ Empty where users have names.
 
 _Type: TypeAlias = "pl.DataType | type[pl.DataType]"
 IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Table:
 
     rows: pl.DataFrame | ByUser
     order: Literal["score", "rank", "list"] = "score"
-    empty_users: pl.Series = field(default_factory=lambda: pl.Series("user", [], pl.Int64))
+    empty_users: Ids = field(default_factory=lambda: Objects([], "Int64"))
     origin: Origin = field(default_factory=Origin)
     pieces: Pieces | None = None
     query: Query | None = None
@@ -101,9 +102,9 @@ class Table:
         return len(self.rows)
 
     @cached_property
-    def users(self) -> pl.Series:
+    def users(self) -> Ids:
         """The users of the rows, each at least once."""
-        return self.rows.users if isinstance(self.rows, ByUser) else self.rows["user"]
+        return self.rows.users if isinstance(self.rows, ByUser) else IdSeries(self.rows["user"])
 
     @property
     def lengths(self) -> pl.Series:
@@ -115,33 +116,31 @@ class Table:
         return mine["n"]
 
     @property
-    def scores(self) -> pl.Series:
+    def scores(self) -> FloatArray:
         """The scores of rankings whose order is ``"score"``."""
         return self._numbers("score")
 
     @property
-    def user_scores(self) -> pl.DataFrame:
-        """The user, or the place of the user among all, and the score of each row."""
-        if isinstance(self.rows, ByUser):
-            place = np.repeat(np.arange(len(self.rows.users)), self.rows.lengths)
-            return pl.DataFrame([series(place, "user"), self.scores])
-        return self.rows.select("user", "score")
-
-    @property
-    def gains(self) -> pl.Series:
+    def gains(self) -> FloatArray:
         """The gains of judgments."""
         return self._numbers("gain")
 
-    def _numbers(self, column: str) -> pl.Series:
+    def _numbers(self, column: str) -> FloatArray:
         if isinstance(self.rows, ByUser) and self.rows.numbers is not None:
-            return series(self.rows.numbers, column)
-        return self.frame[column]
+            return self.rows.numbers
+        return self.frame[column].to_numpy()
+
+    def type_of(self, role: str) -> IdType:
+        """The type of the ids of a role."""
+        if role == "user":
+            return self.users.type
+        if isinstance(self.rows, ByUser):
+            return self.rows.item_type
+        return IdSeries(self.rows[role]).type
 
     def dtype(self, role: str) -> pl.DataType:
-        """The type of the ids of a role."""
-        if isinstance(self.rows, ByUser):
-            return self.rows.dtype if role == "item" else self.rows.users.dtype
-        return self.rows.schema[role]
+        """The same as a type of Polars."""
+        return _polars_type(self.type_of(role))
 
     def only(self, at: IntArray, empty: IntArray) -> Table:
         """Some of the rows and of the empty users, by place; neighbours are not copied."""
@@ -152,23 +151,23 @@ class Table:
             some = self.rows.slice(int(at[0]), at.size)
         else:
             some = self.rows[at]
-        return replace(self, rows=some, empty_users=self.empty_users[empty])
+        return replace(self, rows=some, empty_users=self.empty_users.take(empty))
 
     def of_user(self, user: object) -> Table:
         """The part that belongs to one user."""
-        mine = ((one == user).arg_true().to_numpy() for one in (self.users, self.empty_users))
-        return self.only(*mine)
+        parts = (self.users, self.empty_users)
+        return self.only(*((one.series() == user).arg_true().to_numpy() for one in parts))
 
     def parts(self, first: pl.Series, last: pl.Series) -> list[Table]:
         """The parts of users, from each `first` to the `last` with it; ids ascend in both."""
         rows = self.frame.sort("user", maintain_order=True)
-        named, n = self.empty_users.sort(), len(first)
+        named, n = self.empty_users.series().sort(), len(first)
         rests: Sequence[Rest | None] = [None] * n
         if self.rest is not None:
             rests = self.rest.parts(first, last)
         own, empty = slices(rows["user"], first, last), slices(named, first, last)
         return [
-            replace(self, rows=rows[own[i]], empty_users=named[empty[i]], rest=rests[i])
+            replace(self, rows=rows[own[i]], empty_users=IdSeries(named[empty[i]]), rest=rests[i])
             for i in range(n)
         ]
 
@@ -210,16 +209,21 @@ def no_judgments(rankings: Table) -> Table:
     """An empty ground truth for rankings of which only the items are measured."""
     types = rankings.dtype("user"), rankings.dtype("item"), pl.Float64()
     schema = dict(zip(("user", "item", "gain"), types, strict=True))
-    users = pl.Series("user", [], rankings.dtype("user"))
+    users = Objects([], rankings.type_of("user"))
     return Table(pl.DataFrame(schema=schema), "list", users, Origin("no ground truth"))
 
 
-def whole_numbers(text: pl.Series, dtype: _Type = pl.Int64) -> pl.Series | None:
+def _polars_type(kind: IdType) -> pl.DataType:
+    dtype: pl.DataType = getattr(pl, kind)()
+    return dtype
+
+
+def whole_numbers(text: pl.Series) -> pl.Series | None:
     """The integers that a String series writes, or None if any of them would change.
 
     So ``"7"`` is an integer, and ``"007"``, ``"+7"``, ``" 7"`` and ``"-0"`` are names.
     """
-    return None if _names(text, dtype).any() else text.cast(dtype)
+    return None if _names(text, pl.Int64).any() else text.cast(pl.Int64)
 
 
 def _names(text: pl.Series, dtype: _Type) -> pl.Series:
@@ -246,8 +250,8 @@ def meet(rankings: Table, truth: Table) -> tuple[Table, Table]:
     """
     _refuse_flat_beside_users(rankings, truth)
     for role in ("user", "item"):
-        dtype = _meeting_type(role, rankings, truth)
-        rankings, truth = _cast(rankings, role, dtype), _cast(truth, role, dtype)
+        kind = _meeting_type(role, rankings, truth)
+        rankings, truth = _cast(rankings, role, kind), _cast(truth, role, kind)
         _refuse_stray_blanks(role, rankings, truth)
     return rankings, truth
 
@@ -268,7 +272,7 @@ def meet_all(truth: Table, systems: Mapping[str, Table]) -> tuple[Table, dict[st
     for name, table in systems.items():
         met[name], again = meet(table, truth)
         for role in ("user", "item"):
-            now, needed = again.dtype(role), truth.dtype(role)
+            now, needed = again.type_of(role), truth.type_of(role)
             if now != needed:
                 raise IdTypeError(
                     f"The {role} ids of {name} ({table.source}) are {now} and those of another "
@@ -328,17 +332,18 @@ def _both_readings(flat: Table, user: object, *, rows: bool) -> str:
     )
 
 
-def _meeting_type(role: str, rankings: Table, truth: Table) -> _Type:
+def _meeting_type(role: str, rankings: Table, truth: Table) -> IdType:
     """The type that the ids of both sides can have."""
-    if rankings.dtype(role) == truth.dtype(role):
-        return truth.dtype(role)
+    types = rankings.type_of(role), truth.type_of(role)
+    if types[0] == types[1]:
+        return types[0]
     left, right = _ids(rankings, role), _ids(truth, role)
     if len(right) == 0:
-        return left.dtype
+        return types[0]
     if len(left) == 0:
-        return right.dtype
+        return types[1]
     sides = [(left, rankings), (right, truth)]
-    if pl.String not in (left.dtype, right.dtype):
+    if "String" not in types:
         for ids, table in sides:
             if isinstance(lowest := ids.min(), int) and lowest < 0:
                 raise IdTypeError(
@@ -346,12 +351,12 @@ def _meeting_type(role: str, rankings: Table, truth: Table) -> _Type:
                     f"9223372036854775807 and {table.source} has negative ones ({lowest}), and no "
                     f"64-bit type holds both. Cast the {role} ids of both sides to strings."
                 )
-        return pl.UInt64
+        return "UInt64"
     (text, named), (numbers, numbered) = sides if left.dtype == pl.String else sides[::-1]
     if numbered.textual:
-        return pl.String
+        return "String"
     if named.textual and not _names(text, numbers.dtype).any():
-        return numbers.dtype
+        return numbered.type_of(role)
     raise _cannot_meet(role, rankings, left, truth, right)
 
 
@@ -362,7 +367,7 @@ def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
     """
     sides = ((rankings, truth), (truth, rankings))
     for table, others in sides:
-        if table.origin.trimmed or not table.textual or table.dtype(role) != pl.String:
+        if table.origin.trimmed or not table.textual or table.type_of(role) != "String":
             continue
         ids = _ids(table, role)
         blank = ids.filter(ids.str.contains(r"^\s|\s$")).unique(maintain_order=True)
@@ -383,15 +388,18 @@ def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
 
 def _ids(table: Table, role: str) -> pl.Series:
     """All ids of a role: those of the rows, then those of the users without items."""
-    ids = table.users if role == "user" else table.frame[role]
-    return pl.concat([ids, table.empty_users]) if role == "user" and len(table.empty_users) else ids
+    if role == "item":
+        return table.frame[role]
+    parts = table.users.series(), table.empty_users.series()
+    return pl.concat(parts) if len(table.empty_users) else parts[0]
 
 
-def _cast(table: Table, role: str, dtype: _Type) -> Table:
-    if role == "user" and table.empty_users.dtype != dtype:
-        table = replace(table, empty_users=table.empty_users.cast(dtype))
-    if table.dtype(role) != dtype:
-        table = replace(table, rows=table.frame.with_columns(pl.col(role).cast(dtype)))
+def _cast(table: Table, role: str, kind: IdType) -> Table:
+    if role == "user" and table.empty_users.type != kind:
+        empty = table.empty_users.series().cast(_polars_type(kind))
+        table = replace(table, empty_users=IdSeries(empty))
+    if table.type_of(role) != kind:
+        table = replace(table, rows=table.frame.with_columns(pl.col(role).cast(_polars_type(kind))))
     return table
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 import polars as pl
 
 from rankmeter._ingest._columns import Columns, Side, named
-from rankmeter._ingest._messages import POLARS_ERRORS, reason, short
+from rankmeter._ingest._messages import polars_errors, reason, short
 from rankmeter.errors import FileFormatError
 
 __all__ = ["Text", "read_delimited", "read_lines", "refuse_returns"]
@@ -100,7 +100,7 @@ def _plain_rows(file: Text, separator: str, width: int) -> pl.DataFrame | None:
         return None
     try:
         frame = pl.read_csv(bytes(file.content), separator=separator, infer_schema=False)
-    except POLARS_ERRORS:
+    except polars_errors():
         return None
     if frame.width != width or frame.to_series(-1).null_count():
         return None
@@ -177,7 +177,7 @@ def _bad_header(file: Text, reason: str) -> FileFormatError:
 def _by_polars(file: Text, text: str, separator: str, width: int) -> pl.DataFrame:
     try:
         return pl.read_csv(text.encode(), separator=separator, infer_schema=False)
-    except POLARS_ERRORS as error:
+    except polars_errors() as error:
         raise _ragged(file, separator, width) or FileFormatError(
             f"{file.name} cannot be read as a table: {reason(error)}. Write it again as plain CSV."
         ) from error

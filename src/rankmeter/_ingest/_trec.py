@@ -11,7 +11,7 @@ import polars as pl
 
 from rankmeter._ingest._columns import VALUE, Columns, Side, named
 from rankmeter._ingest._lines import Lines
-from rankmeter._ingest._messages import POLARS_ERRORS, short
+from rankmeter._ingest._messages import polars_errors, short
 from rankmeter._ingest._numbers import rounded
 from rankmeter._ingest._text import Text, refuse_returns
 from rankmeter._words import RETRIEVAL
@@ -135,7 +135,7 @@ def _plain_lines(file: Text, fields: list[str], wanted: list[str]) -> pl.DataFra
             schema={field: pl.Float64 if field == value else pl.String for field in fields},
         )
         rows = lines.select(*dict.fromkeys([*wanted, last])).collect()
-    except POLARS_ERRORS:
+    except polars_errors():
         return None
     ends = rows.height - (not file.content.endswith(b"\n"))
     if blanks != rows.height * (len(fields) - 1) + ends:

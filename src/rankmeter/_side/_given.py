@@ -11,6 +11,7 @@ import polars as pl
 
 from rankmeter._checks import counted, integer, shown
 from rankmeter._ingest import (
+    IdSeries,
     Interactions,
     Items,
     Table,
@@ -117,7 +118,7 @@ def _baseline(table: Table, known: Table) -> Table:
         fit_ids(table.frame[role], role, known, table.source, textual=table.textual)
         for role in ("user", "item")
     )
-    return replace(table, rows=rows, empty_users=rows["user"].clear())
+    return replace(table, rows=rows, empty_users=IdSeries(rows["user"].clear()))
 
 
 def _propensity(items: Items, known: Table) -> pl.DataFrame:

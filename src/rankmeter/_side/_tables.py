@@ -13,7 +13,7 @@ import polars as pl
 from rankmeter._align import Candidates, Codes, Listing, bits, distinct, listed, sort
 from rankmeter._choices import Alignment
 from rankmeter._hits import BoolArray, IntArray, ratio
-from rankmeter._ingest import Table, series
+from rankmeter._ingest import Table, as_ids, series
 from rankmeter._lists import (
     Catalogue,
     Features,
@@ -62,7 +62,7 @@ class SideTables:
         parts += [] if side.catalogue is None else [side.catalogue]
         parts += [] if side.baseline is None else [side.baseline.frame["item"]]
         parts += [] if side.propensity is None else [side.propensity["item"]]
-        return Codes(distinct(parts))
+        return Codes(distinct([*map(as_ids, parts)]))
 
     def listing(self, depth: int | None) -> Listing:
         """How to list the items of rankings, down to a rank."""
@@ -135,7 +135,7 @@ class SideTables:
         train = self.side.train
         if train is None:
             return None
-        users, n = Codes(distinct([train["user"]])), self.items.n
+        users, n = Codes(distinct([as_ids(train["user"])])), self.items.n
         pair = users.of(train["user"]) * n + self.items.of(train["item"])
         keys, order = sort(pair.astype(np.uint64), bits(users.n * n))
         first = np.flatnonzero(np.diff(keys.view(np.int64), prepend=-1))

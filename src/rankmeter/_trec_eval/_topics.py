@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rankmeter._align import Codes, distinct
 from rankmeter._choices import Alignment, Averaging
 from rankmeter._engine import Memory
 from rankmeter._hits import FloatArray, Hits, IntArray
-from rankmeter._ingest import Lines, Table, series
+from rankmeter._ingest import Ids, Lines, Objects, Table, series
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._trec_eval._files import as_written
 from rankmeter.errors import DuplicateError
@@ -32,7 +33,7 @@ class Reading:
     In both tables, users are the places of topics among `names`.
     """
 
-    def __init__(self, run: Table, truth: Table, relevant: str, names: pl.Series) -> None:
+    def __init__(self, run: Table, truth: Table, relevant: str, names: Ids) -> None:
         self._data = Memory().open(truth, {"run": run}, keep=True)
         self._tables, self._names = (run, truth), names
         self._alignment = Alignment(relevant=relevant, ties="text-descending")
@@ -73,19 +74,19 @@ class Topics:
         judged_only: bool,
         n_items: int,
     ) -> None:
-        self._names = qrels.users.unique().sort()
-        self._topics = series(np.arange(len(self._names)), "user")
-        self.names: list[str] = list(map(as_written, self._names))
+        self._names = distinct([qrels.users])
+        self.names: list[str] = list(map(as_written, self._names.to_list()))
         grades = _placed(qrels, self._names)
         self.n_above_zero = int((grades.gains > 0).sum())
         self.n_items = n_items
         results = _placed(run, self._names)
         absent = self._without(results)
-        self.missing = self._topics.is_in(absent.implode()).to_numpy()
+        self.missing = np.zeros(len(self.names), dtype=bool)
+        self.missing[absent.integers()] = True
         if complete and len(absent):
             # In place of missing results, trec_eval takes one unjudged document.
             invented = {"item": pl.lit("ceci_nest_pas_un_docno"), "score": pl.lit(1.0)}
-            invented_rows = absent.to_frame().with_columns(**invented)
+            invented_rows = pl.select(user=absent.series()).with_columns(**invented)
             results = replace(results, rows=pl.concat([results.frame, invented_rows]))
         if depth is not None:
             by = ["user", "score", "item"]
@@ -93,7 +94,7 @@ class Topics:
             first = ordered.group_by("user", maintain_order=True).head(depth)
             results = replace(results, rows=first)
         # A negative grade means that a document was pooled but not judged.
-        self._judged = _where(grades, (grades.gains >= 0).to_numpy())
+        self._judged = _where(grades, grades.gains >= 0)
         self._pooled = self._judged if judged_only else grades
         self._more = self._pooled.height > self._judged.height
         if judged_only:
@@ -147,11 +148,11 @@ class Topics:
         truth = replace(judgments, empty_users=self._without(judgments))
         return Reading(self._run, truth, relevant, self._names)
 
-    def _without(self, table: Table) -> pl.Series:
+    def _without(self, table: Table) -> Ids:
         """The topics that a table does not have."""
-        absent = np.ones(len(self._topics), dtype=bool)
-        absent[table.users.to_numpy()] = False
-        return self._topics.filter(series(absent))
+        absent = np.ones(len(self.names), dtype=bool)
+        absent[table.users.integers()] = False
+        return _topics(np.flatnonzero(absent))
 
 
 class Groups:
@@ -181,27 +182,25 @@ class Groups:
         return np.bincount(self._topic, values) / np.bincount(self._topic)
 
 
-def _placed(table: Table, names: pl.Series) -> Table:
+def _topics(places: IntArray) -> Ids:
+    """Topics by their place among all."""
+    return Objects(places.tolist(), "Int64")
+
+
+def _placed(table: Table, names: Ids) -> Table:
     """The rows of some users, by the place among `names` instead of the name.
 
     The rows of a user mostly follow each other, so each such run of rows is looked up once.
     """
     rows = table.rows
     if isinstance(rows, Lines):
-        place = _places(rows.users, names)
+        place = Codes(names).find(rows.users)
         if (place < 0).any():
             rows, place = rows.only(np.flatnonzero(place >= 0)), place[place >= 0]
-        return replace(table, rows=replace(rows, users=series(place, "user")))
+        return replace(table, rows=replace(rows, users=_topics(place)))
     runs = table.frame["user"].rle().struct.unnest()
-    place = np.repeat(_places(runs["value"], names), runs["len"].to_numpy())
+    place = np.repeat(Codes(names).find(runs["value"]), runs["len"].to_numpy())
     return _where(replace(table, rows=table.frame.with_columns(user=series(place))), place >= 0)
-
-
-def _places(ids: pl.Series, names: pl.Series) -> IntArray:
-    """The place of each id among `names`, or -1."""
-    known = pl.DataFrame([names.alias("id"), series(np.arange(len(names)), "place")])
-    found = ids.to_frame("id").join(known, on="id", how="left", maintain_order="left")
-    return found["place"].fill_null(-1).to_numpy()
 
 
 def _where(table: Table, kept: npt.NDArray[np.bool_]) -> Table:
@@ -221,18 +220,18 @@ def _with_gains(judged: Table, gains: FloatArray) -> Table:
     return replace(judged, rows=judged.frame.with_columns(gain=series(gains)))
 
 
-def _named(table: Table, names: pl.Series) -> Table:
+def _named(table: Table, names: Ids) -> Table:
     """The table with names again in place of their places."""
     return replace(
         table,
-        rows=table.frame.with_columns(user=names.gather(table.frame["user"])),
-        empty_users=names.gather(table.empty_users),
+        rows=table.frame.with_columns(user=names.series().gather(table.frame["user"])),
+        empty_users=names.take(table.empty_users.integers()),
     )
 
 
 def _worth(judged: Table, gains: Gains) -> FloatArray:
-    grade = judged.gains.to_numpy()
-    worth = grade.astype(np.float64)
+    grade = judged.gains
+    worth = grade.copy()
     for level, gain in gains.items():
         worth[grade == level] = gain
     return worth
