@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import shutil
 import sys
@@ -15,11 +16,12 @@ import polars as pl
 import pytest
 
 from rankmeter import compare, evaluate
-from rankmeter._ingest import Lines, _lines, read_rankings, read_truth
+from rankmeter._ingest import Lines, _files, _lines, read_rankings, read_truth
 from rankmeter._ingest._spans import SPAN, Spans
-from rankmeter._ingest._text import Text
+from rankmeter._ingest._text import Large, Text
 from rankmeter._trec_eval import report
-from rankmeter.errors import RankmeterError
+from rankmeter._trec_eval._files import _last_line
+from rankmeter.errors import FileFormatError, RankmeterError
 
 COMPILES = shutil.which("cc") and Path(sysconfig.get_path("include"), "Python.h").exists()
 pytestmark = [
@@ -203,7 +205,7 @@ def evaluated(rankings, truth, **options):
 
 def tables(*files):
     """The rows of both sides as they are read."""
-    for read, file in zip((read_rankings, read_truth), files, strict=True):
+    for read, file in zip((read_rankings, read_truth), files, strict=False):
         table = read(file)
         yield table.frame.rows(), table.frame.schema, table.empty_users.to_list()
         yield table.order, table.origin, table.dtype("user"), table.dtype("item")
@@ -238,6 +240,8 @@ def test_compiled_code_finds_what_polars_finds(seed, tmp_path, monkeypatch):
         ),
     ]
     monkeypatch.setattr(_lines, "_PER_THREAD", draw.choice([8, 40, 2**20]))
+    monkeypatch.setattr(_lines, "_PIECE", draw.choice([4, 50, 2**20]))
+    monkeypatch.setattr(_files, "_LARGE", draw.choice([1, 2**20]))
     compiled = [outcome(call) for call in calls]
     monkeypatch.setattr(_lines, "_scan", None)
     for number, (call, found) in enumerate(zip(calls, compiled, strict=True)):
@@ -268,6 +272,88 @@ def test_documents_stay_in_the_text(content, part, monkeypatch):
     sought = Spans.of(["b", "x", "", "a"], "utf-8")
     scores = found.look_up(np.array([0, 0, 1, 1]), sought)
     assert repr(scores.tolist()) == "[1.5, nan, nan, 1.0]"
+
+
+def large(path, content, encoding="utf-8", read=None, size=None):
+    """A file that is not in memory, and what asks for its content."""
+    path.write_bytes(content)
+    given = Large(path, len(content) if size is None else size, content[:4], read)
+    return Lines.of(Text("run", given, encoding), RUN, ["qid", "docid", "score"])
+
+
+@pytest.mark.parametrize("content", PLAIN_FILES.values(), ids=PLAIN_FILES)
+@pytest.mark.parametrize("piece", [1, 20, 2**20])
+def test_a_large_file_is_read_in_pieces(content, piece, tmp_path, monkeypatch):
+    monkeypatch.setattr(_lines, "_PIECE", piece)
+    for part in (1, 2**20):
+        monkeypatch.setattr(_lines, "_PER_THREAD", part)
+        found, wanted = large(tmp_path / "a.run", content), lines_of(content)
+        assert found.frame().equals(wanted.frame())
+        assert found.offsets.tolist() == wanted.offsets.tolist()
+        assert found.trimmed
+
+
+def test_what_a_large_file_has_elsewhere_is_looked_at(tmp_path):
+    """Content in memory may differ from that of the file: without comments, for example."""
+    plain = PLAIN_FILES["spaces"]
+    for content in CLOSER_LOOK.values():
+        assert large(tmp_path / "a.run", content, read=lambda: content) is None  # noqa: B023
+        assert large(tmp_path / "a.run", content, read=lambda: plain) is not None
+    accented = plain.replace(b"a", "é".encode())
+    found = large(tmp_path / "a.run", accented, read=lambda: accented)
+    assert found.frame().equals(lines_of(accented).frame())
+    assert not found.trimmed
+    assert large(tmp_path / "a.run", accented, "latin-1") is not None
+
+
+def test_a_file_that_becomes_shorter_is_read_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(_lines, "_PIECE", 30)
+    content = PLAIN_FILES["spaces"]
+    for size in (len(content) + 1, len(content) + 100):
+        found = large(tmp_path / "a.run", content, read=lambda: content, size=size)
+        assert found.frame().equals(lines_of(content).frame())
+
+
+def test_only_large_plain_files_stay_on_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(_files, "_LARGE", 40)
+    plain = PLAIN_FILES["spaces"]
+    cases = {
+        "a.run": (plain, True),
+        "b.run": (plain[:30], False),
+        "c.run": (b"\xef\xbb\xbf" + plain, False),
+        "d.run": (plain.replace(b"\n", b"\r"), False),
+        "e.run": (b" \n" * 30 + plain, True),
+        "f.run.gz": (gzip.compress(plain * 9, mtime=0), False),
+    }
+    for name, (content, on_disk) in cases.items():
+        path = tmp_path / name
+        path.write_bytes(content)
+        assert isinstance(_files.read_text(path).given, Large) == on_disk, name
+
+
+def test_comments_of_a_large_file_are_no_lines(tmp_path, monkeypatch):
+    run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"
+    run.write_bytes(PLAIN_FILES["spaces"] + b"# the end\n")
+    qrels.write_bytes(b"# the start\nq 0 b 1\n")
+    wanted = [*report(str(qrels), str(run), per_topic=True)]
+    assert ["runid", "all", "t"] in [line.split() for line in wanted]
+    monkeypatch.setattr(_files, "_LARGE", 1)
+    assert [*report(str(qrels), str(run), per_topic=True)] == wanted
+    run.write_bytes(b"# nothing\n" * 9)
+    with pytest.raises(FileFormatError, match="is empty"):
+        [*report(str(qrels), str(run))]
+
+
+@pytest.mark.parametrize("name", ["a.run", "a.csv", "a.txt"])
+def test_a_large_file_has_the_errors_of_others(name, tmp_path, monkeypatch):
+    path = tmp_path / name
+    start = b"user,item,score\n" if name == "a.csv" else b""
+    for content in (b"q Q0 a 1 2.5 t\nq Q0 \xe9 1 2 t\n", b"\n\n\n", b"1 Q0 a 1 x t\n", b"a\nb"):
+        path.write_bytes(start + content)
+        monkeypatch.setattr(_files, "_LARGE", 2**20)
+        wanted = outcome(lambda: [*tables(path)])
+        monkeypatch.setattr(_files, "_LARGE", 1)
+        assert outcome(lambda: [*tables(path)]) == wanted
 
 
 CLOSER_LOOK = {
@@ -308,10 +394,16 @@ def test_names_in_another_encoding():
 
 
 def both_ways(call):
-    """The outcome of compiled code, with several threads, and that of the reader of columns."""
+    """The outcome of compiled code, with several threads, and that of the reader of columns.
+
+    That of compiled code is the same if the files are not in memory.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_lines, "_PER_THREAD", 16)
+        patch.setattr(_lines, "_PIECE", 1000)
         compiled = outcome(call)
+        patch.setattr(_files, "_LARGE", 1)
+        assert outcome(call) == compiled
         patch.setattr(_lines, "_scan", None)
         return compiled, outcome(call)
 
@@ -398,9 +490,6 @@ def spans(*places):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda scan: scan.count(b"a\n", 0, 3),
-        lambda scan: scan.count(b"a\n", 2, 1),
-        lambda scan: scan.cut(b"a\n", -1),
         lambda scan: scan.gather(b"abc", spans((2, 2))),
         lambda scan: scan.gather(b"abc", spans((-1, 1))),
         lambda scan: scan.write_hashes(b"abc", spans((4, 0))),
@@ -408,18 +497,25 @@ def spans(*places):
         lambda scan: look_up(scan, at=[-1]),
         lambda scan: look_up(scan, offsets=[0, 2]),
         lambda scan: look_up(scan, at=[0, 0]),
-        lambda scan: scan.scan(b"q 0 d 1\n", 0, 9, 4, 3, *arrays(1)),
-        lambda scan: scan.scan(b"q 0 d 1\n", 0, 8, 4, 4, *arrays(1)),
-        lambda scan: scan.scan(b"q 0 d 1\n", 0, 8, 4, 3, *arrays(1)[:3], np.empty(2, np.int64)),
+        lambda scan: scan.scan(b"q 0 d 1\n", 4, 4, *arrays(1), room(8), 0),
+        lambda scan: scan.scan(b"q 0 d 1\n", 4, 3, *arrays(1)[:3], *arrays(2)[3:], room(8), 0),
+        lambda scan: scan.scan(b"q 0 d 1\n", 4, 3, *arrays(1), room(7), 0),
+        lambda scan: scan.scan(b"q 0 d 1\n", 4, 3, *arrays(1), room(8), 1),
+        lambda scan: scan.scan(b"q 0 d 1\n", 4, 3, *arrays(1), room(8), -1),
+        lambda scan: scan.scan(b"q 0 d 1\n", 4, 3, *arrays(1), room(8), 9),
     ],
 )
 def test_compiled_code_refuses_what_is_out_of_bounds(call):
-    with pytest.raises((IndexError, ValueError), match=r"inside|length|places|after the third"):
+    with pytest.raises((IndexError, ValueError), match=r"inside|length|places|third|room"):
         call(_lines._scan)
 
 
 def arrays(n):
     return [np.empty(n, dtype) for dtype in (SPAN, np.float64, SPAN, np.int64)]
+
+
+def room(n):
+    return np.empty(n, np.uint8)
 
 
 def look_up(scan, at=(0,), offsets=(0, 1)):
@@ -431,9 +527,12 @@ def look_up(scan, at=(0,), offsets=(0, 1)):
 
 def test_compiled_code_needs_room_for_all_lines():
     scan = _lines._scan
-    assert scan.scan(b"q 0 d 1\nq 0 e 1\n", 0, 16, 4, 3, *arrays(1)) is None
-    assert scan.scan(b"q 0 d 1\nq 0 e 1\n", 0, 16, 4, 3, *arrays(2)) == (2, 1)
-    assert scan.scan(b"", 0, 0, 4, 3, *arrays(0)) == (0, 0)
+    assert scan.scan(b"q 0 d 1\nq 0 e 1\n", 4, 3, *arrays(1), room(16), 0) is None
+    written, kept = arrays(2), room(20)
+    assert scan.scan(b"q 0 d 1\nq 0 e 1\n", 4, 3, *written, kept, 4) == (2, 1, 7)
+    assert kept[4:7].tobytes() == b"qde"
+    assert written[0]["start"].tolist() == [5, 6]
+    assert scan.scan(b"", 4, 3, *arrays(0), room(0), 0) == (0, 0, 0)
     assert scan.gather(b"", arrays(0)[0]) == b""
     assert look_up(scan) == [1.0]
 
@@ -458,24 +557,56 @@ def test_a_hash_depends_on_the_bytes_alone(size):
 
 def test_compiled_code_keeps_no_reference():
     content = b"q 0 d 1\nq 0 e 1e-30\n"
-    written = arrays(2)
+    written = [*arrays(2), room(30)]
     watched = [content, *written, None]
     before = [*map(sys.getrefcount, watched)][:-1]
     for _ in range(100):
-        _lines._scan.scan(content, 0, len(content), 4, 3, *written)
-        _lines._scan.scan(content, 0, len(content) - 1, 4, 2 + 1, *written)
-        _lines._scan.different(content, written[0])
-        _lines._scan.gather(content, written[0])
-        _lines._scan.count(content, 0, 3)
-        _lines._scan.cut(content, 3)
+        _lines._scan.scan(content, 4, 3, *written[:4], written[4], 0)
+        _lines._scan.scan(content[:-1] + b"x", 4, 3, *written[:4], written[4], 0)
+        _lines._scan.different(written[4], written[0])
+        _lines._scan.gather(written[4], written[0])
+        _lines._scan.count(content)
+        _lines._scan.first_topic(content)
+        _lines._scan.last_topic(content)
     assert [*map(sys.getrefcount, watched)][:-1] == before
 
 
 def test_topics_are_not_cut():
     content = b"".join(b"%d 0 d%d 1\n" % (topic, i) for topic in range(5) for i in range(topic + 1))
     starts = [content.index(b"%d 0 d0" % topic) for topic in range(5)]
-    cuts = [_lines._scan.cut(content, at) for at in range(len(content))]
-    assert cuts[0] == 0
+    with Text("run", content).opened() as piece:
+        cuts = [_lines._cut(piece, at, len(content)) for at in range(1, len(content))]
     assert cuts == sorted(cuts)
     assert {*cuts} <= {*starts, len(content)}
-    assert all(cut >= at for at, cut in enumerate(cuts))
+    assert all(cut >= at for at, cut in enumerate(cuts, start=1))
+
+
+TOPICS_IN_PIECES = [  # a piece, where its second topic and where its last one begin
+    (b"", -1, 0),
+    (b"a 1\n", -1, 0),
+    (b"a 1\na 2\n", -1, 0),
+    (b"a 1\nb 2\n", -1, 4),  # the first line may not be whole
+    (b"1\na 1\nb 2\n", 6, 6),
+    (b"1\n\na 1\n \na 2\n\n  b 2\nb 3\n", 14, 14),
+    (b"1\na 1\nb", -1, 2),  # perhaps bb
+    (b"1\na 1\nb\n", 6, 6),
+    (b"1\na 1\nb 2", 6, 2),
+    (b"1\na 1\na 2\nab 1", 10, 2),
+    (b"a 1\nb 1\nc 1\nc 2\nd 1", 8, 8),
+    (b"no end", -1, 0),
+    (b"\n\n\n", -1, 0),
+]
+
+
+@pytest.mark.parametrize(("piece", "first", "last"), TOPICS_IN_PIECES)
+def test_where_topics_begin_in_a_piece(piece, first, last):
+    assert _lines._scan.first_topic(piece) == first
+    assert _lines._scan.last_topic(piece) == last
+
+
+@pytest.mark.parametrize("size", [1, 15, 16, 17, 4096])
+def test_the_last_line_is_found_from_the_end(size):
+    lines = b"q Q0 a 1 2 t\nq Q0 b 2 1 " + b"x" * size
+    for end in (b"", b"\n", b"\n\n \n", b" \t\n" * 50):
+        assert _last_line(Text("run", lines + end)) == lines.split(b"\n")[1]
+    assert _last_line(Text("run", b"x" * size)) == b"x" * size

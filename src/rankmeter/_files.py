@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -39,7 +38,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         raise IsADirectoryError(errno.EISDIR, "is a folder; name a file", str(path))
     if not real.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "this folder does not exist", str(Path(path).parent))
-    other = real.with_name(f".rankmeter-{secrets.token_hex(8)}.tmp")
+    other = real.with_name(f".rankmeter-{os.urandom(8).hex()}.tmp")
     try:
         unnamed = _unnamed(real.parent)
         with unnamed or other.open("xb") as file:

@@ -7,7 +7,7 @@ looked up among them. Items are compared only inside tied groups.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -68,6 +68,7 @@ class Candidates:
     item: Ids
     grouped: IntArray | None  # positions of the rows by user, in a list in order; None if they are
     offsets: IntArray  # (n_users + 1,) where each user's rows begin in `grouped`
+    falling: bool = False  # whether larger values are better: scores that are not negated
 
     @classmethod
     def of(
@@ -172,16 +173,18 @@ def count(candidates: Candidates, targets: Targets, ties: TieRule) -> RankCounts
 
 def _spans(c: Candidates, t: Targets) -> tuple[IntArray, IntArray]:
     """For each target, how many candidates of its user are better, and how many are not worse."""
-    if (
-        compiled.rows is not None
-        and "ascending" not in vars(c)
-        and np.all(t.user[1:] >= t.user[:-1])
-    ):
+    ascending = np.all(t.user[1:] >= t.user[:-1])
+    if compiled.rows is not None and "ascending" not in vars(c) and ascending:
         above, upto = np.empty((2, t.user.size), dtype=np.int64)
         value, user = np.ascontiguousarray(c.value), np.ascontiguousarray(t.user)
         wanted = np.ascontiguousarray(t.value)
         compiled.rows.count(value, c.grouped, c.offsets, user, wanted, above, upto)
+        if c.falling:
+            n = np.diff(c.offsets)[user]
+            above, upto = n - upto, n - above
         return above, upto
+    if c.falling:
+        c, t = replace(c, value=-c.value, falling=False), replace(t, value=-t.value)
     # Only the lists of users with targets need sorting.
     length = np.diff(c.offsets)
     has = np.zeros(length.size, dtype=bool)

@@ -51,8 +51,8 @@ def count_listed(
     if lists.numbers is None:
         above, equal = score.astype(np.int64), np.zeros(at.size, dtype=np.int64)
         return RankCounts(code[at], gain, above, equal, equal, n_ranked), None
-    everything = _candidates(lists, _key(lists.numbers, choices))
-    value = _key(score, choices)
+    everything = _candidates(lists, _compared(lists.numbers, choices))
+    value = _compared(score, choices)
     targets = Targets(at, gain, at, value, everything.item)  # their rows are not asked for
     counts = count(everything, targets, "optimistic")
     before = np.zeros(at.size, dtype=np.int64) if choices.ties in ORDERED else None
@@ -66,17 +66,16 @@ def count_listed(
     return replace(counts, user=code[at], n_ranked=n_ranked, before=before), score
 
 
-def _key(score: FloatArray, choices: Alignment) -> FloatArray:
-    """Sort key of scores: smaller is better."""
-    if choices.score_type == "float32":
-        return (-score).astype(np.float32).astype(np.float64)
-    return -score
+def _compared(score: FloatArray, choices: Alignment) -> FloatArray:
+    """Scores in the precision in which they are compared."""
+    narrow = choices.score_type == "float32"
+    return score.astype(np.float32).astype(np.float64) if narrow else score
 
 
 def _candidates(lists: ByUser, value: FloatArray) -> Candidates:
     """All places in the lists, list after list; users and items are not fetched."""
     user, items = np.empty(0, dtype=np.int64), Objects([], lists.item_type)
-    return Candidates(user, None, value, "score", items, None, lists.offsets)
+    return Candidates(user, None, value, "score", items, None, lists.offsets, falling=True)
 
 
 def _before(lists: ByUser, everything: Candidates, judged: pl.DataFrame, ties: TieRule) -> IntArray:
@@ -90,7 +89,7 @@ def _before(lists: ByUser, everything: Candidates, judged: pl.DataFrame, ties: T
     at, n = rows["at"].to_numpy(), len(lists.users)
     items = lists.items_at(at, rows["row"].to_numpy() - lists.offsets[at])
     pairs = Pairs.of(at, items, n, judged.select("item", code="at"))
-    group = rows.select(item=items, score=-pl.col("value"))
+    group = rows.select(item=items, score="value")
     candidates = Candidates.of(group, at, n, "score", "float64", groups=pairs.groups)
     targets = candidates.targets(pairs.row, judged["gain"].to_numpy()[pairs.judgment])
     before = np.asarray(count(candidates, targets, ties).before)

@@ -25,7 +25,7 @@ from rankmeter._ingest._memory import PER_TEXT_BYTE, available, check_memory, si
 from rankmeter._ingest._messages import near, short
 from rankmeter._ingest._packed import packing, refuse_misnamed, unpacked, unpacked_name
 from rankmeter._ingest._parquet import PARQUET, matching, read_parquet
-from rankmeter._ingest._text import Text, read_delimited, read_lines
+from rankmeter._ingest._text import START, Large, Text, read_delimited, read_lines
 from rankmeter._ingest._trec import looks_like_trec, read_qrels, read_run
 from rankmeter.errors import FileFormatError, RankmeterError
 
@@ -35,10 +35,12 @@ __all__ = [
     "holds_records",
     "is_parquet",
     "is_text",
+    "large",
     "local",
     "read_content",
     "read_first",
     "reader_of",
+    "start_of",
     "unreadable",
 ]
 
@@ -88,7 +90,7 @@ def from_path(data: str | PathLike[str], side: Side) -> Columns:
             refuse_misnamed(path, read_first(path, 4))
     except OSError as error:
         raise unreadable(path, error) from error
-    text = as_text(read_content(path), path)
+    text = read_text(path)
     return reader_of(text, path, side)(text, side)
 
 
@@ -193,6 +195,35 @@ def read_content(path: Path) -> bytes | bytearray:
 
 
 _PIECE = 2**22
+
+
+def start_of(path: Path) -> bytes:
+    """The start of a file that is large and not compressed; of any other, nothing."""
+    try:
+        if not path.is_file() or path.stat().st_size < _LARGE:
+            return b""
+        start = read_first(path, START)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    return b"" if packing(start[:4]) else start
+
+
+_LARGE = 2**22  # bytes
+
+
+def large(path: Path, start: bytes | bytearray, read: Callable[[], bytes | bytearray]) -> Large:
+    """A file that is read in pieces, unless its lines need a closer look."""
+    n = path.stat().st_size
+    check_memory(n * PER_TEXT_BYTE, f"{path} ({size(n)})")
+    return Large(path, n, start, read)
+
+
+def read_text(path: Path) -> Text:
+    """The text of a file; a large one is not read if it starts as plain ASCII."""
+    start = start_of(path)
+    if b"\n" not in start or not start.isascii() or not start.strip():
+        return as_text(read_content(path), path)
+    return Text(str(path), large(path, start, lambda: as_text(read_content(path), path).content))
 
 
 def as_text(content: bytes | bytearray, path: Path) -> Text:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ import polars as pl
 from rankmeter._ingest._by_user import ByUser
 from rankmeter._ingest._id_columns import few
 from rankmeter._ingest._spans import SPAN, Spans
-from rankmeter._ingest._text import Text
+from rankmeter._ingest._text import Piece, Text
 
 try:
     from rankmeter._ingest import _scan
@@ -27,6 +27,7 @@ __all__ = ["Lines"]
 
 _T = TypeVar("_T")
 _PER_THREAD = 2**20  # bytes for which another thread is worth starting
+_PIECE = 2**20  # bytes that are read at a time, so that they stay in the cache of a core
 _THREADS = min(4, os.cpu_count() or 1)
 
 
@@ -36,6 +37,7 @@ class Lines(ByUser):
 
     numbers: npt.NDArray[np.float64]
     spans: Spans
+    trimmed: bool = False  # whether no id has white space at its ends, as in `Columns`
 
     @classmethod
     def of(cls, file: Text, fields: Sequence[str], wanted: Sequence[str]) -> Lines | None:
@@ -47,19 +49,21 @@ class Lines(ByUser):
         user, item, number = (fields.index(one) for one in wanted)
         if _scan is None or (user, item) != (0, 2):
             return None
-        found = _Scan.of(file.content, (len(fields), number)).found()
+        form = (len(fields), number)
+        found = _Scan.of(file, form).found()
+        if found is None and file.unread is not None and file.content:
+            found = _Scan.of(file, form).found()  # its content may have no comments, for example
         if found is None:
             return None
-        items, numbers, topics, offsets = found
-        users = few(Spans(file.content, topics, file.encoding))
-        spans = Spans(file.content, items, file.encoding)
+        users = few(replace(found.spans, places=found.topics))
         return cls(
             users=users,
-            empty_users=users.take(offsets[:0]),
-            offsets=offsets,
-            numbers=numbers,
+            empty_users=users.take(found.offsets[:0]),
+            offsets=found.offsets,
+            numbers=found.numbers,
             item_type="String",
-            spans=spans,
+            spans=found.spans,
+            trimmed=found.is_ascii,
         )
 
     def items(self) -> Spans:
@@ -107,41 +111,93 @@ class Lines(ByUser):
         )
 
 
+class _Found(NamedTuple):
+    """The lines of a file."""
+
+    spans: Spans
+    numbers: npt.NDArray[np.float64]
+    topics: npt.NDArray[Any]  # of `SPAN`, in the content of the spans
+    offsets: npt.NDArray[np.int64]
+    is_ascii: bool
+
+
 @dataclass(frozen=True, eq=False)
 class _Scan:
-    """A content and arrays with room for all of its lines; threads write into parts of them."""
+    """A file in parts, which threads read piece by piece into arrays with room for all lines."""
 
-    content: bytes | bytearray
+    file: Text
     form: tuple[int, int]  # how many fields a line has, and which of them is the number
     parts: Sequence[tuple[int, int]]  # begin and end of each in the content, between topics
 
     @classmethod
-    def of(cls, content: bytes | bytearray, form: tuple[int, int]) -> _Scan:
-        """The content in as many parts as there are threads, unless it is small."""
-        size = len(content)
-        n = max(1, min(_THREADS, size // _PER_THREAD))
-        cuts = (_scan.cut(content, size * i // n) for i in range(n))
-        return cls(content, form, [*pairwise([*sorted({*cuts, size})])])
+    def of(cls, file: Text, form: tuple[int, int]) -> _Scan:
+        """The file in as many parts as there are threads, unless it is small."""
+        n = max(1, min(_THREADS, file.size // _PER_THREAD))
+        with file.opened() as piece:
+            cuts = [_cut(piece, file.size * i // n, file.size) for i in range(1, n)]
+        return cls(file, form, [*pairwise([*sorted({0, *cuts, file.size})])])
 
-    def found(self) -> tuple[Any, ...] | None:
-        """Items, numbers, users and offsets; None where any line needs a closer look."""
-        room = [0, *accumulate(self._each(lambda i: _scan.count(self.content, *self.parts[i])))]
+    def found(self) -> _Found | None:
+        """All lines; None where any needs a closer look."""
+        counts = self._each(self._count)
+        is_ascii = all(ascii_only for _, ascii_only in counts)
+        if self.file.unread is not None and self.file.encoding == "utf-8" and not is_ascii:
+            return None  # is it UTF-8?
+        room = [0, *accumulate(n for n, _ in counts)]
         arrays = [np.empty(room[-1], dtype) for dtype in (SPAN, np.float64, SPAN, np.int64)]
+        kept = np.empty(self.file.size, dtype=np.uint8)  # of which few pages are used
 
-        def scan(i: int) -> tuple[int, int] | None:
-            own = (one[room[i] : room[i + 1]] for one in arrays)
-            return _scan.scan(self.content, *self.parts[i], *self.form, *own)
+        def read(i: int) -> tuple[int, int] | None:
+            return self._read(i, [one[room[i] : room[i + 1]] for one in arrays], kept)
 
-        n = [one for one in self._each(scan) if one is not None]
+        n = [one for one in self._each(read) if one is not None]
         if len(n) < len(self.parts):
             return None
         lines, topics = zip(*n, strict=True)
         items, numbers = (_joined(one, room, lines) for one in arrays[:2])
         users, first = (_joined(one, room, topics) for one in arrays[2:])
         before = np.repeat(np.cumsum([0, *lines[:-1]]), topics)
-        if not items.size or not _scan.different(self.content, users):
+        if not items.size or not _scan.different(kept, users):
             return None
-        return items, numbers, users, np.append(first + before, items.size)
+        offsets = np.append(first + before, items.size)
+        return _Found(Spans(kept, items, self.file.encoding), numbers, users, offsets, is_ascii)
+
+    def _count(self, i: int) -> tuple[int, bool]:
+        """The number of lines of a part, and whether all of it is ASCII."""
+        start, stop = self.parts[i]
+        n, is_ascii, last = 0, True, ord("\n")
+        with self.file.opened() as piece:
+            for at in range(start, stop, _PIECE):
+                some = piece(at, min(at + _PIECE, stop))
+                if len(some):
+                    more, ascii_only = _scan.count(some)
+                    n, is_ascii, last = n + more, is_ascii and ascii_only, some[-1]
+        return n + (last != ord("\n")), is_ascii
+
+    def _read(
+        self, i: int, arrays: Sequence[npt.NDArray[Any]], kept: npt.NDArray[np.uint8]
+    ) -> tuple[int, int] | None:
+        """How many lines and topics of a part were written into the arrays."""
+        at, stop = self.parts[i]
+        items, numbers, topics, first = arrays
+        n, n_topics, used, size = 0, 0, at, _PIECE
+        with self.file.opened() as piece:
+            while at < stop:
+                some = piece(at, min(at + size, stop))
+                end = len(some) if at + len(some) == stop else _scan.last_topic(some)
+                if end == 0:
+                    if len(some) < size:
+                        return None  # the file has become shorter
+                    size *= 4
+                    continue
+                last = n_topics + items.size - n
+                room = (items[n:], numbers[n:], topics[n_topics:last], first[n_topics:last])
+                found = _scan.scan(some[:end], *self.form, *room, kept, used)
+                if found is None:
+                    return None
+                first[n_topics : n_topics + found[1]] += n
+                n, n_topics, used, at = n + found[0], n_topics + found[1], found[2], at + end
+        return n, n_topics
 
     def _each(self, work: Callable[[int], _T]) -> list[_T]:
         """The results for all parts."""
@@ -149,6 +205,18 @@ class _Scan:
             return [work(0)]
         with ThreadPoolExecutor(len(self.parts)) as pool:
             return [*pool.map(work, range(len(self.parts)))]
+
+
+def _cut(piece: Piece, at: int, end: int) -> int:
+    """A place after another where a topic begins; or the end."""
+    size = 2**16
+    while True:
+        found = _scan.first_topic(piece(at - 1, min(at + size, end)))
+        if found >= 0:
+            return at - 1 + found
+        if at + size >= end:
+            return end
+        size *= 4
 
 
 def _joined(

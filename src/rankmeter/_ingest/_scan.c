@@ -1,8 +1,8 @@
 /* Lines of TREC files, read and looked up without a Python object for each of them.
  *
  * `_lines.py` holds what is found here. Only plain lines are read: `_trec.py` has a closer look at
- * all others, and does the same where this module was not compiled. Threads can scan parts of one
- * content at the same time.
+ * all others, and does the same where this module was not compiled. A content is read in pieces,
+ * parts of it by several threads at the same time, and only its ids are kept.
  */
 
 #define PY_SSIZE_T_CLEAN
@@ -334,13 +334,21 @@ read_line(const byte *p, const byte *end, const struct form *form, struct line *
     return p < end ? p + 1 : p;
 }
 
-/* Read the next field as an id. */
+/* The ids of the lines that were read, one after the other. */
+struct kept {
+    byte *start, *end; /* of the room for all of them */
+    byte *next;
+};
+
+/* Keep a field of a content as an id. There is room: fields are parts of the content. */
 static struct span
-span_of(struct field field, struct content text)
+keep(struct field field, const byte *end, struct kept *kept)
 {
     size_t size = (size_t)(field.end - field.start);
-    struct span span = {field.start - text.start, (uint32_t)size, 0};
-    span.hash = hash_of(field.start, size, text.end);
+    struct span span = {kept->next - kept->start, (uint32_t)size, 0};
+    span.hash = hash_of(field.start, size, end);
+    memcpy(kept->next, field.start, size);
+    kept->next += size;
     return span;
 }
 
@@ -386,9 +394,11 @@ end_topic(const struct lines *lines, struct content text, struct slots *slots)
 
 /* Read lines, at most `room` of them. */
 static enum outcome
-read_lines(const byte *p, const byte *stop, struct content text, const struct form *form,
-           size_t room, struct lines *lines, struct slots *slots)
+read_lines(struct content text, const struct form *form, size_t room, struct lines *lines,
+           struct kept *kept, struct slots *slots)
 {
+    const byte *p = text.start, *stop = text.end;
+    struct content ids = {kept->start, kept->end};
     struct line line = {{NULL, NULL}, {NULL, NULL}, {NULL, NULL}};
     const byte *topic = NULL;
     size_t size = 0;
@@ -403,10 +413,10 @@ read_lines(const byte *p, const byte *stop, struct content text, const struct fo
             return CLOSER_LOOK;
         size_t own = (size_t)(line.topic.end - line.topic.start);
         if (topic == NULL || own != size || memcmp(topic, line.topic.start, size) != 0) {
-            enum outcome outcome = end_topic(lines, text, slots);
+            enum outcome outcome = end_topic(lines, ids, slots);
             if (outcome != READ || own > UINT32_MAX)
                 return outcome == READ ? CLOSER_LOOK : outcome;
-            lines->topics[lines->n_topics] = span_of(line.topic, text);
+            lines->topics[lines->n_topics] = keep(line.topic, stop, kept);
             lines->first[lines->n_topics++] = (int64_t)lines->n;
         }
         topic = line.topic.start;
@@ -417,9 +427,9 @@ read_lines(const byte *p, const byte *stop, struct content text, const struct fo
         if (!(-EXACT < number && number < EXACT))
             return CLOSER_LOOK;
         lines->numbers[lines->n] = number;
-        lines->items[lines->n++] = span_of(line.item, text);
+        lines->items[lines->n++] = keep(line.item, stop, kept);
     }
-    return end_topic(lines, text, slots);
+    return end_topic(lines, ids, slots);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -444,82 +454,118 @@ content_of(const Py_buffer *buffer)
     return text;
 }
 
-/* Whether a part is inside the content; else an error is set. */
-static int
-is_part(Py_ssize_t start, Py_ssize_t stop, const Py_buffer *text)
+/* The topic of a line, which may be empty. */
+static struct field
+topic_of(const byte *p, const byte *end)
 {
-    if (0 <= start && start <= stop && stop <= text->len)
-        return 1;
-    PyErr_SetString(PyExc_IndexError, "the part is not inside the content");
-    return 0;
+    const byte *first = skip_blanks(p, end);
+    struct field field = {first, end_of_field(first, end)};
+    return field;
 }
 
-static const char CUT[] =
-    "cut(content, at)\n--\n\n"
-    "Return a place at or after another where a topic begins; or the end.";
+static int
+is_same_field(struct field one, struct field other)
+{
+    return one.end - one.start == other.end - other.start &&
+           memcmp(one.start, other.start, (size_t)(one.end - one.start)) == 0;
+}
+
+static const char FIRST_TOPIC[] =
+    "first_topic(piece)\n--\n\n"
+    "Return where a topic begins after that of the first whole line; -1 if none does.\n\n"
+    "The piece may begin and end within a line.";
 
 static PyObject *
-cut(PyObject *module, PyObject *args)
+first_topic(PyObject *module, PyObject *piece)
 {
     Py_buffer buffer;
-    Py_ssize_t at;
-    if (!PyArg_ParseTuple(args, "y*n", &buffer, &at))
+    if (PyObject_GetBuffer(piece, &buffer, PyBUF_SIMPLE) < 0)
         return NULL;
     struct content text = content_of(&buffer);
-    if (!is_part(at, buffer.len, &buffer))
-        return answered(NULL, &buffer, 1);
-    const byte *topic = NULL, *end = text.end, *p = text.start;
-    if (at > 0)
-        p = next_line(text.start + at - 1, end);
-    size_t size = 0;
-    for (; p < end && at > 0; p = next_line(p, end)) {
-        const byte *first = skip_blanks(p, end);
-        size_t own = (size_t)(end_of_field(first, end) - first);
-        if (topic != NULL && own > 0 && (own != size || memcmp(topic, first, size) != 0))
+    struct field topic = {NULL, NULL};
+    Py_ssize_t found = -1;
+    for (const byte *p = next_line(text.start, text.end); p < text.end && found < 0;
+         p = next_line(p, text.end)) {
+        struct field own = topic_of(p, text.end);
+        if (own.end == text.end) /* perhaps not all of it is there */
             break;
-        topic = own > 0 ? first : topic;
-        size = own > 0 ? own : size;
+        if (own.start == own.end)
+            continue;
+        if (topic.start != NULL && !is_same_field(own, topic))
+            found = p - text.start;
+        topic = own;
     }
-    return answered(PyLong_FromSsize_t(p - text.start), &buffer, 1);
+    return answered(PyLong_FromSsize_t(found), &buffer, 1);
+}
+
+static const char LAST_TOPIC[] =
+    "last_topic(piece)\n--\n\n"
+    "Return where the topic of the last whole line begins; 0 if all lines are of one topic.\n\n"
+    "The piece begins with a line, and may end within one.";
+
+static PyObject *
+last_topic(PyObject *module, PyObject *piece)
+{
+    Py_buffer buffer;
+    if (PyObject_GetBuffer(piece, &buffer, PyBUF_SIMPLE) < 0)
+        return NULL;
+    struct content text = content_of(&buffer);
+    struct field topic = {NULL, NULL};
+    Py_ssize_t found = 0, begin = 0;
+    const byte *p, *end = text.end;
+    while (end > text.start && end[-1] != '\n')
+        end--;
+    for (; end > text.start && found == 0; end = p) {
+        for (p = end - 1; p > text.start && p[-1] != '\n'; p--)
+            ;
+        struct field own = topic_of(p, end);
+        if (own.start == own.end)
+            continue;
+        if (topic.start != NULL && !is_same_field(own, topic))
+            found = begin;
+        topic = own;
+        begin = p - text.start;
+    }
+    return answered(PyLong_FromSsize_t(found), &buffer, 1);
 }
 
 static const char COUNT[] =
-    "count(content, start, stop)\n--\n\n"
-    "Return the number of lines of a part, blank ones included.";
+    "count(piece)\n--\n\n"
+    "Return the number of ends of lines, and whether all bytes are ASCII.";
 
 static PyObject *
-count(PyObject *module, PyObject *args)
+count(PyObject *module, PyObject *piece)
 {
     Py_buffer buffer;
-    Py_ssize_t start, stop;
-    if (!PyArg_ParseTuple(args, "y*nn", &buffer, &start, &stop))
+    if (PyObject_GetBuffer(piece, &buffer, PyBUF_SIMPLE) < 0)
         return NULL;
-    if (!is_part(start, stop, &buffer))
-        return answered(NULL, &buffer, 1);
-    const byte *p = buffer.buf;
+    struct content text = content_of(&buffer);
     size_t n = 0;
+    byte bits = 0;
     Py_BEGIN_ALLOW_THREADS
-    for (Py_ssize_t i = start; i < stop; i++)
-        n += p[i] == '\n';
-    n += start < stop && p[stop - 1] != '\n';
+    for (const byte *p = text.start; p < text.end; p++) {
+        n += *p == '\n';
+        bits |= *p;
+    }
     Py_END_ALLOW_THREADS
-    return answered(PyLong_FromSize_t(n), &buffer, 1);
+    return answered(Py_BuildValue("nO", n, bits < 0x80 ? Py_True : Py_False), &buffer, 1);
 }
 
 static const char SCAN[] =
-    "scan(content, start, stop, n_fields, number, items, numbers, topics, first)\n--\n\n"
-    "Read the lines of a part, which begins and ends with a topic.\n\n"
-    "Return how many lines and topics there are, and write the items, the numbers, the topics and\n"
-    "the first line of each topic; None if any line needs a closer look.";
+    "scan(piece, n_fields, number, items, numbers, topics, first, kept, used)\n--\n\n"
+    "Read the lines of a piece, which begins and ends with a topic.\n\n"
+    "Write the items, the numbers, the topics and the first line of each topic, and the ids after\n"
+    "those `used` bytes that are kept already. Return how many lines, topics and bytes there are\n"
+    "now; None if any line needs a closer look.";
 
 static PyObject *
 scan(PyObject *module, PyObject *args)
 {
-    Py_buffer buffers[5];
-    Py_ssize_t start, stop;
+    Py_buffer buffers[6];
+    Py_ssize_t used;
     struct form form;
-    if (!PyArg_ParseTuple(args, "y*nniiw*w*w*w*", &buffers[0], &start, &stop, &form.n_fields,
-                          &form.number, &buffers[1], &buffers[2], &buffers[3], &buffers[4]))
+    if (!PyArg_ParseTuple(args, "y*iiw*w*w*w*w*n", &buffers[0], &form.n_fields, &form.number,
+                          &buffers[1], &buffers[2], &buffers[3], &buffers[4], &buffers[5], &used))
         return NULL;
     struct content text = content_of(&buffers[0]);
     struct lines lines = {buffers[1].buf, buffers[2].buf, buffers[3].buf, buffers[4].buf, 0, 0};
@@ -529,20 +575,25 @@ scan(PyObject *module, PyObject *args)
         (size_t)buffers[3].len / sizeof *lines.topics != room ||
         (size_t)buffers[4].len / sizeof *lines.first != room)
         PyErr_SetString(PyExc_ValueError, "the arrays must have the same length");
-    if (form.n_fields < 4 || form.number < 3 || form.number >= form.n_fields)
+    else if (form.n_fields < 4 || form.number < 3 || form.number >= form.n_fields)
         PyErr_SetString(PyExc_ValueError, "the number must be a field after the third");
-    if (PyErr_Occurred() || !is_part(start, stop, &buffers[0]))
-        return answered(NULL, buffers, 5);
+    else if (used < 0 || used > buffers[5].len || buffers[0].len > buffers[5].len - used)
+        PyErr_SetString(PyExc_ValueError, "there must be room for all ids");
+    if (PyErr_Occurred())
+        return answered(NULL, buffers, 6);
+    byte *start = buffers[5].buf;
+    struct kept kept = {start, start + buffers[5].len, start + used};
     enum outcome outcome;
     Py_BEGIN_ALLOW_THREADS
-    outcome = read_lines(text.start + start, text.start + stop, text, &form, room, &lines, &slots);
+    outcome = read_lines(text, &form, room, &lines, &kept, &slots);
     free(slots.table);
     Py_END_ALLOW_THREADS
     if (outcome == OUT_OF_MEMORY)
-        return answered(PyErr_NoMemory(), buffers, 5);
+        return answered(PyErr_NoMemory(), buffers, 6);
     if (outcome == CLOSER_LOOK)
-        return answered(Py_NewRef(Py_None), buffers, 5);
-    return answered(Py_BuildValue("nn", lines.n, lines.n_topics), buffers, 5);
+        return answered(Py_NewRef(Py_None), buffers, 6);
+    Py_ssize_t now = kept.next - kept.start;
+    return answered(Py_BuildValue("nnn", lines.n, lines.n_topics, now), buffers, 6);
 }
 
 static const char DIFFERENT[] =
@@ -699,8 +750,9 @@ look_up(PyObject *module, PyObject *args)
 }
 
 static PyMethodDef METHODS[] = {
-    {"cut", cut, METH_VARARGS, CUT},
-    {"count", count, METH_VARARGS, COUNT},
+    {"first_topic", first_topic, METH_O, FIRST_TOPIC},
+    {"last_topic", last_topic, METH_O, LAST_TOPIC},
+    {"count", count, METH_O, COUNT},
     {"scan", scan, METH_VARARGS, SCAN},
     {"different", different, METH_VARARGS, DIFFERENT},
     {"write_hashes", write_hashes, METH_VARARGS, WRITE_HASHES},

@@ -27,7 +27,7 @@ SPAN = np.dtype([("start", "<i8"), ("size", "<u4"), ("hash", "<u4")])
 class Spans(Ids):
     """Some ids of a text, by place."""
 
-    content: bytes | bytearray
+    content: bytes | npt.NDArray[np.uint8]
     places: npt.NDArray[Any]  # of `SPAN`
     encoding: str = "utf-8"
 

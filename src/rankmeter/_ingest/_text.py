@@ -4,26 +4,89 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
 
+import numpy as np
 import polars as pl
 
 from rankmeter._ingest._columns import Columns, Side, named
 from rankmeter._ingest._messages import polars_errors, reason, short
 from rankmeter.errors import FileFormatError
 
-__all__ = ["Text", "read_delimited", "read_lines", "refuse_returns"]
+__all__ = ["START", "Large", "Text", "read_delimited", "read_lines", "refuse_returns"]
+
+
+Piece: TypeAlias = Callable[[int, int], Any]
+"""What gives the bytes of a content from one place to another, until it is asked again."""
+
+
+@dataclass(frozen=True)
+class Large:
+    """A file of which only the start was read, and what reads all of it."""
+
+    path: Path
+    size: int  # in bytes
+    start: bytes | bytearray
+    read: Callable[[], bytes | bytearray]
+
+    @contextmanager
+    def opened(self) -> Iterator[Piece]:
+        """Read pieces of the file."""
+        buffer = np.empty(0, dtype=np.uint8)
+
+        def piece(start: int, stop: int) -> Any:
+            nonlocal buffer
+            if buffer.size < stop - start:
+                buffer = np.empty(stop - start, dtype=np.uint8)
+            file.seek(start)
+            filled = 0
+            while filled < stop - start and (
+                n := file.readinto(buffer.data[filled : stop - start])
+            ):
+                filled += n
+            return buffer[:filled]
+
+        with self.path.open("rb", buffering=0) as file:
+            yield piece
 
 
 @dataclass(frozen=True)
 class Text:
-    """The content of a file; it becomes characters only where these are needed."""
+    """The content of a file; it is read, and becomes characters, only where this is needed."""
 
     name: str
-    content: bytes | bytearray
+    given: bytes | bytearray | Large
     encoding: str = "utf-8"
+
+    @cached_property
+    def content(self) -> bytes | bytearray:
+        """All bytes."""
+        return self.given.read() if isinstance(self.given, Large) else self.given
+
+    @property
+    def unread(self) -> Large | None:
+        """The file, unless its content was read."""
+        return self.given if isinstance(self.given, Large) and "content" not in vars(self) else None
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return len(self.content) if self.unread is None else self.unread.size
+
+    @contextmanager
+    def opened(self) -> Iterator[Piece]:
+        """Pieces of the content, which is not read for this."""
+        if self.unread is None:
+            view = memoryview(self.content)
+            yield lambda start, stop: view[start:stop]
+        else:
+            with self.unread.opened() as piece:
+                yield piece
 
     @cached_property
     def text(self) -> str:
@@ -33,7 +96,8 @@ class Text:
     @cached_property
     def head(self) -> str:
         """The first 65536 characters."""
-        return self.content[: 4 * _HEAD].decode(self.encoding, "ignore")[:_HEAD]
+        start = self.given.start if isinstance(self.given, Large) else self.given[:START]
+        return start.decode(self.encoding, "ignore")[:_HEAD]
 
     @cached_property
     def is_ascii(self) -> bool:
@@ -51,6 +115,7 @@ class Text:
 
 
 _HEAD = 2**16
+START = 4 * _HEAD
 
 
 # ---------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -80,14 +80,14 @@ def _is_number(text: str) -> bool:
 
 
 def _read_trec(file: Text, side: Side, form: str, used: str, *, ranked: bool = False) -> Columns:
-    facts = {"textual": True, "trimmed": file.is_ascii, "words": RETRIEVAL}
+    facts: dict[str, Any] = {"textual": True, "words": RETRIEVAL}
     expected = {"rankings": _RUN, "truth": _QRELS}.get(side)
     if form == expected and (lines := Lines.of(file, form.split(), used.split())):
-        return Columns.by_user(lines, file.name, **facts)
+        return Columns.by_user(lines, file.name, trimmed=lines.trimmed, **facts)
     rows, n_rounded = trec_fields(file, side, form, used, ranked=ranked)
     columns = dict(zip(("user", "item", "value"), rows.get_columns(), strict=True))
     counts = Counter({f"rounded_{VALUE.get(side, 'value')}s": n_rounded})
-    return Columns.by_role(columns, file.name, counts=counts, **facts)
+    return Columns.by_role(columns, file.name, counts=counts, trimmed=file.is_ascii, **facts)
 
 
 def trec_fields(

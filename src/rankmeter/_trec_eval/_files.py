@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ import polars as pl
 from rankmeter._checks import exact
 from rankmeter._ingest import Lines, Origin, Table
 from rankmeter._ingest._columns import Columns
-from rankmeter._ingest._files import read_content
+from rankmeter._ingest._files import large, read_content, start_of
 from rankmeter._ingest._text import Text
 from rankmeter._ingest._trec import read_run, trec_fields
 from rankmeter.errors import DuplicateError, FileFormatError, InvalidValueError
@@ -73,10 +72,11 @@ def read_results(path: str) -> tuple[Table, str]:
     # −0.0 and 0.0 are equal scores, and only sort as such once they have the same bits.
     rows: pl.DataFrame | Lines
     if isinstance(found.lists, Lines):
-        rows = replace(found.lists, numbers=found.lists.numbers + 0.0)
+        rows = found.lists
+        rows.numbers[rows.numbers == 0] = 0.0
     else:
         rows = _scored(found, path).with_columns(pl.col("score") + 0.0)
-    run_id = _last_line(text.content).split()[5].decode("utf-8", "surrogateescape")
+    run_id = _last_line(text).split()[5].decode("utf-8", "surrogateescape")
     return Table(rows, "score", origin=Origin(path, textual=True)), run_id
 
 
@@ -93,13 +93,16 @@ def _scored(found: Columns, path: str) -> pl.DataFrame:
     return frame
 
 
-def _last_line(content: bytes | bytearray) -> bytes | bytearray:
+def _last_line(text: Text) -> bytes:
     """The last line that is not blank."""
-    line, end = content[:0], len(content)
-    while not line:
-        start = content.rfind(b"\n", 0, end) + 1
-        line, end = content[start:end].strip(_SPACE), start - 1
-    return line
+    n = 2**16
+    with text.opened() as piece:
+        while True:
+            end = bytes(piece(max(text.size - n, 0), text.size)).strip(_SPACE)
+            *before, line = end.split(b"\n")
+            if before or n >= text.size:
+                return line
+            n *= 4
 
 
 def as_written(name: str) -> str:
@@ -109,15 +112,25 @@ def as_written(name: str) -> str:
 
 def _text(path: str) -> Text:
     """The content with a character for each byte: names match and sort by their bytes."""
-    content = read_content(Path(path))
+    file = Path(path)
+
+    def content() -> bytes | bytearray:
+        return _cleaned(read_content(file))
+
+    start = _cleaned(start_of(file))
+    text = Text(path, large(file, start, content) if start.strip() else content(), "latin-1")
+    if text.is_blank:
+        raise FileFormatError(f"{path} is empty")
+    return text
+
+
+def _cleaned(content: bytes | bytearray) -> bytes | bytearray:
+    """Content without comments, and with blanks where trec_eval sees any."""
     if b"\r" in content:  # white space in trec_eval, wherever it is
         content = content.replace(b"\r", b" ")
     if b"#" in content:  # the remaining empty line keeps the line numbers below
         content = _COMMENT.sub(b"", content)
-    text = Text(path, content, "latin-1")
-    if text.is_blank:
-        raise FileFormatError(f"{path} is empty")
-    return text
+    return content
 
 
 def _named(frame: pl.DataFrame, keys: list[str]) -> str:
