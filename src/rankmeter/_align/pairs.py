@@ -181,7 +181,8 @@ def _numbered(items: list[pl.Series]) -> tuple[int, list[Keys]]:
 
 def _hashes(item: pl.Series, width: int) -> Keys:
     """So many bits for each id; the same in one process, not in every version of Polars."""
-    return item.hash(2).to_numpy() >> np.uint64(BITS - width)
+    found: Keys = item.hash(2).to_numpy()
+    return found if width == BITS else found >> np.uint64(BITS - width)
 
 
 def _compare(item: pl.Series, keys: Keys, order: IntArray, same: npt.NDArray[np.bool_]) -> None:

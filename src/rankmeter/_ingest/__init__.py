@@ -16,7 +16,8 @@ Three steps, each in one place:
    data about items.
    `_per_user` reads values that were computed elsewhere.
    `_kind` gives what is handed out the kind of frame that came in.
-   `_order` has the order of ids, by which ties are decided; `_series` makes series of arrays.
+   `_order` has the order of ids, by which ties are decided; `_series` makes series of arrays,
+   `_id_columns` of ids, which stay in the form in which they came where no series is needed.
 
 A new input form needs one function and one row of `_forms.FORMS`.
 """
