@@ -384,7 +384,7 @@ def test_writers_with_equal_process_ids_do_not_disturb_each_other(workspace, mon
 
 def test_a_name_that_is_taken_is_left_to_its_owner(workspace, monkeypatch):
     monkeypatch.setattr("rankmeter._files.os.urandom", bytes)
-    taken = Path(".rankmeter-same.tmp")
+    taken = Path(f".rankmeter-{bytes(8).hex()}.tmp")
     taken.write_text("of another process")
     with pytest.raises(FileExistsError), replacing("out.txt") as file:
         file.write(b"mine")

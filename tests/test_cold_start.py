@@ -33,6 +33,7 @@ RUN = "from rankmeter.__main__ import main; main()"
 FILES = {
     "tiny.run": "1 Q0 a 1 3 r\n1 Q0 b 2 2 r\n2 Q0 a 1 3 r\n2 Q0 c 2 3 r\n3 Q0 a 1 3 r\n",
     "untied.run": "1 Q0 a 1 3 r\n1 Q0 b 2 2 r\n2 Q0 a 1 3 r\n2 Q0 c 2 2 r\n",
+    "tied.run": "1 Q0 a 1 3 r\n1 Q0 b 2 2 r\n2 Q0 a 1 3 r\n2 Q0 c 2 3 r\n",
     "tiny.qrels": "1 0 b 1\n1 0 c 2\n2 0 c 1\n",
     "tiny.csv": "user,item,score\nann,a,2\nann,b,1\nbob,c,3\n",
     "truth.csv": "user,item\nann,b\nbob,d\n",
@@ -75,9 +76,10 @@ def test_tiny_files_are_evaluated_with_few_imports(folder, words):
 @pytest.mark.parametrize(
     "words",
     [
-        ("evaluate", "untied.run", "tiny.qrels"),
-        ("evaluate", "untied.run", "tiny.qrels", "-m", "ndcg@10,map,rr", "--json"),
+        ("evaluate", "tiny.run", "tiny.qrels"),
+        ("evaluate", "tiny.run", "tiny.qrels", "-m", "ndcg@10,map,rr", "--ties", "text", "--json"),
         ("trec_eval", "tiny.qrels", "untied.run", "-q", "-c"),
+        ("trec_eval", "tiny.qrels", "tied.run"),
     ],
 )
 def test_trec_files_are_evaluated_without_polars(folder, words):

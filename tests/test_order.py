@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import rankmeter as rm
 from rankmeter._align.counts import Candidates, order_within
-from rankmeter._ingest import places
+from rankmeter._ingest import Objects, places, places_of
 
 RULES = ["item", "item-descending", "text", "text-descending"]
 
@@ -45,8 +45,10 @@ sets = st.lists(ids, min_size=2, max_size=8, unique=True)
 @example(["-1", "-12", "-15", "-2", "0", "9", "10", "9" * 30, "1" + "0" * 30, "007", "-0", "+7"])
 def test_places_order_ids_as_their_definition_does(found):
     by = places(pl.Series(found)).to_list()
+    assert places_of([Objects(found[:1]), Objects(found[1:])]).tolist() == by
     assert [found[at] for at in np.argsort(by)] == sorted(found, key=slow)
     by = places(pl.Series(found), text=True).to_list()
+    assert places_of([Objects(found)], text=True).tolist() == by
     assert [found[at] for at in np.argsort(by)] == sorted(found, key=written)
 
 
@@ -57,7 +59,8 @@ def test_integers_and_their_text_have_the_same_order(numbers):
             np.argsort(places(column, text=text).to_numpy()).tolist()
             for column in (pl.Series(numbers), pl.Series(list(map(str, numbers))))
         ]
-        assert orders[0] == orders[1]
+        orders.append(np.argsort(places_of([Objects(numbers, "Int64")], text=text)).tolist())
+        assert orders[0] == orders[1] == orders[2]
 
 
 # The rows are (user, item); all scores are equal.

@@ -28,6 +28,7 @@ __all__ = [
     "Targets",
     "before_in",
     "by_item",
+    "by_text",
     "count",
     "holds",
     "order_within",
@@ -336,8 +337,12 @@ def _rows(user: IntArray, value: FloatArray, item: Ids, row: IntArray) -> pl.Dat
 
 def by_item(item: pl.Series, ties: TieRule) -> pl.Series:
     """Ascending sort key of tied items, for a rule that compares items."""
-    written = ties.startswith("text") or (ties.startswith("native") and item.dtype == pl.String)
-    return places(item, text=written)
+    return places(item, text=by_text(ties, str(item.dtype)))
+
+
+def by_text(ties: TieRule, item_type: str) -> bool:
+    """Whether a rule compares all items of a type as text."""
+    return ties.startswith("text") or (ties.startswith("native") and item_type == "String")
 
 
 def _bits(value: FloatArray) -> IntArray:

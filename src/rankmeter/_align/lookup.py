@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import polars as pl
 
-from rankmeter._align.counts import Candidates, Targets, count
-from rankmeter._align.pairs import Pairs
+from rankmeter._align.counts import Candidates, Targets, by_text, count, holds, search
 from rankmeter._align.placing import ORDERED
 from rankmeter._choices import Alignment, TieRule
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
-from rankmeter._ingest import ByUser, Ids, Objects, series
+from rankmeter._ingest import ByUser, Ids, Objects, places_of
 
 __all__ = ["Sought", "count_listed"]
 
@@ -58,11 +56,8 @@ def count_listed(
     before = np.zeros(at.size, dtype=np.int64) if choices.ties in ORDERED else None
     tied = counts.equal > 0
     if before is not None and tied.any():
-        some = judged.take(found[tied])
-        columns = {"at": at[tied], "gain": some.gain, "value": value[tied]}
-        rows = pl.DataFrame([series(one, name) for name, one in columns.items()])
-        rows = rows.with_columns(item=some.items.series())
-        before[tied] = _before(lists, everything, rows, choices.ties)
+        items = judged.take(found[tied]).items
+        before[tied] = _before(lists, everything.value, at[tied], value[tied], items, choices.ties)
     return replace(counts, user=code[at], n_ranked=n_ranked, before=before), score
 
 
@@ -78,19 +73,45 @@ def _candidates(lists: ByUser, value: FloatArray) -> Candidates:
     return Candidates(user, None, value, "score", items, None, lists.offsets, falling=True)
 
 
-def _before(lists: ByUser, everything: Candidates, judged: pl.DataFrame, ties: TieRule) -> IntArray:
-    """How many candidates of its tied group precede each tied item, given the groups as rows."""
-    at = np.repeat(np.arange(len(lists.users)), lists.lengths)
-    rows = pl.DataFrame([series(at, "at"), series(everything.value, "value")])
-    rows = rows.with_row_index("row")
-    runs = judged.select("at", "value").unique()
-    rows = rows.filter(pl.col("at").is_in(runs["at"].unique().implode()))
-    rows = rows.join(runs, on=["at", "value"], how="semi").sort("row")
-    at, n = rows["at"].to_numpy(), len(lists.users)
-    items = lists.items_at(at, rows["row"].to_numpy() - lists.offsets[at])
-    pairs = Pairs.of(at, items, n, judged.select("item", code="at"))
-    group = rows.select(item=items, score="value")
-    candidates = Candidates.of(group, at, n, "score", "float64", groups=pairs.groups)
-    targets = candidates.targets(pairs.row, judged["gain"].to_numpy()[pairs.judgment])
-    before = np.asarray(count(candidates, targets, ties).before)
-    return before[np.argsort(pairs.judgment)]
+def _before(
+    lists: ByUser,
+    values: FloatArray,
+    at: IntArray,
+    value: FloatArray,
+    items: Ids,
+    ties: TieRule,
+) -> IntArray:
+    """How many items with its value precede each of some items, which are in the lists `at`."""
+    order = np.lexsort((value, at))
+    at_, value_ = at[order], value[order]
+    new = np.append(True, (at_[1:] != at_[:-1]) | (value_[1:] != value_[:-1]))
+    group = np.empty(at.size, dtype=np.int64)
+    group[order] = np.cumsum(new) - 1
+    at_, value_ = at_[new], value_[new]  # of the groups
+    # All items of the groups.
+    list_ = at_[np.append(True, at_[1:] != at_[:-1])]
+    length = lists.lengths[list_]
+    list_, place = np.repeat(list_, length), _ranges(length)
+    found = values[lists.offsets[list_] + place]
+    begin, end = np.searchsorted(at_, list_), np.searchsorted(at_, list_, side="right")
+    mine = search(value_, found, begin, end, np.less)
+    inside = holds(value_, found, mine, end)
+    list_, place, mine = list_[inside], place[inside], mine[inside]
+    # Their order, in which each item is looked up.
+    text = by_text(ties, lists.item_type)
+    key = places_of([items, lists.items_at(list_, place)], text=text)
+    wanted, key = key[: at.size], key[at.size :]
+    order = np.lexsort((key, mine))
+    ends = np.append(0, np.cumsum(np.bincount(mine, minlength=value_.size)))
+    begin, end = ends[group], ends[group + 1]
+    nth = search(key[order], wanted, begin, end, np.less)
+    if ties == "input":
+        wanted, order = place[order][nth], np.lexsort((place, mine))
+        nth = search(place[order], wanted, begin, end, np.less)
+    return end - 1 - nth if "descending" in ties else nth - begin
+
+
+def _ranges(length: IntArray) -> IntArray:
+    """0, 1, … below each of some lengths."""
+    total = np.cumsum(length)
+    return np.arange(length.sum()) - np.repeat(total - length, length)

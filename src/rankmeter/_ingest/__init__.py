@@ -36,7 +36,7 @@ from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._memory import PER_MEASURED_ROW, check_memory, size
 from rankmeter._ingest._memory import available as available_memory
 from rankmeter._ingest._opened import needed_memory, open_rankings
-from rankmeter._ingest._order import places
+from rankmeter._ingest._order import places, places_of
 from rankmeter._ingest._per_user import PerUser, read_per_user
 from rankmeter._ingest._pieces import Cut, Piece, Pieces, Query, Rest
 from rankmeter._ingest._queried import open_spark
@@ -91,6 +91,7 @@ __all__ = [
     "open_rankings",
     "open_spark",
     "places",
+    "places_of",
     "read_collapse",
     "read_interactions",
     "read_item_ids",

@@ -35,7 +35,7 @@ class ByUser(ABC):
         """All items, by user."""
 
     @abstractmethod
-    def items_at(self, at: npt.NDArray[np.int64], place: npt.NDArray[np.int64]) -> pl.Series:
+    def items_at(self, at: npt.NDArray[np.int64], place: npt.NDArray[np.int64]) -> Ids:
         """Some items: those at a `place` of the list `at`, which ascends."""
 
     @abstractmethod

@@ -70,9 +70,9 @@ class Lines(ByUser):
         """All items, by user."""
         return self.spans
 
-    def items_at(self, at: npt.NDArray[np.int64], place: npt.NDArray[np.int64]) -> pl.Series:
+    def items_at(self, at: npt.NDArray[np.int64], place: npt.NDArray[np.int64]) -> Spans:
         """See `ByUser.items_at`."""
-        return self.spans.take(self.offsets[at] + place).series()
+        return self.spans.take(self.offsets[at] + place)
 
     def sought(self, judged: pl.DataFrame | ByUser) -> Spans:
         """See `ByUser.sought`."""

@@ -82,14 +82,14 @@ class Lists(ByUser):
         """All items, by user."""
         return Objects(_joined(self.containers), self.item_type)
 
-    def items_at(self, at: npt.NDArray[np.int64], place: npt.NDArray[np.int64]) -> pl.Series:
+    def items_at(self, at: npt.NDArray[np.int64], place: npt.NDArray[np.int64]) -> Objects:
         """See `ByUser.items_at`."""
         found: list[Any] = []
         starts = np.flatnonzero(np.diff(at, prepend=-1))
         for number, places in zip(at[starts].tolist(), np.split(place, starts[1:]), strict=True):
             listed = [*self.containers[number]]
             found += [listed[one] for one in places.tolist()]
-        return Objects(found, self.item_type).series()
+        return Objects(found, self.item_type)
 
     def sought(self, judged: pl.DataFrame | ByUser) -> Objects:
         """See `ByUser.sought`."""
