@@ -11,32 +11,28 @@ import ctypes
 import gc
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
 from importlib.metadata import version
 from pathlib import Path
 
+from speed.launcher import Launcher
 from speed.peers import PEERS, given, rankmeter_means, spelled
 
 
 class Memory:
     """The peak of resident memory above what was resident at the start."""
 
-    def __init__(self, *, children: bool) -> None:
-        self.children = children
+    def __init__(self) -> None:
         if hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
             libc.malloc_trim(0)  # what the preparation left over is not held by the data
-        if not children and self._resident() is not None:
+        if self._resident() is not None:
             Path("/proc/self/clear_refs").write_text("5")  # the peak starts again
         self.before = self._resident() or 0
 
     def peak(self) -> int | None:
         """In bytes, or None where the system cannot say."""
-        if self.children:
-            unit = 1 if sys.platform == "darwin" else 1024
-            return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit
         peak = self._resident("VmHWM")
         return None if peak is None else peak - self.before
 
@@ -54,11 +50,12 @@ class Worker:
 
     def __init__(self, name: str) -> None:
         self.peer = PEERS[name]
+        self.launcher: Launcher | None = None  # of whole processes
 
     def open(self, asked: dict) -> dict:
         """Make the data and prepare them; the preparation is timed."""
         if "files" in asked:
-            prepare, self.run = given(*asked["files"]), self._command
+            prepare, self.launcher = given(*asked["files"]), Launcher()
         else:
             from speed.data import Data, Shape
 
@@ -69,12 +66,14 @@ class Worker:
         self.prepared = prepare()
         seconds = time.perf_counter() - start
         gc.collect()
-        self.memory = Memory(children="files" in asked)
+        self.memory = Memory()
         found = version(self.peer.package) if self.peer.package else self._printed_version()
         return {"seconds": seconds, "version": found}
 
     def evaluate(self, metrics: list[str]) -> dict:
         """Evaluate once; the peak of memory is that of all evaluations so far."""
+        if self.launcher is not None:
+            return self._command(self.launcher, metrics)
         gc.collect()
         gc.disable()
         start = time.perf_counter()
@@ -95,12 +94,13 @@ class Worker:
 
         return timed(lambda: self.run(self.prepared, metrics))
 
-    def _command(self, files: tuple[str, str], metrics: list[str]) -> dict[str, float]:
-        argv = self.peer.calls["files"](*files, metrics)
-        done = subprocess.run(argv, check=False, capture_output=True, text=True)
-        if done.returncode:
-            raise RuntimeError(f"exit {done.returncode}: {done.stderr.strip()[-300:]}")
-        return self.peer.read(done.stdout)
+    def _command(self, launcher: Launcher, metrics: list[str]) -> dict:
+        """Run the command of the tool once."""
+        done = launcher.run(self.peer.calls["files"](*self.prepared, metrics))
+        if done["exit"]:
+            raise RuntimeError(f"exit {done['exit']}: {done['errors']}")
+        means = self.peer.read(done["output"])
+        return {"seconds": done["seconds"], "means": means, "peak": done["peak"]}
 
     @staticmethod
     def _printed_version() -> str:
