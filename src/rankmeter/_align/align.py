@@ -260,9 +260,9 @@ def _count_rows(
     if choices.duplicates == "first" and pairs.repeated:
         first = best_of(frame[row].with_columns(row=row, gain=gain), rankings.order)
         row, gain = first["row"].to_numpy(), first["gain"].to_numpy()
-    candidates = Candidates.of(
-        frame, user, codes.n, rankings.order, choices.score_type, groups=pairs.groups
-    )
+    plain = listing is None and rankings.rest is None
+    rules = rankings.order, choices.score_type
+    candidates = Candidates.of(frame, user, codes.n, *rules, groups=pairs.groups, falling=plain)
     targets = candidates.targets(row, gain)
     shown = None
     if listing is not None and (rankings.rest is None or choices.pool == "judged"):
@@ -275,7 +275,8 @@ def _count_rows(
         counted += _count_rest(rankings.rest, frame[row], targets, codes, choices, moved)
     if truth.names is not None:
         counted = replace(counted, item=truth.names.of(targets.item))
-    score = frame["score"].to_numpy()[row] if rankings.order == "score" else None
+    scored = rankings.order == "score" and choices.retrieved == "positive"
+    score = frame["score"].to_numpy()[row] if scored else None
     return counted, score, refused, shown
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "before_in",
     "by_item",
     "by_text",
+    "compared",
     "count",
     "holds",
     "order_within",
@@ -64,7 +65,7 @@ class Candidates:
 
     user: IntArray  # (n_rows,) row of evaluation of each ranking row
     row: IntArray | None  # its number among all ranking rows, ascending; None if these are all
-    value: FloatArray  # sort key of the rows of a user; smaller is better
+    value: FloatArray  # sort key of the rows of a user; smaller is better unless `falling`
     order: str  # "score": value is a negated score; "rank": a given rank; "list": the row number
     item: Ids
     grouped: IntArray | None  # positions of the rows by user, in a list in order; None if they are
@@ -81,22 +82,24 @@ class Candidates:
         score_type: str,
         *,
         groups: Groups | None = None,
+        falling: bool = False,
     ) -> Candidates:
         """Group all rows of a ranking by `user`, the row of evaluation of each ranking row.
 
-        Rows that are only some have a ``number``.
+        Rows that are only some have a ``number``. If `falling`, scores are left as they are.
         """
         value: FloatArray
+        falling = falling and order == "score"
         number = frame["number"].to_numpy() if "number" in frame.columns else None
         if order == "list":
             value = (np.arange(user.size) if number is None else number).astype(np.float64)
         else:
-            value = sort_key(frame[order].to_numpy(), order, score_type)
+            value = frame[order].to_numpy()
+            value = compared(value, score_type) if falling else sort_key(value, order, score_type)
         if groups is None or (groups.mixed and order == "list"):
             groups = Groups.of(user, n_users)
-        return cls(
-            user, number, value, order, IdSeries(frame["item"]), groups.order, groups.offsets
-        )
+        items, where = IdSeries(frame["item"]), (groups.order, groups.offsets)
+        return cls(user, number, value, order, items, *where, falling)
 
     @cached_property
     def ascending(self) -> FloatArray:
@@ -124,7 +127,8 @@ class Candidates:
         row, value = self.numbers(chosen), self.value[chosen]
         item = self.item.take(chosen)
         groups = Groups.of(user, self.offsets.size - 1)
-        return Candidates(user, row, value, self.order, item, groups.order, groups.offsets)
+        where = groups.order, groups.offsets
+        return Candidates(user, row, value, self.order, item, *where, self.falling)
 
     def targets(self, row: IntArray, gain: FloatArray) -> Targets:
         """Judged items as targets of counting, given the positions of the rows that hold them."""
@@ -133,10 +137,12 @@ class Candidates:
 
 def sort_key(number: FloatArray, order: str, score_type: str = "float64") -> FloatArray:
     """Scores or ranks as numbers of which the smaller is better."""
-    if order != "score":
-        return number
-    narrow = (-number).astype(np.float32) if score_type == "float32" else -number
-    return narrow.astype(np.float64, copy=False)
+    return -compared(number, score_type) if order == "score" else number
+
+
+def compared(score: FloatArray, score_type: str) -> FloatArray:
+    """Scores in the precision in which they are compared."""
+    return score.astype(np.float32).astype(np.float64) if score_type == "float32" else score
 
 
 def count(candidates: Candidates, targets: Targets, ties: TieRule) -> RankCounts:
@@ -160,7 +166,8 @@ def count(candidates: Candidates, targets: Targets, ties: TieRule) -> RankCounts
     # A target is not counted as equal to itself.
     own = np.ones(t.row.size, dtype=bool) if c.row is None else np.isin(t.row, c.row)
     above, upto = _spans(c, t)
-    equal = upto - above - own
+    equal = upto - above
+    equal -= own
     if c.order == "rank":  # already counted by the tool that wrote the rank
         above = np.where(own, t.value.astype(np.int64) - 1, 0)
     before: IntArray | None = None
@@ -182,7 +189,7 @@ def _spans(c: Candidates, t: Targets) -> tuple[IntArray, IntArray]:
         compiled.rows.count(value, c.grouped, c.offsets, user, wanted, above, upto)
         if c.falling:
             n = np.diff(c.offsets)[user]
-            above, upto = n - upto, n - above
+            above, upto = np.subtract(n, upto, out=upto), np.subtract(n, above, out=above)
         return above, upto
     if c.falling:
         c, t = replace(c, value=-c.value, falling=False), replace(t, value=-t.value)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankmeter._align.counts import Candidates, Targets, by_text, count, holds, search
+from rankmeter._align.counts import Candidates, Targets, by_text, compared, count, holds, search
 from rankmeter._align.placing import ORDERED
 from rankmeter._choices import Alignment, TieRule
 from rankmeter._counts import RankCounts
@@ -49,8 +49,8 @@ def count_listed(
     if lists.numbers is None:
         above, equal = score.astype(np.int64), np.zeros(at.size, dtype=np.int64)
         return RankCounts(code[at], gain, above, equal, equal, n_ranked), None
-    everything = _candidates(lists, _compared(lists.numbers, choices))
-    value = _compared(score, choices)
+    everything = _candidates(lists, compared(lists.numbers, choices.score_type))
+    value = compared(score, choices.score_type)
     targets = Targets(at, gain, at, value, everything.item)  # their rows are not asked for
     counts = count(everything, targets, "optimistic")
     before = np.zeros(at.size, dtype=np.int64) if choices.ties in ORDERED else None
@@ -59,12 +59,6 @@ def count_listed(
         items = judged.take(found[tied]).items
         before[tied] = _before(lists, everything.value, at[tied], value[tied], items, choices.ties)
     return replace(counts, user=code[at], n_ranked=n_ranked, before=before), score
-
-
-def _compared(score: FloatArray, choices: Alignment) -> FloatArray:
-    """Scores in the precision in which they are compared."""
-    narrow = choices.score_type == "float32"
-    return score.astype(np.float32).astype(np.float64) if narrow else score
 
 
 def _candidates(lists: ByUser, value: FloatArray) -> Candidates:
