@@ -16,12 +16,12 @@ import polars as pl
 import pytest
 
 from rankmeter import compare, evaluate
-from rankmeter._ingest import Lines, _files, _lines, read_rankings, read_truth
+from rankmeter._ingest import Lines, _files, _lines, _memory, read_rankings, read_truth
 from rankmeter._ingest._spans import SPAN, Spans
 from rankmeter._ingest._text import Large, Text
 from rankmeter._trec_eval import report
 from rankmeter._trec_eval._files import _last_line
-from rankmeter.errors import FileFormatError, RankmeterError
+from rankmeter.errors import FileFormatError, NotEnoughMemoryError, RankmeterError
 
 COMPILES = shutil.which("cc") and Path(sysconfig.get_path("include"), "Python.h").exists()
 pytestmark = [
@@ -342,6 +342,16 @@ def test_comments_of_a_large_file_are_no_lines(tmp_path, monkeypatch):
     run.write_bytes(b"# nothing\n" * 9)
     with pytest.raises(FileFormatError, match="is empty"):
         [*report(str(qrels), str(run))]
+
+
+def test_a_large_file_is_refused_if_its_lines_do_not_fit(tmp_path, monkeypatch):
+    monkeypatch.setattr(_files, "_LARGE", 1)
+    monkeypatch.setattr(_memory, "_LITTLE", 0)
+    path = tmp_path / "a.run"
+    path.write_bytes(PLAIN_FILES["spaces"] * 9)
+    monkeypatch.setattr(_memory, "available", lambda: 9 * 3 * 24 - 1)
+    with pytest.raises(NotEnoughMemoryError, match=r"a\.run \(27 lines\) needs at least 648 bytes"):
+        read_rankings(path)
 
 
 @pytest.mark.parametrize("name", ["a.run", "a.csv", "a.txt"])

@@ -7,18 +7,16 @@ rows, suggest them.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from rankmeter._checks import exact
+from rankmeter._hits import FloatArray
 from rankmeter._ingest._by_user import ByUser
 from rankmeter._ingest._no_ids import GRADES
 from rankmeter._ingest._series import series
 from rankmeter._ingest._table import Table
 
 __all__ = ["all_relevant", "look_like_labels", "look_misread"]
-
-FloatArray = npt.NDArray[np.float64]
 
 _LOWEST, _HIGHEST = (0.5, 1), (5, 10)  # grades of the usual scales of ratings
 _MANY_GRADES = 20  # 0.5, 1, …, 10

@@ -213,9 +213,7 @@ _LARGE = 2**22  # bytes
 
 def large(path: Path, start: bytes | bytearray, read: Callable[[], bytes | bytearray]) -> Large:
     """A file that is read in pieces, unless its lines need a closer look."""
-    n = path.stat().st_size
-    check_memory(n * PER_TEXT_BYTE, f"{path} ({size(n)})")
-    return Large(path, n, start, read)
+    return Large(path, path.stat().st_size, start, read)
 
 
 def read_text(path: Path) -> Text:

@@ -15,6 +15,7 @@ import polars as pl
 
 from rankmeter._ingest._by_user import ByUser
 from rankmeter._ingest._id_columns import few
+from rankmeter._ingest._memory import PER_LINE, check_memory
 from rankmeter._ingest._spans import SPAN, Spans
 from rankmeter._ingest._text import Piece, Text
 
@@ -144,6 +145,7 @@ class _Scan:
         if self.file.unread is not None and self.file.encoding == "utf-8" and not is_ascii:
             return None  # is it UTF-8?
         room = [0, *accumulate(n for n, _ in counts)]
+        check_memory(PER_LINE * room[-1], f"{self.file.name} ({room[-1]:,} lines)")
         arrays = [np.empty(room[-1], dtype) for dtype in (SPAN, np.float64, SPAN, np.int64)]
         kept = np.empty(self.file.size, dtype=np.uint8)  # of which few pages are used
 

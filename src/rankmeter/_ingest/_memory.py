@@ -13,6 +13,7 @@ from pathlib import Path
 from rankmeter.errors import NotEnoughMemoryError
 
 __all__ = [
+    "PER_LINE",
     "PER_MEASURED_ROW",
     "PER_PARQUET_ROW",
     "PER_TEXT_BYTE",
@@ -23,6 +24,8 @@ __all__ = [
 
 PER_TEXT_BYTE = 4
 """Bytes for each byte of a text file, decompressed."""
+PER_LINE = 24
+"""Bytes for each line of a TREC file that is read in pieces."""
 PER_PARQUET_ROW = 100
 """Bytes for each row of a Parquet file until it is measured."""
 PER_MEASURED_ROW = 20

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from rankmeter._checks import counted, exact
+from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest._by_user import ByUser
 from rankmeter._ingest._id_columns import Ids, IdSeries, IdType, Objects
 from rankmeter._ingest._kind import POLARS, Kind
@@ -40,8 +39,6 @@ Empty where users have names.
 """
 
 _Type: TypeAlias = "pl.DataType | type[pl.DataType]"
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
