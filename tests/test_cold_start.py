@@ -139,12 +139,30 @@ def test_a_module_that_is_imported_later_is_the_same_for_all_threads(later):
         "start = Barrier(8)\n"
         "def look(_):\n    start.wait()\n    return slow.last, slow.part.name\n"
         "with ThreadPoolExecutor(8) as pool: print(*pool.map(look, range(8)))\n"
-        "print(type(slow).__name__, slow is sys.modules['slow'], hasattr(slow, 'other'))"
+        "print(type(slow).__name__, slow.part is sys.modules['slow'].part, hasattr(slow, 'no'))"
     )
     done = later(package, code)
     assert done.stdout.split("\n")[:2] == [
         " ".join(["(5, 'slow.part')"] * 8), "module True False"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("first", [0, 0.05])
+def test_a_part_of_a_module_that_is_imported_later_imports_it(later, first):
+    """Also while another thread imports it."""
+    package = "import time\nlast = 5\ntime.sleep(0.1)\nfrom slow import part\nname = part.name"
+    code = (
+        "import faulthandler, importlib, time\n"
+        "faulthandler.dump_traceback_later(20, exit=True)\n"
+        "def look(wait):\n"
+        "    time.sleep(wait)\n"
+        "    return importlib.import_module('slow.part').name if wait else slow.name\n"
+        f"waits = [0, {first}]\n"
+        "print(importlib.import_module('slow.part').name) if not waits[1] else None\n"
+        "with ThreadPoolExecutor(2) as pool: print(*pool.map(look, waits))"
+    )
+    done = later(package, code)
+    assert done.stdout.split() == ["slow.part"] * (2 if first else 3), done.stderr
 
 
 def test_a_module_that_cannot_be_imported_later_says_so_each_time(later):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import os
 import shutil
 import sys
 import sysconfig
@@ -16,9 +17,9 @@ import polars as pl
 import pytest
 
 from rankmeter import compare, evaluate
-from rankmeter._ingest import Lines, _files, _lines, _memory, read_rankings, read_truth
+from rankmeter._ingest import Lines, _files, _lines, _memory, _text, read_rankings, read_truth
 from rankmeter._ingest._spans import SPAN, Spans
-from rankmeter._ingest._text import Large, Text
+from rankmeter._ingest._text import Large, Text, state_of
 from rankmeter._trec_eval import report
 from rankmeter._trec_eval._files import _last_line
 from rankmeter.errors import FileFormatError, NotEnoughMemoryError, RankmeterError
@@ -277,7 +278,8 @@ def test_documents_stay_in_the_text(content, part, monkeypatch):
 def large(path, content, encoding="utf-8", read=None, size=None):
     """A file that is not in memory, and what asks for its content."""
     path.write_bytes(content)
-    given = Large(path, len(content) if size is None else size, content[:4], read)
+    state = state_of(path) if size is None else (size, 0, 0)
+    given = Large(path, state, content[:4], read)
     return Lines.of(Text("run", given, encoding), RUN, ["qid", "docid", "score"])
 
 
@@ -312,6 +314,73 @@ def test_a_file_that_becomes_shorter_is_read_again(tmp_path, monkeypatch):
     for size in (len(content) + 1, len(content) + 100):
         found = large(tmp_path / "a.run", content, read=lambda: content, size=size)
         assert found.frame().equals(lines_of(content).frame())
+
+
+@pytest.mark.parametrize("when", ["_count", "_read"])
+@pytest.mark.parametrize("more", [b"s Q0 a 1 2 t\n", b""])
+def test_a_file_that_changes_is_read_again(when, more, tmp_path, monkeypatch):
+    """All lines are of one state of the file, whenever it is replaced."""
+    monkeypatch.setattr(_files, "_LARGE", 1)
+    path, old = tmp_path / "a.run", PLAIN_FILES["spaces"]
+    new, look = more + old.replace(b"a", b"n"), getattr(_lines._Scan, when)
+
+    def change(*arguments):
+        path.write_bytes(new)
+        return look(*arguments)
+
+    path.write_bytes(old)
+    os.utime(path, (0, 0))  # clocks may have steps of milliseconds
+    with monkeypatch.context() as patch:
+        patch.setattr(_lines._Scan, when, change)
+        found = [*tables(path)]
+    path.write_bytes(new)
+    assert found == [*tables(path)]
+
+
+@pytest.mark.parametrize("name", ["evaluate", "trec_eval"])
+@pytest.mark.parametrize("when", ["at once", "later"])
+def test_a_large_file_that_cannot_be_read_is_named(name, when, tmp_path, monkeypatch):
+    monkeypatch.setattr(_files, "_LARGE", 1)
+    run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"
+    run.write_bytes(PLAIN_FILES["spaces"])
+    qrels.write_bytes(b"q 0 b 1\n")
+    large = _files.large
+
+    def gone(path, *more):
+        given = large(path, *more)
+        if path == run:
+            run.unlink()
+        return given
+
+    if when == "at once":
+        monkeypatch.setattr(_text, "state_of", lambda _: Path("/no/such").stat())
+        monkeypatch.setattr(_files, "state_of", lambda _: Path("/no/such").stat())
+    else:
+        monkeypatch.setattr(_files, "large", gone)
+        monkeypatch.setattr("rankmeter._trec_eval._files.large", gone)
+    call = evaluated if name == "evaluate" else lambda *of: [*report(*map(str, of[::-1]))]
+    with pytest.raises(FileFormatError, match=r"a\.(run|qrels) cannot be read: No such file"):
+        call(run, qrels)
+
+
+def test_a_large_file_that_becomes_empty_is_said_to_be(tmp_path, monkeypatch):
+    monkeypatch.setattr(_files, "_LARGE", 1)
+    run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"
+    qrels.write_bytes(b"q 0 b 1\n")
+    large = _files.large
+
+    def emptied(path, *more):
+        given = large(path, *more)
+        if path == run:
+            run.write_bytes(b" \n")
+        return given
+
+    monkeypatch.setattr(_files, "large", emptied)
+    monkeypatch.setattr("rankmeter._trec_eval._files.large", emptied)
+    for call in (lambda: evaluated(run, qrels), lambda: [*report(str(qrels), str(run))]):
+        run.write_bytes(PLAIN_FILES["spaces"])
+        with pytest.raises(FileFormatError, match=r"a\.run is empty"):
+            call()
 
 
 def test_only_large_plain_files_stay_on_disk(tmp_path, monkeypatch):

@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from importlib.util import find_spec, module_from_spec
-from threading import RLock
 from types import ModuleType
 from typing import Any
 
 __all__ = ["import_later"]
 
-_lock = RLock()
-
 
 class _Later(ModuleType):
-    """A module whose code runs when one of its names is first asked for.
+    """A module that is imported when it is first asked for a name; then it has all names.
 
-    That of `importlib.util.LazyLoader` would run at ``import``, which asks for ``__spec__``.
+    That of `importlib.util.LazyLoader` would be imported by ``import``, which asks for
+    ``__spec__``.
     """
 
     def __getattr__(self, name: str) -> Any:
-        with _lock:  # other threads wait until all names are there
-            if type(self) is _Later and not vars(self).get(_RUNS):
-                vars(self)[_RUNS] = True
-                try:
-                    self.__spec__.loader.exec_module(self)  # type: ignore[union-attr]
-                finally:
-                    del vars(self)[_RUNS]
-                self.__class__ = ModuleType  # type: ignore[assignment]
-            elif name not in vars(self):
-                raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        return getattr(self, name)
-
-
-_RUNS = "__runs__"
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        found = import_module(self.__name__)  # which other threads wait for
+        vars(self).update(vars(found))
+        self.__class__ = ModuleType  # type: ignore[assignment]
+        return getattr(found, name)
 
 
 def import_later(name: str) -> None:
@@ -42,3 +33,4 @@ def import_later(name: str) -> None:
     if spec is not None:
         module = sys.modules[name] = module_from_spec(spec)
         module.__class__ = _Later
+        vars(module).pop("__path__", None)  # an import of a part of it asks for this

@@ -22,10 +22,10 @@ from rankmeter._ingest._columns import Columns, Side
 from rankmeter._ingest._containers import starts_with_record
 from rankmeter._ingest._json import read_json, read_json_lines
 from rankmeter._ingest._memory import PER_TEXT_BYTE, available, check_memory, size
-from rankmeter._ingest._messages import near, short
+from rankmeter._ingest._messages import near, short, unreadable
 from rankmeter._ingest._packed import packing, refuse_misnamed, unpacked, unpacked_name
 from rankmeter._ingest._parquet import PARQUET, matching, read_parquet
-from rankmeter._ingest._text import START, Large, Text, read_delimited, read_lines
+from rankmeter._ingest._text import START, Large, Text, read_delimited, read_lines, state_of
 from rankmeter._ingest._trec import looks_like_trec, read_qrels, read_run
 from rankmeter.errors import FileFormatError, RankmeterError
 
@@ -156,11 +156,6 @@ def _extension(path: Path) -> str:
     return unpacked_name(path).suffix
 
 
-def unreadable(path: Path, error: OSError) -> FileFormatError:
-    """The error of a file that the system refuses."""
-    return FileFormatError(f"{path} cannot be read: {error.strerror or error}.")
-
-
 def _missing(path: Path) -> FileFormatError:
     if not path.parent.is_dir():
         return FileFormatError(f"{path} does not exist, nor does its folder {path.parent}.")
@@ -213,7 +208,10 @@ _LARGE = 2**22  # bytes
 
 def large(path: Path, start: bytes | bytearray, read: Callable[[], bytes | bytearray]) -> Large:
     """A file that is read in pieces, unless its lines need a closer look."""
-    return Large(path, path.stat().st_size, start, read)
+    try:
+        return Large(path, state_of(path), start, read)
+    except OSError as error:
+        raise unreadable(path, error) from error
 
 
 def read_text(path: Path) -> Text:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, TypeVar
@@ -18,6 +19,7 @@ from rankmeter._ingest._id_columns import few
 from rankmeter._ingest._memory import PER_LINE, check_memory
 from rankmeter._ingest._spans import SPAN, Spans
 from rankmeter._ingest._text import Piece, Text
+from rankmeter.errors import FileFormatError
 
 try:
     from rankmeter._ingest import _scan
@@ -51,9 +53,9 @@ class Lines(ByUser):
         if _scan is None or (user, item) != (0, 2):
             return None
         form = (len(fields), number)
-        found = _Scan.of(file, form).found()
-        if found is None and file.unread is not None and file.content:
-            found = _Scan.of(file, form).found()  # its content may have no comments, for example
+        found = _in_pieces(file, form)
+        if found is None and file.content:  # which may have no comments, for example
+            found = _Scan.of(file, form).found()
         if found is None:
             return None
         users = few(replace(found.spans, places=found.topics))
@@ -110,6 +112,17 @@ class Lines(ByUser):
             numbers=self.numbers[kept],
             spans=self.spans.take(np.flatnonzero(kept)),
         )
+
+
+def _in_pieces(file: Text, form: tuple[int, int]) -> _Found | None:
+    """The lines of a file that is not in memory, if all of them are of one state of the file."""
+    if (unread := file.unread) is None:
+        return None
+    with suppress(OSError, FileFormatError):  # which reading all of it reports
+        found = _Scan.of(file, form).found()
+        if not unread.has_changed:
+            return found
+    return None
 
 
 class _Found(NamedTuple):

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
+from pathlib import Path
 
 import polars as pl
 
 from rankmeter._checks import near
 from rankmeter._checks import shown as short
+from rankmeter.errors import FileFormatError
 
-__all__ = ["near", "polars_errors", "reason", "rows", "short", "some"]
+__all__ = ["near", "polars_errors", "reason", "rows", "short", "some", "unreadable"]
 
 
 def polars_errors() -> tuple[type[Exception], type[BaseException], type[OSError]]:
     """The errors of Polars for damaged data; a panic of Rust is not an `Exception`."""
     return pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError
+
+
+def unreadable(path: Path, error: OSError) -> FileFormatError:
+    """The error of a file that the system refuses."""
+    return FileFormatError(f"{path} cannot be read: {error.strerror or error}.")
 
 
 def reason(error: object) -> str:

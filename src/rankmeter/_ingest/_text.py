@@ -15,14 +15,20 @@ import numpy as np
 import polars as pl
 
 from rankmeter._ingest._columns import Columns, Side, named
-from rankmeter._ingest._messages import polars_errors, reason, short
+from rankmeter._ingest._messages import polars_errors, reason, short, unreadable
 from rankmeter.errors import FileFormatError
 
-__all__ = ["START", "Large", "Text", "read_delimited", "read_lines", "refuse_returns"]
+__all__ = ["START", "Large", "Text", "read_delimited", "read_lines", "refuse_returns", "state_of"]
 
 
 Piece: TypeAlias = Callable[[int, int], Any]
 """What gives the bytes of a content from one place to another, until it is asked again."""
+
+
+def state_of(path: Path) -> tuple[int, ...]:
+    """The size of a file, and what changes with its content."""
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns, found.st_ino
 
 
 @dataclass(frozen=True)
@@ -30,9 +36,19 @@ class Large:
     """A file of which only the start was read, and what reads all of it."""
 
     path: Path
-    size: int  # in bytes
+    state: tuple[int, ...]  # as `state_of` gives it
     start: bytes | bytearray
     read: Callable[[], bytes | bytearray]
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return self.state[0]
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether it may be another file by now."""
+        return state_of(self.path) != self.state
 
     @contextmanager
     def opened(self) -> Iterator[Piece]:
@@ -51,8 +67,11 @@ class Large:
                 filled += n
             return buffer[:filled]
 
-        with self.path.open("rb", buffering=0) as file:
-            yield piece
+        try:
+            with self.path.open("rb", buffering=0) as file:
+                yield piece
+        except OSError as error:
+            raise unreadable(self.path, error) from error
 
 
 @dataclass(frozen=True)

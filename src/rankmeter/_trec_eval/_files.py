@@ -115,13 +115,13 @@ def _text(path: str) -> Text:
     file = Path(path)
 
     def content() -> bytes | bytearray:
-        return _cleaned(read_content(file))
+        found = _cleaned(read_content(file))
+        if Text(path, found, "latin-1").is_blank:
+            raise FileFormatError(f"{path} is empty")
+        return found
 
     start = _cleaned(start_of(file))
-    text = Text(path, large(file, start, content) if start.strip() else content(), "latin-1")
-    if text.is_blank:
-        raise FileFormatError(f"{path} is empty")
-    return text
+    return Text(path, large(file, start, content) if start.strip() else content(), "latin-1")
 
 
 def _cleaned(content: bytes | bytearray) -> bytes | bytearray:
