@@ -211,7 +211,7 @@ def times(value: float) -> str:
 
 
 def memory(value: int | None) -> str:
-    return "not measured" if value is None else f"{value / 2**20:,.0f} MiB"
+    return "not measured" if value is None else f"{max(value, 0) / 2**20:,.0f} MiB"
 
 
 # The chart
