@@ -322,7 +322,7 @@ BAD_FILES = {
     "nbsp.run": (RUN + "u2\xa0Q0 b 2 0.5 tag\n", ["line 4", "5 fields"]),
     "number.run": (RUN + "u2 Q0 b 2 1_0 tag\n", ["line 4", "'1_0' is not a number"]),
     "qrels.run": ("u1 0 a 1\n", ["TREC qrels", "rankings are expected", "swapped"]),
-    "swapped.qrels": ("u1 0 a 1\n", ["TREC qrels", "rankings are expected", "swapped"]),
+    "swapped.qrels": ("u1 0 a 1\n", ["rankings are expected: qid Q0 docid rank score tag"]),
     "fake.parquet": (CSV, ["cannot be read as Parquet", "truncated"]),
     "fake.gz": (CSV, ["not compressed with gzip"]),
     "fake.csv.gz": (CSV, ["not compressed with gzip"]),

@@ -28,9 +28,8 @@ class Tops:
             return rows.filter(pl.col("rank") <= self.depth + self.own)
         value = -pl.col("score").cast(pl.Float32) if self.order == "score" else pl.col("number")
         if self.own:
-            return rows.filter(
-                is_self() | (value.rank("min").over("user", is_self()) <= self.depth)
-            )
+            own = is_self()
+            return rows.filter(own | (value.rank("min").over("user", own) <= self.depth))
         return rows.filter(value.rank("min").over("user") <= self.depth)
 
     def add(self, rows: pl.DataFrame) -> None:

@@ -78,7 +78,7 @@ class CommandLine(click.Group):
         module = f"{__name__}.{cmd_name.replace('-', '_')}"
         if cmd_name.startswith("_") or "." in cmd_name or find_spec(module) is None:
             return None
-        import_later("polars")  # many a run on small files needs nothing of it
+        import_later("polars")  # TREC files, for example, do not need it
         command: click.Command = import_module(module).command
         return command if command.name == cmd_name else None
 

@@ -1,4 +1,4 @@
-"""Modules that the command line imports only if something of them is used."""
+"""Modules that the command line imports only when they are used."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["import_later"]
 
 
 class _Later(ModuleType):
-    """A module that is imported when it is first asked for a name; then it has all names.
+    """A module that is imported when one of its names is first used.
 
-    That of `importlib.util.LazyLoader` would be imported by ``import``, which asks for
-    ``__spec__``.
+    `importlib.util.LazyLoader` does not do: the statement ``import`` asks for ``__spec__``, which
+    would import the module at once.
     """
 
     def __getattr__(self, name: str) -> Any:

@@ -193,7 +193,7 @@ _PIECE = 2**22
 
 
 def start_of(path: Path) -> bytes:
-    """The start of a file that is large and not compressed; of any other, nothing."""
+    """The start of a large file that is not compressed; empty for any other file."""
     try:
         if not path.is_file() or path.stat().st_size < _LARGE:
             return b""

@@ -102,6 +102,10 @@ class IdSeries(Ids):
     def __len__(self) -> int:
         return len(self.ids)
 
+    def ends(self) -> tuple[int, int]:
+        """See `Ids.ends`; chunks of the series are not joined."""
+        return cast("int", self.ids.min()), cast("int", self.ids.max())
+
     def take(self, chosen: npt.NDArray[np.int64]) -> IdSeries:
         """See `Ids.take`."""
         return IdSeries(self.ids.gather(series(chosen)))

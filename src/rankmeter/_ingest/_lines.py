@@ -118,7 +118,7 @@ def _in_pieces(file: Text, form: tuple[int, int]) -> _Found | None:
     """The lines of a file that is not in memory, if all of them are of one state of the file."""
     if (unread := file.unread) is None:
         return None
-    with suppress(OSError, FileFormatError):  # which reading all of it reports
+    with suppress(OSError, FileFormatError):  # reading the whole file reports them
         found = _Scan.of(file, form).found()
         if not unread.has_changed:
             return found
@@ -156,7 +156,7 @@ class _Scan:
         counts = self._each(self._count)
         is_ascii = all(ascii_only for _, ascii_only in counts)
         if self.file.unread is not None and self.file.encoding == "utf-8" and not is_ascii:
-            return None  # is it UTF-8?
+            return None  # only reading the whole file shows whether it is UTF-8
         room = [0, *accumulate(n for n, _ in counts)]
         check_memory(PER_LINE * room[-1], f"{self.file.name} ({room[-1]:,} lines)")
         arrays = [np.empty(room[-1], dtype) for dtype in (SPAN, np.float64, SPAN, np.int64)]

@@ -49,8 +49,8 @@ def places_of(parts: Sequence[Ids], *, text: bool = False) -> npt.NDArray[np.int
 
 
 def _key(text: str) -> tuple[int, str]:
-    """What `_digits` and `_reading` are for one id."""
-    if not re.fullmatch(_WHOLE, text) or text.endswith("\n"):
+    """The sort key that `_digits` and `_reading` make of one id."""
+    if not re.fullmatch(_WHOLE, text):
         return _NAME, text
     return (-len(text), text.translate(_TURNED)) if text[0] == "-" else (len(text), text)
 

@@ -211,6 +211,7 @@ def no_judgments(rankings: Table) -> Table:
 
 
 def _polars_type(kind: IdType) -> pl.DataType:
+    """The type of that name."""
     dtype: pl.DataType = getattr(pl, kind)()
     return dtype
 

@@ -22,7 +22,7 @@ __all__ = ["START", "Large", "Text", "read_delimited", "read_lines", "refuse_ret
 
 
 Piece: TypeAlias = Callable[[int, int], Any]
-"""What gives the bytes of a content from one place to another, until it is asked again."""
+"""From two places to the bytes of the content between them, which are valid until the next call."""
 
 
 def state_of(path: Path) -> tuple[int, ...]:

@@ -21,6 +21,7 @@ __all__ = ["looks_like_trec", "read_qrels", "read_run", "trec_fields"]
 
 _RUN = "qid Q0 docid rank score tag"
 _QRELS = "qid 0 docid rel"
+_USUAL = {"rankings": _RUN, "truth": _QRELS}
 _NEVER = "\x1f"
 _SPACE = r"[ \t\r\x0b\x0c]"
 _FIELD = r"[^ \t\r\x0b\x0c]+"
@@ -81,8 +82,7 @@ def _is_number(text: str) -> bool:
 
 def _read_trec(file: Text, side: Side, form: str, used: str, *, ranked: bool = False) -> Columns:
     facts: dict[str, Any] = {"textual": True, "words": RETRIEVAL}
-    expected = {"rankings": _RUN, "truth": _QRELS}.get(side)
-    if form == expected and (lines := Lines.of(file, form.split(), used.split())):
+    if form == _USUAL.get(side) and (lines := Lines.of(file, form.split(), used.split())):
         return Columns.by_user(lines, file.name, trimmed=lines.trimmed, **facts)
     rows, n_rounded = trec_fields(file, side, form, used, ranked=ranked)
     columns = dict(zip(("user", "item", "value"), rows.get_columns(), strict=True))
@@ -107,9 +107,11 @@ def trec_fields(
     refuse_returns(file)
     if swapped:
         found = _QRELS if kind == "qrels" else _RUN
+        wanted_form = _USUAL[side] if form == found else form
+        what = "rankings are" if side == "rankings" else "ground truth is"
         raise FileFormatError(
-            f"{file.name} has the lines of TREC {kind} ({found}), where {side} are expected: "
-            f"{form}. Are rankings and truth swapped?"
+            f"{file.name} has the lines of TREC {kind} ({found}), where {what} expected: "
+            f"{wanted_form}. Are rankings and truth swapped?"
         )
     return _any_lines(file, fields, wanted, exact=exact, ranked=ranked)
 
