@@ -124,10 +124,10 @@ def later(tmp_path, monkeypatch):
     """What runs code next to a package that imports itself, and takes its time."""
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     (tmp_path / "slow").mkdir()
-    (tmp_path / "slow" / "part.py").write_text("name = __name__", "utf-8")
 
-    def run(package, code):
+    def run(package, code, part="name = __name__"):
         (tmp_path / "slow" / "__init__.py").write_text(package, "utf-8")
+        (tmp_path / "slow" / "part.py").write_text(part, "utf-8")
         return python(f"{LATER}{code}")
 
     return run
@@ -161,7 +161,8 @@ def test_a_part_of_a_module_that_is_imported_later_imports_it(later, first):
         "print(importlib.import_module('slow.part').name) if not waits[1] else None\n"
         "with ThreadPoolExecutor(2) as pool: print(*pool.map(look, waits))"
     )
-    done = later(package, code)
+    part = "name = __name__" if first else "import slow\nslow.last\nname = __name__"
+    done = later(package, code, part)
     assert done.stdout.split() == ["slow.part"] * (2 if first else 3), done.stderr
 
 

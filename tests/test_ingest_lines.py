@@ -338,7 +338,7 @@ def test_a_file_that_changes_is_read_again(when, more, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["evaluate", "trec_eval"])
-@pytest.mark.parametrize("when", ["at once", "later"])
+@pytest.mark.parametrize("when", ["at once", "later", "last"])
 def test_a_large_file_that_cannot_be_read_is_named(name, when, tmp_path, monkeypatch):
     monkeypatch.setattr(_files, "_LARGE", 1)
     run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"
@@ -355,6 +355,15 @@ def test_a_large_file_that_cannot_be_read_is_named(name, when, tmp_path, monkeyp
     if when == "at once":
         monkeypatch.setattr(_text, "state_of", lambda _: Path("/no/such").stat())
         monkeypatch.setattr(_files, "state_of", lambda _: Path("/no/such").stat())
+    elif when == "last":
+        found = _lines._Scan.found
+
+        def found_before(scan):
+            lines = found(scan)
+            Path(scan.file.name).unlink()
+            return lines
+
+        monkeypatch.setattr(_lines._Scan, "found", found_before)
     else:
         monkeypatch.setattr(_files, "large", gone)
         monkeypatch.setattr("rankmeter._trec_eval._files.large", gone)

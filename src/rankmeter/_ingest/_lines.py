@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, TypeVar
@@ -19,7 +18,6 @@ from rankmeter._ingest._id_columns import few
 from rankmeter._ingest._memory import PER_LINE, check_memory
 from rankmeter._ingest._spans import SPAN, Spans
 from rankmeter._ingest._text import Piece, Text
-from rankmeter.errors import FileFormatError
 
 try:
     from rankmeter._ingest import _scan
@@ -118,11 +116,8 @@ def _in_pieces(file: Text, form: tuple[int, int]) -> _Found | None:
     """The lines of a file that is not in memory, if all of them are of one state of the file."""
     if (unread := file.unread) is None:
         return None
-    with suppress(OSError, FileFormatError):  # reading the whole file reports them
-        found = _Scan.of(file, form).found()
-        if not unread.has_changed:
-            return found
-    return None
+    found = _Scan.of(file, form).found()
+    return None if unread.has_changed else found
 
 
 class _Found(NamedTuple):

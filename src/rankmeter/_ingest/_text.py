@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -47,8 +47,10 @@ class Large:
 
     @property
     def has_changed(self) -> bool:
-        """Whether it may be another file by now."""
-        return state_of(self.path) != self.state
+        """Whether it may be another file by now, or none."""
+        with suppress(OSError):
+            return state_of(self.path) != self.state
+        return True
 
     @contextmanager
     def opened(self) -> Iterator[Piece]:
