@@ -1,4 +1,4 @@
-"""The step-down maxT test, and what comparisons of many systems make of it."""
+"""The step-down test on shared flips, and what comparisons of many systems make of it."""
 
 from __future__ import annotations
 
@@ -42,20 +42,25 @@ def compared(values, metric="cg", **options):
     return rm.compare(systems, truth, metric, relevant="any", gains="all", **options)
 
 
-def test_all_signs_of_a_few_users_are_counted():
-    """Step by step as Westfall and Young define it, over every choice of signs."""
-    scores, pairs = SCORES[:9, :3], PAIRS[:2] + [(1, 2)]
-    pairs = list(itertools.combinations(range(3), 2))
+def p_by_signs(scores, pairs):
+    """The p of each pair, a column, under every choice of signs, of which the first is observed."""
     d = np.column_stack([scores[:, i] - scores[:, j] for i, j in pairs])
-    signs = np.array(list(itertools.product([-1, 1], repeat=9)))
-    statistic = np.abs(signs @ d) / np.sqrt((d**2).sum(axis=0))
-    observed = np.abs(d.sum(axis=0)) / np.sqrt((d**2).sum(axis=0))
+    signs = np.array(list(itertools.product([1, -1], repeat=len(d))))
+    reached = np.abs(signs @ d)
+    return np.mean(reached[:, None, :] <= reached[None, :, :] + 1e-12, axis=1)
+
+
+def test_all_signs_of_a_few_users_are_counted():
+    """Step by step as Westfall and Young define minP, over every choice of signs."""
+    scores, pairs = SCORES[:9, :3] + [0, 0, 0.3], list(itertools.combinations(range(3), 2))
+    scores[2:, 1] = scores[2:, 0]  # two users differ: the smallest p is 1/2
+    p = p_by_signs(scores, pairs)
     expected, left, least = {}, set(range(3)), 0.0
-    for at in np.argsort(-observed):
-        largest = statistic[:, sorted(left)].max(axis=1)
-        least = max(least, np.mean(largest >= observed[at] - 1e-9))
-        expected[at] = least
-        left.remove(at)
+    for number in np.argsort(p[0]):
+        smallest = p[:, sorted(left)].min(axis=1)
+        least = max(least, np.mean(smallest <= p[0, number] + 1e-9))
+        expected[number] = least
+        left.remove(number)
     found = step_down([Hypotheses(scores, pairs)])
     assert found.n_resamples == 0
     assert found.adjusted == pytest.approx([expected[at] for at in range(3)])
@@ -65,18 +70,14 @@ def test_all_signs_of_a_few_users_are_counted():
 def test_a_single_step_leaves_what_the_others_cannot_claim():
     """Over every choice of signs: the error of the differences that are not significant."""
     scores, pairs = SCORES[:9, :3] + [0, 0, 0.6], list(itertools.combinations(range(3), 2))
-    d = np.column_stack([scores[:, i] - scores[:, j] for i, j in pairs])
-    signs = np.array(list(itertools.product([-1, 1], repeat=9)))
-    statistic = np.abs(signs @ d) / np.sqrt((d**2).sum(axis=0))
-    observed = np.abs(d.sum(axis=0)) / np.sqrt((d**2).sum(axis=0))
-    largest = statistic.max(axis=1)
+    p = p_by_signs(scores, pairs)
+    smallest = p.min(axis=1)
     found = step_down([Hypotheses(scores, pairs)], single=True)
-    expected = [np.mean(largest >= one - 1e-9) for one in observed]
-    assert found.adjusted == pytest.approx(expected)
+    assert found.adjusted == pytest.approx([np.mean(smallest <= one + 1e-9) for one in p[0]])
     unknown = found.adjusted > 0.05
     assert unknown.tolist() == [True, False, False]
-    critical = np.sort(largest)[::-1][math.floor(0.05 * 512)]
-    error = np.mean(statistic[:, unknown].max(axis=1) > critical + 1e-9)
+    critical = np.sort(smallest)[math.floor(0.05 * 512)]
+    error = np.mean(p[:, unknown].min(axis=1) < critical - 1e-9)
     assert found.left == pytest.approx(1 - error / 0.05)
     assert step_down([Hypotheses(scores, pairs[1:])], single=True).left == 1.0
     assert step_down([Hypotheses(scores, pairs[:1])], single=True).left == 0.0
@@ -106,7 +107,31 @@ def test_tables_of_other_users_have_their_own_coins():
     once = step_down([Hypotheses(SCORES, [(0, 1)])])
     twice = step_down([Hypotheses(SCORES, [(0, 1)])] * 2)
     assert twice.p[0] == once.p[0] != twice.p[1]
-    assert twice.critical > once.critical
+    assert twice.levels[0] < once.levels[0] == 0.05
+
+
+def test_few_users_with_a_large_difference_are_not_drowned_by_many():
+    """Fourteen users of one sign: p is 2 of 16,384 signs, and no other difference comes close."""
+    values = np.random.default_rng(0).normal(0.0, 1.0, (100, 8))
+    values[:, :2] = 0.0
+    values[:14, 1] = [1.0, *[0.1] * 13]
+    found = step_down([Hypotheses(values, [(i, 0) for i in range(1, 8)])], n_resamples=99_999)
+    assert found.p[0] < 0.0004
+    assert found.adjusted[0] < 7.5 * found.p[0]
+
+
+def test_many_users_have_the_normal_limit_of_flips():
+    """At the same values: repeated 700 times they are too many to flip, and have the same p."""
+    rng = np.random.default_rng(2)
+    values = rng.normal(0.0, 1.0, (150, 4))
+    values -= values.mean(axis=0) * (1 - 1 / math.sqrt(700))  # the same t at 700 times the users
+    many = step_down([Hypotheses(np.tile(values, (700, 1)), PAIRS)], levels=(0.05, 0.01))
+    few = step_down([Hypotheses(np.tile(values, (70, 1)), PAIRS)], levels=(0.05, 0.01))
+    d = np.tile(values[:, 0] - values[:, 1], 700)
+    assert many.p[0] == pytest.approx(2 * stats.norm.sf(abs(d.sum()) / np.linalg.norm(d)))
+    assert many.levels == pytest.approx(few.levels, rel=0.15)
+    copies = step_down([Hypotheses(np.tile(values, (700, 1)), [(0, 1)] * 6)])
+    assert copies.adjusted == pytest.approx(copies.p, abs=0.02)
 
 
 def test_a_p_close_to_the_level_is_drawn_with_more_flips():
@@ -117,11 +142,11 @@ def test_a_p_close_to_the_level_is_drawn_with_more_flips():
     assert np.ptp([one.p[0] for one in found]) < 0.004
 
 
-def test_the_critical_value_agrees_with_the_single_step():
-    found = step_down([Hypotheses(SCORES, PAIRS)])
-    d = np.column_stack([SCORES[:, i] - SCORES[:, j] for i, j in PAIRS])
-    statistic = np.abs(d.sum(axis=0)) / np.sqrt((d**2).sum(axis=0))
-    assert np.all(found.adjusted[statistic > found.critical] <= 0.05)
+@pytest.mark.parametrize("level", [0.5, 0.2, 0.05, 0.01])
+def test_the_level_of_a_comparison_agrees_with_the_single_step(level):
+    found = step_down([Hypotheses(SCORES, PAIRS)], levels=(level,), single=True)
+    assert level / 6 <= found.levels[0] <= level
+    assert np.all((found.adjusted <= level) == (found.p < found.levels[0]))
 
 
 class TestFamilies:
@@ -141,12 +166,26 @@ class TestFamilies:
         assert found.differences[32].significant
 
     @pytest.mark.parametrize("seed", range(3))
-    def test_an_interval_excludes_0_exactly_where_the_test_does(self, seed):
+    def test_where_interval_and_test_disagree_the_sentence_says_so(self, seed):
         rng = np.random.default_rng(seed)
         values = rng.random((50, 6)) + 0.06 * np.arange(6)
+        disagreeing = 0
         for d in compared(values).differences:
-            assert (d.low > 0 or d.high < 0) == d.significant
+            disagrees = (d.low > 0 or d.high < 0) != d.significant
+            disagreeing += disagrees
+            assert d.disagrees == disagrees == ("by another method" in d.sentence())
             assert d.low <= d.difference <= d.high
+        assert disagreeing <= 2
+
+    def test_intervals_of_another_level_are_wider_and_detectable_stays(self):
+        values = np.random.default_rng(2).random((200, 10))
+        usual, wide = compared(values), compared(values, confidence=0.99)
+        single = compared(values, confidence=0.99, correction="none")
+        for a, b, c in zip(usual.differences, wide.differences, single.differences, strict=True):
+            assert b.high - b.low > 1.1 * (a.high - a.low)
+            assert b.high - b.low > 1.1 * (c.high - c.low)
+            assert b.detectable == a.detectable
+            assert b.p_adjusted == a.p_adjusted
 
     def test_intervals_of_a_family_are_wider_than_one_and_narrower_than_bonferroni(self):
         rng = np.random.default_rng(7)
@@ -192,7 +231,7 @@ class TestSegments:
     def test_segments_have_what_undecided_comparisons_leave_of_alpha(self, options, left):
         """Two of three comparisons are significant; the third could still be claimed wrongly."""
         values = np.random.default_rng(1).random((200, 3)) + [0, 0, 0.3]
-        found = compared(values, segments=self.labels, **options)
+        found = compared(values, segments=self.labels, gatekeeping=True, **options)
         overall, within = found.differences[:3], found.differences[3:]
         assert [d.significant for d in overall] == [False, True, True]
         if left is None:
@@ -216,16 +255,44 @@ class TestSegments:
         open_ = gates <= 0.05
         assert found[open_] == pytest.approx(np.maximum(expected, gates)[open_])
         assert np.all(found[~open_] >= gates[~open_])
-        if not options:
-            assert all((d.low > 0 or d.high < 0) <= d.significant for d in within)
 
-    def test_a_segment_is_significant_only_if_everyone_is(self):
+    def test_harm_in_one_market_is_found_and_in_the_headline(self):
+        """Markets cancel each other: nothing over all users, and one of three is harmed."""
+        rng = np.random.default_rng(0)
+        market = np.repeat(["KR", "JP", "US"], 200)
+        prod = rng.beta(2, 3, 600)
+        new = prod + np.where(market == "KR", -0.08, 0.04) + rng.normal(0, 0.15, 600)
+        options = {"baseline": "prod", "segments": dict(enumerate(market.tolist()))}
+        values = {"new": dict(enumerate(new)), "prod": dict(enumerate(prod))}
+        found = rm.compare_values(values, **options)
+        overall, *within = found.differences
+        assert not overall.significant
+        assert {d.segment: d.verdict for d in within} == {
+            "JP": "better", "KR": "worse", "US": "better",
+        }  # fmt: skip
+        clause = "not the same for all segments: worse in KR, better in JP, US"
+        assert found.headline().title == f"No system beats prod on value; {clause}"
+        assert any(clause in note for note in found.table().notes)
+        gated = rm.compare_values(values, gatekeeping=True, **options)
+        assert not any(d.significant for d in gated.differences)
+        assert "over all users, which gatekeeping tests first" in gated.sentences()[2]
+        plain = rm.compare_values(values, test="t", correction="none", **options)
+        harmed = next(d for d in plain.differences if d.segment == "KR")
+        assert harmed.p == harmed.p_adjusted < 1e-6
+        assert "p < 0.0001;" in harmed.sentence()
+
+    def test_segments_are_one_family_over_metrics(self):
+        found = compared(self.values, ["cg", "cg@1"], segments=self.labels)
+        assert {d.family for d in found.differences if d.segment} == {20}
+        assert {d.family for d in found.differences if not d.segment} == {1}
+
+    def test_with_gatekeeping_a_segment_is_significant_only_if_everyone_is(self):
         rng = np.random.default_rng(5)
         values = rng.random((200, 2))
         values[::10, 1] += 2 * (values[::10, 0] - values[::10, 1]) + 0.5
         values[1::10, 1] -= 2.0
         values[2::10, 1] += 2.0
-        found = compared(values, segments=self.labels)
+        found = compared(values, segments=self.labels, gatekeeping=True)
         overall, *within = found.differences
         assert not overall.significant
         assert not any(d.significant for d in within)
@@ -261,17 +328,19 @@ class TestSegments:
         assert len(found.heterogeneity) == 6
         assert len(unequal) == 4
         assert note.count(" on ") == 4
-        assert f"{unequal[0].a} − {unequal[0].b} on {unequal[0].metric} (p < 0.0001)" in note
+        assert f"{unequal[0].a} − {unequal[0].b} on {unequal[0].metric} (p < 0.0001: " in note
+        assert "better in part 0" in note or "worse in part 0" in note
         assert note.endswith(f"; not testable for {len(untested)}, as a segment has no variation")
         assert "not shown" not in note
 
     def test_a_note_names_at_most_ten_differences(self):
         one = Heterogeneity("rr", "a", "b", 9.0, 0.001, 3)
-        note = segment_notes([one] * 12 + [replace(one, p=0.5)], 0.05)[1]
+        clauses = {("rr", "a", "b"): "not the same for all segments"}
+        note = segment_notes([one] * 12 + [replace(one, p=0.5)], 0.05, clauses, gated=False)[1]
         assert note.count("a − b on rr (p = 0.0010)") == 10
         assert note.endswith("; 2 more in `heterogeneity`; not shown for 1 other")
 
-        assert segment_notes([replace(one, p=0.5)] * 2, 0.05)[1] == (
+        assert segment_notes([replace(one, p=0.5)] * 2, 0.05, clauses, gated=False)[1] == (
             "do differences vary between the 3 segments? not shown for 2"
         )
 
@@ -333,12 +402,12 @@ class TestSentences:
         assert "on its own the comparison would count as shown, among 15 it" in torn[0].sentence()
         assert "adjusted p = " in torn[0].sentence()
 
-    def test_few_differing_users_can_show_nothing(self):
+    def test_few_differing_users_can_show_a_difference_that_makes_more_differ(self):
+        """Of 50 users 6 have to differ: in 4 of 5 studies, if 15.5 % do."""
         values = np.zeros((50, 2))
         values[:4, 0] = 1.0
         (d,) = compared(values).differences
-        assert math.isnan(d.detectable)
-        assert "With 4 differing users no difference can be shown." in d.sentence()
+        assert stats.binom.sf(5, 50, d.detectable) == pytest.approx(0.8, abs=1e-3)
         for n in (2, 3, 4, 5):
             (d,) = compared(np.array([[1.0, 0.0]] * n)).differences
             assert f"With {n} users no difference can be shown." in d.sentence()

@@ -37,6 +37,7 @@ def compare(
     common: Common = "all",
     alpha: float = 0.05,
     segments: object = None,
+    gatekeeping: bool = False,
     n_resamples: int = 9_999,
     margin: float | str | None = None,
     like: str | None = None,
@@ -67,17 +68,19 @@ def compare(
     baseline : str, optional
         The system that all others are compared with; without a baseline, all pairs are compared.
     test : str
-        ``auto``: randomization up to 100,000 users, else ``t``. Also ``randomization`` (Fisher's,
-        by sign flips: exact with few users, else drawn), ``t``, ``bootstrap``, ``tukey`` and
-        ``randomized-tukey`` (all pairs at once, users as blocks); ``wilcoxon`` and ``sign``, which
-        do not test means, with a warning.
+        ``auto`` and ``randomization``: Fisher's, by sign flips: exact with few users, else drawn;
+        with more than 100,000 differing users, drawn from the normal limit. Also ``mid-p``, where
+        flips that equal the observed difference count half: less conservative for hits and misses;
+        ``t``, ``bootstrap``, ``tukey`` and ``randomized-tukey`` (all pairs at once, users as
+        blocks); ``wilcoxon`` and ``sign``, which do not test means, with a warning.
     correction : str
-        ``maxt`` (Westfall and Young's step-down maxT, on the flips that all comparisons share; the
-        intervals of a family then hold together; ``holm`` for tests that flip no signs), ``holm``,
+        ``maxt`` (Westfall and Young's step-down test, on the flips that all comparisons share, each
+        on the scale of its own flips; the intervals of a family then hold together; ``holm`` for
+        tests that flip no signs), ``holm``,
         ``bonferroni``, ``benjamini-hochberg`` or ``none``, over a family.
     family : str
         Which comparisons are corrected together: those of each ``metric``, or ``all``. Those over
-        all users are a family, and those within segments another.
+        all users are a family, and those within segments another one, over all metrics.
     common : str
         Means over the users that are averaged for ``all`` systems (the others are counted); or
         each system's mean over its own users and each difference over the users of the ``pair``.
@@ -86,8 +89,11 @@ def compare(
     segments : object, optional
         A label per user: ``{"ann": "new", …}``, pairs, a pandas Series, or a frame or file with
         the columns user and segment, as `by_activity` and `by_popularity` make. Every comparison
-        is repeated within each. A difference is significant there only if it is also significant
-        over all users; the segments share the alpha that remains after that step.
+        is repeated within each, and these are corrected over segments, metrics and pairs.
+    gatekeeping : bool
+        Whether a difference within a segment is significant only if it is also significant over
+        all users; the segments then share the alpha that remains after that step. It finds more
+        where segments agree, and hides what harms one of them where they do not.
     n_resamples : int
         Number of sign flips, or bootstrap samples, that a test draws: more where a correction or a
         p-value close to alpha needs them.
@@ -147,6 +153,7 @@ def compare(
         alpha=alpha,
         n_resamples=n_resamples,
         margin=margin,
+        gatekeeping=gatekeeping,
     )
     plan = resolve(metrics, like=like, choices=choices)
     flat, runs = _separate_runs(systems)

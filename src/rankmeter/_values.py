@@ -39,6 +39,7 @@ def compare_values(
     alpha: float = 0.05,
     margin: float | str | None = None,
     segments: object = None,
+    gatekeeping: bool = False,
     clusters: object = None,
     n_resamples: int = 9_999,
     confidence: float = 0.95,
@@ -64,7 +65,7 @@ def compare_values(
         Whether lower is better, for all metrics or for those named. Metrics of rankmeter know it.
     scale : tuple of float, optional
         The lowest and the highest possible value. Metrics of rankmeter know it.
-    test, correction, family, common, alpha, margin, segments, clusters, n_resamples
+    test, correction, family, common, alpha, margin, segments, gatekeeping, clusters, n_resamples
         As in `compare`.
     confidence, interval, resamples, seed
         As in `evaluate`.
@@ -111,6 +112,7 @@ def compare_values(
         alpha=alpha,
         n_resamples=n_resamples,
         margin=margin,
+        gatekeeping=gatekeeping,
     )
     read = read_per_user(values, columns=columns)
     names = read.frame["system"].unique(maintain_order=True).to_list()

@@ -11,7 +11,7 @@ import polars as pl
 
 from rankmeter._checks import counted
 from rankmeter._engine import Scores
-from rankmeter._estimates.wording import change, p_text, p_value
+from rankmeter._estimates.wording import change, level, p_text, p_value
 from rankmeter._hits import FloatArray
 from rankmeter._plan import MetricPlan
 from rankmeter._words import in_words
@@ -35,11 +35,11 @@ class Difference:
     mean_a, mean_b : float
     difference, low, high : float
         Mean of the paired differences and its interval. With the correction ``maxt`` the intervals
-        of a family hold together and agree with ``p_adjusted``: where only the steps of the test
-        decide, they end at 0.
+        of a family hold together. The test is another method than the interval, so that one can
+        exclude 0 where the other does not; `sentence` says so.
     p, p_adjusted : float
-        Two-sided, before and after the correction; NaN where the test has no result. Within a
-        segment ``p_adjusted`` is at least that over all users.
+        Two-sided, before and after the correction; NaN where the test has no result. Segments are
+        a family of their own; with gatekeeping ``p_adjusted`` is at least `gate`.
     statistic : float
         Statistic of the test.
     method : str
@@ -58,8 +58,8 @@ class Difference:
         for all their lists, d_z, hedges_g and superiority are NaN, and wins, ties and losses 0.
     detectable : float
         Minimum detectable effect: the smallest difference that the same number of users would
-        show in 80 % of studies, at the level that the correction leaves. NaN if no result could be
-        significant, or no difference on the scale of the metric is large enough.
+        show in 80 % of studies, at the level that the correction leaves. NaN if no difference on
+        the scale of the metric is large enough.
     n : int
         Users compared.
     significant : bool
@@ -85,6 +85,11 @@ class Difference:
     share_of_runs : float
         How much of the variance of the difference is due to training runs, not users; NaN without
         several runs of a system.
+    confidence : float
+        Level of the interval.
+    gate : float
+        With gatekeeping, the adjusted p over all users that a difference within a segment needs
+        first; NaN otherwise.
     """
 
     metric: str
@@ -123,11 +128,25 @@ class Difference:
     alpha: float = 0.05
     share_of_runs: float = math.nan
     per_user: bool = True
+    confidence: float = 0.95
+    gate: float = math.nan
 
     @property
     def differs(self) -> bool:
         """Whether the systems differ for anybody."""
-        return self.wins + self.losses > 0 if self.per_user else self.low < self.high
+        return self.wins + self.losses > 0 if self.per_user else self.difference != 0 or self.p < 1
+
+    @property
+    def gated(self) -> bool:
+        """Whether the test over all users decides."""
+        return self.gate >= self.p_adjusted
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether the interval excludes 0 and the test finds nothing, or the other way round."""
+        if math.isnan(self.p_adjusted) or math.isnan(self.low):
+            return False
+        return self.significant == (self.low <= 0.0 <= self.high)
 
     @property
     def not_worse(self) -> bool:
@@ -184,9 +203,10 @@ class Difference:
         """The sentence of a difference that is not significant."""
         said = (
             f"The data do not decide between {self.a} and {self.b} on {self.metric}{where}: "
-            f"{self.difference:+.4f} [{self.low:+z.4f}, {self.high:+z.4f}], {self.p_text()}"
+            f"{self.difference:+.4f} [{self.low:+z.4f}, {self.high:+z.4f}]{self.other_method()}, "
+            f"{self.p_text()}"
         )
-        if self.family > 1 and self.alone:
+        if self.family > 1 and self.alone and not self.gated:
             said += (
                 f"; on its own the comparison would count as shown, among {self.family:,} it "
                 "does not"
@@ -239,7 +259,18 @@ class Difference:
     def p_text(self) -> str:
         """The p-value in words, with the number of comparisons if it is adjusted."""
         p = p_text(self.p_adjusted)
+        if self.gated:
+            return f"{p} over {in_words('all users')}, which gatekeeping tests first"
         return f"adjusted {p} ({self.family:,} comparisons)" if self.family > 1 else p
+
+    def other_method(self) -> str:
+        """That the interval and the test disagree, if they do."""
+        if not self.disagrees:
+            return ""
+        verb = "includes" if self.significant else "excludes"
+        same = math.isclose(self.confidence, 1.0 - self.alpha)
+        what = "by another method" if same else f"at another level, {level(self.confidence)}"
+        return f" (the interval, {what}, {verb} 0)"
 
 
 def _beats(d: Difference, where: str) -> str:
@@ -252,8 +283,8 @@ def _beats(d: Difference, where: str) -> str:
     effect = f", |d_z| = {abs(d.d_z):.2f}" if math.isfinite(d.d_z) else ""
     return (
         f"{d.a} beats {d.b} on {d.metric}{lower}{where} by "
-        f"{abs(d.difference):.4f}{gain}, interval [{ends[0]:+z.4f}, {ends[1]:+z.4f}], "
-        f"{d.p_text()}; {_by_user(d)}{effect}."
+        f"{abs(d.difference):.4f}{gain}, interval [{ends[0]:+z.4f}, {ends[1]:+z.4f}]"
+        f"{d.other_method()}, {d.p_text()}; {_by_user(d)}{effect}."
     )
 
 

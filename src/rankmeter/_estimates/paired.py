@@ -16,7 +16,7 @@ from rankmeter import _statistics as st
 from rankmeter._checks import counted
 from rankmeter._choices import Setting
 from rankmeter._estimates.differences import Difference
-from rankmeter._estimates.estimates import Estimate, mean_interval
+from rankmeter._estimates.estimates import Estimate, inside, mean_interval
 from rankmeter._estimates.settings import Settings
 from rankmeter._estimates.values import Values
 from rankmeter._estimates.wording import p_text
@@ -35,7 +35,8 @@ _UNEVEN_NOTE = (
     "Tukey's test assumes that all differences vary alike: those that vary far more have the p and "
     "interval of a t test with Bonferroni's correction"
 )
-SEGMENTS_NOTE = (
+SEGMENTS_NOTE = "differences within segments are corrected over segments, metrics and pairs"
+GATED_NOTE = (
     "within a segment, a difference is significant only if it is also significant over all users; "
     "the segments share the alpha that remains after that step"
 )
@@ -88,35 +89,53 @@ class _Group:
     runs: Sequence[FloatArray]
 
 
-def segment_notes(found: Sequence[Heterogeneity], alpha: float) -> list[str]:
-    """How segments were tested, and which differences are not the same in all of them."""
-    if not found:
+def segment_notes(
+    tests: Sequence[Heterogeneity],
+    alpha: float,
+    clauses: Mapping[tuple[str, str, str], str],
+    *,
+    gated: bool,
+) -> list[str]:
+    """How segments were tested, and which differences are not the same in all of them.
+
+    `clauses` say by metric, a and b in which segments the answer is another one.
+    """
+    if not tests:
         return []
-    n = max(one.n for one in found)
-    if len(found) == 1:
-        (one,) = found
-        q = f"Q = {one.statistic:.1f}, {p_text(one.p)}"
-        shown = "a segment has no variation" if math.isnan(one.p) else q
-        asked = f"{one.metric}, {one.a} − {one.b}: the same in all {n} segments?"
-        return [SEGMENTS_NOTE, f"{asked} {shown}"]
-    unequal = sorted((one for one in found if one.p < alpha), key=lambda one: one.p)
-    named = [f"{one.a} − {one.b} on {one.metric} ({p_text(one.p)})" for one in unequal]
-    said = [f"yes for {', '.join(named[:MAX_UNEQUAL])}"] if named else []
-    said += [f"{len(named) - MAX_UNEQUAL} more in `heterogeneity`"] * (len(named) > MAX_UNEQUAL)
-    untested = sum(math.isnan(one.p) for one in found)
-    if others := len(found) - len(unequal) - untested:
-        said.append(f"not shown for {counted(others, 'other') if named else others}")
+    first = GATED_NOTE if gated else SEGMENTS_NOTE
+    n = max(test.n for test in tests)
+    if len(tests) == 1:
+        (test,) = tests
+        q = f"Q = {test.statistic:.1f}, {p_text(test.p)}"
+        answer = "a segment has no variation" if math.isnan(test.p) else q
+        pair = f"{test.metric}, {test.a} − {test.b}"
+        clause = clauses[test.metric, test.a, test.b]
+        if test.p < alpha:
+            return [first, f"{pair}: {clause} ({answer})"]
+        return [first, f"{pair}: the same in all {n} segments? {answer}"]
+    unequal = sorted((test for test in tests if test.p < alpha), key=lambda test: test.p)
+    named = [
+        f"{test.a} − {test.b} on {test.metric} ({p_text(test.p)}"
+        f"{clauses[test.metric, test.a, test.b].partition('not the same for all segments')[2]})"
+        for test in unequal
+    ]
+    answers = [f"yes for {', '.join(named[:MAX_UNEQUAL])}"] if named else []
+    answers += [f"{len(named) - MAX_UNEQUAL} more in `heterogeneity`"] * (len(named) > MAX_UNEQUAL)
+    untested = sum(math.isnan(test.p) for test in tests)
+    if others := len(tests) - len(unequal) - untested:
+        answers.append(f"not shown for {counted(others, 'other') if named else others}")
     if untested:
-        said.append(f"not testable for {untested}, as a segment has no variation")
-    return [SEGMENTS_NOTE, f"do differences vary between the {n} segments? {'; '.join(said)}"]
+        answers.append(f"not testable for {untested}, as a segment has no variation")
+    return [first, f"do differences vary between the {n} segments? {'; '.join(answers)}"]
 
 
 class _Corrected(NamedTuple):
-    """A test and what its family makes of it: `times` standard errors are half an interval."""
+    """A test and what its family makes of it: p, and the levels of this comparison alone."""
 
     result: st.TestResult
     p: float
-    times: float
+    test_level: float
+    interval_level: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +209,7 @@ class PairedTests:
             "n_resamples": settings.n_resamples,
             "seed": self.setting.seed,
             "margin": settings.margin_text,
+            "gatekeeping": settings.gatekeeping,
         }
 
     def _test(self) -> str:
@@ -198,6 +218,8 @@ class PairedTests:
             return "crossed"
         if self.settings.test != "auto":
             return self.settings.test
+        if self.settings.correction == "maxt":  # the flips of many users have a normal limit
+            return "randomization"
         most = max(int(values.members.any(axis=1).sum()) for values in self.values)
         return "randomization" if most <= st.AUTO_LIMIT else "t"
 
@@ -206,19 +228,22 @@ class PairedTests:
     ) -> tuple[tuple[Difference, ...], tuple[Heterogeneity, ...]]:
         """All comparisons over all users, then within the parts, and how the parts differ.
 
-        The comparisons over all users come first. A difference within a segment counts only if it
-        also counts over all users, and segments have what is left of alpha: all of it if every
-        comparison over all users is significant.
+        The comparisons over all users come first. Those within segments are one family of their
+        own. With gatekeeping a difference within a segment counts only if it also counts over all
+        users, and segments have what is left of alpha: all of it if every comparison over all
+        users is significant.
         """
         everyone = np.ones(self.values[0].n_users, dtype=bool)
-        overall, left = self._compared(self._groups("", everyone), single=bool(parts))
-        groups = [one for name, mask in parts.items() for one in self._groups(name, mask)]
-        gates = {(d.metric, d.a, d.b): d.p_adjusted for d in overall}
-        found, _ = self._compared(groups, parts=max(len(parts), 1))
-        within = [
-            self._gated(d, gates[d.metric, d.a, d.b], left[self._family_of(d.metric)])
-            for d in found
-        ]
+        gated = self.settings.gatekeeping
+        overall, left = self._compared(self._groups("", everyone), single=bool(parts) and gated)
+        groups = [group for name, mask in parts.items() for group in self._groups(name, mask)]
+        within, _ = self._compared(groups, parts=max(len(parts), 1), together=not gated)
+        if gated:
+            gates = {(d.metric, d.a, d.b): d.p_adjusted for d in overall}
+            within = [
+                self._gated(d, gates[d.metric, d.a, d.b], left[self._family_of(d.metric)])
+                for d in within
+            ]
         return (*overall, *within), tuple(self._heterogeneity(overall, groups))
 
     def _gated(self, d: Difference, gate: float, left: float) -> Difference:
@@ -229,11 +254,7 @@ class PairedTests:
         if passed:
             p = min(p / left, 1.0) if left else 1.0
         p = p if math.isnan(gate) else max(p, gate)
-        significant = bool(p <= self.settings.alpha)
-        low, high = d.low, d.high
-        if d.significant and not significant and self._corrects:
-            low, high = min(low, 0.0), max(high, 0.0)
-        return replace(d, p_adjusted=p, significant=significant, low=low, high=high)
+        return replace(d, p_adjusted=p, significant=bool(p <= self.settings.alpha), gate=gate)
 
     def _family_of(self, metric: str) -> str:
         """The name of the family of a metric."""
@@ -260,15 +281,24 @@ class PairedTests:
         return found
 
     def _compared(
-        self, groups: Sequence[_Group], *, parts: int = 1, single: bool = False
+        self,
+        groups: Sequence[_Group],
+        *,
+        parts: int = 1,
+        single: bool = False,
+        together: bool = False,
     ) -> tuple[list[Difference], dict[str, float]]:
         """The comparisons of groups, corrected within their families; they keep their order.
 
-        In a `single` step some of alpha can be left: its share by family.
+        All groups are one family if they are tested `together`. In a `single` step some of alpha
+        can be left: its share by family.
         """
         families: dict[str, list[int]] = {}
         for at, group in enumerate(groups):
-            families.setdefault(self._family_of(group.values.label), []).append(at)
+            name = "" if together else self._family_of(group.values.label)
+            families.setdefault(name, []).append(at)
+        if together:
+            parts *= len(self.values)
         found: dict[int, list[Difference]] = {}
         left: dict[str, float] = {}
         for name, places in families.items():
@@ -300,7 +330,9 @@ class PairedTests:
         elif how in ("holm", "bonferroni", "benjamini-hochberg"):
             how = "bonferroni" if single and how == "holm" else how
             p = st.adjust(p, how)  # type: ignore[arg-type]
-        found = [_Corrected(r, float(q), math.nan) for r, q in zip(results, p, strict=True)]
+        level = self.settings.alpha / (max(size, 1) if self._corrects else 1)
+        alone = 1.0 - self.setting.confidence
+        found = [_Corrected(r, float(q), level, alone) for r, q in zip(results, p, strict=True)]
         return found, self._left(p[~np.isnan(p)], how)
 
     def _left(self, p: FloatArray, how: str) -> float:
@@ -350,7 +382,8 @@ class PairedTests:
         known = [group for group in family if len(group.rows) > 1]
         drawn = {"n_resamples": self.settings.n_resamples, "seed": self.setting.seed}
         alpha = self.settings.alpha
-        found = st.step_down(self._stacked(known), level=alpha, single=single, **drawn)
+        levels = (alpha, 1.0 - self.setting.confidence)
+        found = st.step_down(self._stacked(known), levels=levels, single=single, **drawn)
         numbers = itertools.count()
         corrected = []
         for group in family:
@@ -359,15 +392,14 @@ class PairedTests:
                 n, mean, _ = st.paired_moments(x, y)
                 if n < 2:
                     result = st.paired_t_test(x, y)
-                    corrected.append(_Corrected(result, math.nan, math.nan))
+                    corrected.append(_Corrected(result, math.nan, *levels))
                     continue
                 at = next(numbers)
                 result = _randomized(
                     x, y, mean, float(found.p[at]), found.n_resamples, self.setting
                 )
                 p = result.p if size == 1 else max(float(found.adjusted[at]), result.p)
-                times = self._times(found.critical, n, size)
-                corrected.append(_Corrected(result, p, times))
+                corrected.append(_Corrected(result, p, *found.levels))
         decided = all(one.p <= alpha for one in corrected if not math.isnan(one.p))
         return corrected, 1.0 if decided else found.left
 
@@ -389,30 +421,18 @@ class PairedTests:
             found.append(st.Hypotheses(scores, pairs))
         return found
 
-    def _times(self, critical: float, n: int, size: int) -> float:
-        """Standard errors that an interval reaches so that all of the family hold together.
-
-        As many as the largest statistic of the flips allows; not fewer than those of one interval,
-        and not more than those of Bonferroni's.
-        """
-        tail = 0.5 * (1.0 - self.setting.confidence)
-        one, most = (-st.t_quantile(tail / m, n - 1) for m in (1, size))
-        square = critical * critical
-        t = critical * math.sqrt((n - 1) / (n - square)) if square < n else math.inf
-        return max(one, min(t, most))
-
     def _difference(
         self, group: _Group, pair: tuple[int, int], corrected: _Corrected, size: int
     ) -> Difference:
         i, j = pair
-        values, (result, adjusted, _) = group.values, corrected
+        values, result, adjusted = group.values, corrected.result, corrected.p
         x, y, units = group.table[:, i], group.table[:, j], group.units[:, [i, j]]
         better, worse = (x, y) if values.increasing else (y, x)
         pooled = values.pooled  # the values of users are parts of one number
         wins, ties, losses = (0, 0, 0) if pooled else st.wins_ties_losses(better, worse)
         difference = st.moments(x - y)
         significant = bool(adjusted <= self.settings.alpha)
-        low, high = self._interval(group, x - y, corrected, significant=significant)
+        low, high = self._interval(group, pair, corrected)
         confidence = self.setting.confidence
         gain = st.relative_gain(x, y, confidence=confidence, clusters=group.clusters)
         margins = self._margins(group, pair)
@@ -447,7 +467,7 @@ class PairedTests:
             wins=wins,
             ties=ties,
             losses=losses,
-            detectable=self._detectable(group, pair, units, corrected, size),
+            detectable=self._detectable(group, pair, units, corrected),
             n=x.size,
             significant=significant,
             increasing=values.increasing,
@@ -460,6 +480,7 @@ class PairedTests:
             better=a if favoured > 0 else b if favoured < 0 else "",
             family=size if size and self._corrects else 1,
             alone=bool(result.p <= self.settings.alpha),
+            confidence=confidence,
         )
 
     def _margins(self, group: _Group, pair: tuple[int, int]) -> st.Margins:
@@ -470,7 +491,7 @@ class PairedTests:
         low, high = group.values.scale
         if group.runs:
             a, b = (group.runs[i] for i in pair)
-            found = st.crossed_margin_tests(a, b, size, relative=relative)
+            found = st.crossed_margin_tests(a, b, size, relative=relative, span=high - low)
         else:
             x, y = group.table[:, list(pair)].T
             options: dict[str, Any] = {"span": high - low, "clusters": group.clusters}
@@ -479,70 +500,70 @@ class PairedTests:
             return found
         return st.Margins(found.margin, found.not_higher, found.not_lower)
 
+    def _span(self, group: _Group, pair: tuple[int, int]) -> float:
+        """How far values can be apart: the span of the metric, or that of the values seen."""
+        low, high = group.values.scale
+        if math.isfinite(high - low):
+            return high - low
+        return float(np.ptp(group.table[:, list(pair)]))
+
     def _interval(
-        self, group: _Group, differences: FloatArray, corrected: _Corrected, *, significant: bool
+        self, group: _Group, pair: tuple[int, int], corrected: _Corrected
     ) -> tuple[float, float]:
-        """The interval of a difference, in agreement with its test where it was made for it."""
+        """The interval of a difference: that of its test, of the bootstrap, or of Student's t.
+
+        Student's t has the variance with one more user, so that rare differences count, unless
+        that interval or its test was asked for.
+        """
         low, high = corrected.result.interval
         if ("tukey" in self.settings.test or group.runs) and not math.isnan(low):
             return low, high
-        if math.isnan(corrected.times) or self.setting.draws:
-            found = st.moments(differences)
-            return mean_interval(differences, found, self.setting, group.clusters)
-        mean, se, *_ = st.spread(differences, group.clusters)
-        low, high = mean - corrected.times * se, mean + corrected.times * se
-        if not math.isclose(self.setting.confidence, 1.0 - self.settings.alpha):
-            return low, high
-        if not significant:
-            return min(low, 0.0), max(high, 0.0)
-        least = math.ulp(0.0)  # an end at 0 is not part of the interval
-        return (max(low, least), high) if mean > 0 else (low, min(high, -least))
+        differences = group.table[:, pair[0]] - group.table[:, pair[1]]
+        if self.setting.draws:
+            moments = st.moments(differences)
+            return mean_interval(differences, moments, self.setting, group.clusters)
+        known = st.spread(differences, group.clusters)
+        if known.units < 2:
+            return math.nan, math.nan
+        steady = self.setting.interval == "wilson" and self.settings.test != "t"
+        if steady:
+            units = group.units[:, pair[0]] - group.units[:, pair[1]]
+            known = known.steadied(st.pseudo_change(units, self._span(group, pair)))
+            if known.se == 0.0:  # all values are equal, on a scale that is not known
+                return math.nan, math.nan
+        half = -st.t_quantile(0.5 * corrected.interval_level, known.df) * known.se
+        ends = known.mean - half, known.mean + half
+        low, high = group.values.scale
+        return inside((low - high, high - low), known.mean, *ends) if steady else ends
 
     def _detectable(
-        self,
-        group: _Group,
-        pair: tuple[int, int],
-        units: FloatArray,
-        corrected: _Corrected,
-        size: int,
+        self, group: _Group, pair: tuple[int, int], units: FloatArray, corrected: _Corrected
     ) -> float:
         """The smallest difference that as many users show, at the level of the family."""
-        n, _, sd = st.moments(units[:, 0] - units[:, 1])
-        changed = int(np.count_nonzero(units[:, 0] != units[:, 1]))
-        alpha = self.settings.alpha
-        if n < 2 or alpha >= POWER:
+        n, _, sd = st.paired_moments(units[:, 0], units[:, 1])
+        level = corrected.test_level
+        if n < 2 or level >= POWER:
             return math.nan
-        if not math.isnan(corrected.times):
-            level = min(alpha, 2.0 * st.t_tail(self._times_at(corrected.times, n), n - 1))
-        elif self.correction == "none":
-            level = alpha
-        else:
-            level = alpha / max(size, 1)
-        flips = corrected.result.method.startswith(("randomization", "sign", "Wilcoxon"))
-        if flips and 2.0 ** (1 - changed) > alpha:
-            return math.nan
+        low, high = group.values.scale
+        method = corrected.result.method
+        flips = "randomization" in method or method.startswith(("sign", "Wilcoxon"))
+        changes = np.abs(units[:, 0] - units[:, 1])
+        changed = int(np.count_nonzero(changes))
+        sizes = np.unique(changes.round(12))
         if group.runs:
             i, j = pair
             crossed = st.crossed_variance(group.runs[i], group.runs[j])
             n = int(crossed.df) + 1
             sd = crossed.se * math.sqrt(n)
         least = _detectable_units(n, level) * sd
-        sizes = np.unique(np.abs(units[:, 0] - units[:, 1]).round(12))
-        if flips and sizes.size == 2 and sizes[0] == 0.0:
-            # Hits and misses: an exact test of counts has steps, of one user if they are many.
+        hits = sizes.size == 2 and sizes[0] == 0.0
+        if flips and (2.0 ** (1 - changed) > level or (hits and changed <= FEW_CHANGES)):
+            # An exact test counts the users that differ. More would, if the difference were larger.
+            share = st.minimum_detectable_share(n, changed, power=POWER, alpha=level)
+            least = share * (float(sizes[1]) if hits else self._span(group, pair))
+        elif flips and hits:  # the steps of the test are of one user
             least += float(sizes[1]) / n
-            if changed <= FEW_CHANGES:
-                share = st.minimum_detectable_share(n, changed, power=POWER, alpha=level)
-                least = share * float(sizes[1])
-        low, high = group.values.scale
         return least if 0.0 < least <= high - low else math.nan
-
-    def _times_at(self, times: float, n: int) -> float:
-        """Half an interval at the level of the tests, if the confidence is another."""
-        if math.isclose(self.setting.confidence, 1.0 - self.settings.alpha):
-            return times
-        one = -st.t_quantile(0.5 * (1.0 - self.setting.confidence), n - 1)
-        return times / one * -st.t_quantile(0.5 * self.settings.alpha, n - 1)
 
     def _heterogeneity(
         self, overall: Iterable[Difference], groups: Sequence[_Group]
@@ -576,8 +597,14 @@ def _correct_margins(found: dict[int, list[Difference]], places: Sequence[int]) 
 def _randomized(
     x: FloatArray, y: FloatArray, mean: float, p: float, n_resamples: int, setting: Setting
 ) -> st.TestResult:
-    """The randomization test of one pair, exact if few users differ; `p` is that of the flips."""
-    if np.count_nonzero(x != y) <= st.EXACT_LIMIT:
+    """The randomization test of one pair, exact if few users differ; `p` is that of the flips.
+
+    For very many users t has the same p as the flips.
+    """
+    changed = np.count_nonzero(x != y)
+    if changed > st.MOST_FLIPPED:
+        return st.paired_t_test(x, y, confidence=setting.confidence)
+    if changed <= st.EXACT_LIMIT:
         method, p, detail = "randomization (exact)", st.exact_p(x, y), {"exact": 1.0}
     else:
         method = "randomization (Monte Carlo)"

@@ -6,14 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rankmeter._checks import choice, exact, integer, number, refused, significance
+from rankmeter._checks import choice, exact, flag, integer, number, refused, significance
 from rankmeter._choices import MOST_RESAMPLES
 from rankmeter.errors import UsageError
 
 __all__ = ["Common", "Correction", "Family", "Settings", "Test"]
 
 Test = Literal[
-    "auto", "t", "randomization", "bootstrap", "wilcoxon", "sign", "tukey", "randomized-tukey"
+    "auto",
+    "t",
+    "randomization",
+    "mid-p",
+    "bootstrap",
+    "wilcoxon",
+    "sign",
+    "tukey",
+    "randomized-tukey",
 ]
 Correction = Literal["maxt", "holm", "bonferroni", "benjamini-hochberg", "none"]
 Family = Literal["metric", "all"]
@@ -34,6 +42,7 @@ class Settings:
     alpha: float
     n_resamples: int
     margin: Any = None
+    gatekeeping: bool = False
 
     def __post_init__(self) -> None:
         choice("test", self.test, Test)
@@ -45,6 +54,7 @@ class Settings:
         resamples = integer("n_resamples", self.n_resamples, least=1, most=MOST_RESAMPLES)
         object.__setattr__(self, "n_resamples", resamples)
         object.__setattr__(self, "margin", None if self.margin is None else _margin(self.margin))
+        flag("gatekeeping", self.gatekeeping)
         if "tukey" in self.test and self.baseline is not None:
             raise UsageError("Tukey's test is for all pairs: leave out the baseline")
 

@@ -34,11 +34,14 @@ __all__ = [
     "pairs_shown",
     "places",
     "scattered",
+    "segments_clause",
     "verdict",
 ]
 
 MAX_SYSTEMS = 10
 """Systems in one chart: as many as there are distinct colours."""
+MAX_NAMED = 3
+"""Segments that a title names."""
 MAX_PAIRS = 20
 """Differences in one forest plot."""
 BINS = 20  # on each side of 0
@@ -221,8 +224,35 @@ class Headline:
     sentences: tuple[str, ...]
 
 
-def headline(found: Verdict, baseline: str, correction: str) -> Headline:
-    """Which is better, by how much, how sure; `correction` names the correction of the p-values."""
+def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> str:
+    """In which segments `d` has another answer; empty if that is not shown.
+
+    `within` has the same comparison in each segment, and `p` is that of equal differences.
+    """
+    where: dict[str, list[str]] = {"worse": [], "better": []}
+    for part in within:
+        if part.verdict in where:
+            where[part.verdict].append(part.segment)
+    unequal = p <= d.alpha
+    if not unequal and not (where["worse"] and d.verdict != "worse"):
+        return ""
+    answers = [f"{verb} in {_named(names)}" for verb, names in where.items() if names]
+    start = "not the same for all segments" if unequal else ""
+    return ": ".join(filter(None, [start, ", ".join(answers)]))
+
+
+def _named(names: Sequence[str]) -> str:
+    """Some names, or the first of many."""
+    most = MAX_NAMED if len(names) > MAX_NAMED + 1 else len(names)
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest
+
+
+def headline(found: Verdict, baseline: str, correction: str, segments: str = "") -> Headline:
+    """Which is better, by how much, how sure; `correction` names the correction of the p-values.
+
+    `segments` says in which segments the answer is another one.
+    """
     d, metric = found.difference, found.metric
     if d is None or math.isnan(d.p):
         why = d.note if d else "no system has a mean"
@@ -242,6 +272,7 @@ def headline(found: Verdict, baseline: str, correction: str) -> Headline:
         title = f"{d.a} and {d.b} lead on {metric}"
     else:
         title = f"{found.best} leads on {metric}, but not clearly"
+    title += f"; {segments}" if segments else ""
     size = (
         f"{d.a} reaches {d.mean_a:.4f}, {d.b} {d.mean_b:.4f}: a "
         f"{'mean ' if d.per_user else ''}difference of {signed(d.difference)}"

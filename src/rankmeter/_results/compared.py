@@ -12,8 +12,9 @@ from typing import Any
 import polars as pl
 
 from rankmeter._checks import choice, integer
-from rankmeter._estimates.differences import Difference, moved
+from rankmeter._estimates.differences import Difference, moved, turned
 from rankmeter._estimates.estimates import Estimate
+from rankmeter._estimates.paired import Heterogeneity, segment_notes
 from rankmeter._estimates.verdicts import (
     Headline,
     Verdict,
@@ -21,6 +22,7 @@ from rankmeter._estimates.verdicts import (
     histogram,
     pairs_shown,
     places,
+    segments_clause,
     verdict,
 )
 from rankmeter._estimates.wording import change, level, number, p_value
@@ -43,6 +45,7 @@ class Compared(Measured):
     baseline: str
     estimates: Mapping[tuple[str, str], Estimate]
     differences: tuple[Difference, ...]
+    heterogeneity: tuple[Heterogeneity, ...]
     settings: Mapping[str, Any]
 
     @property
@@ -181,6 +184,18 @@ class Compared(Measured):
             elif d.significant and d.better:
                 marks[d.better] += letters[d.b if d.better == d.a else d.a]
         return marks
+
+    def _segment_notes(self) -> list[str]:
+        """How segments were tested, and which differences are not the same in all of them."""
+        clauses = {
+            (h.metric, h.a, h.b): self._segments_clause(d)
+            for h in self.heterogeneity
+            for d in self[h.metric]
+            if (d.a, d.b) == (h.a, h.b)
+        }
+        return segment_notes(
+            self.heterogeneity, self.settings["alpha"], clauses, gated=self.settings["gatekeeping"]
+        )
 
     def _noted(self) -> list[str]:
         """The notes of single differences, with the metrics and segments if they are of some."""
@@ -364,8 +379,24 @@ class Compared(Measured):
             Default: the first one.
         """
         label = self._label(metric or self._labels[0])
-        said = headline(self._verdict(label), self.baseline, self.settings["correction"])
+        found = self._verdict(label)
+        clause = self._segments_clause(found.difference) if found.difference else ""
+        said = headline(found, self.baseline, self.settings["correction"], clause)
         return replace(said, sentences=(*said.sentences, *self._missing_users(label)))
+
+    def _segments_clause(self, d: Difference) -> str:
+        """In which segments the answer is another one, for the system that is not the baseline."""
+        d = turned(d, d.b) if d.a == self.baseline else d
+        pair = {d.a, d.b}
+        within = [
+            turned(part, d.a)
+            for part in self.differences
+            if part.segment and part.metric == d.metric and {part.a, part.b} == pair
+        ]
+        tests = [h.p for h in self.heterogeneity if h.metric == d.metric and {h.a, h.b} == pair]
+        clause = segments_clause(d, within, tests[0] if tests else math.nan)
+        named = bool(self.baseline) and len(self.systems) == 2
+        return clause if named or not clause else f"{d.a} against {d.b}: {clause}"
 
     def _missing_users(self, _: str, /) -> tuple[str, ...]:
         """Sentences about users without a ranking, where these are known."""

@@ -20,7 +20,7 @@ from rankmeter._estimates.notes import (
     notes_of,
     unused_labels,
 )
-from rankmeter._estimates.paired import Heterogeneity, segment_notes
+from rankmeter._estimates.paired import Heterogeneity
 from rankmeter._hits import FloatArray
 from rankmeter._ingest import Frame, Kind
 from rankmeter._plan import Plan
@@ -223,7 +223,7 @@ class Comparison(ComparisonPage):
         if s["runs"]:
             runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
             notes.append(f"{in_words('users')} × runs: {', '.join(runs)}")
-        notes += segment_notes(self.heterogeneity, s["alpha"])
+        notes += self._segment_notes()
         notes += self._noted()
         return (*self.cautions, *notes)
 

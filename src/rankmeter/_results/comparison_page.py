@@ -16,7 +16,7 @@ from rankmeter._engine import Place, Scores
 from rankmeter._estimates.curves import Curve, curves_of, distinct_curves, usual_k
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.notes import missing_users
-from rankmeter._estimates.paired import Heterogeneity, segment_notes
+from rankmeter._estimates.paired import Heterogeneity
 from rankmeter._estimates.shares import first_hits, popularity_shown
 from rankmeter._estimates.verdicts import (
     MAX_SYSTEMS,
@@ -182,7 +182,7 @@ class ComparisonPage(Compared):
         from rankmeter._report.page import Digest, MeanCell
 
         labels, shown = self._labels, self._shown()
-        apart = {*segment_notes(self.heterogeneity, self.settings["alpha"])[1:]}  # has a table
+        apart = {*self._segment_notes()[1:]}  # has a table
         notes = sorted((one for one in self._notes() if one not in apart), key=self._order)
         crowded = not self.baseline and len(self.systems) > MAX_SYSTEMS
         if crowded:  # too many letters to read

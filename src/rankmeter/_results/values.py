@@ -13,7 +13,7 @@ from rankmeter._choices import Setting, show
 from rankmeter._estimates.differences import Difference
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.notes import cluster_notes, unused_labels
-from rankmeter._estimates.paired import Heterogeneity, segment_notes
+from rankmeter._estimates.paired import Heterogeneity
 from rankmeter._hits import FloatArray
 from rankmeter._ingest import POLARS, Frame, Kind
 from rankmeter._report import charts
@@ -138,7 +138,7 @@ class ValueComparison(Compared):
         notes += [f"missing values: {s['missing_values']:,}"] if s.get("missing_values") else []
         groups = s.get("clusters_by_metric", {})
         notes += [*unused_labels(s), *cluster_notes(groups, "tests and intervals"), *self._drawn()]
-        notes += segment_notes(self.heterogeneity, s["alpha"])
+        notes += self._segment_notes()
         notes += self._noted()
         return tuple(notes)
 

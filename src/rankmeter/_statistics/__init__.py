@@ -45,8 +45,8 @@ from rankmeter._statistics.randomization import (
 )
 from rankmeter._statistics.results import TestResult
 from rankmeter._statistics.several import randomized_tukey_hsd, tukey_hsd
-from rankmeter._statistics.spread import Spread, covariance, effective, spread
-from rankmeter._statistics.stepdown import Hypotheses, StepDown, step_down
+from rankmeter._statistics.spread import Spread, covariance, effective, pseudo_change, spread
+from rankmeter._statistics.stepdown import MOST_FLIPPED, Hypotheses, StepDown, step_down
 from rankmeter._statistics.student import t_quantile, t_tail
 from rankmeter._statistics.sums import ExactSums
 from rankmeter._statistics.vectors import Moments, moments, paired_moments
@@ -55,6 +55,7 @@ __all__ = [
     "AUTO_LIMIT",
     "CAUTIONS",
     "EXACT_LIMIT",
+    "MOST_FLIPPED",
     "Crossed",
     "ExactSums",
     "Hypotheses",
@@ -88,6 +89,7 @@ __all__ = [
     "paired_t_test",
     "paired_test",
     "probability_of_superiority",
+    "pseudo_change",
     "randomization_test",
     "randomization_tests",
     "randomized_tukey_hsd",

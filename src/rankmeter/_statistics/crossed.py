@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rankmeter._statistics.intervals import UNKNOWN, Interval
-from rankmeter._statistics.margins import Margins
+from rankmeter._statistics.margins import PSEUDO_CHANGES, Margins
 from rankmeter._statistics.results import TestResult, positive_p, too_few_users
+from rankmeter._statistics.spread import pseudo_change
 from rankmeter._statistics.student import t_quantile, t_tail
 from rankmeter._statistics.vectors import Floats, moments
 
@@ -97,16 +98,24 @@ def crossed_test(a: Floats, b: Floats, *, confidence: float = 0.95) -> TestResul
     return TestResult(method, len(a), found.mean, t, p, interval, detail=detail)
 
 
-def crossed_margin_tests(a: Floats, b: Floats, margin: float, *, relative: bool = False) -> Margins:
+def crossed_margin_tests(
+    a: Floats, b: Floats, margin: float, *, relative: bool = False, span: float = math.inf
+) -> Margins:
     """`margin_tests` of systems of several training runs."""
     size = margin * abs(float(b.mean())) if relative else margin
     share, shift = (margin, 0.0) if relative else (0.0, margin)
+    changes = a.mean(axis=1) - b.mean(axis=1)
+    if math.isinf(span):
+        span = float(max(a.max(), b.max()) - min(a.min(), b.min()))
+    change, n = pseudo_change(changes, span), changes.size
+    extra = PSEUDO_CHANGES * change * change / (n * (n - 1)) if n > 1 else math.nan
     lower, higher = crossed_variance(a, (1.0 - share) * b), crossed_variance((1.0 + share) * b, a)
-    return Margins(size, *(_above(found, shift) for found in (lower, higher)))
+    return Margins(size, *(_above(found, shift, extra) for found in (lower, higher)))
 
 
-def _above(found: Crossed, shift: float) -> float:
-    """The one-sided p of a mean above ``-shift``."""
-    if math.isnan(found.users) or found.se == 0.0:
+def _above(found: Crossed, shift: float, extra: float) -> float:
+    """The one-sided p of a mean above ``-shift``; `extra` is added to its variance."""
+    se = math.sqrt(found.users + found.runs + extra)
+    if math.isnan(se) or se == 0.0:
         return math.nan
-    return positive_p(t_tail((found.mean + shift) / found.se, found.df))
+    return positive_p(t_tail((found.mean + shift) / se, found.df))

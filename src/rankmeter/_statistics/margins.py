@@ -10,14 +10,20 @@ import numpy.typing as npt
 
 from rankmeter._checks import number
 from rankmeter._statistics.results import positive_p
-from rankmeter._statistics.spread import spread
+from rankmeter._statistics.spread import (
+    FEW_CHANGES,
+    cluster_sums,
+    largest_change,
+    share_of_ties,
+    spread,
+)
 from rankmeter._statistics.student import t_tail
 from rankmeter._statistics.vectors import Floats, pair
 
 __all__ = ["Margins", "margin_tests"]
 
-FEW_CHANGES = 6
-"""Differing users below which their variance says little about rare differences."""
+PSEUDO_CHANGES = 2.0
+"""Units that are added to the variance; an interval, which has two sides, needs one."""
 
 
 class Margins(NamedTuple):
@@ -44,27 +50,63 @@ def margin_tests(
     equivalent. A ``relative`` margin is a share of the mean of B, which is as uncertain as that of
     A: the tests are those of ``a - (1 - margin) b`` and ``(1 + margin) b - a``.
 
-    Where fewer than six users differ, users that differ by the whole ``span`` of the metric may
-    just not have been met: p is then at least ``(1 - margin / span)ⁿ``, the probability of n users
-    without any. NaN for fewer than two users, and for an infinite span without any difference.
+    Rare differences say little about their variance. So it is the largest of two, where c is the
+    largest difference of a user, or the ``span`` of the metric while fewer than six users differ
+    (if it is infinite, the range of all values), and r the share of users with the most frequent
+    difference, 0 if all are distinct:
+
+    * that of the differences, with 2 r more users, who differ by c;
+    * r times that of a loss of exactly the margin, all of it by users who lose c.
+
+    If few users differ and none of them gains, p is at least the binomial probability of so few
+    losers. With ``clusters`` all of this is about the sums of clusters, not about users. NaN for
+    fewer than two users, and where all values are equal and the span is infinite.
     """
     number("margin", margin, above=0)
     a, b = pair(a, b)
-    size = margin * abs(float(b.mean())) if relative and b.size else margin
+    if a.size < 2:
+        return Margins(margin, math.nan, math.nan)
+    size = margin * abs(float(b.mean())) if relative else margin
+    if math.isinf(span):
+        span = float(max(a.max(), b.max()) - min(a.min(), b.min()))
+    changes = a - b
+    if clusters is not None:
+        sums, _ = cluster_sums(changes, clusters)
+        changes = sums * (sums.size / a.size)
+    most, ties = largest_change(changes, span), share_of_ties(changes)
     low, high = (margin * b, margin * b) if relative else (np.full(b.size, margin),) * 2
-    few = np.count_nonzero(a != b) < FEW_CHANGES
-    least = max(1.0 - size / span, 0.0) ** a.size if few else 0.0
-    if few and math.isinf(span):
-        least = 0.0 if np.any(a != b) else math.nan
-    found = (_above_zero(values, clusters) for values in (a - b + low, b - a + high))
-    return Margins(size, *(float(np.maximum(p, least)) for p in found))
+    return Margins(
+        size,
+        _not_lower(a - b + low, size, changes, most, ties, clusters),
+        _not_lower(b - a + high, size, -changes, most, ties, clusters),
+    )
 
 
-def _above_zero(x: Floats, clusters: npt.ArrayLike | None) -> float:
-    """The one-sided p of a mean above 0."""
-    found = spread(x, clusters)
-    if found.units < 2:
+def _not_lower(
+    values: Floats,
+    size: float,
+    changes: Floats,
+    most: float,
+    ties: float,
+    clusters: npt.ArrayLike | None,
+) -> float:
+    """The one-sided p of a mean above 0, where a loss of ``size`` has the mean 0."""
+    known = spread(values, clusters)
+    n = known.units
+    if n < 2 or most == 0.0:
         return math.nan
-    if found.se <= 4 * np.finfo(np.float64).eps * float(np.abs(x).max()):
-        return positive_p(0.0) if found.mean > 0.0 else 1.0
-    return positive_p(t_tail(found.mean / found.se, found.df))
+    losing = ties * size * (most - size) / (n - 1)
+    se = math.sqrt(max(known.steadied(most, PSEUDO_CHANGES * ties).se ** 2, losing))
+    noise = 4 * np.finfo(np.float64).eps * float(np.abs(values).max())
+    p = t_tail(known.mean / se, known.df) if se > noise else float(known.mean <= 0.0)
+    losers = int(np.count_nonzero(changes < 0))
+    if losers < FEW_CHANGES and not np.any(changes > 0):
+        p = max(p, _at_most(losers, n, min(size / most, 1.0)))
+    return positive_p(p)
+
+
+def _at_most(count: int, n: int, share: float) -> float:
+    """The binomial probability of at most so many of n."""
+    return math.fsum(
+        math.comb(n, i) * share**i * (1.0 - share) ** (n - i) for i in range(min(count, n) + 1)
+    )

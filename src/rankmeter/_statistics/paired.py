@@ -18,7 +18,7 @@ from rankmeter._statistics.vectors import pair, paired_moments
 
 __all__ = ["AUTO_LIMIT", "bootstrap_test", "paired_t_test", "paired_test"]
 
-Method = Literal["auto", "t", "randomization", "bootstrap", "wilcoxon", "sign"]
+Method = Literal["auto", "t", "randomization", "mid-p", "bootstrap", "wilcoxon", "sign"]
 
 AUTO_LIMIT = 100_000
 """Users up to which ``method="auto"`` flips signs; beyond, t gives the same p for less work."""
@@ -44,8 +44,9 @@ def paired_test(
     match method:
         case "t":
             return paired_t_test(a, b, confidence=confidence)
-        case "randomization":
-            return randomization_test(a, b, n_resamples=n_resamples, seed=seed)
+        case "randomization" | "mid-p":
+            mid = method == "mid-p"
+            return randomization_test(a, b, n_resamples=n_resamples, seed=seed, mid=mid)
         case "bootstrap":
             return bootstrap_test(a, b, confidence=confidence, n_resamples=n_resamples, seed=seed)
         case "wilcoxon":

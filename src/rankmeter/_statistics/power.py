@@ -64,7 +64,7 @@ def minimum_detectable_share(
         return float(np.exp(choices + number * odds[0] + (n - number) * odds[1]) @ found)
 
     low, high = 0.0, top / n
-    if changed == 0 or reached(high) < power:
+    if reached(high) < power:
         return math.nan
     while high - low > 1e-4 * high:
         middle = 0.5 * (low + high)

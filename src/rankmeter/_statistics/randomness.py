@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from rankmeter._checks import seed_of
 
-__all__ = ["coins", "generators", "key"]
+__all__ = ["coins", "generator", "generators", "key"]
 
 _CELLS = 2**16
 """Numbers in one block of resamples: few enough for the caches, enough to keep NumPy busy."""
@@ -36,6 +36,11 @@ def generators(
     for start in range(0, n_resamples, size):
         stop = min(start + size, n_resamples)
         yield slice(start, stop), stop - start, np.random.Generator(_philox(word, start))
+
+
+def generator(seed: int, number: int = 0) -> np.random.Generator:
+    """One generator; every number has a stream of its own."""
+    return np.random.Generator(_philox(key(seed, number), 0))
 
 
 def coins(word: int, block: int, rows: slice, n_bytes: int) -> npt.NDArray[np.uint8]:

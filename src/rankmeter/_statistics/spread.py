@@ -12,7 +12,20 @@ import numpy.typing as npt
 from rankmeter._statistics.vectors import Floats, moments
 from rankmeter.errors import UsageError
 
-__all__ = ["Spread", "cluster_sums", "covariance", "effective", "spread"]
+__all__ = [
+    "FEW_CHANGES",
+    "Spread",
+    "cluster_sums",
+    "covariance",
+    "effective",
+    "largest_change",
+    "pseudo_change",
+    "share_of_ties",
+    "spread",
+]
+
+FEW_CHANGES = 6
+"""Differing units below which their differences say little about how large rare ones are."""
 
 
 class Spread(NamedTuple):
@@ -31,6 +44,41 @@ class Spread(NamedTuple):
     def df(self) -> int:
         """Degrees of freedom of a t interval."""
         return self.units - 1
+
+    def steadied(self, change: float, weight: float = 1.0) -> Spread:
+        """The same mean, its variance with one more unit, half at +change and half at -change.
+
+        Units that differ rarely may just not have been met, so that the variance of differences
+        is too small, or 0. Agresti and Min (Statistics in Medicine 24, 2005) add such
+        observations to paired shares.
+        """
+        if self.units < 2:
+            return self
+        extra = weight * change * change / (self.units * (self.units - 1))
+        return self._replace(se=math.sqrt(self.se * self.se + extra))
+
+
+def largest_change(differences: Floats, span: float) -> float:
+    """The largest difference of a unit; at least the span if fewer than six units differ."""
+    seen = float(np.abs(differences).max(initial=0.0))
+    return max(seen, span) if np.count_nonzero(differences) < FEW_CHANGES else seen
+
+
+def share_of_ties(differences: Floats) -> float:
+    """The share of units that have the most frequent difference; 0 if all are distinct."""
+    _, counts = np.unique(differences.round(12), return_counts=True)
+    most = int(counts.max(initial=0))
+    return most / differences.size if most > 1 else 0.0
+
+
+def pseudo_change(differences: Floats, span: float) -> float:
+    """The change that steadies the variance of differences: the largest one, as far as they tie.
+
+    Units with equal differences, most often 0, say little about how others differ; where all are
+    distinct, their variance says all. The square of the largest change is therefore multiplied by
+    the share of ties.
+    """
+    return largest_change(differences, span) * math.sqrt(share_of_ties(differences))
 
 
 def spread(x: Floats, clusters: npt.ArrayLike | None = None) -> Spread:

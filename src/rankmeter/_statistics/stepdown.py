@@ -1,4 +1,4 @@
-"""Which of many differences are there? The step-down maxT test on the shared flips of the users.
+"""Which of many differences are there? The step-down test on the shared flips of the users.
 
 Westfall and Young (Resampling-Based Multiple Testing, 1993) compare each difference with the
 largest of all that are left. Every flip gives every difference the sign that it could have had, so
@@ -7,28 +7,45 @@ The smallest adjusted p is 1 / (1 + flips) for any number of differences.
 
 The statistic is ``|Σ d| / √(Σ d²)``, of which the t statistic is an increasing function with the
 same users. The sum of squares does not change with signs, so a flip costs no variance.
+
+Differences of few users have a shorter tail than those of many, so equal statistics are not equally
+surprising. Each statistic is therefore measured on the scale of its own flips: as the value of a
+standard normal variable that is exceeded as often (minP). Every difference then has the same share
+of the error. A scale that depends on all flips alike, the observed signs among them, keeps the test
+exact.
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from rankmeter._checks import fraction, integer
+from rankmeter._statistics.corrections import adjust
 from rankmeter._statistics.randomization import FLIPS, Flipped
+from rankmeter._statistics.randomness import generator
 from rankmeter._statistics.vectors import Floats, table
 
-__all__ = ["Hypotheses", "StepDown", "step_down"]
+__all__ = ["MOST_FLIPPED", "Hypotheses", "StepDown", "step_down"]
 
+MOST_FLIPPED = 100_000
+"""Users with differing values whose signs are flipped; beyond, flips have their normal limit."""
+_Scores = npt.NDArray[np.float32]
 _EXACT_ROWS = 13
 """Users whose 2ⁿ signs are all counted."""
-_CELLS = 2**20
-"""Numbers in one block of flipped statistics."""
+_CELLS = 2**26
+"""Statistics under flips that are kept in memory; others are computed twice."""
 _BORDERLINE_CELLS = 200_000
 """Users × columns up to which a p close to the level is drawn again with ten times the flips."""
+_ROUNDING = 1e-6
+"""Normal scores that differ by less are equal."""
+_FAR = 0.002
+"""The tail of the flips in which scores also grow in proportion to the statistic."""
 
 
 class Hypotheses(NamedTuple):
@@ -42,22 +59,22 @@ class Hypotheses(NamedTuple):
 
 
 class StepDown(NamedTuple):
-    """Results in the order of the hypotheses, and what the largest statistic has to exceed."""
+    """Results in the order of the hypotheses, and what they leave for each comparison."""
 
     p: Floats
     adjusted: Floats
-    critical: float
-    """A statistic above it is significant at the level in the whole family, in a single step."""
+    levels: tuple[float, ...]
+    """For each level of the family, that of a single comparison in a single step."""
     n_resamples: int
     """Flips that were drawn; 0 if all choices of signs were counted."""
     left: float = 0.0
-    """The share of the level that a single step leaves to another family."""
+    """The share of the first level that a single step leaves to another family."""
 
 
 def step_down(
     tables: Sequence[Hypotheses],
     *,
-    level: float = 0.05,
+    levels: Sequence[float] = (0.05,),
     n_resamples: int = 9_999,
     seed: int = 0,
     single: bool = False,
@@ -70,117 +87,196 @@ def step_down(
     (Dmitrienko, Tamhane and Wiens, Biometrical Journal 50, 2008).
 
     With up to 13 users whose values differ, all choices of signs are counted. Otherwise flips are
-    drawn; if an adjusted p is so close to the level that another seed could decide otherwise, ten
-    times as many, unless the tables are large.
+    drawn; if an adjusted p is so close to the first level that another seed could decide otherwise,
+    ten times as many, unless the tables are large. For more than 100,000 differing users of a table
+    the sums under flips are drawn from their normal limit, which has the same correlations.
     """
-    fraction("level", level)
+    for level in levels:
+        fraction("levels", level)
     integer("n_resamples", n_resamples, least=1)
     parts = [_Part(table(one.scores), one.pairs) for one in tables if one.pairs]
     if not parts:
-        return StepDown(np.empty(0), np.empty(0), math.inf, 0)
-    reach = np.concatenate([part.reach for part in parts])
+        return StepDown(np.empty(0), np.empty(0), tuple(levels), 0)
     if sum(part.active.size for part in parts) <= _EXACT_ROWS:
-        found = _counted(reach, _all_signs(parts), level, exact=True, single=single)
-        return found._replace(left=_left(found, _all_signs(parts), level)) if single else found
-    found = _counted(reach, _drawn(parts, n_resamples, seed), level, single=single)
-    error = 3.0 * math.sqrt(level * (1.0 - level) / n_resamples)
+        return _Family(parts, _all_signs(parts)).result(levels, single=single)
+    family = _Family(parts, _drawn(parts, n_resamples, seed), n_resamples)
+    result = family.result(levels, single=single)
+    error = 3.0 * math.sqrt(levels[0] * (1.0 - levels[0]) / n_resamples)
     cells = sum(part.scores.size for part in parts)
-    if cells <= _BORDERLINE_CELLS and np.any(np.abs(found.adjusted - level) < error):
+    if cells <= _BORDERLINE_CELLS and np.any(np.abs(result.adjusted - levels[0]) < error):
         n_resamples = 10 * (n_resamples + 1) - 1
-        found = _counted(reach, _drawn(parts, n_resamples, seed), level, single=single)
-    if single:
-        found = found._replace(left=_left(found, _drawn(parts, n_resamples, seed), level))
-    return found
-
-
-def _left(found: StepDown, blocks: Iterator[Floats], level: float) -> float:
-    """The share of the level that is not the error of the differences that are not significant."""
-    unknown = found.adjusted > level
-    if unknown.all() or not unknown.any():
-        return float(not unknown.any())
-    tops = np.concatenate([block[unknown].max(axis=0) for block in blocks])
-    own = int(found.n_resamples > 0)
-    error = (np.count_nonzero(tops > found.critical) + own) / (tops.size + own)
-    return max(0.0, 1.0 - error / level)
+        family = _Family(parts, _drawn(parts, n_resamples, seed), n_resamples)
+        result = family.result(levels, single=single)
+    return result
 
 
 class _Part:
-    """One table: its differences, their norms and their observed statistics."""
+    """One table: its differences and their norms."""
 
     def __init__(self, scores: Floats, pairs: Sequence[tuple[int, int]]) -> None:
         self.scores = scores
-        self.first, self.second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-        squares = np.empty(len(pairs))
-        sums = np.empty(len(pairs))
-        for at, (i, j) in enumerate(pairs):
-            d = scores[:, i] - scores[:, j]
-            squares[at], sums[at] = d @ d, d.sum()
+        self.pairs = pairs
+        squares = np.array([np.square(scores[:, i] - scores[:, j]).sum() for i, j in pairs])
         noise = 4 * np.finfo(np.float64).eps * float(np.abs(scores).max(initial=0.0))
         squares[squares <= noise * noise * len(scores)] = 0.0
         self.scale = 1.0 / np.sqrt(np.where(squares > 0.0, squares, np.inf))
-        self.statistic = np.abs(sums) * self.scale
         # How far rounding can move a sum, which must not decide a tie.
         size = np.abs(scores).sum(axis=0)
-        rounding = max(len(scores) * 2.0**-51, 1e-13) * (size[self.first] + size[self.second])
-        self.reach = self.statistic - rounding * self.scale
+        first, second = np.array(pairs).T
+        rounding = max(len(scores) * 2.0**-51, 1e-13) * (size[first] + size[second])
+        self.rounding = rounding * self.scale
         changed = np.zeros(len(scores), dtype=bool)
         for i, j in pairs:
             changed |= scores[:, i] != scores[:, j]
         self.active = np.flatnonzero(changed)
 
-    def of(self, sums: Floats) -> Floats:
-        """Statistics, of shape (n_pairs, n_flips), from the flipped sums of the columns."""
-        result: Floats = np.abs(sums[self.first] - sums[self.second]) * self.scale[:, None]
+    @property
+    def flipped(self) -> bool:
+        """Whether signs are flipped, or drawn sums stand for them."""
+        return self.active.size <= MOST_FLIPPED
+
+    def statistics(self, sums: Floats, number: int) -> Floats:
+        """The statistics of a pair from the sums of the columns, the observed one first."""
+        i, j = self.pairs[number]
+        result: Floats = np.abs(sums[i] - sums[j]) * self.scale[number]
         return result
 
 
-def _counted(
-    reach: Floats,
-    blocks: Iterator[Floats],
-    level: float,
-    *,
-    exact: bool = False,
-    single: bool = False,
-) -> StepDown:
-    """Count the flips that reach each statistic: alone, and the largest of those not larger."""
-    order = np.argsort(-reach, kind="stable")
-    alone, joint = np.zeros(reach.size), np.zeros(reach.size)
-    largest = []
-    for block in blocks:
-        alone += np.count_nonzero(block >= reach[:, None], axis=1)
-        left = np.maximum.accumulate(block[order[::-1]], axis=0)[::-1]
-        left = left[:1] if single else left
-        joint += np.count_nonzero(left >= reach[order][:, None], axis=1)
-        largest.append(left[0])
-    top = -np.sort(-np.concatenate(largest))
-    own = 0 if exact else 1  # the signs as they were observed are among all choices of signs
-    total = top.size + own
-    p, adjusted = (alone + own) / total, np.empty(reach.size)
-    adjusted[order] = np.maximum.accumulate((joint + own) / total)
-    allowed = math.floor(level * total + 1e-9) - own
-    critical = float(top[allowed]) * (1.0 + 1e-11) if 0 <= allowed < top.size else math.inf
-    return StepDown(p, np.maximum(adjusted, p), critical, 0 if exact else top.size)
+class _Family:
+    """All hypotheses, each under the same signs: the observed ones first.
+
+    `n_resamples` is 0 if these are all choices of signs.
+    """
+
+    def __init__(
+        self, parts: Sequence[_Part], sums: Sequence[Floats], n_resamples: int = 0
+    ) -> None:
+        self.sums, self.n_resamples = sums, n_resamples
+        self.hypotheses = [
+            (part, own, at)
+            for part, own in zip(parts, sums, strict=True)
+            for at in range(len(part.pairs))
+        ]
+        self.n_signs = sums[0].shape[1]
+        self.scores = functools.lru_cache(max(1, _CELLS // self.n_signs))(self._scores)
+
+    def _scores(self, number: int) -> tuple[float, _Scores]:
+        """The p of a hypothesis and its statistics under all signs, as normal scores."""
+        part, sums, at = self.hypotheses[number]
+        statistics = part.statistics(sums, at)
+        if not part.flipped:
+            return math.erfc(statistics[0] * math.sqrt(0.5)), statistics.astype(np.float32)
+        return _normal_scores(statistics, float(part.rounding[at]), extended=bool(self.n_resamples))
+
+    def result(self, levels: Sequence[float], *, single: bool) -> StepDown:
+        """Count the signs that reach each statistic: alone, and the largest of those left."""
+        m = len(self.hypotheses)
+        p = np.array([self.scores(number)[0] for number in range(m)])
+        observed = np.array([self.scores(number)[1][0] for number in range(m)])
+        largest, adjusted = np.zeros(self.n_signs), np.empty(m)
+        order = np.argsort(observed, kind="stable")
+        for number in order:
+            np.maximum(largest, self.scores(int(number))[1], out=largest)
+            adjusted[number] = np.mean(largest >= observed[number] * (1.0 - _ROUNDING))
+        if single:
+            adjusted = np.array([np.mean(largest >= z * (1.0 - _ROUNDING)) for z in observed])
+        else:
+            adjusted[order[::-1]] = np.maximum.accumulate(adjusted[order[::-1]])
+        if not any(part.flipped for part, *_ in self.hypotheses):
+            adjusted = np.minimum(adjusted, adjust(p, "bonferroni" if single else "holm"))
+        critical = [self._critical(largest, level) for level in levels]
+        result = StepDown(
+            p,
+            np.maximum(adjusted, p),
+            tuple(
+                min(max(math.erfc(z * math.sqrt(0.5)), level / m), level)
+                for z, level in zip(critical, levels, strict=True)
+            ),
+            self.n_resamples,
+        )
+        if not single:
+            return result
+        return result._replace(left=self._left(result, critical[0], levels[0]))
+
+    def _critical(self, largest: Floats, level: float) -> float:
+        """A normal score above it is significant at the level in the whole family."""
+        drawn = int(self.n_resamples > 0)  # then the observed signs are one more choice
+        allowed = math.floor(level * largest.size + 1e-9) - drawn
+        top = -np.sort(-largest[drawn:])
+        return float(top[allowed]) if 0 <= allowed < top.size else math.inf
+
+    def _left(self, result: StepDown, critical: float, level: float) -> float:
+        """The share of the level that is not the error of differences that are not significant."""
+        unknown = np.flatnonzero(result.adjusted > level)
+        if unknown.size in (0, result.p.size):
+            return float(unknown.size == 0)
+        largest = np.zeros(self.n_signs)
+        for number in unknown:
+            np.maximum(largest, self.scores(int(number))[1], out=largest)
+        drawn = int(self.n_resamples > 0)
+        error = np.count_nonzero(largest[drawn:] > critical * (1.0 + _ROUNDING)) + drawn
+        return max(0.0, 1.0 - error / largest.size / level)
 
 
-def _all_signs(parts: Sequence[_Part]) -> Iterator[Floats]:
-    """The statistics under every choice of signs, in one block."""
+def _normal_scores(statistics: Floats, rounding: float, *, extended: bool) -> tuple[float, _Scores]:
+    """The p of the first statistic, and all of them as normal scores, which are equal for ties.
+
+    `extended` scores also grow in proportion to the statistics where ranks of drawn flips end.
+    """
+    n = statistics.size
+    order = np.argsort(statistics)
+    ranked = statistics[order]
+    first = np.diff(ranked, prepend=-np.inf) > rounding  # of each group of ties
+    reached = n - np.flatnonzero(first)[np.cumsum(first) - 1]
+    counts = np.empty(n, dtype=np.int64)
+    counts[order] = reached
+    scale = _scores_of_counts(n)
+    scores = scale[counts]
+    if extended and ranked[far := n - math.ceil(_FAR * n)] > 0.0:
+        beyond = statistics > ranked[far] + rounding
+        longer = statistics[beyond] * (scale[reached[far]] / ranked[far])
+        scores[beyond] = np.maximum(scores[beyond], longer)
+    return counts[0] / n, scores
+
+
+@functools.lru_cache(maxsize=4)
+def _scores_of_counts(n: int) -> _Scores:
+    """For 0 to n of n signs, the absolute normal score that is exceeded as often."""
+    from statistics import NormalDist  # costs more to import than a t interval to compute
+
+    quantile = NormalDist().inv_cdf
+    scores = [math.inf, *(quantile(1.0 - 0.5 * count / n) for count in range(1, n + 1))]
+    return np.array(scores, dtype=np.float32)
+
+
+def _all_signs(parts: Sequence[_Part]) -> list[Floats]:
+    """The sums of the columns of each table under every choice of signs."""
     n = sum(part.active.size for part in parts)
     signs = 1.0 - 2.0 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
-    found, start = [], 0
-    for part in parts:
-        own = signs[:, start : (start := start + part.active.size)]
-        found.append(part.of((own @ part.scores[part.active]).T))
-    yield np.concatenate(found)
+    ends = np.cumsum([part.active.size for part in parts])
+    own = np.split(signs, ends[:-1], axis=1)
+    return [(flips @ part.scores[part.active]).T for flips, part in zip(own, parts, strict=True)]
 
 
-def _drawn(parts: Sequence[_Part], n_resamples: int, seed: int) -> Iterator[Floats]:
-    """The statistics under drawn signs, block by block; every table has coins of its own."""
-    flipped = [Flipped(part.scores, seed, number) for number, part in enumerate(parts)]
-    width = max(1, _CELLS // sum(part.statistic.size for part in parts))
-    for start in range(0, n_resamples, FLIPS):
-        flips = slice(start, min(start + FLIPS, n_resamples))
-        sums = [one.sums(flips) for one in flipped]
-        for at in range(0, flips.stop - flips.start, width):
-            yield np.concatenate(
-                [part.of(s[:, at : at + width]) for part, s in zip(parts, sums, strict=True)]
-            )
+def _drawn(parts: Sequence[_Part], n_resamples: int, seed: int) -> list[Floats]:
+    """The sums of the columns of each table, observed and under drawn signs of its own."""
+    found = []
+    for number, part in enumerate(parts):
+        if part.flipped:
+            flipped = Flipped(part.scores, seed, number)
+            blocks = [
+                flipped.sums(slice(start, min(start + FLIPS, n_resamples)))
+                for start in range(0, n_resamples, FLIPS)
+            ]
+        else:
+            blocks = [_limit(part.scores, n_resamples, seed, number)]
+        found.append(np.concatenate([part.scores.sum(axis=0)[:, None], *blocks], axis=1))
+    return found
+
+
+def _limit(scores: Floats, n_resamples: int, seed: int, number: int) -> Floats:
+    """Drawn sums under many flips: normal, with the products of the columns as covariances."""
+    values, vectors = np.linalg.eigh(scores.T @ scores)
+    drawn = generator(seed, number).standard_normal((len(values), n_resamples))
+    result: Floats = (vectors * np.sqrt(np.maximum(values, 0.0))) @ drawn
+    return result
