@@ -56,7 +56,7 @@ KINDS = (
 
 def p_of(text):
     """The p that a sentence prints."""
-    known = re.search(r"p (<|=) ([\d.]+)", text)
+    known = re.search(r"p (<|=) (\d\.\d+)", text)
     return None if known is None else (known[1], float(known[2]))
 
 
