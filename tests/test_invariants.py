@@ -50,7 +50,8 @@ def values_of(rng, kind, n, m):
 
 
 KINDS = (
-    "rare hits", "hits", "reciprocal ranks", "constant differences", "one loser", "negative", "dense"
+    "rare hits", "hits", "reciprocal ranks", "constant differences", "one loser", "negative",
+    "dense",
 )  # fmt: skip
 
 

@@ -512,8 +512,8 @@ class PairedTests:
     ) -> tuple[float, float]:
         """The interval of a difference: that of its test, of the bootstrap, or of Student's t.
 
-        Student's t has the variance with one more user, so that rare differences count, unless
-        that interval or its test was asked for.
+        Rare differences count (`_statistics.difference_interval`), unless Student's t was asked
+        for, as the interval or as the test.
         """
         low, high = corrected.result.interval
         if ("tukey" in self.settings.test or group.runs) and not math.isnan(low):
@@ -522,19 +522,13 @@ class PairedTests:
         if self.setting.draws:
             moments = st.moments(differences)
             return mean_interval(differences, moments, self.setting, group.clusters)
-        known = st.spread(differences, group.clusters)
-        if known.units < 2:
-            return math.nan, math.nan
-        steady = self.setting.interval == "wilson" and self.settings.test != "t"
-        if steady:
-            units = group.units[:, pair[0]] - group.units[:, pair[1]]
-            known = known.steadied(st.pseudo_change(units, self._span(group, pair)))
-            if known.se == 0.0:  # all values are equal, on a scale that is not known
-                return math.nan, math.nan
-        half = -st.t_quantile(0.5 * corrected.interval_level, known.df) * known.se
-        ends = known.mean - half, known.mean + half
+        confidence = 1.0 - corrected.interval_level
+        if self.setting.interval != "wilson" or self.settings.test == "t":
+            return st.t_interval(differences, confidence, clusters=group.clusters)
+        span = self._span(group, pair)
+        ends = st.difference_interval(differences, confidence, span=span, clusters=group.clusters)
         low, high = group.values.scale
-        return inside((low - high, high - low), known.mean, *ends) if steady else ends
+        return inside((low - high, high - low), float(np.mean(differences)), *ends)
 
     def _detectable(
         self, group: _Group, pair: tuple[int, int], units: FloatArray, corrected: _Corrected

@@ -236,7 +236,11 @@ def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> st
     unequal = p <= d.alpha
     if not unequal and not (where["worse"] and d.verdict != "worse"):
         return ""
-    answers = [f"{verb} in {_named(names)}" for verb, names in where.items() if names]
+    answers = [
+        f"{verb} in {_named(names) if len(names) < len(within) else f'all {len(names)}'}"
+        for verb, names in where.items()
+        if names
+    ]
     start = "not the same for all segments" if unequal else ""
     return ": ".join(filter(None, [start, ", ".join(answers)]))
 
@@ -248,10 +252,12 @@ def _named(names: Sequence[str]) -> str:
     return ", ".join(names[:most]) + rest
 
 
-def headline(found: Verdict, baseline: str, correction: str, segments: str = "") -> Headline:
+def headline(
+    found: Verdict, baseline: str, correction: str, segments: tuple[str, str] = ("", "")
+) -> Headline:
     """Which is better, by how much, how sure; `correction` names the correction of the p-values.
 
-    `segments` says in which segments the answer is another one.
+    `segments` names a system, and says in which segments it has another answer.
     """
     d, metric = found.difference, found.metric
     if d is None or math.isnan(d.p):
@@ -272,7 +278,9 @@ def headline(found: Verdict, baseline: str, correction: str, segments: str = "")
         title = f"{d.a} and {d.b} lead on {metric}"
     else:
         title = f"{found.best} leads on {metric}, but not clearly"
-    title += f"; {segments}" if segments else ""
+    system, clause = segments
+    if clause:
+        title += f"; {clause}" if system in title else f"; {system}: {clause}"
     size = (
         f"{d.a} reaches {d.mean_a:.4f}, {d.b} {d.mean_b:.4f}: a "
         f"{'mean ' if d.per_user else ''}difference of {signed(d.difference)}"

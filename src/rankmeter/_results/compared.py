@@ -380,8 +380,11 @@ class Compared(Measured):
         """
         label = self._label(metric or self._labels[0])
         found = self._verdict(label)
-        clause = self._segments_clause(found.difference) if found.difference else ""
-        said = headline(found, self.baseline, self.settings["correction"], clause)
+        d = found.difference
+        segments = ("", "")
+        if d is not None and " in all " not in (clause := self._segments_clause(d)):
+            segments = (d.b if d.a == self.baseline and len(self.systems) > 2 else d.a, clause)
+        said = headline(found, self.baseline, self.settings["correction"], segments)
         return replace(said, sentences=(*said.sentences, *self._missing_users(label)))
 
     def _segments_clause(self, d: Difference) -> str:
@@ -394,9 +397,7 @@ class Compared(Measured):
             if part.segment and part.metric == d.metric and {part.a, part.b} == pair
         ]
         tests = [h.p for h in self.heterogeneity if h.metric == d.metric and {h.a, h.b} == pair]
-        clause = segments_clause(d, within, tests[0] if tests else math.nan)
-        named = bool(self.baseline) and len(self.systems) == 2
-        return clause if named or not clause else f"{d.a} against {d.b}: {clause}"
+        return segments_clause(d, within, tests[0] if tests else math.nan)
 
     def _missing_users(self, _: str, /) -> tuple[str, ...]:
         """Sentences about users without a ranking, where these are known."""
