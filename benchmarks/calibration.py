@@ -256,42 +256,55 @@ def better_half(simulate, n, systems, rng):
     return scores
 
 
-class MaxT:
-    """The step-down maxT test on given signs, written apart from that of rankmeter.
+class MinP:
+    """The step-down test on given signs, written apart from that of rankmeter.
 
     Many experiments can share their signs, which makes them cheap.
     """
 
     def __init__(self, tables, signs):
-        observed, flipped = [], []
+        rows = []
         for (scores, pairs), own in zip(tables, signs, strict=True):
             first, second = np.array(pairs).T
-            d = scores[:, first] - scores[:, second]
-            norm = np.sqrt(np.square(d).sum(axis=0))
+            norm = np.sqrt(np.square(scores[:, first] - scores[:, second]).sum(axis=0))
             norm[norm == 0] = np.inf
-            observed.append(np.abs(d.sum(axis=0)) / norm)
-            sums = own @ scores
-            flipped.append(np.abs(sums[:, first] - sums[:, second]) / norm)
-        self.observed = np.concatenate(observed) * (1 - 1e-10)
-        self.flipped = np.concatenate(flipped, axis=1)
-        self.largest = self.flipped.max(axis=1)
-        self.p = self._share(self.flipped, self.observed)
+            sums = np.vstack([scores.sum(axis=0), own @ scores])
+            rows.append(np.abs(sums[:, first] - sums[:, second]) / norm)
+        statistics = np.concatenate(rows, axis=1)
+        reached, far = self._reached(statistics)
+        self.p = reached[0] / len(statistics)
+        self.scores = scipy.stats.norm.isf(reached / len(statistics) / 2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            longer = scipy.stats.norm.isf(far[1] / len(statistics) / 2) * statistics / far[0]
+        beyond = statistics > far[0] * (1 + 1e-9)
+        self.scores = np.where(beyond, np.fmax(self.scores, longer), self.scores)
+        self.largest = self.scores.max(axis=1)
 
-    def _share(self, flipped, observed):
-        return (1 + (flipped >= observed).sum(axis=0)) / (1 + len(flipped))
+    @staticmethod
+    def _reached(statistics):
+        """How many rows reach each statistic of a column, and the far value with its number."""
+        n = len(statistics)
+        ranked = np.sort(statistics, axis=0)
+        place = n - math.ceil(0.002 * n)
+        reached = np.empty(statistics.shape, dtype=np.int64)
+        for own, column, to in zip(ranked.T, statistics.T, reached.T, strict=True):
+            to[:] = n - np.searchsorted(own, column * (1 - 1e-9))
+        numbers = n - (ranked < ranked[place] * (1 - 1e-9)).sum(axis=0)
+        return reached, (ranked[place], numbers)
 
     @functools.cached_property
     def single(self):
         """p adjusted in a single step; the smallest is that of the step-down test, too."""
         top = np.sort(self.largest)
-        return (1 + top.size - np.searchsorted(top, self.observed)) / (1 + top.size)
+        return 1 - np.searchsorted(top, self.scores[0] * (1 - 1e-6)) / top.size
 
     @functools.cached_property
     def adjusted(self):
         """p adjusted step by step."""
-        order, adjusted = np.argsort(-self.observed), np.empty(self.observed.size)
-        left = np.maximum.accumulate(self.flipped[:, order[::-1]], axis=1)[:, ::-1]
-        adjusted[order] = np.maximum.accumulate(self._share(left, self.observed[order]))
+        order, adjusted = np.argsort(-self.scores[0]), np.empty(self.p.size)
+        left = np.maximum.accumulate(self.scores[:, order[::-1]], axis=1)[:, ::-1]
+        steps = (left >= self.scores[0, order] * (1 - 1e-6)).mean(axis=0)
+        adjusted[order] = np.maximum.accumulate(steps)
         return adjusted
 
     @property
@@ -300,9 +313,9 @@ class MaxT:
         open_ = self.single > LEVEL
         if open_.all() or not open_.any():
             return float(not open_.any())
-        total = 1 + self.largest.size
-        critical = np.sort(self.largest)[-math.floor(LEVEL * total + 1e-9)]
-        error = (1 + (self.flipped[:, open_].max(axis=1) > critical).sum()) / total
+        total = self.largest.size
+        critical = np.sort(self.largest[1:])[-math.floor(LEVEL * total + 1e-9)]
+        error = (1 + (self.scores[1:, open_].max(axis=1) > critical * (1 + 1e-6)).sum()) / total
         return max(0.0, 1 - error / LEVEL)
 
 
@@ -320,6 +333,7 @@ def check(quick, tables, seed):
     tables = [st.Hypotheses(*one) for one in tables]
     ours, single = (st.step_down(tables, single=one, **flips) for one in (False, True))
     for theirs, own in ((ours.adjusted, quick.adjusted), (single.adjusted, quick.single)):
+        theirs, own = np.minimum(theirs, 0.5), np.minimum(own, 0.5)  # noqa: PLW2901
         both = (own + theirs) / 2
         error = np.sqrt(2 * both * (1 - both) / RESAMPLES)
         assert np.all(np.abs(theirs - own) <= 6 * error + 0.02), (theirs, own)
@@ -332,12 +346,12 @@ def family(make, simulate, n, systems, repetitions, rng):
     for repetition, signs in shared_signs(rng, n, repetitions):
         scores = make(simulate, n, systems, rng)
         tables = [(scores, pairs)]
-        stepped = MaxT(tables, [signs])
+        stepped = MinP(tables, [signs])
         if repetition % 200 == 0:
             check(stepped, tables, repetition)
         means, mse, _ = several._residual(scores)
         for name, found in (
-            ("**step-down maxT (default)**", stepped.single.min() <= LEVEL),
+            ("**step-down (default)**", stepped.single.min() <= LEVEL),
             ("Holm over t tests", paired_t(scores, pairs).min() * len(pairs) <= LEVEL),
             (
                 "blocked Tukey HSD, without its check",
@@ -356,55 +370,49 @@ def power(simulate, n, systems, repetitions, rng):
     found = Counter()
     for _, signs in shared_signs(rng, n, repetitions):
         scores = better_half(simulate, n, systems, rng)
-        stepped = MaxT([(scores, pairs)], [signs])
+        stepped = MinP([(scores, pairs)], [signs])
         for name, p in (
-            ("**step-down maxT (default)**", stepped.adjusted),
-            ("maxT in a single step (default with segments)", stepped.single),
+            ("**step-down (default)**", stepped.adjusted),
+            ("in a single step (with gatekeeping)", stepped.single),
             ("Holm over t tests", st.adjust(paired_t(scores, pairs), "holm")),
         ):
             found[name] += (p <= LEVEL)[true].mean()
     return {name: (count / repetitions, repetitions) for name, count in found.items()}
 
 
-def segment_claims(simulate, n, systems, segments, better, repetitions, rng):
-    """Wrong claims about systems in segments, and the true ones that are found.
+def segment_claims(simulate, n, systems, shifts, repetitions, rng):
+    """Wrong claims about the second half of the systems in segments, and the true ones found.
 
-    The second half of the systems finds a share `better` more in half of the segments.
+    Segments have equal sizes. In each a share of the users of the second half of the systems is
+    moved up, or down if it is negative.
     """
     pairs = list(itertools.combinations(range(systems), 2))
-    part, half = np.arange(n) % segments, systems // 2
-    apart = np.array([(i < half) != (j < half) for i, j in pairs]) & (better > 0)
-    true = np.concatenate([apart & (one < segments // 2) for one in range(segments)])
+    part, half = np.arange(n) % len(shifts), systems // 2
+    apart = np.array([(i < half) != (j < half) for i, j in pairs])
+    true = np.concatenate([apart & (shift != 0) for shift in shifts])
     wrong, found = Counter(), Counter()
     for repetition, signs in shared_signs(rng, n, repetitions):
         scores = simulate(rng, n, systems)
-        more = (rng.random((n, systems)) < better) & (part < segments // 2)[:, None]
-        scores[:, half:] = np.maximum(scores, more)[:, half:]
-        places = [part == one for one in range(segments)]
+        share = np.asarray(shifts)[part]
+        moved = rng.random((n, systems - half)) < np.abs(share)[:, None]
+        scores[:, half:] = np.where(moved, (share > 0)[:, None], scores[:, half:])
+        places = [part == one for one in range(len(shifts))]
         tables = [(scores[own], pairs) for own in places]
-        overall = MaxT([(scores, pairs)], [signs])
-        within = MaxT(tables, [signs[:, own] for own in places])
+        overall = MinP([(scores, pairs)], [signs])
+        within = MinP(tables, [signs[:, own] for own in places])
         if repetition % 200 == 0:
             check(within, tables, repetition)
-            single = st.step_down([st.Hypotheses(scores, pairs)], single=True, seed=repetition)
-            same = np.all((single.adjusted <= LEVEL) == (overall.single <= LEVEL))
-            assert not same or abs(single.left - overall.left) < 0.3
+        gates = np.tile(overall.single, len(shifts))
         left = within.adjusted / overall.left if overall.left else np.ones(within.p.size)
-        for name, first, second in (
-            (
-                "**overall first, segments at what is left (default)**",
-                overall.single,
-                np.maximum(left, np.tile(overall.single, segments)),
-            ),
-            (
-                "overall first, segments at the whole level",
-                overall.adjusted,
-                np.maximum(within.adjusted, np.tile(overall.adjusted, segments)),
-            ),
-            ("no correction", overall.p, within.p),
+        t = np.concatenate([paired_t(scores[own], pairs) for own in places])
+        for name, p in (
+            ("**a family of their own (default)**", within.adjusted),
+            ("gatekeeping: overall first, segments at what is left", np.maximum(left, gates)),
+            ("Bonferroni over t tests", np.minimum(t * t.size, 1)),
+            ("no correction", within.p),
         ):
-            wrong[name] += np.any(first[~apart] <= LEVEL) or np.any(second[~true] <= LEVEL)
-            found[name] += (second[true] <= LEVEL).mean() if better else 0.0
+            wrong[name] += np.any(p[~true] <= LEVEL)
+            found[name] += (p[true] <= LEVEL).mean() if true.any() else 0.0
     shares = {f"{name}: wrong": (wrong[name] / repetitions, repetitions) for name in wrong}
     return shares | {f"{name}: found": (found[name] / repetitions, 0) for name in wrong}
 
@@ -518,17 +526,248 @@ def print_power(repetitions, rng):
 
 
 def print_segments(repetitions, rng):
-    """Segments of systems that do not differ, or of which some do."""
+    """Segments of systems that do not differ, or of which some do, also against each other."""
     few, chosen = repetitions // 4, chosen_populations()
     columns = {
-        f"3 equal systems, 10 segments: {name}": segment_claims(simulate, 500, 3, 10, 0, few, rng)
+        f"equal: {name}": segment_claims(simulate, 600, 3, [0] * 10, few, rng)
         for name, simulate in chosen.items()
     }
-    for systems, segments, better in ((3, 2, 0.4), (4, 4, 0.3), (4, 10, 0.4)):
-        columns[f"{systems} systems, {segments} segments: RR, 60 %"] = segment_claims(
-            POPULATIONS["RR, 60 %"], 500, systems, segments, better, few, rng
-        )
-    print_table("500 users: any wrong claim; share of true ones found", columns, digits=3)
+    designs = {
+        "one of three harmed, others gain": (2, [-0.2, 0.1, 0.1]),
+        "one of six gains": (2, [0.25, 0, 0, 0, 0, 0]),
+        "half of six gain": (4, [0.25, 0.25, 0.25, 0, 0, 0]),
+        "half gain, half lose": (2, [0.2, 0.2, -0.2, -0.2]),
+        "all gain alike": (2, [0.15] * 4),
+    }
+    for words, (systems, shifts) in designs.items():
+        columns[words] = segment_claims(POPULATIONS["NDCG, 60 %"], 600, systems, shifts, few, rng)
+    print_table("600 users: any wrong claim; share of true ones found", columns, digits=3)
+
+
+def correlated(base, kept):
+    """Two systems of a population: the second has the value of the first for a share of users."""
+
+    def simulate(rng, n):
+        both = base(rng, n, 2)
+        return np.where(rng.random(n) < kept, 0.0, both[:, 0] - both[:, 1])
+
+    return simulate
+
+
+def changes(better, worse, sizes=(1.0,)):
+    """Shares of users that gain and that lose, by one of some sizes."""
+
+    def simulate(rng, n):
+        place = rng.random(n)
+        sign = (place < better).astype(float) - (place > 1 - worse)
+        return sign * rng.choice(sizes, n)
+
+    return simulate
+
+
+DIFFERENCES = {
+    "hit rate 1 %, 10 % of hits move": changes(0.002, 0.001),
+    "hit rate 5 %, 10 % move": changes(0.008, 0.004),
+    "hit rate 20 %, 10 % move": changes(0.03, 0.02),
+    "3 % gain": changes(0.03, 0.0),
+    "RR, 96 % zeros": correlated(sparse(0.96), 0.5),
+    "RR, 88 %": correlated(sparse(0.88), 0.3),
+    "NDCG, 60 %": correlated(sparse(0.60, 4), 0.3),
+    "RR steps, 4 % gain": changes(0.04, 0.01, (1.0, 0.5, 1 / 3, 0.25, 0.2)),
+    "dense": lambda rng, n: rng.normal(0.01, 0.1, n),
+}
+
+
+def tango(x, confidence=0.95):
+    """Tango's score interval of the difference of two hit rates (Statistics in Medicine 17, 1998).
+
+    Other differences count as hits of the size that has their first two moments.
+    """
+    n, up, down = x.size, x[x > 0].sum(), -x[x < 0].sum()
+    size = float(np.square(x).sum() / (up + down)) if np.any(x) else 1.0
+    gained, lost, mean = up / size, down / size, x.mean() / size
+    z = st.t_quantile(0.5 + 0.5 * confidence, n - 1)
+
+    def beyond(delta):
+        linear = -gained - lost + (2 * n - gained + lost) * delta
+        constant = -lost * delta * (1 - delta)
+        losing = (math.sqrt(max(linear**2 - 8 * n * constant, 0.0)) - linear) / (4 * n)
+        variance = max(2 * losing + delta * (1 - delta), 1e-300) / n
+        return abs(mean - delta) > z * math.sqrt(variance)
+
+    ends = []
+    for end in (-1.0, 1.0):
+        inside, outside = mean, end
+        for _ in range(40):
+            middle = 0.5 * (inside + outside)
+            inside, outside = (inside, middle) if beyond(middle) else (middle, outside)
+        ends.append(size * inside)
+    return st.Interval(*ends)
+
+
+DIFFERENCE_INTERVALS = {
+    "**t with one more user (default)**": lambda x, c=0.95: st.difference_interval(x, c, span=1.0),
+    "t": lambda x, c=0.95: st.t_interval(x, c),
+    "Tango's score": tango,
+}
+
+
+def difference_coverage(simulate, n, repetitions, rng, truth):
+    """Share of the intervals of a difference that cover it, their width, and points."""
+    covered, width, points = Counter(), Counter(), Counter()
+    for _ in range(repetitions):
+        x = simulate(rng, n)
+        for name, interval in DIFFERENCE_INTERVALS.items():
+            low, high = interval(x)
+            covered[name] += low <= truth <= high
+            width[name] += high - low
+            points[name] += low == high
+    shares = {name: (covered[name] / repetitions, repetitions) for name in DIFFERENCE_INTERVALS}
+    for name in DIFFERENCE_INTERVALS:
+        shares[f"mean width, {name.strip('*')}"] = (width[name] / repetitions, 0)
+    shares["t is a point"] = (points["t"] / repetitions, 0)
+    return shares
+
+
+def print_differences(repetitions, rng):
+    """Intervals of the difference of two sparse metrics."""
+    print("## Intervals of differences\n")
+    few = repetitions // 5
+    truths = {
+        name: np.mean([simulate(rng, 100_000).mean() for _ in range(40)])
+        for name, simulate in DIFFERENCES.items()
+    }
+    for n in (30, 100, 300, 1000):
+        columns = {
+            name: difference_coverage(simulate, n, few, rng, truths[name])
+            for name, simulate in DIFFERENCES.items()
+        }
+        print_table(f"{n} users: share that covers the difference", columns, digits=3)
+
+
+MARGINS = (
+    (30, 0.1),
+    (50, 0.1),
+    (100, 0.05),
+    (200, 0.02),
+    (500, 0.01),
+    (1000, 0.005),
+    (5000, 0.005),
+)
+STEPS = (1.0, 0.5, 1 / 3, 0.25, 0.2)
+
+
+def margin_claims(simulate, n, margin, repetitions, rng):
+    """Share of "not worse by the margin"."""
+    claims = Counter()
+    for _ in range(repetitions):
+        x = simulate(rng, n)
+        p = st.margin_tests(x, np.zeros(n), margin, span=1.0).not_lower
+        claims["**rankmeter (default)**"] += p <= LEVEL
+        se = st.spread(x).se
+        p = scipy.stats.t.sf((x.mean() + margin) / se, n - 1) if se else 0.0
+        claims["one-sided t"] += p <= LEVEL
+    return {name: (count / repetitions, repetitions) for name, count in claims.items()}
+
+
+def print_margins(repetitions, rng):
+    """Wrong claims at the boundary, where the true loss is the margin, and power."""
+    print("## Not worse by the margin\n")
+    few, step = repetitions // 5, np.mean(STEPS)
+    boundary = {
+        "only losers": lambda m: changes(0.0, m),
+        "3 losers to 1 winner": lambda m: changes(m / 2, 1.5 * m),
+        "30 % of users differ": lambda m: changes(0.15 - m / 2, 0.15 + m / 2),
+        "only losers, steps of RR": lambda m: changes(0.0, m / step, STEPS),
+        "3 losers to 1 winner, RR": lambda m: changes(m / 2 / step, 1.5 * m / step, STEPS),
+    }
+    for words, make in boundary.items():
+        columns = {f"n {n}, margin {m}": margin_claims(make(m), n, m, few, rng) for n, m in MARGINS}
+        print_table(f"{words}, the loss is the margin: wrong claims", columns, digits=3)
+    columns = {
+        f"n {n}, margin {m}": margin_claims(changes(0.03, 0.03), n, m, few, rng)
+        for n, m in ((100, 0.05), (300, 0.05), (1000, 0.02), (1000, 0.01), (5000, 0.005))
+    }
+    print_table("equal systems, 6 % of users differ: true claims", columns, digits=3)
+
+
+def print_levels(repetitions, rng):
+    """Intervals of a family at other levels: whether all of them cover."""
+    print("## Levels of families\n")
+    few, n, systems = repetitions // 50, 200, 10
+    pairs = list(itertools.combinations(range(systems), 2))
+    columns = {}
+    for confidence in (0.9, 0.95, 0.99):
+        for name, simulate in chosen_populations().items():
+            missed = 0
+            for repetition in range(few):
+                scores = simulate(rng, n, systems)
+                levels = (LEVEL, 1 - confidence)
+                flips = {"n_resamples": RESAMPLES, "seed": repetition, "levels": levels}
+                (_, alone) = st.step_down([st.Hypotheses(scores, pairs)], **flips).levels
+                ends = [
+                    st.difference_interval(scores[:, i] - scores[:, j], 1 - alone, span=1.0)
+                    for i, j in pairs
+                ]
+                missed += any(low > 0 or high < 0 for low, high in ends)
+            columns[f"{confidence:g}: {name}"] = {"all 45 intervals cover": (1 - missed / few, few)}
+    print_table("200 users, 10 equal systems", columns, digits=3)
+
+
+def one_against_many(rng, n, systems, better):
+    """One system that is better than others, of which one differs for few users only."""
+    scores = sparse(0.60, 4)(rng, n, systems)
+    moved = rng.random((n, systems)) < 0.3
+    scores = np.where(moved, scores, scores[:, :1])
+    few = rng.random(n) < better
+    scores[:, 1] = np.where(few, np.minimum(scores[:, 0] + 0.15, 1), scores[:, 0])
+    return scores
+
+
+def print_balance(repetitions, rng):
+    """Power of the default against Holm over the same p, where differences are unlike."""
+    print("## Balance\n")
+    few, n = repetitions // 12, 200
+    designs = {
+        "all pairs of 6, half better": (
+            lambda: better_half(POPULATIONS["NDCG, 60 %"], n, 6, rng),
+            list(itertools.combinations(range(6), 2)),
+            lambda i, j: (i < 3) != (j < 3),
+        ),
+        "hits of 10, half better": (
+            lambda: better_half(POPULATIONS["hit rate 20 %"], n, 10, rng),
+            list(itertools.combinations(range(10), 2)),
+            lambda i, j: (i < 5) != (j < 5),
+        ),
+        "one better for 4 % of users, against 7": (
+            lambda: one_against_many(rng, n, 8, 0.04),
+            [(j, 0) for j in range(1, 8)],
+            lambda i, _: i == 1,
+        ),
+        "one better for 8 % of users, against 20": (
+            lambda: one_against_many(rng, n, 21, 0.08),
+            [(j, 0) for j in range(1, 21)],
+            lambda i, _: i == 1,
+        ),
+        "near-copies and others": (
+            lambda: better_half(
+                lambda r, m, k: near_copies(POPULATIONS["RR, 60 %"], m, k, r), n, 10, rng
+            ),
+            list(itertools.combinations(range(10), 2)),
+            lambda i, j: (i < 5) != (j < 5),
+        ),
+    }
+    columns = {}
+    for words, (make, pairs, differs) in designs.items():
+        true = np.array([differs(i, j) for i, j in pairs])
+        found = Counter()
+        for _, signs in shared_signs(rng, n, few):
+            stepped = MinP([(make(), pairs)], [signs])
+            found["**step-down (default)**"] += (stepped.adjusted <= LEVEL)[true].mean()
+            holm = st.adjust(stepped.p, "holm")
+            found["Holm over the same p"] += (holm <= LEVEL)[true].mean()
+        columns[words] = {name: (count / few, few) for name, count in found.items()}
+    print_table("200 users: share of true differences found", columns, digits=3)
 
 
 PARTS = {
@@ -539,6 +778,10 @@ PARTS = {
     "many": print_many,
     "power": print_power,
     "segments": print_segments,
+    "differences": print_differences,
+    "margins": print_margins,
+    "levels": print_levels,
+    "balance": print_balance,
 }
 
 
