@@ -353,7 +353,12 @@ class PairedTests:
             return [st.paired_t_test(table[:, i], table[:, j]) for i, j in pairs]
         if group.runs:
             runs = group.runs
-            return [st.crossed_test(runs[i], runs[j], confidence=confidence) for i, j in pairs]
+            return [
+                st.crossed_test(
+                    runs[i], runs[j], confidence=confidence, change=self._change(group, (i, j))
+                )
+                for i, j in pairs
+            ]
         if "tukey" in test:
             level = 1.0 - (1.0 - confidence) / parts
             if test == "tukey":
@@ -434,7 +439,13 @@ class PairedTests:
         significant = bool(adjusted <= self.settings.alpha)
         low, high = self._interval(group, pair, corrected)
         confidence = self.setting.confidence
-        gain = st.relative_gain(x, y, confidence=confidence, clusters=group.clusters)
+        gain = st.relative_gain(
+            x,
+            y,
+            confidence=confidence,
+            clusters=group.clusters,
+            change=self._change(group, pair),
+        )
         margins = self._margins(group, pair)
         n, _, _ = st.moments(units[:, 0] - units[:, 1])
         note = result.note
@@ -507,13 +518,20 @@ class PairedTests:
             return high - low
         return float(np.ptp(group.table[:, list(pair)]))
 
+    def _change(self, group: _Group, pair: tuple[int, int]) -> float:
+        """How rare differences widen an interval; 0 if Student's t was asked for as it is."""
+        if self.setting.interval != "wilson" or self.settings.test == "t":
+            return 0.0
+        i, j = pair
+        return st.pseudo_change(group.units[:, i] - group.units[:, j], self._span(group, pair))
+
     def _interval(
         self, group: _Group, pair: tuple[int, int], corrected: _Corrected
     ) -> tuple[float, float]:
         """The interval of a difference: that of its test, of the bootstrap, or of Student's t.
 
-        Rare differences count (`_statistics.difference_interval`), unless Student's t was asked
-        for, as the interval or as the test.
+        Rare differences count (`_statistics.pseudo_change`), unless Student's t was asked for, as
+        the interval or as the test.
         """
         low, high = corrected.result.interval
         if ("tukey" in self.settings.test or group.runs) and not math.isnan(low):
@@ -522,13 +540,14 @@ class PairedTests:
         if self.setting.draws:
             moments = st.moments(differences)
             return mean_interval(differences, moments, self.setting, group.clusters)
-        confidence = 1.0 - corrected.interval_level
-        if self.setting.interval != "wilson" or self.settings.test == "t":
-            return st.t_interval(differences, confidence, clusters=group.clusters)
-        span = self._span(group, pair)
-        ends = st.difference_interval(differences, confidence, span=span, clusters=group.clusters)
+        known = st.spread(differences, group.clusters).steadied(self._change(group, pair))
+        steady = self.setting.interval == "wilson" and self.settings.test != "t"
+        if known.units < 2 or (steady and known.se == 0.0):  # equal values, on an unknown scale
+            return math.nan, math.nan
+        half = -st.t_quantile(0.5 * corrected.interval_level, known.df) * known.se
+        ends = known.mean - half, known.mean + half
         low, high = group.values.scale
-        return inside((low - high, high - low), float(np.mean(differences)), *ends)
+        return inside((low - high, high - low), known.mean, *ends) if steady else ends
 
     def _detectable(
         self, group: _Group, pair: tuple[int, int], units: FloatArray, corrected: _Corrected

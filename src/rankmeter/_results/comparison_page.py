@@ -242,7 +242,7 @@ class ComparisonPage(Compared):
         s = self.settings
         usual = {
             "test": "auto", "correction": "maxt", "common": "all", "alpha": 0.05,
-            "n_resamples": 9_999,
+            "n_resamples": 9_999, "gatekeeping": False,
         }  # fmt: skip
         return self._call(
             "compare",

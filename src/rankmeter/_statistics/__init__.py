@@ -27,7 +27,6 @@ from rankmeter._statistics.heterogeneity import heterogeneity
 from rankmeter._statistics.intervals import (
     Interval,
     bootstrap_interval,
-    difference_interval,
     median_interval,
     score_interval,
     t_interval,
@@ -46,7 +45,7 @@ from rankmeter._statistics.randomization import (
 )
 from rankmeter._statistics.results import TestResult
 from rankmeter._statistics.several import randomized_tukey_hsd, tukey_hsd
-from rankmeter._statistics.spread import Spread, covariance, effective, spread
+from rankmeter._statistics.spread import Spread, covariance, effective, pseudo_change, spread
 from rankmeter._statistics.stepdown import MOST_FLIPPED, Hypotheses, StepDown, step_down
 from rankmeter._statistics.student import t_quantile, t_tail
 from rankmeter._statistics.sums import ExactSums
@@ -77,7 +76,6 @@ __all__ = [
     "crossed_margin_tests",
     "crossed_test",
     "crossed_variance",
-    "difference_interval",
     "effective",
     "exact_p",
     "hedges_g",
@@ -91,6 +89,7 @@ __all__ = [
     "paired_t_test",
     "paired_test",
     "probability_of_superiority",
+    "pseudo_change",
     "randomization_test",
     "randomization_tests",
     "randomized_tukey_hsd",

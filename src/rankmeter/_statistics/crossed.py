@@ -81,13 +81,19 @@ def crossed_interval(found: Crossed, confidence: float) -> Interval:
     return Interval(found.mean - half, found.mean + half)
 
 
-def crossed_test(a: Floats, b: Floats, *, confidence: float = 0.95) -> TestResult:
-    """Test whether systems of several training runs differ in the mean over users and runs."""
+def crossed_test(
+    a: Floats, b: Floats, *, confidence: float = 0.95, change: float = 0.0
+) -> TestResult:
+    """Test whether systems of several training runs differ in the mean over users and runs.
+
+    A `change` is added to the variance of users in the interval, as `Spread.steadied` does.
+    """
     method = "t over users × runs"
     found = crossed_variance(a, b)
     if math.isnan(found.users):
         return too_few_users(method, len(a))
-    interval = crossed_interval(found, confidence)
+    steadied = found._replace(users=found.users + change * change / (len(a) * (len(a) - 1)))
+    interval = crossed_interval(steadied, confidence)
     detail = {"df": found.df, "share_of_runs": found.share_of_runs}
     if found.se == 0.0:
         p = 1.0 if found.mean == 0.0 else math.nan

@@ -84,6 +84,7 @@ def relative_gain(
     *,
     confidence: float = 0.95,
     clusters: npt.ArrayLike | None = None,
+    change: float = 0.0,
 ) -> RelativeGain:
     """By what share the mean of A exceeds the mean of B: 0.1 for ten per cent.
 
@@ -95,7 +96,8 @@ def relative_gain(
 
     The gain is NaN if the mean of B is 0 or there are no users. The interval is NaN for fewer than
     two users and infinite where the data cannot distinguish the mean of B from 0: the ratios are
-    then those outside of an interval. With ``clusters`` the variances are those of clusters.
+    then those outside of an interval. With ``clusters`` the variances are those of clusters. A
+    ``change`` is added to the variance of the difference, as `Spread.steadied` does.
     """
     fraction("confidence", confidence)
     a, b = pair(a, b)
@@ -114,6 +116,7 @@ def relative_gain(
     # mean is 0, and r = 1 + gain + s: (1 - var_b) s² + 2 cov s - var_e = 0, in units of mean_b.
     residual = (a - (mean_a / mean_b) * b) / mean_b
     (var_e, cov), (_, var_b) = t * t * covariance([residual, b / mean_b], own)
+    var_e += (t * change / mean_b) ** 2 / (units * (units - 1))
     if var_b >= 1.0:
         return RelativeGain(gain, Interval(-math.inf, math.inf))
     root = math.sqrt(cov * cov + (1.0 - var_b) * var_e)

@@ -10,14 +10,13 @@ import numpy.typing as npt
 
 from rankmeter._checks import choice, fraction, integer
 from rankmeter._statistics.randomness import generators
-from rankmeter._statistics.spread import cluster_sums, pseudo_change, spread
+from rankmeter._statistics.spread import cluster_sums, spread
 from rankmeter._statistics.student import t_quantile
 from rankmeter._statistics.vectors import Floats, Moments, moments, vector
 
 __all__ = [
     "Interval",
     "bootstrap_interval",
-    "difference_interval",
     "median_interval",
     "resampled_means",
     "score_interval",
@@ -67,36 +66,6 @@ def t_interval_of(found: Moments, confidence: float) -> Interval:
         return UNKNOWN
     half = t_quantile(0.5 + 0.5 * confidence, n - 1) * sd / math.sqrt(n)
     return Interval(mean - half, mean + half)
-
-
-def difference_interval(
-    x: npt.ArrayLike,
-    confidence: float = 0.95,
-    *,
-    span: float,
-    clusters: npt.ArrayLike | None = None,
-) -> Interval:
-    """Student's t interval of the mean of differences, of which many can be equal.
-
-    Users that differ rarely may just not have been met: of 100 users with 2 differing ones the
-    variance is far too small, and without any it is 0. So as many users are added to the variance
-    as the share of the most frequent difference, at most one: half with the largest difference
-    seen, half with its negative; while fewer than six users differ, with the ``span`` that
-    differences can have. Where no two differences are equal, it is the interval of `t_interval`.
-    With ``clusters`` the differences are those of clusters. NaN for fewer than two users, and
-    where all are equal and the span is 0.
-    """
-    fraction("confidence", confidence)
-    x = vector(x)
-    known, units = spread(x, clusters), x
-    if clusters is not None:
-        sums, _ = cluster_sums(x, clusters)
-        units = sums * (sums.size / max(x.size, 1))
-    known = known.steadied(pseudo_change(units, span))
-    if known.units < 2 or known.se == 0.0:
-        return UNKNOWN
-    half = t_quantile(0.5 + 0.5 * confidence, known.df) * known.se
-    return Interval(known.mean - half, known.mean + half)
 
 
 def wilson_interval(
