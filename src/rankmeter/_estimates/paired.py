@@ -516,7 +516,8 @@ class PairedTests:
         low, high = group.values.scale
         if math.isfinite(high - low):
             return high - low
-        return float(np.ptp(group.table[:, list(pair)]))
+        values = group.table[:, list(pair)]
+        return float(np.ptp(values)) if values.size else 0.0
 
     def _change(self, group: _Group, pair: tuple[int, int]) -> float:
         """How rare differences widen an interval; 0 if Student's t was asked for as it is."""
