@@ -44,6 +44,8 @@ _BORDERLINE_CELLS = 200_000
 """Users × columns up to which a p close to the level is drawn again with ten times the flips."""
 _ROUNDING = 1e-6
 """Normal scores that differ by less are equal."""
+_TAIL, _LUCK = 0.01, 0.05
+"""The tail that is compared with that of the normal distribution, and how far it can differ."""
 _FAR = 0.002
 """The tail of the flips in which scores also grow in proportion to the statistic."""
 
@@ -166,7 +168,7 @@ class _Family:
         statistics = part.statistics(sums, at)
         if not part.flipped:
             return math.erfc(statistics[0] * math.sqrt(0.5)), statistics.astype(np.float32)
-        return _normal_scores(statistics, float(part.rounding[at]), extended=bool(self.n_resamples))
+        return _normal_scores(statistics, float(part.rounding[at]), drawn=bool(self.n_resamples))
 
     def result(self, levels: Sequence[float], *, single: bool) -> StepDown:
         """Count the signs that reach each statistic: alone, and the largest of those left."""
@@ -218,10 +220,11 @@ class _Family:
         return max(0.0, 1.0 - error / largest.size / level)
 
 
-def _normal_scores(statistics: Floats, rounding: float, *, extended: bool) -> tuple[float, _Scores]:
+def _normal_scores(statistics: Floats, rounding: float, *, drawn: bool) -> tuple[float, _Scores]:
     """The p of the first statistic, and all of them as normal scores, which are equal for ties.
 
-    `extended` scores also grow in proportion to the statistics where ranks of drawn flips end.
+    If signs were `drawn`, statistics whose far tail is normal are their own scores, without the
+    luck of the draw; those of others also grow in proportion where the ranks end.
     """
     n = statistics.size
     order = np.argsort(statistics)
@@ -232,7 +235,11 @@ def _normal_scores(statistics: Floats, rounding: float, *, extended: bool) -> tu
     counts[order] = reached
     scale = _scores_of_counts(n)
     scores = scale[counts]
-    if extended and ranked[far := n - math.ceil(_FAR * n)] > 0.0:
+    tail = n - math.ceil(_TAIL * n)
+    middle = (reached[tail] + np.count_nonzero(ranked > ranked[tail] + rounding)) // 2  # of ties
+    if drawn and abs(ranked[tail] / scale[middle] - 1.0) < _LUCK:
+        return counts[0] / n, statistics.astype(np.float32)
+    if drawn and ranked[far := n - math.ceil(_FAR * n)] > 0.0:
         beyond = statistics > ranked[far] + rounding
         longer = statistics[beyond] * (scale[reached[far]] / ranked[far])
         scores[beyond] = np.maximum(scores[beyond], longer)
