@@ -554,3 +554,22 @@ def test_a_metric_that_needs_the_number_of_candidates_asks_for_it():
     with pytest.raises(UsageError, match="n_ranked depends on the number of candidates"):
         rm.evaluate_ranks([1, 2], "n_ranked")
     assert rm.evaluate_ranks([1, 2], "n_ranked", candidates=7)["n_ranked"].mean == 7
+
+
+def test_metrics_adjusted_for_chance_take_the_counted_candidates():
+    metrics = ["mrr(adjusted)", "mrr(adjusted,aggregate=micro)", "amrr"]
+    found = rm.evaluate_ranks([1, 3, 7], metrics, candidates=20)
+    assert found["mrr(adjusted)"].mean == pytest.approx(0.38065, abs=5e-6)
+    assert found["mrr(adjusted)"].mean == pytest.approx(found["amrr"].mean, rel=1e-12)
+    named = rm.evaluate_ranks([1, 3, 7], metrics, n_items=20, candidates=20)
+    assert found["mrr(adjusted)"].interval == named["mrr(adjusted)"].interval
+    several = rm.evaluate_ranks([1, 3, 7], metrics, candidates=[20, 30, 40])
+    assert several[metrics[1]].mean == pytest.approx(several["amrr"].mean, rel=1e-12)
+    scores = np.random.default_rng(0).random((3, 20))
+    scored = rm.evaluate_scores(scores, [1, 3, 7], metrics)
+    assert scored["mrr(adjusted)"].mean == pytest.approx(scored["amrr"].mean, rel=1e-12)
+    with pytest.raises(UsageError, match=r"mrr\(adjusted\) .* candidates: pass candidates="):
+        rm.evaluate_ranks([1, 3, 7], metrics[0])
+    lists = rm.accumulator(metrics[0])
+    with pytest.raises(UsageError, match="pass n_items= to accumulator"):
+        lists.update(items=[[1, 3, 7]], target=[3])

@@ -273,7 +273,7 @@ def plan_of(
     chosen = dict(choices)
     if like in (None, "rankmeter") and chosen.get("ties") is None:
         chosen["ties"] = "realistic"
-    return resolve(metrics, like=like, choices=chosen)
+    return resolve(metrics, like=like, choices=chosen, counted=True)
 
 
 def asked_of(
