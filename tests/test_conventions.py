@@ -223,6 +223,20 @@ class TestNames:
             one = rm.evaluate(self.RANKINGS, self.TRUTH, "map@2", like=tool)["map@2"]
             assert one.mean == end.mean
 
+    @pytest.mark.parametrize("like", [None, "recommenders"])
+    @pytest.mark.parametrize("name", ["map@2", "ap@2"])
+    def test_a_search_takes_a_name_as_each_tool_means_it(self, name, like):
+        rankings = {u: ["a", "x", "b", "c"] for u in "uvw"}
+        truth = {"u": {"a"}, "v": {"b", "c", "d"}, "w": {"x", "a", "c"}}
+        for tool in ("rankmeter", "recommenders"):
+            mean = rm.evaluate(rankings, truth, name, like=tool)[name].mean
+            found = rm.explain(rankings, truth, name, target=f"{mean:.6f}", like=like)
+            tools = {match.convention for match in found.matches if not match.switches}
+            assert tool in tools
+            for other in tools:
+                value = rm.evaluate(rankings, truth, name, like=other)[name].mean
+                assert value == pytest.approx(mean, abs=1e-6)
+
     @pytest.mark.parametrize(
         ("name", "tool", "parts"),
         [
