@@ -223,6 +223,36 @@ class TestNames:
             one = rm.evaluate(self.RANKINGS, self.TRUTH, "map@2", like=tool)["map@2"]
             assert one.mean == end.mean
 
+    def test_the_note_of_ir_measures_names_every_measure_that_is_missing(self):
+        measures = (
+            "Accuracy AP BPM Bpref Compat ERR ERR_IA nERR_IA alpha_DCG alpha_nDCG NRBP nNRBP AP_IA "
+            "P_IA StRecall INST INSQ infAP IPrec Judged nDCG NERR8 NERR9 NERR10 NERR11 NumQ NumRel "
+            "NumRet NumRelRet P R RBP Rprec RR SDCG SetP SetRelP SetR SetF SetAP Success"
+        )
+        (note,) = (n for n in load_convention("ir_measures").notes if n.startswith("Not expressed"))
+        missing = set()
+        for name in measures.split():
+            try:
+                translate(name, "ir_measures")
+            except UsageError:
+                missing.add(name)
+        listed = note.partition(":")[2].partition(", and ")[0]
+        assert {one.strip() for one in listed.split(",")} == missing
+
+    @pytest.mark.parametrize("like", [None, "recommenders"])
+    @pytest.mark.parametrize("name", ["map@2", "ap@2"])
+    def test_a_search_takes_a_name_as_each_tool_means_it(self, name, like):
+        rankings = {u: ["a", "x", "b", "c"] for u in "uvw"}
+        truth = {"u": {"a"}, "v": {"b", "c", "d"}, "w": {"x", "a", "c"}}
+        for tool in ("rankmeter", "recommenders"):
+            mean = rm.evaluate(rankings, truth, name, like=tool)[name].mean
+            found = rm.explain(rankings, truth, name, target=f"{mean:.6f}", like=like)
+            tools = {match.convention for match in found.matches if not match.switches}
+            assert tool in tools
+            for other in tools:
+                value = rm.evaluate(rankings, truth, name, like=other)[name].mean
+                assert value == pytest.approx(mean, abs=1e-6)
+
     @pytest.mark.parametrize(
         ("name", "tool", "parts"),
         [

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import rankmeter as rm
 from rankmeter._ingest import _files, is_records, read_interactions, read_rankings, read_truth
 from rankmeter.errors import (
     ColumnError,
@@ -584,3 +585,12 @@ def test_a_pattern_of_text_files_is_refused_with_what_to_do(tmp_path):
     (tmp_path / "a.csv").write_text("user,item\n1,2\n", "utf-8")
     with pytest.raises(FileFormatError, match=r"matches a\.csv, which is not a Parquet file"):
         read_rankings(tmp_path / "*.csv")
+
+
+def test_subtopics_of_judgments_are_not_merged(tmp_path):
+    path = tmp_path / "diversity.qrels"
+    path.write_text("1 1 a 1\n1 2 a 1\n1 2 b 1\n2 1 a 1\n", "utf-8")
+    with pytest.raises(FileFormatError, match=r"judges 1 pairs .* 'a' of query '1' .*subtopic"):
+        rm.evaluate({"1": ["a"]}, path, "rr")
+    path.write_text("1 0 a 1\n1 Q0 b 1\n1 run7 c 0\n", "utf-8")
+    assert rm.evaluate({"1": ["b"]}, path, "recall")["recall"].mean == 0.5

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 import array_api_strict
 import numpy as np
 import pytest
@@ -519,6 +521,51 @@ def test_files_of_ranks(tmp_path, suffix):
         assert result.by_group("side")["mean"].to_list() == [1.0, 0.375, 0.6875]
 
 
+def test_late_halves_in_json_lines_are_kept(tmp_path):
+    path = tmp_path / "ranks.jsonl"
+    rows = [1] * 120 + [2.5] * 30
+    path.write_text("".join(f'{{"rank": {rank}}}\n' for rank in rows), "utf-8")
+    assert rm.evaluate_ranks(path, "mrr")["mrr"].mean == pytest.approx(0.88)
+    path.with_suffix(".json").write_text(f'[{{"rank": 2.5}}, {{"rank": {1}}}]', "utf-8")
+    assert rm.evaluate_ranks(path.with_suffix(".json"), "mrr")["mrr"].mean == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize("name", ["ranks.csv", "ranks.csv.gz", "ranks.txt", "ranks"])
+@pytest.mark.parametrize("title", ["", "rank\n"])
+def test_one_rank_per_line(tmp_path, name, title):
+    written = (title + "1.5\n2\n4\n").encode()
+    (tmp_path / name).write_bytes(gzip.compress(written) if name.endswith("gz") else written)
+    assert rm.evaluate_ranks(tmp_path / name, "mr")["mr"].mean == 2.5
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("ranks.csv", "rank,rank\n1,2\n", "has 2 columns rank"),
+        ("ranks.csv", "rank;user\n1;a\n", "separated by ';'"),
+        ("ranks.csv", "1,5\n2,6\n", "no column rank, only 1, 5. The first line"),
+        ("ranks.json", "[]", "has no rows"),
+        ("ranks.json", '{"q1": 3}', "no column rank, only q1"),
+        ("ranks.jsonl", '{"rank": 1}\n7\n', "7"),
+    ],
+)
+def test_tables_without_ranks_say_why(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text, "utf-8")
+    with pytest.raises(DataError, match=message):
+        rm.evaluate_ranks(tmp_path / name, "mrr")
+
+
+def test_frames_of_ranks():
+    import polars as pl
+
+    frame = pl.DataFrame({"query": ["a", "b"], "side": ["h", "t"], "rank": [1.0, 2.5]})
+    for data in (frame, frame.lazy(), frame.to_arrow(), frame.to_pandas()):
+        result = rm.evaluate_ranks(data, "mrr")
+        assert result["mrr"].mean == pytest.approx(0.7)
+        assert list(result.by_group("side")["segment"]) == ["h", "t", "macro"]
+    assert list(result.per_user.columns) == ["query", "mrr"]
+
+
 @pytest.mark.parametrize(
     ("ranks", "options", "message"),
     [
@@ -526,6 +573,9 @@ def test_files_of_ranks(tmp_path, suffix):
         ([1, np.nan], {}, "rank nan of row 1 is not a rank"),
         ([1.25], {}, "neither an integer nor the mean of two ranks"),
         ([[1, 2], [3, 4]], {}, "must be one rank for each query"),
+        ([[2, 5, 8]], {}, r"got 3 ranks in one row: .*\[2, 5, 8\]\], metrics\)"),
+        (np.array([[2, 5, 8]]), {}, r"rm.evaluate\(\[\[\*range\(1, n \+ 1\)\]\]"),
+        ([[2, 3], [5]], {}, "got 2 ranks in one row"),
         (["a"], {}, "'a' of row 0 of `ranks` is not a number"),
         (["1", "2 "], {}, "'2 ' of row 1 of `ranks` is not a number"),
         ([1, np.inf], {}, "rank inf of row 1 is not a rank"),
@@ -554,3 +604,22 @@ def test_a_metric_that_needs_the_number_of_candidates_asks_for_it():
     with pytest.raises(UsageError, match="n_ranked depends on the number of candidates"):
         rm.evaluate_ranks([1, 2], "n_ranked")
     assert rm.evaluate_ranks([1, 2], "n_ranked", candidates=7)["n_ranked"].mean == 7
+
+
+def test_metrics_adjusted_for_chance_take_the_counted_candidates():
+    metrics = ["mrr(adjusted)", "mrr(adjusted,aggregate=micro)", "amrr"]
+    found = rm.evaluate_ranks([1, 3, 7], metrics, candidates=20)
+    assert found["mrr(adjusted)"].mean == pytest.approx(0.38065, abs=5e-6)
+    assert found["mrr(adjusted)"].mean == pytest.approx(found["amrr"].mean, rel=1e-12)
+    named = rm.evaluate_ranks([1, 3, 7], metrics, n_items=20, candidates=20)
+    assert found["mrr(adjusted)"].interval == named["mrr(adjusted)"].interval
+    several = rm.evaluate_ranks([1, 3, 7], metrics, candidates=[20, 30, 40])
+    assert several[metrics[1]].mean == pytest.approx(several["amrr"].mean, rel=1e-12)
+    scores = np.random.default_rng(0).random((3, 20))
+    scored = rm.evaluate_scores(scores, [1, 3, 7], metrics)
+    assert scored["mrr(adjusted)"].mean == pytest.approx(scored["amrr"].mean, rel=1e-12)
+    with pytest.raises(UsageError, match=r"mrr\(adjusted\) .* candidates: pass candidates="):
+        rm.evaluate_ranks([1, 3, 7], metrics[0])
+    lists = rm.accumulator(metrics[0])
+    with pytest.raises(UsageError, match="pass n_items= to accumulator"):
+        lists.update(items=[[1, 3, 7]], target=[3])

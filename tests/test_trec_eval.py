@@ -153,6 +153,8 @@ def test_close_gains_are_ordered_by_their_values(tmp_path):
     small = lines(tmp_path, qrels, ranked, ["ndcg.1=0.5,2=0.7,3=0.9"])
     large = lines(tmp_path, qrels, ranked, ["ndcg.1=5,2=7,3=9"])
     assert small == large != ["all\t0.0000"]
+    promise = " ".join(rankmeter("trec_eval", "--help").out.split())
+    assert "less than 1 apart" in promise
 
 
 def test_recall_levels_may_come_in_any_order(tmp_path):

@@ -127,6 +127,44 @@ class TestForms:
         gate = ("--fail-if", "old worse than new on rr")
         assert rankmeter("compare-values", *files, *gate).code == 1
 
+    def test_results_of_evaluations_have_their_users(self):
+        rng = np.random.default_rng(0)
+        ranks = {name: rng.integers(1, high, 500) for name, high in (("A", 20), ("B", 25))}
+        results = {name: rm.evaluate_ranks(own, ["mrr", "mr"]) for name, own in ranks.items()}
+        found = rm.compare_values(results)
+        frames = {name: result.per_user for name, result in results.items()}
+        assert found.to_dict() == rm.compare_values(frames).to_dict()
+        assert [(d.metric, d.n, d.increasing) for d in found.differences] == [
+            ("mrr", 500, True),
+            ("mr", 500, False),
+        ]
+        runs = rm.compare_values({"A": [results["A"], results["B"]], "B": results["B"]})
+        assert not math.isnan(runs["mrr"][0].share_of_runs)
+
+    def test_results_keep_their_plan_clusters_and_kind(self):
+        truth = {f"u{i}": {"a"} for i in range(30)}
+        lists = {u: ["b", "a"] for u in truth}
+        clusters = {u: int(u[1:]) // 3 for u in truth}
+        frame = pl.DataFrame({"customer": [*truth], "item": "a"}).to_pandas()
+        results = {
+            "old": rm.evaluate(lists, truth, "mr", clusters=clusters),
+            "new": rm.evaluate({u: ["a"] for u in truth}, truth, "mr", clusters=clusters),
+        }
+        found = rm.compare_values(results)
+        assert found.settings["clusters"] == 10
+        roles = {"columns": {"user": "customer"}}
+        new = rm.evaluate(frame, truth, "mr", **roles)
+        again = rm.compare_values({"new": new, "old": results["old"]})
+        assert list(again.per_user.columns) == ["system", "customer", "metric", "seed", "value"]
+
+    def test_a_tools_own_metric_keeps_its_direction(self):
+        truth = {f"u{i}": {"a"} for i in range(9)}
+        results = {
+            name: rm.evaluate(dict.fromkeys(truth, own), truth, "rank", like="libkge")
+            for name, own in {"A": ["a", "b"], "B": ["b", "a"]}.items()
+        }
+        assert not one(results).increasing
+
     def test_users_without_a_value_are_counted(self):
         found = rm.compare_values({"A": [1, 2, None, 4], "B": [2, 2, 2, math.nan]})
         assert found.settings["missing_values"] == 2
@@ -157,6 +195,17 @@ class TestForms:
         ),
         ({"A": {1: 1.0}, "B": {"x": 1.0}}, DataError, "integers"),
         (7, DataError, "cannot be read"),
+        (rm.evaluate_ranks([1, 2], "mrr"), UsageError, "a Summary is not a mapping from system"),
+        (
+            {"A": rm.compare({"a": [["x"]], "b": [["x"]]}, [["x"]], "rr"), "B": [1]},
+            UsageError,
+            "A are a Comparison, .* rm.evaluate_scores",
+        ),
+        (
+            dict.fromkeys("AB", rm.evaluate_ranks([1, 2], "median_rank")),
+            UsageError,
+            "median_rank of A is not a mean of the values of users",
+        ),
     ],
 )
 def test_what_is_refused(values, error, words):

@@ -187,6 +187,12 @@ class Accumulator:
         if form == "items":
             if more["target"] is None:
                 raise UsageError("target is missing: pass the true items of each row")
+            if labels := [entry.label for entry in self.plan.metrics if entry.candidates == 0]:
+                raise UsageError(
+                    f"{labels[0]} needs the number of candidates, which lists do not have: pass "
+                    "n_items= to accumulator",
+                    option="n_items",
+                )
             return count_lists(data, more["target"], each=self.each)
         if form == "positive":
             if more["negatives"] is None:

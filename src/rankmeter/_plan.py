@@ -51,7 +51,7 @@ class MetricPlan:
     made : frozenset of str
         The choices that the caller or the convention makes; the others have their defaults.
     candidates : int, optional
-        Their number, if values are adjusted for chance.
+        Their number, if values are adjusted for chance; 0 for the number that each query has.
     """
 
     label: str
@@ -90,7 +90,9 @@ class MetricPlan:
 
     def switches(self) -> dict[str, Any]:
         """Every choice by name, metric options first."""
-        adjusted = {} if self.candidates is None else {ADJUSTED: True, "n_items": self.candidates}
+        adjusted: dict[str, Any] = {} if self.candidates is None else {ADJUSTED: True}
+        if self.candidates:
+            adjusted["n_items"] = self.candidates
         return {
             **dict(self.metric.options),
             **adjusted,
@@ -286,6 +288,7 @@ def resolve(
     *,
     like: str | None = None,
     choices: Mapping[str, Any] | None = None,
+    counted: bool = False,
 ) -> Plan:
     """Decide everything.
 
@@ -298,6 +301,9 @@ def resolve(
         The convention to start from; default ``rankmeter``.
     choices : mapping of str to value
         Choices that win over the convention; None means not given.
+    counted : bool
+        Whether the candidates of each query are counted, so that metrics adjusted for chance do
+        not need ``n_items``.
 
     Returns
     -------
@@ -322,14 +328,18 @@ def resolve(
     convention = load_convention("rankmeter" if like is None else like)
     now = Setting(**setting)
     asked = translate_all(metrics, convention.name)
-    entries = [_resolve_metric(one, convention, chosen, now) for one in asked]
+    entries = [_resolve_metric(one, convention, chosen, now, counted) for one in asked]
     followed = now.bugs and convention.bugs
     name = convention.name + _BUGGY if followed else convention.name
     return Plan(convention=name, metrics=tuple(entries), **setting)
 
 
 def _resolve_metric(
-    wanted: Metric, convention: Convention, chosen: Mapping[str, Any], setting: Setting
+    wanted: Metric,
+    convention: Convention,
+    chosen: Mapping[str, Any],
+    setting: Setting,
+    counted: bool,
 ) -> MetricPlan:
     spec = wanted.spec
     usual = convention.choices(wanted.name, wanted.k, bugs=setting.bugs)
@@ -364,7 +374,7 @@ def _resolve_metric(
             f"{wanted} is one number for the lists of all users, so it has no "
             f"{averaging.aggregate} (aggregate=)"
         )
-    candidates = _candidates(wanted, setting) if ADJUSTED in switches else None
+    candidates = _candidates(wanted, setting, counted) if ADJUSTED in switches else None
     if averaging.aggregate == "micro" and not spec.pools and candidates is None:
         shares = ", ".join(name for name, known in METRICS.items() if known.pools)
         raise UsageError(f"{wanted} cannot be pooled (aggregate='micro'): only {shares} can")
@@ -373,16 +383,16 @@ def _resolve_metric(
     return MetricPlan(label, resolved, alignment, averaging, wanted, made, candidates)
 
 
-def _candidates(wanted: Metric, setting: Setting) -> int:
-    """The number of candidates, for a metric that is adjusted for chance."""
+def _candidates(wanted: Metric, setting: Setting, counted: bool) -> int:
+    """The number of candidates, for a metric that is adjusted for chance; 0 for those counted."""
     if wanted.spec.needs != ("hits",) or not wanted.spec.open_ties:
         raise UsageError(
             f"{wanted}: {wanted.name} has no closed form for a random order, so it cannot be "
             "adjusted for chance"
         )
-    if setting.n_items is None:
+    if setting.n_items is None and not counted:
         raise UsageError(f"{wanted} needs the number of candidates: pass n_items=")
-    return setting.n_items
+    return setting.n_items or 0
 
 
 def _build(kind: type[Any], switches: Mapping[str, Any]) -> Any:

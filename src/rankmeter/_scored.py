@@ -20,7 +20,7 @@ from rankmeter._engine.counted import score_queries
 from rankmeter._estimates.bounds import tie_bounds
 from rankmeter._estimates.segments import clusters_of
 from rankmeter._hits import IntArray
-from rankmeter._ingest import Ids, IdSeries
+from rankmeter._ingest import POLARS, Ids, IdSeries, Kind
 from rankmeter._matrix import (
     Asked,
     Queries,
@@ -28,8 +28,9 @@ from rankmeter._matrix import (
     count_scores,
     is_array_file,
     is_path,
+    is_table,
     read_array_file,
-    read_rank_file,
+    read_rank_table,
     read_ranks,
     row_frame,
     row_ids,
@@ -202,9 +203,9 @@ def evaluate_ranks(
 
     Parameters
     ----------
-    ranks : array, list or path
+    ranks : array, list, frame or path
         1-based ranks of the true items. A rank that ends in .5 is the mean of a tie of two; longer
-        ties need `upper`. Or the path of a file (see Notes).
+        ties need `upper`. Or a frame or the path of a file (see Notes).
     metrics : str, Metric or iterable of them
         As in `rankmeter.evaluate`.
     candidates : int, array or path, optional
@@ -229,7 +230,7 @@ def evaluate_ranks(
 
     Notes
     -----
-    A file is a table (Parquet, CSV, TSV, JSON Lines) with a column ``rank``, and optionally
+    A frame or file (Parquet, CSV, TSV, JSON Lines) has a column ``rank``, and optionally
     ``candidates`` and ``upper``; ``user`` names the queries, and all other columns of text are
     groups. A ``.npy`` file has the ranks alone, and in a text file without a header there is one
     rank per line.
@@ -242,7 +243,7 @@ def evaluate_ranks(
     (0.4625, 0.5, 4.25)
     """
     users, choices = own_users(users, choices)
-    read = read_rank_file(ranks) if is_path(ranks) else {"ranks": ranks}
+    read, kind = read_rank_table(ranks) if is_table(ranks) else ({"ranks": ranks}, POLARS)
     candidates, upper = (
         read_array_file(one) if is_path(one) else one for one in (candidates, upper)
     )
@@ -254,7 +255,9 @@ def evaluate_ranks(
     if not queries.sized:
         refuse_unknown_candidates(plan, queries)
     ids, counts = _ids_of(read.get("users"), queries)
-    return summary_of(plan, queries, ids, groups=read.get("groups"), clusters=clusters, read=counts)
+    return summary_of(
+        plan, queries, ids, groups=read.get("groups"), clusters=clusters, read=counts, kind=kind
+    )
 
 
 def own_users(users: Any, choices: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -273,7 +276,7 @@ def plan_of(
     chosen = dict(choices)
     if like in (None, "rankmeter") and chosen.get("ties") is None:
         chosen["ties"] = "realistic"
-    return resolve(metrics, like=like, choices=chosen)
+    return resolve(metrics, like=like, choices=chosen, counted=True)
 
 
 def asked_of(
@@ -350,6 +353,7 @@ def summary_of(
     clusters: Any = None,
     read: Mapping[str, int] | None = None,
     tolerance: tuple[float, float] = (0.0, 0.0),
+    kind: Kind = POLARS,
 ) -> Summary:
     """Score counted queries and average the values, with notes about ties."""
     scores = score_queries(plan, queries, ids)
@@ -397,6 +401,7 @@ def summary_of(
         remarks=tuple(remarks),
         groups=found,
         source=Source(Counted(queries, ids).opened, "", lists=False),
+        kind=kind,
     )
 
 

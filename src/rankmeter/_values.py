@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -18,9 +18,11 @@ from rankmeter._estimates.settings import Common, Correction, Family, Settings, 
 from rankmeter._estimates.values import Values
 from rankmeter._hits import BoolArray, IntArray
 from rankmeter._ingest import PerUser, read_labels, read_per_user
+from rankmeter._results.result import Result
+from rankmeter._results.summary import Summary
 from rankmeter._results.values import ValueComparison
 from rankmeter.errors import RankmeterError, UsageError
-from rankmeter.metrics import ADJUSTED
+from rankmeter.metrics import ADJUSTED, Spec
 from rankmeter.metrics import metric as metric_of
 
 __all__ = ["compare_values"]
@@ -57,8 +59,9 @@ def compare_values(
         seed; or, in place of metric and value, a column for each metric, as ``per_user`` of a
         comparison has. Or a mapping from system to its values: a mapping from user to value, an
         array in the same order of users for all systems, a frame or file that ``--per-user`` of
-        ``rankmeter evaluate`` wrote; or a list of these, one for each training run. Values may be
-        negative. A user without a value (null, NaN) is left out and counted.
+        ``rankmeter evaluate`` wrote, the result of an evaluation, whose users are compared in each
+        of its metrics; or a list of these, one for each training run. Values may be negative. A
+        user without a value (null, NaN) is left out and counted.
     baseline : str, optional
         The system that all others are compared with; without a baseline, all pairs are compared.
     lower_is_better : bool, str or iterable of str
@@ -114,10 +117,12 @@ def compare_values(
         margin=margin,
         gatekeeping=gatekeeping,
     )
-    read = read_per_user(values, columns=columns)
+    evaluated: list[Summary] = []
+    read = read_per_user(_without_results(values, evaluated), columns=columns)
     names = read.frame["system"].unique(maintain_order=True).to_list()
     users = read.frame["user"].unique().sort()
-    metrics = _metrics(read.frame, lower_is_better, scale)
+    specs = {entry.label: entry.spec for one in evaluated for entry in one.plan.metrics}
+    metrics = _metrics(read.frame, specs, lower_is_better, scale)
     table = [
         _values(read.frame.filter(pl.col("metric") == label), users, names, label, *facts)
         for label, facts in metrics.items()
@@ -151,12 +156,51 @@ def compare_values(
             **({} if drawn is None else clustered_by(drawn, tested)),
         },
         read.frame.select("system", "user", "metric", "seed", "value"),
-        read.kind,
+        evaluated[0].kind if evaluated else read.kind,
     )
 
 
+def _without_results(values: Any, evaluated: list[Summary]) -> Any:
+    """The values with a frame for each result of an evaluation, which `evaluated` collects."""
+    if isinstance(values, Result):
+        raise UsageError(
+            f"a {type(values).__name__} is not a mapping from system to values: name the results "
+            "of evaluations, {'A': result, 'B': result}, or pass the per_user of a comparison"
+        )
+    if isinstance(values, Mapping):
+        return {name: _frames_of(str(name), one, evaluated) for name, one in values.items()}
+    return values
+
+
+def _frames_of(name: str, data: Any, evaluated: list[Summary]) -> Any:
+    """The values of one system, or of each of its runs."""
+    if isinstance(data, list | tuple) and any(isinstance(run, Result) for run in data):
+        return [_frames_of(name, run, evaluated) for run in data]
+    if not isinstance(data, Summary):
+        if isinstance(data, Result):
+            raise UsageError(
+                f"the values of {name} are a {type(data).__name__}, which is not the result of one "
+                "evaluation: pass that of rm.evaluate, rm.evaluate_scores or rm.evaluate_ranks"
+            )
+        return data
+    for entry in data.plan.metrics:
+        if entry.averaging.aggregate != "mean" or entry.spec.weighted:
+            raise UsageError(
+                f"{entry.label} of {name} is not a mean of the values of users: pass the rankings "
+                "to rm.compare, or evaluate without this metric"
+            )
+    evaluated.append(data)
+    if data.clusters is None:
+        return data.values_by_user
+    clusters = pl.DataFrame({"user": data.scores.users, "cluster": data.clusters})
+    return data.values_by_user.join(clusters, on="user", maintain_order="left")
+
+
 def _metrics(
-    frame: pl.DataFrame, lower: object, scale: tuple[float, float] | None
+    frame: pl.DataFrame,
+    specs: Mapping[str, Spec],
+    lower: object,
+    scale: tuple[float, float] | None,
 ) -> dict[str, tuple[bool, tuple[float, float]]]:
     """By label, whether larger is better, and the scale."""
     labels = frame["metric"].unique(maintain_order=True).to_list()
@@ -173,16 +217,21 @@ def _metrics(
     found = {}
     for label in labels:
         up, own = True, (-np.inf, np.inf)
-        try:
-            known = metric_of(label)
-            if ADJUSTED not in dict(known.choices):
-                up, own = known.spec.increasing, (known.spec.low, known.spec.high)
-        except RankmeterError:
-            pass  # a metric of another tool
+        if spec := specs.get(label) or _spec(label):
+            up, own = spec.increasing, (spec.low, spec.high)
         if lower is True or label in named:
             up = False
         found[label] = up, scale or own
     return found
+
+
+def _spec(label: str) -> Spec | None:
+    """What a metric of rankmeter is; None for one of another tool or adjusted for chance."""
+    try:
+        known = metric_of(label)
+    except RankmeterError:
+        return None
+    return None if ADJUSTED in dict(known.choices) else known.spec
 
 
 def _values(

@@ -33,8 +33,11 @@ COUNT, LEVEL = click.IntRange(min=1), click.IntRange(min=0)
 
 command = Command(
     "trec_eval",
-    "Evaluate a TREC run like trec_eval 10, with the same output byte for byte. The "
-    "run may be - for standard input; either file may be gzipped.\n\n"
+    "Evaluate a TREC run like trec_eval 10, with the same output byte for byte, "
+    "except where that of trec_eval is wrong: gains of a parameter that are less than 1 apart "
+    "(ndcg.1=0.3,2=0.7) are sorted by their values, not by their difference cut to an integer; and "
+    "rbp is not scaled by numbers that were never set. The run may be - for standard "
+    "input; either file may be gzipped.\n\n"
     "As in trec_eval 10, a judged topic without results is an error, unless -c counts it. "
     "Debugging (-D from 1) is not supported: it prints between the results.",
     _run,

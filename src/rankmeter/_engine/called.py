@@ -60,7 +60,7 @@ def call(
 
 
 def by_chance(
-    entry: MetricPlan, perfect: Hits, others: IntArray, n_items: int
+    entry: MetricPlan, perfect: Hits, others: IntArray, n_items: int | IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """The values of a random and of a perfect ranking of `n_items` candidates.
 
@@ -90,7 +90,9 @@ def adjusted(entry: MetricPlan, aligned: Aligned) -> tuple[Ratio, float]:
     perfect, others = aligned.hits.best, aligned.nonrelevant.n_relevant
     try:
         with unnoted():
-            random, best = by_chance(entry, perfect, others, entry.candidates or 0)
+            random, best = by_chance(
+                entry, perfect, others, entry.candidates or aligned.hits.n_ranked
+            )
     except UsageError as error:
         raise UsageError(f"{entry.label} has no value by chance: {error}") from None
     plain = entry.metric.spec

@@ -22,7 +22,7 @@ from rankmeter._plan import MetricPlan, Plan, resolve
 from rankmeter._results.explanation import Explanation, Step, UserChange
 from rankmeter._results.summary import Summary, summarise
 from rankmeter._side import Given, Side, read_side
-from rankmeter.conventions import translate_all
+from rankmeter.conventions import convention_names, translate_all
 from rankmeter.errors import RankmeterError, UnknownMetricError, UsageError
 from rankmeter.metrics import Metric
 
@@ -124,6 +124,8 @@ def explain(
             raise refused("between", "two conventions", between)
     names = between or ("rankmeter" if like is None else like,)
     wanted = _understood(metric, names)
+    if target is not None:
+        wanted |= _meant_by_others(metric, wanted[names[0]])
 
     def entry(convention: str) -> MetricPlan:
         asked = wanted.get(convention, wanted[names[0]])
@@ -168,6 +170,19 @@ def _understood(metric: str | Metric, names: Iterable[str]) -> dict[str, Metric]
     first = next(iter(found.values()))
     same = {name: one for name, one in found.items() if (one.name, one.k) == (first.name, first.k)}
     return {name: same.get(name, first) for name in names}
+
+
+def _meant_by_others(metric: str | Metric, first: Metric) -> dict[str, Metric]:
+    """The metric for each convention that means the same one by its name, with its own options."""
+    found: dict[str, Metric] = {}
+    for name in convention_names():
+        try:
+            read = translate_all(metric, name)
+        except UsageError:
+            continue
+        if [(one.name, one.k) for one in read] == [(first.name, first.k)]:
+            found[name] = read[0]
+    return found
 
 
 def _walk(

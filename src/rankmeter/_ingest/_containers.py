@@ -40,7 +40,14 @@ from rankmeter._ingest._values import (
 )
 from rankmeter.errors import ColumnError, DataError
 
-__all__ = ["from_listing", "from_mapping", "from_pandas_series", "records_of", "starts_with_record"]
+__all__ = [
+    "from_item_rows",
+    "from_listing",
+    "from_mapping",
+    "from_pandas_series",
+    "records_of",
+    "starts_with_record",
+]
 
 RECORDS: Sequence[Mapping[Side, str]] = [
     {"rankings": ranked, "truth": judged, "interactions": judged, "users": judged}
@@ -197,7 +204,7 @@ def _fields(row: object) -> object:
     return row
 
 
-def _from_item_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
+def from_item_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
     """Keys are columns, and a key that a row lacks is a missing value."""
     _only_mappings(rows, source)
     names = list(dict.fromkeys(str(key) for row in rows for key in row))
@@ -276,7 +283,7 @@ def _refuse_tuples(rows: Sequence[Any], side: Side, source: str) -> None:
     )
 
 
-_READERS = {"record": _from_records, "list": _from_list_rows, "item": _from_item_rows}
+_READERS = {"record": _from_records, "list": _from_list_rows, "item": from_item_rows}
 
 
 def _only_mappings(rows: Sequence[Any], source: str) -> None:
@@ -298,14 +305,14 @@ def _users_of_mapping(data: Mapping[Any, Any], side: Side, source: str) -> Colum
         raise DataError(f"{source} is empty: there is nothing to evaluate.")
     if _names_all(data, side):
         one = any(map(_is_scalar, data.values()))
-        return _from_item_rows([data], side, source) if one else _columns(data, source)
+        return from_item_rows([data], side, source) if one else _columns(data, source)
     return _by_user((data.keys(), data.values()), side, source)
 
 
 def _users_of_listing(values: list[Any], side: Side, source: str) -> Columns | None:
     """Rows, pairs, or users alone; None where the users are the numbers of rows."""
     if _names_all(values[0], side):
-        return _from_item_rows(values, side, source)
+        return from_item_rows(values, side, source)
     if side == "users":
         return _by_user([values], side, source) if all(map(_is_scalar, values)) else None
     for number, value in enumerate(values, start=1):

@@ -14,12 +14,12 @@ import polars as pl
 
 from rankmeter._ingest._bundles import is_bundle, predictions
 from rankmeter._ingest._columns import Columns, Side, named
-from rankmeter._ingest._containers import from_listing, from_mapping
+from rankmeter._ingest._containers import from_item_rows, from_listing, from_mapping
 from rankmeter._ingest._messages import polars_errors, short
 from rankmeter._ingest._text import Text
 from rankmeter.errors import FileFormatError
 
-__all__ = ["read_json", "read_json_lines"]
+__all__ = ["read_json", "read_json_lines", "read_rows"]
 
 
 def read_json(file: Text, side: Side, part: str = "") -> Columns:
@@ -52,6 +52,17 @@ def read_json_lines(file: Text, side: Side) -> Columns:
     """One JSON value per line: a row, a user with a list of items, a record, or a list."""
     found = _flat_rows(file) or from_listing(_parse_lines(file), side, file.name)
     return replace(found, textual=True)
+
+
+def read_rows(file: Text) -> Columns:
+    """Objects whose keys are columns of any meaning, one per line or in an array."""
+    if file.head.lstrip().startswith("["):
+        values = _parse(file.text, file.name)
+    else:
+        values = _parse_lines(file)
+    if not values:
+        raise FileFormatError(f"{file.name} has no rows. Was it written completely?")
+    return from_item_rows(values, "users", file.name)
 
 
 _CHANGED = re.compile(r"\\u[dD][89a-fA-F]|:\s*(?:true|false)\b")

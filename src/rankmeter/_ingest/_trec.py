@@ -39,7 +39,32 @@ def read_run(file: Text, side: Side, *, ranked: bool = True) -> Columns:
 
 def read_qrels(file: Text, side: Side) -> Columns:
     """TREC judgments: ``qid 0 docid rel``."""
+    _refuse_subtopics(file, side)
     return _read_trec(file, side, _QRELS, "qid docid rel")
+
+
+def _refuse_subtopics(file: Text, side: Side) -> None:
+    """Refuse judgments by subtopic, in the second field, where one document has several.
+
+    All lines are looked at only if the first ones differ in this field.
+    """
+    fields = [re.findall(_FIELD, line)[1:2] for line in file.head.split("\n")[:-1]]
+    if len({one[0] for one in fields if one}) < 2:
+        return
+    try:
+        rows, _ = trec_fields(file, side, "qid subtopic docid rel", "qid subtopic docid rel")
+    except FileFormatError:
+        return  # the reader of judgments says what is wrong
+    several = rows.group_by("qid", "docid").agg(pl.col("subtopic").unique().sort())
+    several = several.filter(pl.col("subtopic").list.len() > 1).sort("qid", "docid")
+    if several.height:
+        qid, docid, subtopics = several.row(0)
+        raise FileFormatError(
+            f"{file.name} judges {several.height} pairs of query and document several times "
+            f"with different second fields, for example {short(docid)} of query {short(qid)} for "
+            f"{', '.join(map(short, subtopics[:4]))}. Judgments by subtopic (intents) are not "
+            "read: write one judgment for each query and document, such as the largest grade"
+        )
 
 
 def looks_like_trec(file: Text) -> Literal["run", "qrels"] | None:

@@ -13,7 +13,7 @@ from rankmeter._matrix._cells import Cells, read_cells
 from rankmeter._matrix._labels import row_frame, row_ids, row_labels
 from rankmeter._matrix._lists import count_lists
 from rankmeter._matrix._queries import Queries
-from rankmeter._matrix._rank_files import is_path, read_rank_file
+from rankmeter._matrix._rank_files import is_path, is_table, read_rank_table
 from rankmeter._matrix._ranks import read_ranks
 from rankmeter._matrix._samples import count_samples
 from rankmeter._matrix._scores import Asked, count_scores
@@ -28,10 +28,11 @@ __all__ = [
     "host",
     "is_array_file",
     "is_path",
+    "is_table",
     "length",
     "read_array_file",
     "read_cells",
-    "read_rank_file",
+    "read_rank_table",
     "read_ranks",
     "row_frame",
     "row_ids",

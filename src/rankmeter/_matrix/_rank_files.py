@@ -1,4 +1,4 @@
-"""Files of ranks: tables, ``.npy``, or one rank per line."""
+"""Tables of ranks: frames, files, or one rank per line."""
 
 from __future__ import annotations
 
@@ -10,11 +10,19 @@ import numpy as np
 import polars as pl
 
 from rankmeter._checks import near
+from rankmeter._ingest import Kind
+from rankmeter._ingest._columns import Column, Columns, kind_of
+from rankmeter._ingest._files import is_text, read_text, reader_of
+from rankmeter._ingest._forms import find
+from rankmeter._ingest._frames import made_by
+from rankmeter._ingest._json import read_json, read_json_lines, read_rows
+from rankmeter._ingest._numbers import typed
 from rankmeter._ingest._packed import unpacked_name
+from rankmeter._ingest._text import read_lines
 from rankmeter._matrix._array_files import reason
 from rankmeter.errors import ColumnError, FileFormatError
 
-__all__ = ["is_path", "read_rank_file", "read_table"]
+__all__ = ["is_path", "is_table", "read_rank_table", "read_table"]
 
 ROLES = {
     "ranks": ("rank", "ranks"),
@@ -30,55 +38,92 @@ def is_path(data: Any) -> bool:
     return isinstance(data, str | PathLike)
 
 
-def read_rank_file(path: str | PathLike[str]) -> dict[str, Any]:
-    """The columns of a file of ranks by role: ``ranks``, ``upper``, ``candidates``, ``users``.
+def is_table(data: Any) -> bool:
+    """Whether the data are a frame, or the path of a file."""
+    return is_path(data) or made_by("polars", "LazyFrame")(data) or hasattr(data, "columns")
 
-    All other columns of text are ``groups``.
+
+def read_rank_table(data: Any) -> tuple[dict[str, Any], Kind]:
+    """The columns of a table of ranks by role, all other ones of text as ``groups``; its kind.
 
     Raises
     ------
     FileFormatError
-        If the file cannot be read.
+        If a file cannot be read.
     ColumnError
-        If no column has the ranks.
+        If no column has the ranks, or several have the name of one role.
     """
-    file = Path(path)
+    if is_path(data) and Path(data).suffix == ".npy":
+        try:
+            return {"ranks": np.load(data, allow_pickle=False)}, Kind()
+        except (OSError, ValueError) as error:
+            raise FileFormatError(f"{data} cannot be read as ranks: {reason(error)}") from error
+    found = _columns(data)
+    roles = {role: column for role in ROLES if (column := _column_of(role, found))}
+    if "ranks" not in roles:
+        hint = near("rank", found.names) or f".{found.hint}"
+        names = ", ".join(found.names)
+        raise ColumnError(f"{found.source} has no column rank, only {names}{hint}")
+    table = _fetched(found)
+    groups = {
+        name: column
+        for name, column in table.items()
+        if name not in roles.values() and _is_text(column)
+    }
+    kind = kind_of(found, {"user": roles["users"]} if "users" in roles else {})
+    read: dict[str, Any] = {role: table[name] for role, name in roles.items()}
+    return read | ({"groups": groups} if groups else {}), kind
+
+
+def read_table(path: str | PathLike[str]) -> dict[str, Column]:
+    """The columns of a file by name; a text file without a header has the column ``rank``."""
+    return _fetched(_columns(path))
+
+
+def _columns(data: Any) -> Columns:
+    if not (is_path(data) and is_text(Path(data))):
+        return find(data, "users")
+    path = Path(data)
+    text = read_text(path)
+    first = text.head.strip().partition("\n")[0].strip()
+    reader = reader_of(text, path, "users")
+    if unpacked_name(path).suffix == ".txt" or reader is read_lines or _is_number(first):
+        lines = read_lines(text, "users").fetch(["user"])["user"]
+        titled = first.lower() in ROLES["ranks"]
+        return Columns.of({"rank": lines[1:] if titled else lines}, str(path), untyped=True)
+    return read_rows(text) if reader in (read_json, read_json_lines) else reader(text, "users")
+
+
+def _column_of(role: str, found: Columns) -> str:
+    """The column with the first name of a role that is there; empty without one."""
+    for name in ROLES[role]:
+        columns = [column for column in found.names if column.strip().lower() == name]
+        if len(columns) > 1:
+            raise ColumnError(
+                f"{found.source} has {len(columns)} columns {name}: rename or remove all but one"
+            )
+        if columns:
+            return columns[0]
+    return ""
+
+
+def _fetched(found: Columns) -> dict[str, Column]:
+    """All columns; those of text without types get the type that all of their values have."""
+    columns = found.fetch(found.names)
+    if not found.untyped:
+        return dict(columns)
+    return {name: typed(column, name, untyped=True) for name, column in columns.items()}
+
+
+def _is_text(column: Column) -> bool:
+    if isinstance(column, pl.Series):
+        return column.dtype == pl.String
+    return {type(value) for value in column if value is not None} == {str}
+
+
+def _is_number(text: str) -> bool:
     try:
-        if file.suffix == ".npy":
-            return {"ranks": np.load(file, allow_pickle=False)}
-    except (OSError, ValueError) as error:
-        raise FileFormatError(f"{file} cannot be read as ranks: {reason(error)}") from error
-    frame = read_table(file)
-    named = {column.strip().lower(): column for column in frame.columns}
-    read: dict[str, Any] = {}
-    for role, names in ROLES.items():
-        found = [named[name] for name in names if name in named]
-        if found:
-            read[role] = frame[found[0]]
-    if "ranks" not in read:
-        hint = near("rank", frame.columns)
-        raise ColumnError(f"{file} has no column rank, only {', '.join(frame.columns)}{hint}")
-    used = {column.name for column in read.values()}
-    groups = [c for c in frame.columns if c not in used and frame[c].dtype == pl.String]
-    return read | ({"groups": frame.select(groups)} if groups else {})
-
-
-def read_table(path: str | PathLike[str]) -> pl.DataFrame:
-    """A table; a text file without a header has the column ``rank``."""
-    try:
-        return _table(Path(path))
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise FileFormatError(f"{path} cannot be read as a table: {error}") from error
-
-
-def _table(file: Path) -> pl.DataFrame:
-    name = unpacked_name(file).name
-    if name.endswith(".parquet"):
-        return pl.read_parquet(file)
-    if name.endswith((".jsonl", ".ndjson")):
-        return pl.read_ndjson(file)
-    with file.open("rb") as start:
-        alone = name.endswith(".txt") or start.readline().strip().replace(b".", b"").isdigit()
-    separator = "\t" if name.endswith((".tsv", ".tab")) else ","
-    read = pl.read_csv(file, separator=separator, has_header=not alone)
-    return read.rename({read.columns[0]: "rank"}) if alone else read
+        float(text)
+    except ValueError:
+        return False
+    return True

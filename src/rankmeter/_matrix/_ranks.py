@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -62,8 +63,13 @@ def read_ranks(ranks: Any, upper: Any = None, candidates: Any = None) -> Queries
 
 
 def _numbers(data: Any, name: str) -> npt.NDArray[np.float64]:
+    for row in data if isinstance(data, list | tuple) else ():
+        if isinstance(row, list | tuple) and len(row) > 1:
+            raise _several(row, name)
     array = host(asarray(data, name))
-    if array.ndim == 2 and 1 in array.shape:
+    if array.ndim == 2 and array.shape[1] != 1 and array.size:
+        raise _several(array[0].tolist(), name)
+    if array.ndim == 2:
         array = array.ravel()
     if array.size == 0:
         return np.zeros(0)
@@ -95,6 +101,18 @@ def _numbers(data: Any, name: str) -> npt.NDArray[np.float64]:
             "evaluate_scores"
         )
     return found
+
+
+def _several(row: Sequence[Any], name: str) -> DataError:
+    """The error for several ranks in one row."""
+    written = shown([*row])
+    return DataError(
+        f"`{name}` must be one rank for each query, got {counted(len(row), 'rank')} in one row: "
+        f"{written}. If each is of another query, pass one list, {written}. If they are the "
+        "relevant items of one user, name each item by its rank: "
+        f"rm.evaluate([[*range(1, n + 1)]], [{written}], metrics), where n is the length of the "
+        "ranking; add a larger number to the relevant items for each that was not ranked"
+    )
 
 
 def _is_number(value: object) -> bool:
