@@ -535,6 +535,40 @@ class TestCurves:
         with pytest.raises(UsageError):
             found.smallest_good_k(1.5)
 
+    @staticmethod
+    def first_hits(ranks, metric="hr", tolerance=0.05):
+        """The smallest good k of 20, of users with one hit each, at these ranks."""
+        truth = {u: {"x"} for u in range(len(ranks))}
+        lists = {u: [f"z{i}" for i in range(1, 21)] for u in truth}
+        for user, rank in enumerate(ranks):
+            lists[user][rank - 1 : rank] = ["x"] if rank else []
+        found = rm.curve(lists, truth, metric, 20).smallest_good_k(tolerance=tolerance)
+        return found["rankings"]
+
+    def test_few_users_without_a_loss_show_no_shorter_list(self):
+        assert self.first_hits([1] * 6 + [0] * 4, tolerance=0.01) == 20
+        assert self.first_hits([1] * 30 + [0] * 30) == 20
+        assert self.first_hits([1] * 3000 + [0] * 3000) == 1
+
+    def test_one_loser_does_not_show_a_small_loss(self):
+        # With a true loss of 5 %, at most one of 60 hits is lost in 19 % of the samples.
+        assert self.first_hits([20] + [1] * 59 + [0] * 60) == 20
+
+    def test_a_best_list_that_is_not_shown_is_no_answer(self):
+        ranks = [1] * 3 + [2] * 2 + [0] * 25
+        assert self.first_hits(ranks, "precision") is None
+        assert self.first_hits(ranks * 200, "precision") == 1
+
+    def test_wrong_answers_about_cutoffs_are_rare(self):
+        """Hits at power-law ranks: lists of fewer than 17 items lose more than 5 %."""
+        rng = np.random.default_rng(20)
+        chance = np.arange(1, 21) ** -1.1
+        chance *= 0.05 / chance.sum()
+        ranks = rng.choice(21, size=(60, 60), p=np.append(1 - chance.sum(), chance))
+        needed = int(np.argmax(chance.cumsum() >= 0.95 * chance.sum())) + 1
+        wrong = [self.first_hits(one) < needed for one in ranks if one.any()]
+        assert np.mean(wrong) <= 0.06
+
     @pytest.mark.parametrize(
         "how",
         [{"interval": "bca"}, {"interval": "percentile"}, {"clusters": TestClusters.clusters}],

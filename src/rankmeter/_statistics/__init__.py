@@ -45,7 +45,7 @@ from rankmeter._statistics.randomization import (
 )
 from rankmeter._statistics.results import TestResult
 from rankmeter._statistics.several import randomized_tukey_hsd, tukey_hsd
-from rankmeter._statistics.spread import Spread, covariance, effective, spread
+from rankmeter._statistics.spread import Spread, cluster_sums, covariance, effective, spread
 from rankmeter._statistics.stepdown import Hypotheses, StepDown, step_down
 from rankmeter._statistics.student import t_quantile, t_tail
 from rankmeter._statistics.sums import ExactSums
@@ -69,6 +69,7 @@ __all__ = [
     "adjust",
     "bootstrap_interval",
     "bootstrap_test",
+    "cluster_sums",
     "cohens_dz",
     "covariance",
     "crossed_interval",
