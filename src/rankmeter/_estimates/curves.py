@@ -276,17 +276,17 @@ def _losses(
     means = {k: x.mean() if up else -x.mean() for k, x in values.items()}
     best = max(means, key=lambda k: (means[k], -k))
     own = None if clusters is None else clusters[users]
-    units = users.size if own is None else np.unique(own).size
+    unit = spread(values[best], own)
     low, high = known[best].scale(line[best])
     unseen = _unseen_variances(values, best, own, high - low)
     found = []
     for k, x in values.items():
-        if units < 2:
+        if unit.units < 2:
             found.append((name, k, *(math.nan,) * 5))
             continue
         matrix = covariance([x, values[best]], own)
         variances = matrix[0, 0], matrix[1, 1], matrix[0, 1]
-        found.append((name, k, *variances, float(units - 1), unseen[k]))
+        found.append((name, k, *variances, unit.df, unseen[k]))
     return found
 
 

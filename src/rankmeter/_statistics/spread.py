@@ -28,9 +28,9 @@ class Spread(NamedTuple):
     effective: float
 
     @property
-    def df(self) -> int:
-        """Degrees of freedom of a t interval."""
-        return self.units - 1
+    def df(self) -> float:
+        """Degrees of freedom of a t interval: clusters of unequal size count as fewer."""
+        return max(self.effective - 1.0, 1.0)
 
 
 def spread(x: Floats, clusters: npt.ArrayLike | None = None) -> Spread:
