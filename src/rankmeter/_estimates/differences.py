@@ -80,6 +80,8 @@ class Difference:
     p_not_worse, p_not_better : float
         One-sided, after Holm's correction: small if a is shown not to be worse than b, or not to
         be better, by the margin or more. NaN without a margin.
+    p_not_worse_alone, p_not_better_alone : float
+        The same before the correction: what a gate uses, which does not depend on other systems.
     alpha : float
         Level of all tests.
     share_of_runs : float
@@ -120,6 +122,8 @@ class Difference:
     margin: float = math.nan
     p_not_worse: float = math.nan
     p_not_better: float = math.nan
+    p_not_worse_alone: float = math.nan
+    p_not_better_alone: float = math.nan
     alpha: float = 0.05
     share_of_runs: float = math.nan
     per_user: bool = True
@@ -298,6 +302,8 @@ def turned(d: Difference, system: str) -> Difference:
         losses=d.wins,
         p_not_worse=d.p_not_better,
         p_not_better=d.p_not_worse,
+        p_not_worse_alone=d.p_not_better_alone,
+        p_not_better_alone=d.p_not_worse_alone,
     )
 
 

@@ -457,6 +457,8 @@ class PairedTests:
             margin=margins.margin,
             p_not_worse=margins.not_lower,
             p_not_better=margins.not_higher,
+            p_not_worse_alone=margins.not_lower,
+            p_not_better_alone=margins.not_higher,
             better=a if favoured > 0 else b if favoured < 0 else "",
             family=size if size and self._corrects else 1,
             alone=bool(result.p <= self.settings.alpha),
@@ -464,9 +466,10 @@ class PairedTests:
 
     def _margins(self, group: _Group, pair: tuple[int, int]) -> st.Margins:
         """The tests against the margin: that x is worse, and that it is better, by so much."""
-        if self.settings.margin is None:
+        margin = self.settings.margin_of(group.values.label)
+        if margin is None:
             return st.Margins(math.nan, math.nan, math.nan)
-        size, relative = self.settings.margin
+        size, relative = margin
         low, high = group.values.scale
         if group.runs:
             a, b = (group.runs[i] for i in pair)

@@ -92,7 +92,9 @@ def wilson_interval(
     found = spread(values, clusters)
     if found.units < 2:
         return UNKNOWN
-    return score_interval(found.mean, found.se, found.df, values.size, scale, confidence, found.effective)
+    return score_interval(
+        found.mean, found.se, found.df, values.size, scale, confidence, found.effective
+    )
 
 
 def score_interval(
