@@ -661,6 +661,30 @@ def test_no_warning_without_reason():
         pairs(test="bootstrap")
 
 
+@pytest.mark.parametrize("n", [2, 5, 99])
+def test_the_bootstrap_test_needs_many_users(n):
+    rng = np.random.default_rng(0)
+    values = {"A": rng.random(n), "B": rng.random(n) + 5}
+    (d,) = rm.compare_values(values, test="bootstrap", n_resamples=99).differences
+    assert math.isnan(d.p)
+    assert not d.significant
+    assert "cannot be compared on value: the bootstrap test needs 100 users" in d.sentence()
+    many = {name: np.resize(one, 100) for name, one in values.items()}
+    (d,) = rm.compare_values(many, test="bootstrap", n_resamples=99).differences
+    assert 0 < d.p <= 0.01
+
+
+def test_systems_that_differ_by_a_constant_have_no_p_of_1():
+    x = np.random.default_rng(0).random(12)
+    values = {"a": x + 0.7, "b": x, "c": x + 0.1, "d": x + 0.3}
+    found = rm.compare_values(values, test="randomized-tukey").differences
+    p = {(d.a, d.b): d.p for d in found}
+    assert p["a", "b"] == p["a", "c"] == min(p.values()) < 0.001
+    assert all(math.isnan(d.detectable) for d in found)
+    for d in rm.compare_values(values, test="tukey").differences:
+        assert "the same amount for every user" in d.sentence()
+
+
 def test_an_error_in_the_data_of_a_system_names_the_system():
     with pytest.raises(DataError, match="System 'b': 1 of 1 scores"):
         rm.compare({"a": {1: {2: 0.5}}, "b": {1: {2: float("nan")}}}, {1: [2]}, "rr")

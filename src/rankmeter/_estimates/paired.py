@@ -39,6 +39,12 @@ SEGMENTS_NOTE = (
     "within a segment, a difference is significant only if it is also significant over all users; "
     "the segments share the alpha that remains after that step"
 )
+BOOTSTRAP_UNITS = 100
+"""Users (or clusters) below which the bootstrap test rejects more than 6 % of equal systems."""
+_BOOTSTRAP_NOTE = (
+    f"the bootstrap test needs {BOOTSTRAP_UNITS} users (or clusters), as with fewer it finds too "
+    "many differences: use test='randomization'"
+)
 FEW_CHANGES = 100
 """Differing users up to which the power of a test of hits and misses is summed."""
 POWER = 0.8
@@ -320,8 +326,10 @@ class PairedTests:
         if len(table) < 2:
             return [st.paired_t_test(table[:, i], table[:, j]) for i, j in pairs]
         if group.runs:
-            runs = group.runs
-            return [st.crossed_test(runs[i], runs[j], confidence=confidence) for i, j in pairs]
+            return [_crossed(group, i, j, confidence) for i, j in pairs]
+        if test == "bootstrap" and len(table) < BOOTSTRAP_UNITS:
+            refused = st.TestResult(test, len(table), *(math.nan,) * 3, note=_BOOTSTRAP_NOTE)
+            return [refused] * len(pairs)
         if "tukey" in test:
             level = 1.0 - (1.0 - confidence) / parts
             if test == "tukey":
@@ -510,7 +518,7 @@ class PairedTests:
         size: int,
     ) -> float:
         """The smallest difference that as many users show, at the level of the family."""
-        n, _, sd = st.moments(units[:, 0] - units[:, 1])
+        n, _, sd = st.paired_moments(*units.T)
         changed = int(np.count_nonzero(units[:, 0] != units[:, 1]))
         alpha = self.settings.alpha
         if n < 2 or alpha >= POWER:
@@ -588,6 +596,17 @@ def _randomized(
     return st.TestResult(method, x.size, mean, mean, p, detail=detail)
 
 
+def _crossed(group: _Group, i: int, j: int, confidence: float) -> st.TestResult:
+    """The test of two systems of which one has several training runs, or both."""
+    result = st.crossed_test(group.runs[i], group.runs[j], confidence=confidence)
+    single = [group.names[at] for at in (i, j) if group.runs[at].shape[1] == 1]
+    if result.note or not single:
+        return result
+    has = "has one training run" if len(single) == 1 else "have one training run each"
+    note = f"{' and '.join(single)} {has}, whose training variance is not included"
+    return replace(result, note=note)
+
+
 def _checked(
     results: Sequence[st.TestResult],
     table: FloatArray,
@@ -599,7 +618,7 @@ def _checked(
     One that varies far more than the average has the p and interval of Bonferroni's t instead.
     """
     own = [st.paired_t_test(table[:, i], table[:, j]) for i, j in pairs]
-    variances = np.array([st.moments(table[:, i] - table[:, j]).sd ** 2 for i, j in pairs])
+    variances = np.array([st.paired_moments(table[:, i], table[:, j]).sd ** 2 for i, j in pairs])
     found = list(results)
     for at in np.flatnonzero(variances > UNEVEN * variances.mean()):
         t, n = own[at], len(table)
