@@ -58,8 +58,9 @@ class Difference:
         for all their lists, d_z, hedges_g and superiority are NaN, and wins, ties and losses 0.
     detectable : float
         Minimum detectable effect: the smallest difference that the same number of users would
-        show in 80 % of studies, at the level that the correction leaves. NaN if no result could be
-        significant, or no difference on the scale of the metric is large enough.
+        show in 80 % of studies, at the level that the correction leaves, if as many users differ
+        as in this study: hits that make more users differ are harder to show. NaN if no result
+        could be significant, or no difference on the scale of the metric is large enough.
     n : int
         Users compared.
     significant : bool

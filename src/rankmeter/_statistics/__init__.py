@@ -36,7 +36,11 @@ from rankmeter._statistics.intervals import (
 from rankmeter._statistics.margins import Margins, margin_tests
 from rankmeter._statistics.ordinal import CAUTIONS, sign_test, wilcoxon_test
 from rankmeter._statistics.paired import AUTO_LIMIT, bootstrap_test, paired_t_test, paired_test
-from rankmeter._statistics.power import minimum_detectable_effect, minimum_detectable_share
+from rankmeter._statistics.power import (
+    detectable_share,
+    minimum_detectable_effect,
+    minimum_detectable_share,
+)
 from rankmeter._statistics.randomization import (
     EXACT_LIMIT,
     exact_p,
@@ -76,6 +80,7 @@ __all__ = [
     "crossed_margin_tests",
     "crossed_test",
     "crossed_variance",
+    "detectable_share",
     "effective",
     "exact_p",
     "hedges_g",
