@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -173,6 +174,10 @@ class TestGates:
             "0.001% of prod on rr' tripped: that same is worse than prod by 0.0000 or" in done.err
         )
         assert "on hr@1' tripped" not in done.err
+        both = '{"hr@1": 0.05, "rr": "1%"}'
+        done = rankmeter(*two, "--margin", both, "--json")
+        assert json.loads(done.out)["settings"]["margin"] == {"hr@1": "0.05", "rr": "1%"}
+        assert "is not a mapping" in rankmeter(*two, "--margin", both[:-1]).err
         done = rankmeter(*two, *within, "--margin", "1%")
         assert done.code == 2
         assert "in --fail-if or with --margin, not in both" in done.err

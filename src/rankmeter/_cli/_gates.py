@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import operator
 import re
@@ -174,7 +175,7 @@ def read_comparison_gate(text: str, systems: Sequence[str] | None) -> Comparison
 
 
 def _instead(text: str) -> str:
-    """What to write in place of a condition that is none, or that leaves open what is shown."""
+    """What to write in place of a condition that is not a condition, or leaves open what is shown."""
     unclear = _AMBIGUOUS.fullmatch(text)
     a, b, metric = (
         ("new", "prod", "ndcg@10") if unclear is None else unclear.group("a", "b", "metric")
@@ -207,4 +208,17 @@ def margins_of(gates: Sequence[ComparisonGate], margin: Any) -> Any:
             )
     if margins and margin:
         raise UsageError("give the margins in --fail-if or with --margin, not in both")
-    return margins or margin
+    return margins or _by_metric(margin)
+
+
+def _by_metric(margin: Any) -> Any:
+    """``--margin`` as it is, or as the mapping that its text is."""
+    if not isinstance(margin, str) or not margin.lstrip().startswith("{"):
+        return margin
+    try:
+        return json.loads(margin)
+    except ValueError:
+        raise UsageError(
+            f'--margin {margin!r} is not a mapping: expected \'{{"ndcg@10": 0.005, "hr@10": '
+            '"1%"}\''
+        ) from None
