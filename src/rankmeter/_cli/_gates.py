@@ -175,7 +175,7 @@ def read_comparison_gate(text: str, systems: Sequence[str] | None) -> Comparison
 
 
 def _instead(text: str) -> str:
-    """What to write in place of a condition that is not a condition, or leaves open what is shown."""
+    """What to write in place of a text that is not a condition, or leaves open what is shown."""
     unclear = _AMBIGUOUS.fullmatch(text)
     a, b, metric = (
         ("new", "prod", "ndcg@10") if unclear is None else unclear.group("a", "b", "metric")
