@@ -6,7 +6,8 @@ systems that do not differ, a corrected family of tests makes any claim in at mo
 experiments. Prints the shares as Markdown, with the standard error that the repetitions leave: all
 of them for the default and for t, a tenth for the other tests, two fifths for the intervals and
 clusters, a twenty-fifth for the bootstrap of intervals, a fifth for pooled shares, a quarter for
-families.
+families, a tenth for cutoffs, training runs and the bootstrap test of few users, and a fiftieth for
+pilots.
 
 The tests of families flip signs that 25 experiments share, in a formulation of their own. It is
 compared with rankmeter's in one of 200 experiments.
@@ -25,11 +26,17 @@ import shlex
 import sys
 import warnings
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
+import polars as pl
 import scipy.stats
 
 from rankmeter import _statistics as st
+from rankmeter import metric as metric_of
+from rankmeter import sample_size
+from rankmeter._engine import Averaged
+from rankmeter._estimates import curves
 from rankmeter._statistics import several
 from rankmeter.errors import RankmeterWarning
 from rankmeter.metrics import Ratio
@@ -773,6 +780,163 @@ def print_balance(repetitions, rng):
     print_table("200 users: share of true differences found", columns, digits=3)
 
 
+def first_hits(rate, slope=1.1, longest=20):
+    """Hit rates at the cutoffs up to the longest, of users with one item at a power-law rank."""
+    chance = np.arange(1, longest + 1) ** -slope
+    chance *= rate / chance.sum()
+
+    def simulate(rng, n):
+        rank = rng.choice(longest + 1, size=n, p=np.append(chance, 1 - rate))
+        return (rank[:, None] <= np.arange(longest)).astype(float)
+
+    return simulate, chance.cumsum()
+
+
+def graded(kind, scale, longest=20):
+    """Precision, recall or NDCG at the cutoffs, of users who are easier and harder."""
+    chance = scale * np.arange(1, longest + 1) ** -0.7
+    gains, k = 1 / np.log2(np.arange(2, longest + 2)), np.arange(1, longest + 1)
+
+    def simulate(rng, n):
+        relevant = 1 + rng.poisson(2.0, (n, 1))
+        hits = rng.random((n, longest)) < np.minimum(chance * rng.gamma(0.8, 1.25, (n, 1)), 0.95)
+        hits &= np.cumsum(hits, axis=1) <= relevant
+        if kind == "NDCG":
+            return np.cumsum(hits * gains, axis=1) / gains.cumsum()[np.minimum(relevant, k) - 1]
+        return np.cumsum(hits, axis=1) / (k if kind == "precision" else relevant)
+
+    return simulate, simulate(np.random.default_rng(0), 400_000).mean(axis=0)
+
+
+def at_the_limit(rate=0.5, longest=20):
+    """The longest list is best; all others lose exactly 5 %, each those of other users."""
+
+    def simulate(rng, n):
+        best = rng.random((n, 1)) < rate
+        found = best & (rng.random((n, longest)) >= 0.05)
+        found[:, -1:] = best
+        return found.astype(float)
+
+    return simulate, np.append(np.full(longest - 1, rate * 0.95), rate)
+
+
+CURVES = {
+    "hit rate 5 %": first_hits(0.05),
+    "hit rate 20 %": first_hits(0.20),
+    "recall": graded("recall", 0.15),
+    "NDCG": graded("NDCG", 0.15),
+    "precision": graded("precision", 0.3),
+    "19 cutoffs at the limit": at_the_limit(),
+}
+"""How to draw values at the cutoffs, and their true means."""
+
+
+def curve_of(table):
+    """The curve of users × cutoffs, by rankmeter."""
+    spec = metric_of("hr@1").spec
+    points = {k: SimpleNamespace(k=k, spec=spec) for k in range(1, table.shape[1] + 1)}
+    users = np.arange(len(table))
+    scores = SimpleNamespace(
+        n_users=len(table), averaged=lambda point: Averaged(table[:, point.k - 1], users, 0, 0)
+    )
+    rows = curves._losses("", points, scores, None)
+    frame = pl.DataFrame({"system": [""] * len(points), "k": [*points], "mean": table.mean(axis=0)})
+    return curves.Curve("", frame, losses=pl.DataFrame(rows, schema=curves.LOSSES, orient="row"))
+
+
+def print_cutoffs(repetitions, rng):
+    """Cutoffs that are called good enough and are not."""
+    print("## Cutoffs\n")
+    tolerance, often = 0.05, repetitions // 10
+    for n in (50, 200, 1000):
+        columns = {}
+        for name, (simulate, truth) in CURVES.items():
+            needed = (1 - tolerance - 1e-9) * truth.max()
+            enough = truth > needed * (1 + 1e-6) if name.startswith("19") else truth >= needed
+            wrong, none = 0, 0
+            for _ in range(often):
+                k = curve_of(simulate(rng, n)).smallest_good_k(tolerance=tolerance)[""]
+                none += k is None
+                wrong += k is not None and not enough[k - 1]
+            columns[name] = {
+                "loses more than 5 %": (wrong / often, often),
+                "no k is shown": (none / often, often),
+            }
+        print_table(f"{n} users: smallest good k", columns, digits=3)
+
+
+def print_sizes(repetitions, rng):
+    """The power of the number of users that `sample_size` gives, and of plans from pilots."""
+    print("## Sample sizes\n")
+    columns = {}
+    for share, difference in ((0.02, 0.01), (0.05, 0.02), (0.1, 0.03), (0.2, 0.05), (0.3, 0.02)):
+        found = {}
+        for name, n in (
+            ("**`differing=`**", sample_size(differing=share, difference=difference).n),
+            ("by t: `sd=`", sample_size(sd=math.sqrt(share), difference=difference).n),
+        ):
+            changed = rng.binomial(n, share, repetitions)
+            wins = rng.binomial(changed, 0.5 + 0.5 * difference / share)
+            fewer = np.minimum(wins, changed - wins)
+            p = 2 * scipy.stats.binom.cdf(fewer, np.maximum(changed, 1), 0.5)
+            found[name] = (np.mean(p <= LEVEL), repetitions)
+        columns[f"{share:.0%} differ, by {difference:g}"] = found
+    print_table("hits and misses: power, promised 0.8", columns, digits=3)
+    columns, often = {}, repetitions // 50
+    needed = sample_size(sd=1, difference=0.2).n
+    for n in (10, 20, 50):
+        enough = Counter()
+        for _ in range(often):
+            pilot = {"A": rng.normal(size=n), "B": np.zeros(n)}
+            for assurance in (None, 0.8):
+                found = sample_size(pilot, difference=0.2, assurance=assurance)
+                enough[assurance] += found.n >= needed
+        columns[f"pilot of {n} users"] = {
+            "without an assurance": (enough[None] / often, often),
+            "assurance 0.8": (enough[0.8] / often, often),
+        }
+    print_table("plans with a power of at least 0.8", columns, digits=3)
+
+
+def print_runs(repetitions, rng):
+    """Several training runs of equal systems, against as many, and against one."""
+    print("## Training runs\n")
+    often = repetitions // 10
+    for words, other in (("as many", None), ("one, which varies, too (a note says so)", 1)):
+        columns = {}
+        for runs in (2, 3, 5):
+            rejected = 0
+            for _ in range(often):
+                user = rng.normal(0, 1, (200, 1))
+                a, b = (
+                    user + rng.normal(0, 0.05, r) + rng.normal(0, 0.5, (200, r))
+                    for r in (runs, other or runs)
+                )
+                rejected += st.crossed_test(a, b).p <= LEVEL
+            columns[f"{runs} runs"] = {"t over users × runs": (rejected / often, often)}
+        print_table(f"200 users, against {words}: share of p ≤ 0.05", columns, digits=3)
+
+
+def print_bootstrap(repetitions, rng):
+    """The bootstrap test of few users, which `compare` refuses below 100."""
+    print("## The bootstrap test with few users\n")
+    often = repetitions // 10
+    populations = {
+        "normal": lambda rng, n, systems: rng.normal(size=(n, systems)),
+        **{name: POPULATIONS[name] for name in ("RR, 60 %", "NDCG, 60 %", "hit rate 50 %")},
+    }
+    columns = {}
+    for n in (2, 5, 10, 20, 50, 100, 200):
+        columns[f"{n} users"] = {}
+        for name, simulate in populations.items():
+            rejected = 0
+            for repetition in range(often):
+                drawn = {"n_resamples": RESAMPLES, "seed": repetition}
+                rejected += st.bootstrap_test(*simulate(rng, n, 2).T, **drawn).p <= LEVEL
+            columns[f"{n} users"][name] = (rejected / often, often)
+    print_table("share of p ≤ 0.05", columns, digits=3)
+
+
 PARTS = {
     "tests": print_tests,
     "intervals": print_intervals,
@@ -785,6 +949,10 @@ PARTS = {
     "margins": print_margins,
     "levels": print_levels,
     "balance": print_balance,
+    "cutoffs": print_cutoffs,
+    "sizes": print_sizes,
+    "runs": print_runs,
+    "bootstrap": print_bootstrap,
 }
 
 

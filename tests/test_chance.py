@@ -198,7 +198,7 @@ class TestAdjusted:
         assert "--n-items" in rankmeter(*gate).err
         values = str(tmp_path / "values.csv")
         both = (truth, f"A={new}", f"B={new}", *metric, "--n-items", "20")
-        claim = "A not better than B on recall(adjusted)@5"
+        claim = "A not shown better than B on recall(adjusted)@5"
         assert rankmeter("compare", *both, "--fail-if", claim, "--per-user", values).code == 1
         assert rankmeter("compare-values", values).code == 0
 

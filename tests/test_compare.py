@@ -535,6 +535,40 @@ class TestCurves:
         with pytest.raises(UsageError):
             found.smallest_good_k(1.5)
 
+    @staticmethod
+    def first_hits(ranks, metric="hr", tolerance=0.05):
+        """The smallest good k of 20, of users with one hit each, at these ranks."""
+        truth = {u: {"x"} for u in range(len(ranks))}
+        lists = {u: [f"z{i}" for i in range(1, 21)] for u in truth}
+        for user, rank in enumerate(ranks):
+            lists[user][rank - 1 : rank] = ["x"] if rank else []
+        found = rm.curve(lists, truth, metric, 20).smallest_good_k(tolerance=tolerance)
+        return found["rankings"]
+
+    def test_few_users_without_a_loss_show_no_shorter_list(self):
+        assert self.first_hits([1] * 6 + [0] * 4, tolerance=0.01) == 20
+        assert self.first_hits([1] * 30 + [0] * 30) == 20
+        assert self.first_hits([1] * 3000 + [0] * 3000) == 1
+
+    def test_one_loser_does_not_show_a_small_loss(self):
+        # With a true loss of 5 %, at most one of 60 hits is lost in 19 % of the samples.
+        assert self.first_hits([20] + [1] * 59 + [0] * 60) == 20
+
+    def test_a_best_list_that_is_not_shown_is_no_answer(self):
+        ranks = [1] * 3 + [2] * 2 + [0] * 25
+        assert self.first_hits(ranks, "precision") is None
+        assert self.first_hits(ranks * 200, "precision") == 1
+
+    def test_wrong_answers_about_cutoffs_are_rare(self):
+        """Hits at power-law ranks: lists of fewer than 17 items lose more than 5 %."""
+        rng = np.random.default_rng(20)
+        chance = np.arange(1, 21) ** -1.1
+        chance *= 0.05 / chance.sum()
+        ranks = rng.choice(21, size=(60, 60), p=np.append(1 - chance.sum(), chance))
+        needed = int(np.argmax(chance.cumsum() >= 0.95 * chance.sum())) + 1
+        wrong = [self.first_hits(one) < needed for one in ranks if one.any()]
+        assert np.mean(wrong) <= 0.06
+
     @pytest.mark.parametrize(
         "how",
         [{"interval": "bca"}, {"interval": "percentile"}, {"clusters": TestClusters.clusters}],
@@ -625,6 +659,30 @@ def test_no_warning_without_reason():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pairs(test="bootstrap")
+
+
+@pytest.mark.parametrize("n", [2, 5, 99])
+def test_the_bootstrap_test_needs_many_users(n):
+    rng = np.random.default_rng(0)
+    values = {"A": rng.random(n), "B": rng.random(n) + 5}
+    (d,) = rm.compare_values(values, test="bootstrap", n_resamples=99).differences
+    assert math.isnan(d.p)
+    assert not d.significant
+    assert "cannot be compared on value: the bootstrap test needs 100 users" in d.sentence()
+    many = {name: np.resize(one, 100) for name, one in values.items()}
+    (d,) = rm.compare_values(many, test="bootstrap", n_resamples=99).differences
+    assert 0 < d.p <= 0.01
+
+
+def test_systems_that_differ_by_a_constant_have_no_p_of_1():
+    x = np.random.default_rng(0).random(12)
+    values = {"a": x + 0.7, "b": x, "c": x + 0.1, "d": x + 0.3}
+    found = rm.compare_values(values, test="randomized-tukey").differences
+    p = {(d.a, d.b): d.p for d in found}
+    assert p["a", "b"] == p["a", "c"] == min(p.values()) < 0.001
+    assert all(math.isnan(d.detectable) for d in found)
+    for d in rm.compare_values(values, test="tukey").differences:
+        assert "the same amount for every user" in d.sentence()
 
 
 def test_an_error_in_the_data_of_a_system_names_the_system():

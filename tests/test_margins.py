@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -152,15 +153,15 @@ class TestGates:
     @pytest.mark.parametrize(
         ("condition", "trips"),
         [
-            ("worse worse than prod on hr@1", True),
-            ("same worse than prod on hr@1", False),
-            ("prod worse than worse on hr@1", False),
-            ("same worse than prod on hr@1 by 0.05", False),
-            ("same is worse than prod on hr@1 by 10%", False),
-            ("same worse than prod on hr@1 by 0.0001", True),
-            ("worse worse than prod on hr@1 by 0.05", True),
-            ("same not better than prod on hr@1", True),
-            ("prod not better than worse on hr@1", False),
+            ("worse shown worse than prod on hr@1", True),
+            ("same is shown worse than prod on hr@1", False),
+            ("prod shown worse than worse on hr@1", False),
+            ("same not shown within 0.05 of prod on hr@1", False),
+            ("same is not shown within 10% of prod on hr@1", False),
+            ("same not shown within 0.0001 of prod on hr@1", True),
+            ("worse not shown within 0.05 of prod on hr@1", True),
+            ("same not shown better than prod on hr@1", True),
+            ("prod not  shown better than worse on hr@1", False),
         ],
     )
     def test_a_gate_trips_where_its_condition_holds(self, files, condition, trips):
@@ -169,19 +170,107 @@ class TestGates:
         assert (f"gate {condition!r} tripped: " in done.err) == trips
 
     @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            (
+                "same worse than prod on hr@1",
+                "'same shown worse than prod on hr@1' (fails if that is shown), or 'same not",
+            ),
+            (
+                "same worse than prod on hr@1 by 0.05",
+                "write 'same not shown within 0.05 of prod on",
+            ),
+            ("same is worse than prod on hr@1 by 2%", "write 'same not shown within 2% of prod on"),
+            (
+                "same not better than prod on hr@1",
+                "write 'same not shown better than prod on hr@1'",
+            ),
+        ],
+    )
+    def test_conditions_that_leave_open_what_is_shown_are_refused(self, files, old, new):
+        done = rankmeter(*files, "--fail-if", old)
+        assert done.code == 2
+        assert new in done.err
+
+    def test_a_margin_for_each_metric(self, files):
+        two = [*files, "-m", "rr"]
+        within = ("--fail-if", "same not shown within 0.05 of prod on hr@1")
+        assert (
+            rankmeter(*two, *within, "--fail-if", "same not shown within 10% of prod on rr").code
+            == 0
+        )
+        done = rankmeter(*two, *within, "--fail-if", "same not shown within 0.001% of prod on rr")
+        assert done.code == 1
+        assert (
+            "0.001% of prod on rr' tripped: that same is worse than prod by 0.0000 or" in done.err
+        )
+        assert "on hr@1' tripped" not in done.err
+        both = '{"hr@1": 0.05, "rr": "1%"}'
+        done = rankmeter(*two, "--margin", both, "--json")
+        assert json.loads(done.out)["settings"]["margin"] == {"hr@1": "0.05", "rr": "1%"}
+        assert "is not a mapping" in rankmeter(*two, "--margin", both[:-1]).err
+        done = rankmeter(*two, *within, "--margin", "1%")
+        assert done.code == 2
+        assert "in --fail-if or with --margin, not in both" in done.err
+
+    @pytest.mark.parametrize(
         ("conditions", "words"),
         [
             (["hr@1<0.2"], "is not a condition"),
-            (["new worse than prod on hr@1"], "unknown system in --fail-if"),
-            (["same worse than prod on mrr"], "was not evaluated"),
-            (["same worse than worse on hr@1"], "are not compared"),
-            (["same not better than prod on hr@1 by 1"], "is not a condition"),
-            (["same worse than prod on hr@1 by 1%", "worse worse than prod on hr@1 by 2%"],
+            (["new shown worse than prod on hr@1"], "unknown system in --fail-if"),
+            (["same shown worse than prod on mrr"], "was not evaluated"),
+            (["same not shown within 1% of prod on mrr"], "was not evaluated"),
+            (["same shown worse than worse on hr@1"], "are not compared"),
+            (["same not shown better than prod on hr@1 by 1"], "unknown metric 'by 1'"),
+            ([f"same not shown within {margin} of prod on hr@1" for margin in ("1%", "2%")],
              "one margin"),
-            (["same worse than prod on hr@1 by much"], "margin"),
+            (["same not shown within much of prod on hr@1"], "margin"),
         ],
     )  # fmt: skip
     def test_wrong_conditions(self, files, conditions, words):
         done = rankmeter(*files, *(part for one in conditions for part in ("--fail-if", one)))
         assert done.code == 2
         assert words in done.err
+
+
+class TestMarginsByMetric:
+    @staticmethod
+    def compared(margin, systems=("prod", "new", "other")):
+        truth = {u: {"a"} for u in range(400)}
+        lists = {u: ["a"] if u % 2 else ["b", "a"] for u in truth}
+        every = {
+            "prod": lists,
+            "new": lists | {u: ["b", "a"] for u in range(1, 6, 2)},
+            "other": lists | {u: ["b", "a"] for u in range(1, 8, 2)},
+        }
+        named = {name: every[name] for name in systems}
+        return rm.compare(named, truth, ["hr@1", "rr"], baseline="prod", margin=margin)
+
+    def test_each_metric_has_its_own(self):
+        found = self.compared({"HR@1": 0.02, "rr": "1%"})
+        assert found.settings["margin"] == {"hr@1": "0.02", "rr": "1%"}
+        assert found["hr@1"][0].margin == 0.02
+        assert found["rr"][0].margin == pytest.approx(0.0075)
+        only = self.compared({"rr": "1%"})
+        assert math.isnan(only["hr@1"][0].margin)
+        assert only["rr"][0].p_not_worse == found["rr"][0].p_not_worse
+
+    def test_the_p_of_a_gate_does_not_depend_on_other_systems(self):
+        alone = self.compared(0.02, ("prod", "new"))["hr@1"][0]
+        among = self.compared(0.02)["hr@1"][0]
+        assert among.p_not_worse > alone.p_not_worse
+        assert among.p_not_worse_alone == alone.p_not_worse_alone == alone.p_not_worse
+
+    @pytest.mark.parametrize(
+        "wrong", [{"ap": 0.1}, {"hr@1": 0}, {"hr@1": "x"}, {"hr@1": 0.1, "HR@1": 0.2}]
+    )
+    def test_wrong_margins(self, wrong):
+        with pytest.raises(UsageError, match="margin"):
+            self.compared(wrong)
+
+    def test_values_of_another_tool(self):
+        values = {"A": [1.0, 2.0, 4.0], "B": [1.0, 2.0, 3.0]}
+        (d,) = rm.compare_values(values, margin={"value": 3.0}).differences
+        assert d.margin == 3.0
+        with pytest.raises(UsageError, match="unknown metric in `margin`"):
+            rm.compare_values(values, margin={"x": 3.0})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -238,3 +239,20 @@ def test_rankings_without_any_relevant_item_are_reported_by_all_results():
 def test_users_with_nothing_relevant_are_another_matter():
     found = rm.evaluate({"w": ["a"]}, {"w": {"a": 0}}, "rr", undefined="zero")
     assert "relevant items in the rankings" not in repr(found)
+
+
+def test_values_that_are_too_skewed_for_their_interval_are_named():
+    rng = np.random.default_rng(0)
+    ranks = np.rint(1 + np.exp(rng.normal(2, 1.5, 400))).astype(int)
+    said = "so skewed that the interval is too short (use gmr, aggregate=median, interval=bca): "
+    found = rm.evaluate_ranks(ranks, ["mean_rank", "mrr", "gmr"])
+    assert f"{said}mean_rank ·" in repr(found)
+    mild = rm.evaluate_ranks(rng.integers(1, 100, 400), "mean_rank")
+    for other in (
+        mild,
+        rm.evaluate_ranks(ranks, "mean_rank", interval="bca"),
+        rm.evaluate_ranks(ranks, "mean_rank", aggregate="median"),
+        rm.evaluate_ranks(ranks[:19], "mean_rank"),
+        rm.evaluate_ranks([3] * 40, "mean_rank"),
+    ):
+        assert "skewed" not in repr(other)

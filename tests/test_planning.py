@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 import rankmeter as rm
@@ -38,6 +39,36 @@ def test_a_pilot_gives_the_standard_deviation():
     assert f"{found.n:,} users find a difference of 0.05 in 80% of studies" in str(found)
 
 
+@pytest.mark.parametrize(("share", "difference"), [(0.1, 0.05), (0.25, 0.1)])
+def test_hits_have_the_power_of_their_test(share, difference):
+    n = rm.sample_size(differing=share, difference=difference).n
+    changed = np.arange(n + 1)
+    wins = np.arange(n + 1)[:, None]
+    p = 2 * stats.binom.cdf(np.minimum(wins, changed - wins), np.maximum(changed, 1), 0.5)
+    weight = stats.binom.pmf(wins, changed, 0.5 + 0.5 * difference / share)
+    power = (weight * (p <= 0.05)).sum(axis=0) @ stats.binom.pmf(changed, n, share)
+    assert 0.795 <= power <= 0.82
+    pilot = np.repeat([1.0, -1.0, 0.0], [25, 25, round(50 / share) - 50])
+    found = rm.sample_size({"A": pilot, "B": np.zeros(pilot.size)}, difference=difference)
+    assert (found.n, found.differing) == (n, pytest.approx(share))
+    assert f"if {share:.2%} of the users have a hit of one system alone" in str(found)
+
+
+def test_an_assurance_takes_the_upper_limit_of_a_pilot():
+    rng, enough, without = np.random.default_rng(4), 0, 0
+    needed = rm.sample_size(sd=1, difference=0.2).n
+    for _ in range(80):
+        pilot = {"A": rng.normal(size=20), "B": np.zeros(20)}
+        enough += rm.sample_size(pilot, difference=0.2, assurance=0.8).n >= needed
+        without += rm.sample_size(pilot, difference=0.2).n >= needed
+    assert without < 52
+    assert 56 <= enough <= 76
+    hits = {"A": [1.0, 0.0, 0.0, 0.0] * 5, "B": [0.0, 1.0, 0.0, 0.0] * 5}
+    found = rm.sample_size(hits, difference=0.2, assurance=0.9)
+    assert found.differing == pytest.approx(stats.binomtest(10, 20).proportion_ci(0.8).high)
+    assert str(found).endswith("hit of one system alone, the upper limit of 90% of the pilot.")
+
+
 def test_as_many_users_detect_the_difference():
     rng = np.random.default_rng(0)
     pilot = {"A": rng.random(200), "B": rng.random(200)}
@@ -56,6 +87,11 @@ def test_as_many_users_detect_the_difference():
         {"sd": 1, "difference": 0},
         {"sd": 1, "difference": 1e-9},
         {"sd": 1, "alpha": 0},
+        {"sd": 1, "differing": 0.1},
+        {"sd": 1, "assurance": 0.8},
+        {"differing": 0.1, "difference": 1.5},
+        {"differing": 1.1},
+        {"pilot": {"A": [1.0, 2.0, 4.0], "B": [0.0, 1.0, 1.0]}, "assurance": 0.3},
         {"pilot": {"A": [1.0, 2.0]}},
         {"pilot": {"A": [1.0, 2.0], "B": [0.0, 1.0]}},
     ],

@@ -79,6 +79,10 @@ class TestPublic:
         assert "of the variance is between" in d.sentence()
         assert found.settings["runs"] == {"A": 3, "B": 1}
         assert "3 training runs of A" in " ".join(found.table().notes)
+        said = "B has one training run, whose training variance is not included"
+        assert said in " ".join(found.table().notes)
+        both = rm.compare({"A": runs, "B": runs[:2]}, self.truth, "rr", relevant=">0")
+        assert "one training run" not in " ".join(both.table().notes)
         assert found.curve("rr", 2).frame.height == 4
 
     def test_runs_that_differ_need_more_runs(self):

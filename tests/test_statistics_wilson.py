@@ -89,7 +89,7 @@ class TestClusters:
         expected = np.sqrt(8 / 9 * np.square(means - SPARSE.mean()).sum())
         found = spread(SPARSE, self.labels)
         assert found.se == pytest.approx(expected)
-        assert (found.units, found.df) == (9, 8)
+        assert (found.units, found.df) == (9, pytest.approx(3600 / 780 - 1))
 
     def test_clusters_of_one_user_are_users(self):
         alone = spread(SPARSE, np.arange(SPARSE.size))
@@ -99,6 +99,15 @@ class TestClusters:
     def test_unequal_clusters_count_less(self):
         assert effective([5, 5, 5]) == 3
         assert effective([1, 1, 10]) == pytest.approx(144 / 102)
+
+    def test_differences_of_unequal_clusters_are_covered(self):
+        rng, covered = np.random.default_rng(3), 0
+        for _ in range(600):
+            sizes = np.maximum(np.rint(np.exp(rng.normal(1.8, 1.5, 10))), 1).astype(int)
+            labels = np.repeat(np.arange(10), sizes)
+            low, high = t_interval(rng.normal(0, 1, 10)[labels], clusters=labels)
+            covered += low <= 0 <= high
+        assert covered / 600 >= 0.94
 
     def test_one_cluster_has_no_interval(self):
         for interval in (t_interval, wilson_interval):

@@ -124,7 +124,7 @@ class TestForms:
         done = rankmeter("compare-values", *files, "--baseline", "old")
         assert done.code == 0, done.err
         assert "new beats old on rr by 0.1500" in done.out
-        gate = ("--fail-if", "old worse than new on rr")
+        gate = ("--fail-if", "old shown worse than new on rr")
         assert rankmeter("compare-values", *files, *gate).code == 1
 
     def test_results_of_evaluations_have_their_users(self):

@@ -14,7 +14,7 @@ from rankmeter._compare import compare_tables
 from rankmeter._engine import EngineName, reading
 from rankmeter._estimates.settings import Common, Correction, Family, Settings, Test
 from rankmeter._ingest import is_records
-from rankmeter._plan import resolve
+from rankmeter._plan import Plan, resolve
 from rankmeter._results.comparison import Comparison
 from rankmeter._side import Given, read_side
 from rankmeter._words import speaking
@@ -39,7 +39,7 @@ def compare(
     segments: object = None,
     gatekeeping: bool = False,
     n_resamples: int = 9_999,
-    margin: float | str | None = None,
+    margin: float | str | Mapping[str, float | str] | None = None,
     like: str | None = None,
     columns: Mapping[str, Any] | None = None,
     clusters: object = None,
@@ -97,10 +97,11 @@ def compare(
     n_resamples : int
         Number of sign flips, or bootstrap samples, that a test draws: more where a correction or a
         p-value close to alpha needs them.
-    margin : float or str, optional
+    margin : float, str or mapping, optional
         The largest difference that does not matter, ``0.005``, or as a share of the other mean,
-        ``"1%"``. Then it is also tested whether systems are equivalent within the margin, and
-        whether one is not worse than the other by the margin or more.
+        ``"1%"``; or by metric, ``{"ndcg@10": 0.005, "hr@10": "1%"}``. Then it is also tested
+        whether systems are equivalent within the margin, and whether one is not worse than the
+        other by the margin or more.
     like, columns
         As in `evaluate`.
     clusters : object, optional
@@ -144,6 +145,7 @@ def compare(
         wanted = "a mapping from name to rankings, such as {'A': …, 'B': …}"
         found = type(systems).__name__ + (swapped if isinstance(truth, Mapping) else "")
         raise UsageError(f"`systems` must be {wanted}, got {found}", option="systems")
+    plan = resolve(metrics, like=like, choices=choices)
     settings = Settings(
         baseline=baseline,
         test=test,
@@ -152,10 +154,9 @@ def compare(
         common=common,
         alpha=alpha,
         n_resamples=n_resamples,
-        margin=margin,
+        margin=_by_label(margin, plan) if isinstance(margin, Mapping) else margin,
         gatekeeping=gatekeeping,
     )
-    plan = resolve(metrics, like=like, choices=choices)
     flat, runs = _separate_runs(systems)
     how = reading(engine, memory)
     judged, tables = read_all(flat, truth, plan, columns=columns, how=how, collapse=collapse)
@@ -169,6 +170,19 @@ def compare(
             tables, judged, plan, settings, segments=segments, clusters=clusters, runs=runs,
             side=side,
         )  # fmt: skip
+
+
+def _by_label(margins: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
+    """Margins by the labels of their metrics, which may be given by any name."""
+    found: dict[str, Any] = {}
+    for name, margin in margins.items():
+        try:
+            label = plan[name].label
+        except KeyError as error:
+            raise UsageError(f"margin for {name!r}: {error.args[0]}") from None
+        if found.setdefault(label, margin) != margin:
+            raise UsageError(f"`margin` has two values for {label}: {found[label]} and {margin}")
+    return found
 
 
 def _separate_runs(

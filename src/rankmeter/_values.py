@@ -39,7 +39,7 @@ def compare_values(
     family: Family = "metric",
     common: Common = "all",
     alpha: float = 0.05,
-    margin: float | str | None = None,
+    margin: float | str | Mapping[str, float | str] | None = None,
     segments: object = None,
     gatekeeping: bool = False,
     clusters: object = None,
@@ -131,6 +131,7 @@ def compare_values(
     tested = {one.label: one.tested(common) for one in table}
     averaged = np.any([*tested.values()], axis=0)
     drawn = _clusters(clusters, read, users, averaged, unused)
+    settings.check_margins(metrics)
     settings.check(names, runs=any(one.runs for one in table), clusters=drawn is not None)
     tests = PairedTests(setting, settings, names, table, drawn)
     parts = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import operator
 import re
@@ -13,6 +14,7 @@ import click
 from rankmeter._checks import unknown
 from rankmeter._cli._command import reworded
 from rankmeter._estimates.differences import turned
+from rankmeter._estimates.wording import p_text
 from rankmeter._report.table import one_line
 from rankmeter.conventions import translate_all
 from rankmeter.errors import UsageError
@@ -25,7 +27,7 @@ __all__ = [
     "ComparisonGate",
     "Gate",
     "exit_on",
-    "margin_of",
+    "margins_of",
     "read_comparison_gate",
     "read_gate",
 ]
@@ -110,12 +112,16 @@ def read_gate(text: str, like: str | None = None) -> Gate:
 
 
 class ComparisonGate(NamedTuple):
-    """A condition under which a comparison fails: ``new worse than prod on ndcg@10 by 0.005``."""
+    """A condition under which a comparison fails: ``new not shown within 1% of prod on ndcg@10``.
+
+    All gates of a call must pass, so each uses the p of its own test against the margin, without a
+    correction (an intersection-union test: Berger, Technometrics 24, 1982).
+    """
 
     text: str
     a: str
     claim: str
-    """``worse`` or ``not better``."""
+    """``shown worse``, ``not shown better`` or ``not shown within``."""
     b: str
     metric: str
     margin: str | None
@@ -130,16 +136,24 @@ class ComparisonGate(NamedTuple):
         if d is None:
             raise UsageError(f"--fail-if {self.text!r}: {self.a} and {self.b} are not compared")
         d = turned(d, self.a)
-        if self.claim == "not better":
-            passes = d.verdict == "better"
-        elif self.margin is None:
+        if self.margin is not None:
+            size = f"{d.difference:+.4f} [{d.low:+z.4f}, {d.high:+z.4f}]"
+            why = f"that {d.a} is worse than {d.b} by {d.margin:.4f} or more is not excluded"
+            passes = d.p_not_worse_alone <= d.alpha
+            return "" if passes else f"{why}: {size}, {p_text(d.p_not_worse_alone)}"
+        if self.claim == "shown worse":
             passes = d.verdict != "worse" and not math.isnan(d.p)
         else:
-            passes = d.not_worse
+            passes = d.verdict == "better"
         return "" if passes else d.sentence()
 
 
 _CLAIM = re.compile(
+    r"\s*(?P<a>.+?)\s+(?:is\s+)?(?:(?P<claim>shown\s+worse|not\s+shown\s+better)\s+than"
+    r"|(?P<within>not\s+shown\s+within)\s+(?P<margin>\S+)\s+of)\s+(?P<b>.+?)\s+on\s+"
+    r"(?P<metric>\S.*?)\s*"
+)
+_AMBIGUOUS = re.compile(
     r"\s*(?P<a>.+?)\s+(?:is\s+)?(?P<claim>worse|not better)\s+than\s+(?P<b>.+?)\s+on\s+"
     r"(?P<metric>\S.*?)(?:\s+by\s+(?P<margin>\S+))?\s*"
 )
@@ -151,24 +165,60 @@ def read_comparison_gate(text: str, systems: Sequence[str] | None) -> Comparison
     `systems` are those that exist, if that is known yet.
     """
     found = _CLAIM.fullmatch(text)
-    if found is None or (found["margin"] and found["claim"] != "worse"):
-        raise UsageError(
-            f"--fail-if {text!r} is not a condition: expected 'new worse than prod on ndcg@10', "
-            "'new worse than prod on ndcg@10 by 0.005' (or by 1%), or 'new not better than prod "
-            "on ndcg@10'"
-        )
+    if found is None:
+        raise UsageError(f"--fail-if {text!r} {_instead(text)}")
     for name in (found["a"], found["b"]):
         if systems is not None and name not in systems:
             raise unknown(f"system in --fail-if {text!r}:", name, systems)
-    return ComparisonGate(
-        text, found["a"], found["claim"], found["b"], found["metric"], found["margin"]
+    claim = " ".join((found["claim"] or found["within"]).split())
+    return ComparisonGate(text, found["a"], claim, found["b"], found["metric"], found["margin"])
+
+
+def _instead(text: str) -> str:
+    """What to write in place of a text that is not a condition, or leaves open what is shown."""
+    unclear = _AMBIGUOUS.fullmatch(text)
+    a, b, metric = (
+        ("new", "prod", "ndcg@10") if unclear is None else unclear.group("a", "b", "metric")
     )
+    margin = (unclear and unclear["margin"]) or "1%"
+    worse = f"'{a} shown worse than {b} on {metric}' (fails if that is shown)"
+    within = (
+        f"'{a} not shown within {margin} of {b} on {metric}' (fails unless it is shown that {a} is "
+        "not worse by so much)"
+    )
+    better = f"'{a} not shown better than {b} on {metric}'"
+    if unclear is None:
+        return f"is not a condition: expected {worse}, {within} or {better}"
+    does = "does not say what must be shown: write"
+    if unclear["claim"] == "not better":
+        return f"{does} {better}"
+    return f"{does} {within}" if unclear["margin"] else f"{does} {worse}, or {within}"
 
 
-def margin_of(gates: Sequence[ComparisonGate], given: Any) -> Any:
-    """The margin of all gates and of ``--margin``, which one comparison tests."""
-    margins = dict.fromkeys([*([given] if given else []), *(g.margin for g in gates if g.margin)])
-    if len(margins) > 1:
-        shown = " and ".join(map(str, margins))
-        raise UsageError(f"a comparison has one margin, got {shown}: run it once for each")
-    return next(iter(margins), None)
+def margins_of(gates: Sequence[ComparisonGate], margin: Any) -> Any:
+    """The margins of gates by metric, or ``--margin``."""
+    margins: dict[str, str] = {}
+    for gate in gates:
+        if gate.margin is None:
+            continue
+        if margins.setdefault(gate.metric, gate.margin) != gate.margin:
+            raise UsageError(
+                f"a metric has one margin, got {margins[gate.metric]} and {gate.margin} for "
+                f"{gate.metric}: run the comparison once for each"
+            )
+    if margins and margin:
+        raise UsageError("give the margins in --fail-if or with --margin, not in both")
+    return margins or _by_metric(margin)
+
+
+def _by_metric(margin: Any) -> Any:
+    """``--margin`` as it is, or as the mapping that its text is."""
+    if not isinstance(margin, str) or not margin.lstrip().startswith("{"):
+        return margin
+    try:
+        return json.loads(margin)
+    except ValueError:
+        raise UsageError(
+            f'--margin {margin!r} is not a mapping: expected \'{{"ndcg@10": 0.005, "hr@10": '
+            '"1%"}\''
+        ) from None

@@ -19,7 +19,7 @@ from rankmeter._cli._files import (
     standard_input,
     write_frames,
 )
-from rankmeter._cli._gates import exit_on, margin_of, read_comparison_gate
+from rankmeter._cli._gates import exit_on, margins_of, read_comparison_gate
 from rankmeter._cli._options import given, metrics_option, options_of, side_files
 from rankmeter._cli._output import Formats, check_page, page_option
 from rankmeter._cli._show import check_show, print_walks, show_option
@@ -71,7 +71,7 @@ def _run(
     check_show(show, form, output)
     named = _named(truth, systems)
     gates = [read_comparison_gate(condition, list(named)) for condition in conditions]
-    choices["margin"] = margin_of(gates, choices.get("margin"))
+    choices["margin"] = margins_of(gates, choices.get("margin"))
     check_page(report)
     for path in filter(None, [per_user, worst]):
         format_of(path, TABLES)
@@ -146,10 +146,10 @@ def fail_if_option() -> Option:
     """The option ``--fail-if`` of comparisons."""
     return Option(
         "conditions --fail-if",
-        "Exit with code 1 if this holds: 'new worse than prod on ndcg@10' (it is significantly "
-        "worse), 'new worse than prod on ndcg@10 by 0.005' or 'by 1%' (that it is worse by so much "
-        "is not excluded), 'new not better than prod on ndcg@10' (it is not significantly better). "
-        "May be repeated.",
+        "Exit with code 1 if this holds: 'new shown worse than prod on ndcg@10', 'new not shown "
+        "within 1% of prod on ndcg@10' or 'within 0.005' (that it is worse by so much is not "
+        "excluded), 'new not shown better than prod on ndcg@10'. May be repeated, with a margin "
+        "for each metric.",
         multiple=True,
         metavar="CONDITION",
         group="Output",

@@ -8,7 +8,7 @@ import click
 
 from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import check_paths, standard_input
-from rankmeter._cli._gates import exit_on, margin_of, read_comparison_gate
+from rankmeter._cli._gates import exit_on, margins_of, read_comparison_gate
 from rankmeter._cli._options import given, options_of, side_files
 from rankmeter._cli._terminal import working
 from rankmeter._cli.compare import FORMATS, fail_if_option, files_of, names_of
@@ -36,7 +36,7 @@ def _run(
     if lower_is_better:
         choices["lower_is_better"] = lower_is_better
     gates = [read_comparison_gate(condition, None) for condition in conditions]
-    choices["margin"] = margin_of(gates, choices.get("margin"))
+    choices["margin"] = margins_of(gates, choices.get("margin"))
     with standard_input(files[0] if named is None else None) as (file,), working("comparing"):
         found = compare_values(named or file, segments=segments, **given(choices))
     reasons = [(gate, gate.reason(found)) for gate in gates]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import polars as pl
@@ -16,9 +17,9 @@ from rankmeter._engine import Scores
 from rankmeter._estimates.estimates import estimate
 from rankmeter._estimates.notes import Facts, facts_of, notes_of
 from rankmeter._estimates.segments import clusters_of
-from rankmeter._hits import IntArray
+from rankmeter._hits import FloatArray, IntArray
 from rankmeter._plan import MetricPlan, Plan
-from rankmeter._statistics import covariance, spread, t_quantile
+from rankmeter._statistics import cluster_sums, covariance, spread, t_quantile
 from rankmeter.errors import UsageError
 
 __all__ = ["Curve", "curves_of", "distinct_curves", "usual_k"]
@@ -33,7 +34,12 @@ LOSSES = {
     "best_variance": float,
     "covariance": float,
     "df": float,
+    "unseen": float,
 }
+FEW_CHANGES = 6
+"""Differing users below which the largest loss seen says little about the largest possible one."""
+UNSEEN_CHANGES = 2.0
+"""Users with the largest loss, or gain, that the variance of a loss counts besides those seen."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,7 +58,8 @@ class Curve:
         What a reader must know, as below the table of an evaluation.
     losses : polars.DataFrame
         How each cutoff goes together with the best one of its system: variance of its mean, of the
-        best mean, their covariance, degrees of freedom.
+        best mean, their covariance, degrees of freedom; and ``unseen``, by how much one more user
+        with the largest change would raise the variance of their difference.
     confidence : float
         Level of the intervals.
     """
@@ -79,17 +86,28 @@ class Curve:
         """For each system the k of the best mean; the smallest of equals."""
         return {name: self._best(part)[0] for name, part in self._systems()}
 
-    def smallest_good_k(self, tolerance: float | None = None) -> dict[str, int]:
+    @overload
+    def smallest_good_k(self, tolerance: None = None) -> dict[str, int]: ...
+
+    @overload
+    def smallest_good_k(self, tolerance: float) -> dict[str, int | None]: ...
+
+    def smallest_good_k(
+        self, tolerance: float | None = None
+    ) -> dict[str, int] | dict[str, int | None]:
         """For each system the smallest k that is good enough.
 
         Parameters
         ----------
         tolerance : float, optional
             The share of the best mean that may be lost: with 0.05, k is the smallest one that is
-            shown to lose at most 5 %, by a one-sided t test at the level 1 - confidence of the
-            loss of each user. Without a tolerance, the rule of thumb of one standard error: the
-            smallest k whose mean is within one standard error, of the paired difference, of the
-            best. It prefers a shorter list, and does not say that the longer one is no better.
+            shown to lose at most 5 %. From the longest list with the best mean down, each cutoff
+            is tested by a one-sided t test at the level 1 - confidence of the loss of each user,
+            until one is not shown. If none is, k is that of the whole curve, if that is best, or
+            None: the data do not show any k. Without a tolerance, the rule of thumb of one
+            standard error: the smallest k whose mean is within one standard error, of the paired
+            difference, of the best. It prefers a shorter list, and does not say that the longer
+            one is no better.
 
         Notes
         -----
@@ -97,40 +115,68 @@ class Curve:
         either mean. For hit rate and recall, which only grow with k, any growth is real: only a
         tolerance makes sense for them.
 
+        Tests in an order that is fixed before need no correction: Maurer, Hothorn and Lehmacher
+        (1995). Users who lose most may just not have been met, so the variance of the loss counts
+        two more of them, half of them as gains, with the largest change seen. Where fewer than six
+        users differ, that is the one of the next shorter list, or else the span of the metric.
+
         Raises
         ------
         UsageError
             If the tolerance is not between 0 and 1.
         """
-        if tolerance is not None:
-            fraction("tolerance", tolerance)
-        found = {}
-        for name, part in self._systems():
-            k, best = self._best(part)
-            pairs = {row["k"]: row for row in self.losses.filter(system=name).to_dicts()}
-            good = [
-                row["k"]
-                for row in part.iter_rows(named=True)
-                if row["k"] in pairs
-                and self._is_good(row["mean"], best, pairs[row["k"]], tolerance)
-            ]
-            found[name] = min([k, *good])
-        return found
-
-    def _is_good(
-        self, mean: float, best: float, pair: Mapping[str, float], tolerance: float | None
-    ) -> bool:
-        """Whether a mean is close enough to the best one."""
-        sign = 1.0 if self.increasing else -1.0
-        share = 1.0 - sign * (tolerance or 0.0)
-        kept = sign * (mean - share * best)
-        own, both, top = pair["variance"], pair["covariance"], pair["best_variance"]
-        se = math.sqrt(max(own - 2.0 * share * both + share * share * top, 0.0))
         if tolerance is None:
-            return kept >= -se
-        if not pair["df"] >= 1:
-            return False
-        return kept >= se * t_quantile(self.confidence, pair["df"])
+            return {name: self._within_one_se(name, part) for name, part in self._systems()}
+        fraction("tolerance", tolerance)
+        return {name: self._shown(name, part, tolerance) for name, part in self._systems()}
+
+    def _within_one_se(self, name: str, part: pl.DataFrame) -> int:
+        """The smallest k whose mean is within one standard error of the best."""
+        first, best = self._best(part)
+        pairs = self._pairs(name)
+        near = (
+            k
+            for k, mean in part.select("k", "mean").rows()
+            if k in pairs and self._kept(mean, best) >= -_se(pairs[k])
+        )
+        return min(near, default=first)
+
+    def _shown(self, name: str, part: pl.DataFrame, tolerance: float) -> int | None:
+        """The last k, from the longest best list down, that is shown to keep enough of the best.
+
+        A best list that is not the longest one must be shown, too, to keep enough of every other.
+        """
+        pairs = self._pairs(name)
+        means: dict[int, float] = dict(part.select("k", "mean").rows())
+        first, best = self._best(part)
+        start = max((k for k, mean in means.items() if mean == best), default=first)
+
+        def keeps(k: int, level: float = self.confidence, *, reverse: bool = False) -> bool:
+            pair = pairs.get(k)
+            if pair is None or not pair["df"] >= 1:
+                return False
+            mean, other = (best, means[k]) if reverse else (means[k], best)
+            se = _se(pair, self._share(tolerance), UNSEEN_CHANGES, reverse=reverse)
+            return self._kept(mean, other, tolerance) >= t_quantile(level, pair["df"]) * se
+
+        if start < max(means):  # chosen among all, so at the level of all
+            level = 1.0 - (1.0 - self.confidence) / len(means)
+            if not all(keeps(k, level, reverse=True) for k in means if k != first):
+                return None
+        return start - sum(1 for _ in itertools.takewhile(keeps, range(start - 1, 0, -1)))
+
+    def _share(self, tolerance: float) -> float:
+        """What must remain of the best mean."""
+        return 1.0 - tolerance if self.increasing else 1.0 + tolerance
+
+    def _kept(self, mean: float, best: float, tolerance: float = 0.0) -> float:
+        """How far a mean is on the good side of what may remain of the best one."""
+        gap = mean - self._share(tolerance) * best
+        return gap if self.increasing else -gap
+
+    def _pairs(self, name: str) -> dict[int, dict[str, float]]:
+        """For each k how it goes together with the best one."""
+        return {row["k"]: row for row in self.losses.filter(system=name).to_dicts()}
 
     def _systems(self) -> list[tuple[str, pl.DataFrame]]:
         names = self.frame["system"].unique(maintain_order=True).to_list()
@@ -230,12 +276,51 @@ def _losses(
     means = {k: x.mean() if up else -x.mean() for k, x in values.items()}
     best = max(means, key=lambda k: (means[k], -k))
     own = None if clusters is None else clusters[users]
-    units = users.size if own is None else np.unique(own).size
+    unit = spread(values[best], own)
+    low, high = known[best].scale(line[best])
+    unseen = _unseen_variances(values, best, own, high - low)
     found = []
     for k, x in values.items():
-        if units < 2:
-            found.append((name, k, math.nan, math.nan, math.nan, math.nan))
+        if unit.units < 2:
+            found.append((name, k, *(math.nan,) * 5))
             continue
         matrix = covariance([x, values[best]], own)
-        found.append((name, k, matrix[0, 0], matrix[1, 1], matrix[0, 1], float(units - 1)))
+        variances = matrix[0, 0], matrix[1, 1], matrix[0, 1]
+        found.append((name, k, *variances, unit.df, unseen[k]))
     return found
+
+
+def _unseen_variances(
+    values: Mapping[int, FloatArray], best: int, clusters: IntArray | None, span: float
+) -> dict[int, float]:
+    """What one more unit with the largest change, half up and half down, adds to the variance.
+
+    Where too few units change between a cutoff and the best one, the largest change is that of
+    the next cutoff, further away from the best one, at which enough do.
+    """
+    below, above = ([k for k in values if k < best], [k for k in values if k > best])
+    found = {best: 0.0}
+    for far_to_near in (below, above[::-1]):
+        largest = span
+        for k in far_to_near:
+            change = values[k] - values[best]
+            if clusters is not None:
+                sums, _ = cluster_sums(change, clusters)
+                change = sums * (sums.size / change.size)
+            if np.count_nonzero(change) >= FEW_CHANGES:
+                largest = float(np.abs(change).max())
+            found[k] = largest * largest / max(change.size * (change.size - 1), 1)
+    return found
+
+
+def _se(
+    pair: Mapping[str, float], share: float = 1.0, unseen: float = 0.0, *, reverse: bool = False
+) -> float:
+    """Standard error of a mean less a share of the best one, with changes that were not seen.
+
+    In `reverse`, of the best mean less a share of the other.
+    """
+    two = pair["variance"], pair["best_variance"]
+    mean, other = reversed(two) if reverse else two
+    variance = mean - 2.0 * share * pair["covariance"] + share * share * other
+    return math.sqrt(max(variance, 0.0) + unseen * pair["unseen"])

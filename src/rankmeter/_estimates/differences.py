@@ -58,8 +58,9 @@ class Difference:
         for all their lists, d_z, hedges_g and superiority are NaN, and wins, ties and losses 0.
     detectable : float
         Minimum detectable effect: the smallest difference that the same number of users would
-        show in 80 % of studies, at the level that the correction leaves. NaN if no difference on
-        the scale of the metric is large enough.
+        show in 80 % of studies, at the level that the correction leaves, if as many users differ
+        as in this study: hits that make more users differ are harder to show. NaN if no difference
+        on the scale of the metric is large enough.
     n : int
         Users compared.
     significant : bool
@@ -80,6 +81,8 @@ class Difference:
     p_not_worse, p_not_better : float
         One-sided, after Holm's correction: small if a is shown not to be worse than b, or not to
         be better, by the margin or more. NaN without a margin.
+    p_not_worse_alone, p_not_better_alone : float
+        The same before the correction: what a gate uses, which does not depend on other systems.
     alpha : float
         Level of all tests.
     share_of_runs : float
@@ -125,6 +128,8 @@ class Difference:
     margin: float = math.nan
     p_not_worse: float = math.nan
     p_not_better: float = math.nan
+    p_not_worse_alone: float = math.nan
+    p_not_better_alone: float = math.nan
     alpha: float = 0.05
     share_of_runs: float = math.nan
     per_user: bool = True
@@ -329,6 +334,8 @@ def turned(d: Difference, system: str) -> Difference:
         losses=d.wins,
         p_not_worse=d.p_not_better,
         p_not_better=d.p_not_worse,
+        p_not_worse_alone=d.p_not_better_alone,
+        p_not_better_alone=d.p_not_worse_alone,
     )
 
 

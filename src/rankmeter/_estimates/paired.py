@@ -40,6 +40,12 @@ GATED_NOTE = (
     "within a segment, a difference is significant only if it is also significant over all users; "
     "the segments share the alpha that remains after that step"
 )
+BOOTSTRAP_UNITS = 100
+"""Users (or clusters) below which the bootstrap test rejects more than 6 % of equal systems."""
+_BOOTSTRAP_NOTE = (
+    f"the bootstrap test needs {BOOTSTRAP_UNITS} users (or clusters), as with fewer it finds too "
+    "many differences: use test='randomization'"
+)
 FEW_CHANGES = 100
 """Differing users up to which the power of a test of hits and misses is summed."""
 POWER = 0.8
@@ -352,13 +358,10 @@ class PairedTests:
         if len(table) < 2:
             return [st.paired_t_test(table[:, i], table[:, j]) for i, j in pairs]
         if group.runs:
-            runs = group.runs
-            return [
-                st.crossed_test(
-                    runs[i], runs[j], confidence=confidence, change=self._change(group, (i, j))
-                )
-                for i, j in pairs
-            ]
+            return [_crossed(group, p, confidence, self._change(group, p)) for p in pairs]
+        if test == "bootstrap" and len(table) < BOOTSTRAP_UNITS:
+            refused = st.TestResult(test, len(table), *(math.nan,) * 3, note=_BOOTSTRAP_NOTE)
+            return [refused] * len(pairs)
         if "tukey" in test:
             level = 1.0 - (1.0 - confidence) / parts
             if test == "tukey":
@@ -488,6 +491,8 @@ class PairedTests:
             margin=margins.margin,
             p_not_worse=margins.not_lower,
             p_not_better=margins.not_higher,
+            p_not_worse_alone=margins.not_lower,
+            p_not_better_alone=margins.not_higher,
             better=a if favoured > 0 else b if favoured < 0 else "",
             family=size if size and self._corrects else 1,
             alone=bool(result.p <= self.settings.alpha),
@@ -496,9 +501,10 @@ class PairedTests:
 
     def _margins(self, group: _Group, pair: tuple[int, int]) -> st.Margins:
         """The tests against the margin: that x is worse, and that it is better, by so much."""
-        if self.settings.margin is None:
+        margin = self.settings.margin_of(group.values.label)
+        if margin is None:
             return st.Margins(math.nan, math.nan, math.nan)
-        size, relative = self.settings.margin
+        size, relative = margin
         low, high = group.values.scale
         if group.runs:
             a, b = (group.runs[i] for i in pair)
@@ -626,6 +632,20 @@ def _randomized(
     return st.TestResult(method, x.size, mean, mean, p, detail=detail)
 
 
+def _crossed(
+    group: _Group, pair: tuple[int, int], confidence: float, change: float
+) -> st.TestResult:
+    """The test of two systems of which one has several training runs, or both."""
+    a, b = (group.runs[system] for system in pair)
+    result = st.crossed_test(a, b, confidence=confidence, change=change)
+    single = [group.names[system] for system in pair if group.runs[system].shape[1] == 1]
+    if result.note or not single:
+        return result
+    has = "has one training run" if len(single) == 1 else "have one training run each"
+    note = f"{' and '.join(single)} {has}, whose training variance is not included"
+    return replace(result, note=note)
+
+
 def _checked(
     results: Sequence[st.TestResult],
     table: FloatArray,
@@ -637,7 +657,7 @@ def _checked(
     One that varies far more than the average has the p and interval of Bonferroni's t instead.
     """
     own = [st.paired_t_test(table[:, i], table[:, j]) for i, j in pairs]
-    variances = np.array([st.moments(table[:, i] - table[:, j]).sd ** 2 for i, j in pairs])
+    variances = np.array([st.paired_moments(table[:, i], table[:, j]).sd ** 2 for i, j in pairs])
     found = list(results)
     for at in np.flatnonzero(variances > UNEVEN * variances.mean()):
         t, n = own[at], len(table)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rankmeter._checks import choice, exact, flag, integer, number, refused, significance
+from rankmeter._checks import choice, exact, flag, integer, number, refused, significance, unknown
 from rankmeter._choices import MOST_RESAMPLES
 from rankmeter.errors import UsageError
 
@@ -53,7 +53,11 @@ class Settings:
         object.__setattr__(self, "alpha", significance("alpha", self.alpha))
         resamples = integer("n_resamples", self.n_resamples, least=1, most=MOST_RESAMPLES)
         object.__setattr__(self, "n_resamples", resamples)
-        object.__setattr__(self, "margin", None if self.margin is None else _margin(self.margin))
+        if isinstance(self.margin, Mapping):
+            margin: Any = {label: _margin(value) for label, value in self.margin.items()}
+        else:
+            margin = None if self.margin is None else _margin(self.margin)
+        object.__setattr__(self, "margin", margin)
         flag("gatekeeping", self.gatekeeping)
         if "tukey" in self.test and self.baseline is not None:
             raise UsageError("Tukey's test is for all pairs: leave out the baseline")
@@ -71,13 +75,26 @@ class Settings:
         if self.baseline is not None:
             choice("baseline", self.baseline, names)
 
+    def check_margins(self, labels: Iterable[str]) -> None:
+        """Refuse a margin of a metric that is not compared."""
+        if isinstance(self.margin, dict):
+            for label in self.margin.keys() - set(labels):
+                raise unknown("metric in `margin`", label, labels)
+
+    def margin_of(self, label: str) -> tuple[float, bool] | None:
+        """The margin of a metric, and whether it is a share of the other mean."""
+        return self.margin.get(label) if isinstance(self.margin, dict) else self.margin
+
     @property
-    def margin_text(self) -> str | None:
-        """The margin as it is written: ``0.005``, ``1%``."""
-        if self.margin is None:
-            return None
-        size, relative = self.margin
-        return f"{100 * size:g}%" if relative else exact(size)
+    def margin_text(self) -> str | dict[str, str] | None:
+        """The margin as it is written, ``0.005`` or ``1%``, or that of each metric."""
+        if isinstance(self.margin, dict):
+            return {label: _margin_text(*one) for label, one in self.margin.items()}
+        return None if self.margin is None else _margin_text(*self.margin)
+
+
+def _margin_text(size: float, relative: bool) -> str:
+    return f"{100 * size:g}%" if relative else exact(size)
 
 
 def _margin(value: Any) -> tuple[float, bool]:

@@ -206,7 +206,7 @@ def _verdict(d: Difference) -> str:
 
 
 def curve(metric: str, found: Curve, shown: Sequence[str]) -> list[Any]:
-    """A metric at every k, with a band per system shown; no chart if no system has a mean."""
+    """A metric at every k, with a pointwise band per system shown; no chart without any mean."""
     alt = require_altair()
     rows = [row for row in found.frame.drop("se").iter_rows(named=True) if row["system"] in shown]
     if all(math.isnan(row["mean"]) for row in rows):
@@ -238,7 +238,7 @@ def curve(metric: str, found: Curve, shown: Sequence[str]) -> list[Any]:
     last = {row["system"]: row for row in rows}
     words = "; ".join(f"{s} {r['mean']:.4f} at k = {r['k']}" for s, r in last.items())
     drawn = alt.layer(band, line, point)
-    said = f"{name} for k from 1 to {largest} with intervals: {words}"
+    said = f"{name} for k from 1 to {largest} with pointwise intervals: {words}"
     return [drawn.properties(title=name, height=HEIGHT, description=said)]
 
 

@@ -313,7 +313,8 @@ class Summary(Reported, Mapping[str, Estimate]):
         polars.DataFrame, pandas.DataFrame or pyspark.sql.DataFrame
             Columns segment, metric, mean, low, high, std, n_users. The last rows have the segment
             ``"macro"``: the mean of the groups' means, whose interval takes the groups as units
-            and whose `n_users` is the number of groups.
+            and whose `n_users` is the number of groups. That interval is about groups like these,
+            as relations of other graphs; it is too wide if these are all the groups there are.
 
         Raises
         ------

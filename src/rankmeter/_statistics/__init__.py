@@ -36,7 +36,11 @@ from rankmeter._statistics.intervals import (
 from rankmeter._statistics.margins import Margins, margin_tests
 from rankmeter._statistics.ordinal import CAUTIONS, sign_test, wilcoxon_test
 from rankmeter._statistics.paired import AUTO_LIMIT, bootstrap_test, paired_t_test, paired_test
-from rankmeter._statistics.power import minimum_detectable_effect, minimum_detectable_share
+from rankmeter._statistics.power import (
+    detectable_share,
+    minimum_detectable_effect,
+    minimum_detectable_share,
+)
 from rankmeter._statistics.randomization import (
     EXACT_LIMIT,
     exact_p,
@@ -45,7 +49,14 @@ from rankmeter._statistics.randomization import (
 )
 from rankmeter._statistics.results import TestResult
 from rankmeter._statistics.several import randomized_tukey_hsd, tukey_hsd
-from rankmeter._statistics.spread import Spread, covariance, effective, pseudo_change, spread
+from rankmeter._statistics.spread import (
+    Spread,
+    cluster_sums,
+    covariance,
+    effective,
+    pseudo_change,
+    spread,
+)
 from rankmeter._statistics.stepdown import MOST_FLIPPED, Hypotheses, StepDown, step_down
 from rankmeter._statistics.student import t_quantile, t_tail
 from rankmeter._statistics.sums import ExactSums
@@ -70,12 +81,14 @@ __all__ = [
     "adjust",
     "bootstrap_interval",
     "bootstrap_test",
+    "cluster_sums",
     "cohens_dz",
     "covariance",
     "crossed_interval",
     "crossed_margin_tests",
     "crossed_test",
     "crossed_variance",
+    "detectable_share",
     "effective",
     "exact_p",
     "hedges_g",

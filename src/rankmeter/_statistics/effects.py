@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from rankmeter._checks import fraction, number
 from rankmeter._statistics.intervals import UNKNOWN, Interval
-from rankmeter._statistics.spread import covariance
+from rankmeter._statistics.spread import covariance, spread
 from rankmeter._statistics.student import t_quantile
 from rankmeter._statistics.vectors import moments, pair, paired_moments
 
@@ -104,19 +104,19 @@ def relative_gain(
     order = np.lexsort((b, a))  # so that the sums below are the same for any order of the users
     a, b = a[order], b[order]
     own = None if clusters is None else np.asarray(clusters)[order]
-    units = a.size if own is None else np.unique(own).size
+    unit = spread(b, own)
     mean_a, mean_b = moments(a).mean, moments(b).mean
     if not mean_b:
         return RelativeGain(math.nan, UNKNOWN)
     gain = mean_a / mean_b - 1.0
-    if units < 2:
+    if unit.units < 2:
         return RelativeGain(gain, UNKNOWN)
-    t = t_quantile(0.5 + 0.5 * confidence, units - 1)
+    t = t_quantile(0.5 + 0.5 * confidence, unit.df)
     # The ratio solves (mean_a - r mean_b)² = t² var(a - r b) / n. With e = a - (1 + gain) b, whose
     # mean is 0, and r = 1 + gain + s: (1 - var_b) s² + 2 cov s - var_e = 0, in units of mean_b.
     residual = (a - (mean_a / mean_b) * b) / mean_b
     (var_e, cov), (_, var_b) = t * t * covariance([residual, b / mean_b], own)
-    var_e += (t * change / mean_b) ** 2 / (units * (units - 1))
+    var_e += (t * change / mean_b) ** 2 / (unit.units * (unit.units - 1))
     if var_b >= 1.0:
         return RelativeGain(gain, Interval(-math.inf, math.inf))
     root = math.sqrt(cov * cov + (1.0 - var_b) * var_e)

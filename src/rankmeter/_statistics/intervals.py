@@ -47,7 +47,7 @@ def t_interval(
     """Student's t interval of a mean; NaN for fewer than two values.
 
     With ``clusters``, a label for each value, the variance is that of the jackknife over clusters,
-    and the degrees of freedom are one less than the clusters.
+    and the degrees of freedom are one less than the effective number of clusters.
     """
     fraction("confidence", confidence)
     if clusters is None:
@@ -92,8 +92,9 @@ def wilson_interval(
     found = spread(values, clusters)
     if found.units < 2:
         return UNKNOWN
-    df = found.df if clusters is None else max(found.effective - 1.0, 1.0)
-    return score_interval(found.mean, found.se, df, values.size, scale, confidence, found.effective)
+    return score_interval(
+        found.mean, found.se, found.df, values.size, scale, confidence, found.effective
+    )
 
 
 def score_interval(

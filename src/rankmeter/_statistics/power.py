@@ -10,7 +10,10 @@ import numpy as np
 from rankmeter._checks import fraction, number
 from rankmeter._statistics.student import t_quantile
 
-__all__ = ["minimum_detectable_effect", "minimum_detectable_share"]
+__all__ = ["detectable_share", "minimum_detectable_effect", "minimum_detectable_share"]
+
+MOST_SUMMED = 100
+"""Differing users up to which the power of a test of hits and misses is summed."""
 
 
 def minimum_detectable_effect(
@@ -34,7 +37,7 @@ def minimum_detectable_effect(
 
 @lru_cache(maxsize=1024)
 def minimum_detectable_share(
-    n: int, changed: int, *, power: float = 0.8, alpha: float = 0.05
+    n: int, changed: float, *, power: float = 0.8, alpha: float = 0.05
 ) -> float:
     """Smallest true difference of two hit rates that an exact test finds with the given power.
 
@@ -70,6 +73,17 @@ def minimum_detectable_share(
         middle = 0.5 * (low + high)
         low, high = (low, middle) if reached(middle) >= power else (middle, high)
     return high
+
+
+def detectable_share(n: int, share: float, *, power: float = 0.8, alpha: float = 0.05) -> float:
+    """`minimum_detectable_share` where a `share` of the n users differ, also where they are many.
+
+    Where more than `MOST_SUMMED` differ, it is that of the t test and one user more, because an
+    exact test of counts has steps.
+    """
+    if share * n <= MOST_SUMMED:
+        return minimum_detectable_share(n, share * n, power=power, alpha=alpha)
+    return minimum_detectable_effect(n, sd=math.sqrt(share), power=power, alpha=alpha) + 1.0 / n
 
 
 @lru_cache(maxsize=256)

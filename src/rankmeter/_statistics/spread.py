@@ -41,9 +41,9 @@ class Spread(NamedTuple):
     effective: float
 
     @property
-    def df(self) -> int:
-        """Degrees of freedom of a t interval."""
-        return self.units - 1
+    def df(self) -> float:
+        """Degrees of freedom of a t interval: clusters of unequal size count as fewer."""
+        return max(self.effective - 1.0, 1.0)
 
     def steadied(self, change: float, weight: float = 1.0) -> Spread:
         """The same mean, its variance with one more unit, half at +change and half at -change.

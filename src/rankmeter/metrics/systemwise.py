@@ -48,9 +48,11 @@ def coverage(
     Notes
     -----
     The interval is that of the jackknife over users: leaving a user out loses the items that only
-    this user was shown. It is rather too wide than too narrow, and at least as
-    wide as with one such item. More users show more items, so only systems over the same users
-    compare.
+    this user was shown. It is about the coverage that is expected of this number of users, not of
+    all users: more users show more items, so only systems over the same users compare. It is rather
+    too wide than too narrow (98 % to 100 % in place of 95 %, and several times too wide where
+    nearly the whole catalogue is shown), at least as wide as with one such item, and tests of
+    differences find too few.
     Source: Ge, Delgado-Battenfeld and Jannach, Beyond accuracy, RecSys 2010.
 
     Examples
