@@ -19,8 +19,11 @@ from rankmeter._choices import (
     SETTINGS,
     Alignment,
     Averaging,
+    Input,
     Setting,
+    acting,
     checked,
+    refuse_inert,
     show,
 )
 from rankmeter._words import USERS, Words
@@ -115,6 +118,8 @@ class Plan(Setting):
         How the side data were read, where a reader should know.
     words : Words
         What tables and sentences call users and items.
+    data : str
+        What is measured; choices that cannot act on it are not shown.
     """
 
     convention: str
@@ -122,6 +127,7 @@ class Plan(Setting):
     engine: str = ""
     side: tuple[str, ...] = ()
     words: Words = USERS
+    data: Input = "rankings"
 
     def __getitem__(self, label: str) -> MetricPlan:
         """The plan of one metric, by any of its metric strings."""
@@ -204,7 +210,12 @@ class Plan(Setting):
         # The catalogue is an option of the metrics that need it; the name of the convention shows
         # whether its bugs are followed; only a bootstrap draws samples.
         hidden = {"n_items", "bugs", *(() if self.draws else ("resamples", "seed"))}
-        return {name: getattr(self, name) for name in SETTINGS if name not in hidden}
+        return {n: getattr(self, n) for n in acting(SETTINGS, self.data) if n not in hidden}
+
+    def _switches(self, entry: MetricPlan) -> dict[str, Any]:
+        """`MetricPlan.switches` without the choices that cannot act."""
+        inert = CHOICES.keys() - acting(CHOICES, self.data) - {"n_items"}
+        return {n: value for n, value in entry.switches().items() if n not in inert}
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain values, for JSON."""
@@ -214,7 +225,11 @@ class Plan(Setting):
             **({"engine": self.engine} if self.engine else {}),
             "notes": list(self.notes),
             "metrics": {
-                entry.label: {"metric": entry.metric.name, "k": entry.metric.k, **entry.switches()}
+                entry.label: {
+                    "metric": entry.metric.name,
+                    "k": entry.metric.k,
+                    **self._switches(entry),
+                }
                 for entry in self.metrics
             },
         }
@@ -227,11 +242,11 @@ class Plan(Setting):
         tool = self.convention.removesuffix(_BUGGY)
         asked = [entry.label for entry in self.metrics]
         settings = {name: getattr(self, name) for name in SETTINGS}
-        usual = Setting()
+        usual = Setting(**_settings(load_convention(tool), self.data))
         found = {n: value for n, value in settings.items() if value != getattr(usual, n)}
         like = None if tool == "rankmeter" else tool
         try:
-            plain = resolve(asked, like=like, choices=found)
+            plain = resolve(asked, like=like, choices=found, data=self.data)
             for mine, other in zip(self.metrics, plain.metrics, strict=True):
                 known = other.switches()
                 found |= {
@@ -239,7 +254,7 @@ class Plan(Setting):
                     for name, value in mine.switches().items()
                     if name in CHOICES and value != known.get(name)
                 }
-            again = resolve(asked, like=like, choices=found)
+            again = resolve(asked, like=like, choices=found, data=self.data)
         except (UsageError, ValueError):
             return None
         same = [(e.label, e.switches()) for e in again.metrics] == [
@@ -249,7 +264,7 @@ class Plan(Setting):
 
     def describe(self) -> str:
         """The plan in words: what all metrics share first, then each metric's own choices."""
-        every = [entry.switches() for entry in self.metrics]
+        every = [self._switches(entry) for entry in self.metrics]
         common = {
             name: value
             for name, value in every[0].items()
@@ -286,6 +301,7 @@ def resolve(
     *,
     like: str | None = None,
     choices: Mapping[str, Any] | None = None,
+    data: Input = "rankings",
 ) -> Plan:
     """Decide everything.
 
@@ -298,6 +314,9 @@ def resolve(
         The convention to start from; default ``rankmeter``.
     choices : mapping of str to value
         Choices that win over the convention; None means not given.
+    data : str
+        What is measured. A choice that cannot act on it is refused, even with its default value;
+        those of the convention, which holds for all data, are left out instead.
 
     Returns
     -------
@@ -306,7 +325,7 @@ def resolve(
     Raises
     ------
     UsageError
-        If a choice does not exist or contradicts another, or a required one is missing.
+        If a choice does not exist, cannot act or contradicts another, or a required one is missing.
     """
     given = {name: value for name, value in (choices or {}).items() if value is not None}
     for name in given:
@@ -317,23 +336,37 @@ def resolve(
                     f"ndcg@10, or ndcg@5,10,20 for several"
                 )
             raise unknown("option", name, CHOICES)
+    refuse_inert(given, data)
     chosen = {name: checked(name, value) for name, value in given.items()}
-    setting = {name: chosen.pop(name) for name in SETTINGS if name in chosen}
     convention = load_convention("rankmeter" if like is None else like)
+    own = {name: chosen.pop(name) for name in SETTINGS if name in chosen}
+    setting = _settings(convention, data) | own
     now = Setting(**setting)
     asked = translate_all(metrics, convention.name)
-    entries = [_resolve_metric(one, convention, chosen, now) for one in asked]
+    entries = [_resolve_metric(one, convention, chosen, now, data) for one in asked]
     followed = now.bugs and convention.bugs
     name = convention.name + _BUGGY if followed else convention.name
-    return Plan(convention=name, metrics=tuple(entries), **setting)
+    return Plan(convention=name, metrics=tuple(entries), data=data, **setting)
+
+
+def _settings(convention: Convention, data: Input) -> dict[str, Any]:
+    """What a convention chooses for all metrics."""
+    return {n: v for n, v in acting(convention.switches, data).items() if n in SETTINGS}
 
 
 def _resolve_metric(
-    wanted: Metric, convention: Convention, chosen: Mapping[str, Any], setting: Setting
+    wanted: Metric,
+    convention: Convention,
+    chosen: Mapping[str, Any],
+    setting: Setting,
+    data: Input,
 ) -> MetricPlan:
     spec = wanted.spec
     usual = convention.choices(wanted.name, wanted.k, bugs=setting.bugs)
-    switches = {**spec.usual, **usual, **chosen, **dict(wanted.choices)}
+    own = dict(wanted.choices)
+    # The others come from the name that a tool gives the metric.
+    refuse_inert((n for n in own if f"{n}=" in (wanted.label or str(wanted))), data)
+    switches = acting({**spec.usual, **usual, **chosen, **own}, data)
     given = dict(wanted.options)
     options: dict[str, Any] = {}
     for name, option in spec.options.items():
@@ -364,7 +397,7 @@ def _resolve_metric(
             f"{wanted} is one number for the lists of all users, so it has no "
             f"{averaging.aggregate} (aggregate=)"
         )
-    candidates = _candidates(wanted, setting) if ADJUSTED in switches else None
+    candidates = _candidates(wanted, setting) if ADJUSTED in own else None
     if averaging.aggregate == "micro" and not spec.pools and candidates is None:
         shares = ", ".join(name for name, known in METRICS.items() if known.pools)
         raise UsageError(f"{wanted} cannot be pooled (aggregate='micro'): only {shares} can")
