@@ -572,7 +572,7 @@ def _kind(queries: Queries) -> tuple[bool, bool]:
 
 
 _COUNTS = [field.name for field in fields(RankCounts)]
-_OWN = ("found", "positive", "row", "target")
+_OWN = ("found", "positive", "row", "target", "column")
 _FACTS = ("facts", "half", "sized")
 
 

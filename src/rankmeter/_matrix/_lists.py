@@ -81,6 +81,7 @@ def count_lists(items: Any, target: Any, *, each: bool) -> Queries:
         source,
         targets.column if each else None,
         {name: n for name, n in facts.items() if n or name == "rows"},
+        column=targets.column,
     )
 
 

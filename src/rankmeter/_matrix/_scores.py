@@ -502,9 +502,7 @@ def _finish(
         counts = counts._replace(equal=counts.equal - found)
     if not found.all():
         counts = Counts(*(np.where(found, one, 0) for one in counts))
-    target = None
-    if asked.each:
-        target = pairs.column if problem.names is None else problem.names[pairs.column]
+    column = pairs.column if problem.names is None else problem.names[pairs.column]
     facts = {
         "rows": n_rows,
         "columns": problem.n_columns,
@@ -520,8 +518,9 @@ def _finish(
         found,
         np.asarray(host(value > 0), dtype=bool),
         row,
-        target,
+        column if asked.each else None,
         {name: n for name, n in facts.items() if n or name in ("rows", "columns")},
+        column=column,
     )
 
 
