@@ -78,7 +78,7 @@ BESIDE = {
 INERT = [(data, n) for data in INPUTS for n in CHOICES if n not in acting(CHOICES, data)]
 ACTING = [(data, n) for data in INPUTS for n in acting(CHOICES, data) if data != "rankings"]
 CELLS = {("scores", "exclude"), ("samples", "exclude")}
-"""A parameter of `evaluate_scores` that is no choice."""
+"""A parameter of `evaluate_scores` that is not a choice."""
 
 
 @pytest.mark.parametrize("data", FUNCTIONS)
