@@ -195,7 +195,7 @@ def test_a_repeated_user_is_counted_once_and_reported(ids):
     result = acc.compute()
     assert result["mrr"].mean == rm.evaluate_ranks([1, 2, 4], "mrr")["mrr"].mean
     assert result.counts["repeated_users_merged"] == 2
-    assert "repeated users merged: 2" in repr(result)
+    assert "repeated queries merged: 2" in repr(result)
     assert result.per_user["user"].to_list() == sorted(ids)
     acc.update(ranks=[9], users=ids[:1])
     with pytest.raises(DuplicateError, match="came twice with different values"):

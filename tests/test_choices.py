@@ -8,7 +8,7 @@ import typing
 import pytest
 
 import rankmeter as rm
-from rankmeter._choices import CHOICES, SETTINGS, Alignment, Averaging, Choices, Setting
+from rankmeter._choices import CHOICES, SETTINGS, Alignment, Averaging, EveryChoice, Setting, acting
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS
 
@@ -30,7 +30,7 @@ def call(function, **choices):
 
 
 def test_the_types_for_type_checkers_are_those_of_the_declarations():
-    hints = typing.get_type_hints(Choices)
+    hints = typing.get_type_hints(EveryChoice)
     assert list(hints) == list(CHOICES)
     for name, choice in CHOICES.items():
         wanted = choice.hint | float if name == "relevant" else choice.hint
@@ -40,7 +40,7 @@ def test_the_types_for_type_checkers_are_those_of_the_declarations():
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_every_function_takes_and_documents_every_choice(function):
     parameters = inspect.signature(function).parameters
-    for choice in CHOICES.values():
+    for choice in acting(CHOICES, "rankings").values():
         assert parameters[choice.name].kind is inspect.Parameter.KEYWORD_ONLY
         first = choice.meaning.split(":")[0].split("``")[0]
         assert first in " ".join(function.__doc__.split()), choice.name
@@ -54,7 +54,7 @@ def test_a_misspelled_choice_is_refused_in_one_way(function):
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize("name", CHOICES)
+@pytest.mark.parametrize("name", acting(CHOICES, "rankings"))
 def test_a_wrong_value_is_refused_by_the_name_of_its_choice(function, name):
     with pytest.raises(UsageError, match=f"`{name}` must be"):
         call(function, **{name: "itme"})

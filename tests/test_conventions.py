@@ -18,6 +18,7 @@ from rankmeter.metrics import METRICS
 pytestmark = pytest.mark.once
 
 CHOICES = {f.name for part in (Alignment, Averaging) for f in dataclasses.fields(part)}
+SETTINGS = {"each"}
 
 
 def own_reading(name):
@@ -46,7 +47,7 @@ class TestProfiles:
 
     def test_choices_exist_and_have_permitted_values(self, name):
         convention = load_convention(name)
-        assert set(convention.switches) <= CHOICES
+        assert set(convention.switches) <= CHOICES | SETTINGS
         for key, chosen in convention.metrics.items():
             metric, at, rest = key.partition("@")
             spec = METRICS[metric]

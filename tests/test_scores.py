@@ -108,7 +108,7 @@ def test_each_true_item_is_ranked_without_the_other_true_items(problem, rule):
         for row, mine, out in zip(scores, targets, known, strict=True)
         for t in sorted(mine)
     ]
-    result = rm.evaluate_scores(scores, targets, "mr", exclude=known, ties=rule)
+    result = rm.evaluate_scores(scores, targets, "mr", exclude=known, ties=rule, each=True)
     np.testing.assert_array_equal(result.scores.values["mr"], wanted)
 
 
@@ -166,20 +166,19 @@ def test_every_form_of_scores_counts_the_same(form, problem, cut, rule):
 
 
 @pytest.mark.parametrize("wide", [True, False])
-@given(problem=problems(most_targets=9), rule=st.sampled_from(RULES))
-def test_wide_rows_and_rows_with_many_targets_count_the_same(wide, problem, rule):
+@given(problem=problems(most_targets=9), rule=st.sampled_from(RULES), each=st.booleans())
+def test_wide_rows_and_rows_with_many_targets_count_the_same(wide, problem, rule, each):
     scores, targets, known = problem
-    whole = rm.evaluate_scores(scores, targets, "mr", exclude=known, ties=rule)
+    options = {"exclude": known, "ties": rule, "each": each}
+    whole = rm.evaluate_scores(scores, targets, "mr", **options)
     with pytest.MonkeyPatch.context() as patch:
         for limit in ("WIDE", "WIDE_TOGETHER"):
             patch.setattr(_counting, limit, 1 if wide else 10**9)
         patch.setattr(_counting, "MANY", 2)
         patch.setattr(_counting, "AT_ONCE", 8)
         patch.setattr(_scores, "AT_ONCE", 8)
-        part = rm.evaluate_scores(scores, targets, "mr", exclude=known, ties=rule)
-        rows = rm.evaluate_scores(
-            (scores, np.eye(scores.shape[1])), targets, "mr", exclude=known, ties=rule
-        )
+        part = rm.evaluate_scores(scores, targets, "mr", **options)
+        rows = rm.evaluate_scores((scores, np.eye(scores.shape[1])), targets, "mr", **options)
     np.testing.assert_array_equal(part.scores.matrix, whole.scores.matrix)
     np.testing.assert_array_equal(rows.scores.matrix, whole.scores.matrix)
 
@@ -238,10 +237,13 @@ def test_every_form_of_targets_exclusions_and_candidates(form):
         ranked = [one[:4] if set(mine) <= set(one[:4]) else mine for one, mine in
                   zip(ranked, targets, strict=True)]  # fmt: skip
     for options in ({"exclude": KNOWN}, {"candidates": ranked}):
-        plain = rm.evaluate_scores(SCORES, targets, ["mr", "map"], **options)
-        formed = {name: make(value, SCORES.shape) for name, value in options.items()}
-        got = rm.evaluate_scores(SCORES, make(targets, SCORES.shape), ["mr", "map"], **formed)
-        np.testing.assert_array_equal(got.scores.matrix, plain.scores.matrix)
+        for each in (True, False):
+            plain = rm.evaluate_scores(SCORES, targets, ["mr", "map"], each=each, **options)
+            formed = {name: make(value, SCORES.shape) for name, value in options.items()}
+            got = rm.evaluate_scores(
+                SCORES, make(targets, SCORES.shape), ["mr", "map"], each=each, **formed
+            )
+            np.testing.assert_array_equal(got.scores.matrix, plain.scores.matrix)
 
 
 def test_candidates_that_all_rows_share_are_a_smaller_matrix():
@@ -316,7 +318,9 @@ def test_users_groups_and_clusters_are_labels_of_rows():
     assert result.counts["clusters"] == 3
     with pytest.raises(UsageError, match="choose one of side, relation"):
         result.by_group()
-    each = rm.evaluate_scores(SCORES, [[2, 3], [], [], [], [], [0]], "mr", users=list("abcdef"))
+    each = rm.evaluate_scores(
+        SCORES, [[2, 3], [], [], [], [], [0]], "mr", users=list("abcdef"), each=True
+    )
     assert each.per_user["user"].to_list() == ["a/2", "a/3", "f/0"]
     assert each.counts["rows_without_target"] == 4
     hit = rm.evaluate_scores(SCORES, TARGET, "hits@1", users="hit")  # the option of this name
@@ -376,7 +380,7 @@ def test_nan_is_ranked_last_or_not_at_all():
         assert result["mr"].mean == rank
     result = rm.evaluate_scores(scores, [0], ["rr", "n_ranked"], bad_scores="drop")
     assert [e.mean for e in result.values()] == [0.0, 1.0]
-    both = rm.evaluate_scores(scores, [[0, 3]], "mr", bad_scores="worst")
+    both = rm.evaluate_scores(scores, [[0, 3]], "mr", bad_scores="worst", each=True)
     assert both.per_user["mr"].to_list() == [2.5, 2.0]
 
 
@@ -421,14 +425,18 @@ def test_a_target_given_twice_is_an_error():
     [
         ({"target": None}, "target is missing"),
         ({"scores": (block for block in [SCORES])}, "are read twice"),
-        ({"pool": "judged"}, "pool='judged' needs lists of items"),
+        ({"pool": "judged"}, "`pool` .which ranked items occupy ranks. cannot act on scores"),
         ({"ties": "text"}, "needs the ids of tied items"),
         ({"metrics": ["mrr(score_type=float32)", "mrr"]}, "float32 and float64"),
         ({"negatives": SCORES[:, :2]}, "`target` has no meaning with `negatives`"),
         ({"each": 1}, "`each` must be True or False"),
         ({"tolerance": 1e-5}, "`tolerance` must be two numbers, absolute and relative"),
         ({"tolerance": (1e-5, -1)}, "`tolerance` must be a number ≥ 0"),
-        ({"tolerance": (1e-5, 0), "each": False}, "each=False cannot tie close scores"),
+        (
+            {"tolerance": (1e-5, 0), "target": [[2, 3], [1], [3], [5], [4], [0]]},
+            "one query with several true items, as 1 row here: pass each=True or tolerance=.0, 0.",
+        ),
+        ({"target": None, "negatives": SCORES[:, :2], "each": True}, "`each` .* on samples"),
         ({"like": "libkge", "bad_scores": "worst"}, "bad_scores='worst' cannot tie close scores"),
     ],
 )

@@ -53,7 +53,7 @@ OTHER = np.eye(9, dtype=int)[(TARGET + 1) % 9]
         ({"target": [[np.uint64(2**63)], *[[1]] * 5]}, "`target` 9223372036854775808 of row 0 is"),
         ({"exclude": (np.array([0.9]), np.array([8.7]))}, "must have ids of columns .integers."),
         ({"exclude": np.array([[0.9], [8.7]])}, "must have ids of columns .integers."),
-        ({"target": 3 * HOT + OTHER, "relevant": ">=2"}, "pass each=False"),
+        ({"target": 3 * HOT + OTHER, "relevant": ">=2", "each": True}, "pass each=False"),
         ({"scores": scipy.sparse.csr_array(SCORES * 1j)}, "must be numbers, got .* complex128"),
         (
             {"scores": scipy.sparse.coo_array(SCORES[0])},  # one row until SciPy 1.13

@@ -260,7 +260,7 @@ def test_what_is_shown_of_scores_leads_to_the_value_of_every_metric(ties, each):
 def test_a_query_of_scores_shows_its_rank_and_the_number_of_candidates():
     result = rm.evaluate_scores([[0.9, 0.5, 0.1], [0.7, 0.2, 0.7]], [1, 0], "mrr", users=["a", "b"])
     said = repr(result.show("a")).splitlines()
-    assert said[:2] == ["mrr of user a = 0.5000", "3 candidates"]
+    assert said[:2] == ["mrr of query a = 0.5000", "3 candidates"]
     assert said[4].split() == ["2", "1", "1"]  # rank, item, gain
     assert said[-2] == "mrr = 1 / first hit = 1 / 2 = 0.5000"
     assert "1 / 1.5000" in repr(result.show("b"))

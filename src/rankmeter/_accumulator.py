@@ -16,8 +16,8 @@ import polars as pl
 from rankmeter._align import Facts
 from rankmeter._align.pairs import Refused
 from rankmeter._caution import warn
-from rankmeter._checks import choice, counted, flag, shown
-from rankmeter._choices import takes_choices
+from rankmeter._checks import choice, counted, shown
+from rankmeter._choices import takes_choices_of
 from rankmeter._counts import RankCounts
 from rankmeter._engine import Scores
 from rankmeter._engine.counted import score_queries
@@ -41,6 +41,7 @@ from rankmeter._scored import (
     refuse_unknown_candidates,
     summary_of,
     ties_of_half,
+    what_is_a_query,
 )
 from rankmeter._statistics import ExactSums
 from rankmeter.errors import (
@@ -78,21 +79,19 @@ class Accumulator:
         metrics: str | Metric | Iterable[str | Metric],
         *,
         keep: Keep,
-        each: bool,
         like: str | None,
         choices: Mapping[str, Any],
         tolerance: tuple[float, float] | None = None,
     ) -> None:
         self.keep = cast("Keep", choice("keep", keep, Keep))
-        self.each = flag("each", each)
-        self.plan: Plan = plan_of(metrics, like, choices)
+        self.plan: Plan = plan_of(metrics, like, choices, "batches")
         given = {name: value for name, value in choices.items() if value is not None}
         names = [entry.label for entry in self.plan.metrics]
         self._settings = {
-            "metrics": names, "keep": keep, "each": each, "like": like, "choices": given,
+            "metrics": names, "keep": keep, "like": like, "choices": given,
             "tolerance": None if tolerance is None else list(tolerance),
         }  # fmt: skip
-        self._asked = asked_of(self.plan, each=each, tolerance=tolerance, like=like)
+        self._asked = asked_of(self.plan, tolerance=tolerance, like=like)
         self._sizes_unused = False  # no metric needs the number of candidates: known once asked
         self.reset()
         for entry in self.plan.metrics:
@@ -193,7 +192,7 @@ class Accumulator:
                     "n_items= to accumulator",
                     option="n_items",
                 )
-            return count_lists(data, more["target"], each=self.each)
+            return count_lists(data, more["target"], each=self.plan.each)
         if form == "positive":
             if more["negatives"] is None:
                 raise UsageError("negatives is missing: pass the scores of the negatives")
@@ -315,7 +314,7 @@ class Accumulator:
         counts = {n: c for n, c in self._counts.items() if not n.startswith("undefined ")}
         tied, n = counts.get("tied_hits", 0), counts.pop("targets", 0)
         share = f"tied targets: {tied:,} of {n:,} ({100 * tied / n:.3g} %)" if tied else ""
-        remarks = tuple(filter(None, (share, NO_VALUES)))
+        remarks = tuple(filter(None, (share, *what_is_a_query(self.plan, counts), NO_VALUES)))
         cautions = tuple(ties_of_half(self._half, tied, n))
         warn(*cautions)
         return Summary(
@@ -476,12 +475,11 @@ class Accumulator:
         return self
 
 
-@takes_choices
+@takes_choices_of("batches")
 def accumulator(
     metrics: str | Metric | Iterable[str | Metric],
     *,
     keep: Keep = "values",
-    each: bool = False,
     tolerance: tuple[float, float] | None = None,
     like: str | None = None,
     users: str | None = None,
@@ -497,9 +495,6 @@ def accumulator(
         ``values`` keeps a few integers for each query, so that the result has values by user and
         everything that `rankmeter.evaluate_scores` gives. ``moments`` keeps exact sums in constant
         memory: means and their t intervals.
-    each : bool
-        Whether every true item is a query of its own (link prediction), or a row is one query with
-        several relevant items (recommendation).
     tolerance : tuple of two floats, optional
         How close scores are tied, as in `rankmeter.evaluate_scores`.
     like : str, optional
@@ -517,8 +512,9 @@ def accumulator(
     Raises
     ------
     UsageError
-        If a metric, an option or a value of an option does not exist; with ``moments`` also if
-        an aggregate or an interval needs the values.
+        If a metric, an option or a value of an option does not exist, or an option cannot act on
+        what `Accumulator.update` takes; with ``moments`` also if an aggregate or an interval needs
+        the values.
 
     Notes
     -----
@@ -536,9 +532,7 @@ def accumulator(
     (0.75, 0.25)
     """
     _, chosen = own_users(users, choices)
-    return Accumulator(
-        metrics, keep=keep, each=each, like=like, choices=chosen, tolerance=tolerance
-    )
+    return Accumulator(metrics, keep=keep, like=like, choices=chosen, tolerance=tolerance)
 
 
 accumulator.from_state = Accumulator.from_state  # type: ignore[attr-defined]
@@ -584,7 +578,7 @@ def _kind(queries: Queries) -> tuple[bool, bool]:
 
 
 _COUNTS = [field.name for field in fields(RankCounts)]
-_OWN = ("found", "positive", "row", "target")
+_OWN = ("found", "positive", "row", "target", "column")
 _FACTS = ("facts", "half", "sized")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankmeter._checks import counted, shown
-from rankmeter._choices import CHOICES
+from rankmeter._choices import CHOICES, acting
 from rankmeter._scored import RANK_METRICS, evaluate_scores, own_users, plan_of
 from rankmeter.errors import DataError, UsageError
 from rankmeter.metrics import METRICS, Metric
@@ -29,8 +29,7 @@ def compute_metrics(
     metrics : str, Metric or iterable of them
         As in `rankmeter.evaluate`.
     **options
-        Those of `rankmeter.evaluate_scores`; with ``each=False`` a row is one query, as in an
-        accumulator.
+        Those of `rankmeter.evaluate_scores`.
 
     Returns
     -------
@@ -72,10 +71,10 @@ class _Computing:
 
 def _check(metrics: list[str | Metric], options: Mapping[str, Any]) -> None:
     """Raise an error for metrics and options now, and not after an epoch."""
-    own = inspect.signature(evaluate_scores).parameters
-    choices = {n: value for n, value in options.items() if n not in own or n in CHOICES}
+    own = inspect.signature(evaluate_scores).parameters.keys() - acting(CHOICES, "scores")
+    choices = {n: value for n, value in options.items() if n not in own}
     users = choices.pop("users", None)
-    plan_of(metrics, options.get("like"), own_users(users, choices)[1])
+    plan_of(metrics, options.get("like"), own_users(users, choices)[1], "scores")
 
 
 def scorer(metric: str | Metric, **options: Any) -> Callable[[Any, Any, Any], float]:

@@ -3,8 +3,9 @@
 The signatures and docstrings of the public functions, the options of the command line, the tables
 of the documentation, the search of `explain` and the tests of wrong values are made from the fields
 below. A choice belongs where it takes effect: `Alignment` makes the hits, `Averaging` turns
-per-user values into a mean, `Setting` holds for all metrics of a plan. The options of a metric are
-declared in its signature.
+per-user values into a mean, `Setting` holds for all metrics of a plan. Each choice says on which
+kinds of input it can act; on all others it is refused. The options of a metric are declared in its
+signature.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import re
 import textwrap
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, TypeVar
 
@@ -27,6 +28,7 @@ from rankmeter.errors import UsageError
 
 __all__ = [
     "CHOICES",
+    "EVERY",
     "GEOMETRIC_FLOOR",
     "RELEVANCE",
     "SETTINGS",
@@ -34,11 +36,16 @@ __all__ = [
     "Averaging",
     "Choice",
     "Choices",
+    "EveryChoice",
+    "Input",
     "Setting",
     "TieRule",
+    "acting",
     "checked",
+    "refuse_inert",
     "show",
     "takes_choices",
+    "takes_choices_of",
 ]
 
 TieRule = Literal[
@@ -58,9 +65,32 @@ TieRule = Literal[
 """What decides the order of items with equal scores."""
 
 
-def choice(default: Any, meaning: str, *, rare: bool = False) -> Any:
-    """Declare a choice: its default, what it decides, and whether it is rarely needed."""
-    return dataclasses.field(default=default, metadata={"meaning": meaning, "rare": rare})
+Input = Literal["rankings", "scores", "samples", "ranks", "batches"]
+"""What is measured: by `evaluate`, `compare`, `curve` and `explain`; by `evaluate_scores` without
+and with negatives; by `evaluate_ranks`; by an accumulator."""
+
+INPUTS: Mapping[str, str] = {
+    "rankings": "each user is one query with all relevant items",
+    "scores": "each row has one score for each column, and its true items",
+    "samples": "each positive, which has its negatives, is the only relevant item of its query",
+    "ranks": "each is that of the only relevant item of its query",
+    "batches": "they have scores, lists or ranks, and update() takes `exclude` and `candidates`",
+}
+"""Why an option cannot act on an input."""
+
+EVERY: tuple[Input, ...] = typing.get_args(Input)
+RANKINGS: tuple[Input, ...] = ("rankings",)
+SCORED: tuple[Input, ...] = ("rankings", "scores", "samples", "batches")
+JUDGED: tuple[Input, ...] = ("rankings", "scores", "batches")
+ROWS: tuple[Input, ...] = ("scores", "batches")
+
+
+def choice(
+    default: Any, meaning: str, *, rare: bool = False, inputs: tuple[Input, ...] = EVERY
+) -> Any:
+    """Declare a choice: its default, what it decides, if it is rare, and on what it can act."""
+    metadata = {"meaning": meaning, "rare": rare, "inputs": inputs}
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True)
@@ -71,6 +101,7 @@ class Alignment:
         ">0",
         "Which judged items are relevant: ``>0``, ``>=4``, ``>3.5``, or ``any`` (every judged "
         "item). A number t means ``>=t``.",
+        inputs=JUDGED,
     )
     gains: Literal["relevant", "positive", "all", "above", "reached"] = choice(
         "relevant",
@@ -80,6 +111,7 @@ class Alignment:
         "threshold, where an item exactly at the threshold gains 1; or ``reached``: the positive "
         "ones, but only for users with at least one relevant item.",
         rare=True,
+        inputs=JUDGED,
     )
     ties: TieRule = choice(  # noqa: RUF009 - a declaration, as its neighbours
         "item",
@@ -98,41 +130,48 @@ class Alignment:
         "move up), ``first`` (the best one counts, its repetitions occupy ranks), ``each`` (count "
         "every occurrence), ``unchecked`` (as ``error``, but rankings on disk are not searched for "
         "repeated items that are not judged).",
+        inputs=RANKINGS,
     )
     judgements: Literal["error", "max", "last", "sum"] = choice(
         "error",
         "Contradicting judgments of one item: ``error``, or keep the ``max``, the ``last``, or the "
         "``sum``. Equal judgments are one judgment.",
+        inputs=RANKINGS,
     )
     scope: Literal["all", "ranked", "appended"] = choice(
         "all",
         "Which judged items can be found: ``all``; only those ``ranked``; or all, where those "
         "missing from a ranking are ``appended`` to it, tied with each other.",
         rare=True,
+        inputs=JUDGED,
     )
     pool: Literal["all", "judged"] = choice(
         "all",
         "Which ranked items occupy ranks: ``all``, or only ``judged`` ones. As in TREC, a negative "
         "gain means that an item was pooled but not judged.",
         rare=True,
+        inputs=RANKINGS,
     )
     exclude: Literal["none", "self"] = choice(
         "none",
         "Which ranked items are left out, and those below them move up: ``none``, or ``self``, the "
         "item whose id is that of the user, such as the document that a query was made from.",
         rare=True,
+        inputs=RANKINGS,
     )
     retrieved: Literal["all", "positive"] = choice(
         "all",
         "Which ranked items can be hits: ``all``, or only those with a ``positive`` score; the "
         "others keep their ranks.",
         rare=True,
+        inputs=SCORED,
     )
     score_type: Literal["float64", "float32"] = choice(
         "float64",
         "Precision at which scores are compared: ``float64``, or ``float32``, which can create "
         "ties.",
         rare=True,
+        inputs=SCORED,
     )
     depth: int | None = choice(
         None, "Cut every ranking at this rank before anything else.", rare=True
@@ -169,11 +208,13 @@ class Averaging:
         "zero",
         "A user with ground truth but no ranking: ``zero`` (an empty ranking), ``skip``, "
         "``raise``.",
+        inputs=RANKINGS,
     )
     extra: Literal["ignore", "zero", "raise"] = choice(
         "ignore",
         "A user with a ranking but no ground truth: ``ignore``, ``zero``, ``raise``.",
         rare=True,
+        inputs=RANKINGS,
     )
     undefined: Literal["skip", "zero", "one", "nan", "raise"] = choice(
         "skip",
@@ -189,13 +230,17 @@ class Averaging:
         rare=True,
     )
     empty: Literal["score", "skip"] = choice(
-        "score", "A user whose ranking is an empty list: ``score`` it or ``skip`` it.", rare=True
+        "score",
+        "A user whose ranking is an empty list: ``score`` it or ``skip`` it.",
+        rare=True,
+        inputs=JUDGED,
     )
     empty_truth: Literal["score", "skip"] = choice(
         "score",
         "A user whose ground truth is an empty list: ``score`` it (the metric is then undefined) "
         "or ``skip`` it.",
         rare=True,
+        inputs=JUDGED,
     )
     aggregate: Literal["mean", "geometric", "median", "sum", "micro"] = choice(
         "mean",
@@ -211,10 +256,14 @@ class Setting:
     """What is the same for all metrics of a plan."""
 
     bad_scores: Literal["error", "drop", "worst"] = choice(
-        "error", "A NaN or null score: ``error``, ``drop`` the row, or rank it ``worst``."
+        "error",
+        "A NaN or null score: ``error``, ``drop`` the row, or rank it ``worst``.",
+        inputs=JUDGED,
     )
     no_overlap: Literal["error", "allow"] = choice(
-        "error", "Rankings and ground truth that share no user, or no item: ``error``, ``allow``."
+        "error",
+        "Rankings and ground truth that share no user, or no item: ``error``, ``allow``.",
+        inputs=RANKINGS,
     )
     n_items: int | None = choice(
         None, "Size of the catalogue, for the metrics that need it, such as accuracy."
@@ -235,6 +284,13 @@ class Setting:
     )
     resamples: int = choice(2_000, "Bootstrap samples drawn for an interval.", rare=True)
     seed: int = choice(0, "Seed of all random draws: the same seed gives the same result.")
+    each: bool = choice(
+        False,  # noqa: FBT003 - a declaration
+        "What is one query where a row has several true items: the row, or if True, each of them, "
+        "ranked without the others of its row (filtered, as in link prediction). Tools of link "
+        "prediction in ``like`` make it True.",
+        inputs=ROWS,
+    )
 
     @property
     def draws(self) -> bool:
@@ -243,7 +299,7 @@ class Setting:
 
 
 class Choices(TypedDict, total=False):
-    """The choices as keyword arguments, for type checkers; None is the default."""
+    """The choices for rankings as keyword arguments, for type checkers; None is the default."""
 
     relevant: str | float | None
     gains: Literal["relevant", "positive", "all", "above", "reached"] | None
@@ -273,6 +329,12 @@ class Choices(TypedDict, total=False):
     seed: int | None
 
 
+class EveryChoice(Choices, total=False):
+    """With those that act on other data alone."""
+
+    each: bool | None
+
+
 @dataclass(frozen=True)
 class Choice:
     """A declared choice."""
@@ -284,6 +346,7 @@ class Choice:
     words: tuple[str, ...]  # the permitted words; empty for a number, a flag or a threshold
     hint: Any  # its type
     part: type[Any]  # Alignment, Averaging or Setting
+    inputs: tuple[Input, ...]  # on what it can act
 
 
 def _declared(part: type[Any]) -> dict[str, Choice]:
@@ -293,8 +356,10 @@ def _declared(part: type[Any]) -> dict[str, Choice]:
         hint = hints[field.name]
         parts = typing.get_args(hint) if _is_union(hint) else (hint,)
         words = tuple(w for p in parts if typing.get_origin(p) is Literal for w in p.__args__)
-        meaning, rare = field.metadata["meaning"], field.metadata["rare"]
-        found[field.name] = Choice(field.name, field.default, meaning, rare, words, hint, part)
+        meaning, rare, inputs = field.metadata.values()
+        found[field.name] = Choice(
+            field.name, field.default, meaning, rare, words, hint, part, inputs
+        )
     return found
 
 
@@ -348,6 +413,23 @@ def _threshold(value: Any) -> str:
     return f"{match[1] or '>='}{show(float(match[2]))}"
 
 
+def acting(choices: Mapping[str, Any], data: Input) -> dict[str, Any]:
+    """Those of some choices that can act on the data; other options are left out, too."""
+    return {n: value for n, value in choices.items() if n in CHOICES and data in CHOICES[n].inputs}
+
+
+def refuse_inert(names: Iterable[str], data: Input) -> None:
+    """Raise an error if one of the choices cannot act on the data."""
+    for name in names:
+        if data not in (inputs := CHOICES[name].inputs):
+            about = re.split(r"[:;.]", CHOICES[name].meaning)[0]
+            raise UsageError(
+                f"`{name}` ({about[0].lower()}{about[1:]}) cannot act on {data}: {INPUTS[data]}. "
+                f"Leave it out; it acts on {' and '.join(inputs)}",
+                option=name,
+            )
+
+
 def show(value: Any) -> str:
     """A value as a plan prints it."""
     return "none" if value is None else exact(value) if isinstance(value, float) else str(value)
@@ -356,41 +438,51 @@ def show(value: Any) -> str:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def takes_choices(function: F) -> F:
-    """Give a function with ``**choices: Unpack[Choices]`` the full signature and documentation.
+def takes_choices_of(data: Input) -> Callable[[F], F]:
+    """Give a function with ``**choices`` the full signature and documentation for its data.
 
-    The choices replace ``**choices`` in its signature, and the line ``{choices}`` in its docstring.
-    A parameter of its own that is called like a choice takes its place.
+    The choices that can act on these replace ``**choices`` in its signature, and the line
+    ``{choices}`` in its docstring. A parameter of its own that is called like a choice takes its
+    place.
     """
-    signature = inspect.signature(function)
-    own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    names = frozenset(p.name for p in own)
-    others = [p for p in _parameters() if p.name not in names]
-    function.__signature__ = signature.replace(parameters=[*own, *others])  # type: ignore[attr-defined]
-    if function.__doc__:  # absent under python -OO
-        # Python 3.13 removes the indentation of docstrings.
-        function.__doc__ = re.sub(
-            r"^( *)\{choices\}\n",
-            lambda line: textwrap.indent(_documentation(names & frozenset(CHOICES)), line[1]),
-            function.__doc__,
-            flags=re.MULTILINE,
+
+    def described(function: F) -> F:
+        signature = inspect.signature(function)
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        names = acting(CHOICES, data).keys() - {p.name for p in own}
+        others = [p for p in _parameters() if p.name in names]
+        function.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[*own, *others]
         )
-    return function
+        if function.__doc__:  # absent under python -OO
+            # Python 3.13 removes the indentation of docstrings.
+            function.__doc__ = re.sub(
+                r"^( *)\{choices\}\n",
+                lambda line: textwrap.indent(_documentation(frozenset(names)), line[1]),
+                function.__doc__,
+                flags=re.MULTILINE,
+            )
+        return function
+
+    return described
+
+
+takes_choices = takes_choices_of("rankings")
 
 
 @functools.cache
 def _parameters() -> list[inspect.Parameter]:
     keyword = inspect.Parameter.KEYWORD_ONLY
-    hints = typing.get_type_hints(Choices).items()
+    hints = typing.get_type_hints(EveryChoice).items()
     return [inspect.Parameter(n, keyword, default=None, annotation=hint) for n, hint in hints]
 
 
 @functools.cache
-def _documentation(without: frozenset[str] = frozenset()) -> str:
-    """The choices as entries of a numpydoc section."""
+def _documentation(names: frozenset[str]) -> str:
+    """Some choices as entries of a numpydoc section."""
     lines = []
     for known in sorted(CHOICES.values(), key=lambda one: one.rare):
-        if known.name in without:
+        if known.name not in names:
             continue
         kind = "str" if known.words or known.name == "relevant" else _kind(known.hint)
         default = "" if known.default is None else f" Default: ``{show(known.default)}``."

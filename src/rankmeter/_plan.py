@@ -19,8 +19,11 @@ from rankmeter._choices import (
     SETTINGS,
     Alignment,
     Averaging,
+    Input,
     Setting,
+    acting,
     checked,
+    refuse_inert,
     show,
 )
 from rankmeter._words import USERS, Words
@@ -117,6 +120,8 @@ class Plan(Setting):
         How the side data were read, where a reader should know.
     words : Words
         What tables and sentences call users and items.
+    data : str
+        What is measured; choices that cannot act on it are not shown.
     """
 
     convention: str
@@ -124,6 +129,7 @@ class Plan(Setting):
     engine: str = ""
     side: tuple[str, ...] = ()
     words: Words = USERS
+    data: Input = "rankings"
 
     def __getitem__(self, label: str) -> MetricPlan:
         """The plan of one metric, by any of its metric strings."""
@@ -206,7 +212,12 @@ class Plan(Setting):
         # The catalogue is an option of the metrics that need it; the name of the convention shows
         # whether its bugs are followed; only a bootstrap draws samples.
         hidden = {"n_items", "bugs", *(() if self.draws else ("resamples", "seed"))}
-        return {name: getattr(self, name) for name in SETTINGS if name not in hidden}
+        return {n: getattr(self, n) for n in acting(SETTINGS, self.data) if n not in hidden}
+
+    def _switches(self, entry: MetricPlan) -> dict[str, Any]:
+        """`MetricPlan.switches` without the choices that cannot act."""
+        inert = CHOICES.keys() - acting(CHOICES, self.data) - {"n_items"}
+        return {n: value for n, value in entry.switches().items() if n not in inert}
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain values, for JSON."""
@@ -216,7 +227,11 @@ class Plan(Setting):
             **({"engine": self.engine} if self.engine else {}),
             "notes": list(self.notes),
             "metrics": {
-                entry.label: {"metric": entry.metric.name, "k": entry.metric.k, **entry.switches()}
+                entry.label: {
+                    "metric": entry.metric.name,
+                    "k": entry.metric.k,
+                    **self._switches(entry),
+                }
                 for entry in self.metrics
             },
         }
@@ -229,11 +244,11 @@ class Plan(Setting):
         tool = self.convention.removesuffix(_BUGGY)
         asked = [entry.label for entry in self.metrics]
         settings = {name: getattr(self, name) for name in SETTINGS}
-        usual = Setting()
+        usual = Setting(**_settings(load_convention(tool), self.data))
         found = {n: value for n, value in settings.items() if value != getattr(usual, n)}
         like = None if tool == "rankmeter" else tool
         try:
-            plain = resolve(asked, like=like, choices=found)
+            plain = resolve(asked, like=like, choices=found, data=self.data)
             for mine, other in zip(self.metrics, plain.metrics, strict=True):
                 known = other.switches()
                 found |= {
@@ -241,7 +256,7 @@ class Plan(Setting):
                     for name, value in mine.switches().items()
                     if name in CHOICES and value != known.get(name)
                 }
-            again = resolve(asked, like=like, choices=found)
+            again = resolve(asked, like=like, choices=found, data=self.data)
         except (UsageError, ValueError):
             return None
         same = [(e.label, e.switches()) for e in again.metrics] == [
@@ -251,7 +266,7 @@ class Plan(Setting):
 
     def describe(self) -> str:
         """The plan in words: what all metrics share first, then each metric's own choices."""
-        every = [entry.switches() for entry in self.metrics]
+        every = [self._switches(entry) for entry in self.metrics]
         common = {
             name: value
             for name, value in every[0].items()
@@ -288,7 +303,7 @@ def resolve(
     *,
     like: str | None = None,
     choices: Mapping[str, Any] | None = None,
-    counted: bool = False,
+    data: Input = "rankings",
 ) -> Plan:
     """Decide everything.
 
@@ -301,9 +316,10 @@ def resolve(
         The convention to start from; default ``rankmeter``.
     choices : mapping of str to value
         Choices that win over the convention; None means not given.
-    counted : bool
-        Whether the candidates of each query are counted, so that metrics adjusted for chance do
-        not need ``n_items``.
+    data : str
+        What is measured. A choice that cannot act on it is refused, even with its default value;
+        those of the convention, which holds for all data, are left out instead. Only rankings do
+        not count the candidates of each query, which metrics adjusted for chance need.
 
     Returns
     -------
@@ -312,7 +328,7 @@ def resolve(
     Raises
     ------
     UsageError
-        If a choice does not exist or contradicts another, or a required one is missing.
+        If a choice does not exist, cannot act or contradicts another, or a required one is missing.
     """
     given = {name: value for name, value in (choices or {}).items() if value is not None}
     for name in given:
@@ -323,15 +339,22 @@ def resolve(
                     f"ndcg@10, or ndcg@5,10,20 for several"
                 )
             raise unknown("option", name, CHOICES)
+    refuse_inert(given, data)
     chosen = {name: checked(name, value) for name, value in given.items()}
-    setting = {name: chosen.pop(name) for name in SETTINGS if name in chosen}
     convention = load_convention("rankmeter" if like is None else like)
+    own = {name: chosen.pop(name) for name in SETTINGS if name in chosen}
+    setting = _settings(convention, data) | own
     now = Setting(**setting)
     asked = translate_all(metrics, convention.name)
-    entries = [_resolve_metric(one, convention, chosen, now, counted) for one in asked]
+    entries = [_resolve_metric(one, convention, chosen, now, data) for one in asked]
     followed = now.bugs and convention.bugs
     name = convention.name + _BUGGY if followed else convention.name
-    return Plan(convention=name, metrics=tuple(entries), **setting)
+    return Plan(convention=name, metrics=tuple(entries), data=data, **setting)
+
+
+def _settings(convention: Convention, data: Input) -> dict[str, Any]:
+    """What a convention chooses for all metrics."""
+    return {n: v for n, v in acting(convention.switches, data).items() if n in SETTINGS}
 
 
 def _resolve_metric(
@@ -339,11 +362,14 @@ def _resolve_metric(
     convention: Convention,
     chosen: Mapping[str, Any],
     setting: Setting,
-    counted: bool,
+    data: Input,
 ) -> MetricPlan:
     spec = wanted.spec
     usual = convention.choices(wanted.name, wanted.k, bugs=setting.bugs)
-    switches = {**spec.usual, **usual, **chosen, **dict(wanted.choices)}
+    own = dict(wanted.choices)
+    # The others come from the name that a tool gives the metric.
+    refuse_inert((n for n in own if f"{n}=" in (wanted.label or str(wanted))), data)
+    switches = acting({**spec.usual, **usual, **chosen, **own}, data)
     given = dict(wanted.options)
     options: dict[str, Any] = {}
     for name, option in spec.options.items():
@@ -374,7 +400,7 @@ def _resolve_metric(
             f"{wanted} is one number for the lists of all users, so it has no "
             f"{averaging.aggregate} (aggregate=)"
         )
-    candidates = _candidates(wanted, setting, counted) if ADJUSTED in switches else None
+    candidates = _candidates(wanted, setting, data) if ADJUSTED in own else None
     if averaging.aggregate == "micro" and not spec.pools and candidates is None:
         shares = ", ".join(name for name, known in METRICS.items() if known.pools)
         raise UsageError(f"{wanted} cannot be pooled (aggregate='micro'): only {shares} can")
@@ -383,14 +409,14 @@ def _resolve_metric(
     return MetricPlan(label, resolved, alignment, averaging, wanted, made, candidates)
 
 
-def _candidates(wanted: Metric, setting: Setting, counted: bool) -> int:
+def _candidates(wanted: Metric, setting: Setting, data: Input) -> int:
     """The number of candidates, for a metric that is adjusted for chance; 0 for those counted."""
     if wanted.spec.needs != ("hits",) or not wanted.spec.open_ties:
         raise UsageError(
             f"{wanted}: {wanted.name} has no closed form for a random order, so it cannot be "
             "adjusted for chance"
         )
-    if setting.n_items is None and not counted:
+    if setting.n_items is None and data == "rankings":
         raise UsageError(f"{wanted} needs the number of candidates: pass n_items=")
     return setting.n_items or 0
 

@@ -13,8 +13,8 @@ import polars as pl
 
 from rankmeter._align.placing import ORDERED
 from rankmeter._caution import warn
-from rankmeter._checks import flag, number, refused, shown
-from rankmeter._choices import takes_choices
+from rankmeter._checks import number, refused, shown
+from rankmeter._choices import Input, takes_choices_of
 from rankmeter._engine import Counted, Source
 from rankmeter._engine.counted import score_queries
 from rankmeter._estimates.bounds import tie_bounds
@@ -38,7 +38,7 @@ from rankmeter._matrix import (
 )
 from rankmeter._plan import Plan, resolve
 from rankmeter._results.summary import Summary, summed
-from rankmeter._words import LINKS
+from rankmeter._words import LINKS, QUERIES
 from rankmeter.conventions import load_convention
 from rankmeter.errors import DuplicateError, UsageError
 from rankmeter.metrics import Metric
@@ -54,6 +54,7 @@ __all__ = [
     "refuse_unknown_candidates",
     "summary_of",
     "ties_of_half",
+    "what_is_a_query",
 ]
 
 RANK_METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
@@ -64,7 +65,7 @@ PAIRED = 30
 """The number of targets from which it is odd that each is tied with one other candidate."""
 
 
-@takes_choices
+@takes_choices_of("scores")
 def evaluate_scores(
     scores: Any,
     target: Any = None,
@@ -73,7 +74,6 @@ def evaluate_scores(
     negatives: Any = None,
     exclude: Any = None,
     candidates: Any = None,
-    each: bool = True,
     users: Any = None,
     groups: Any = None,
     clusters: Any = None,
@@ -112,10 +112,6 @@ def evaluate_scores(
     candidates : array, list or sparse matrix, optional
         The only items that are ranked: ids or a mask over the columns for all rows, or ids for each
         row in any form of `exclude`.
-    each : bool
-        Whether every true item is a query of its own, ranked without the other true items of its
-        row (link prediction, "filtered"), or a row is one query with several relevant items
-        (recommendation).
     users : array, list or str, optional
         An id for each row, for `Summary.per_user`. A word is the option `users` of
         `rankmeter.evaluate`: ``all``, ``relevant`` or ``hit``.
@@ -133,13 +129,13 @@ def evaluate_scores(
     Returns
     -------
     Summary
-        A row of `Summary.per_user` is a query. The notes say how many targets are tied, and
-        the means if these were ranked first or last.
+        A row of `Summary.per_user` is a query. The notes say what a query is, if rows have several
+        true items, how many targets are tied, and the means if these were ranked first or last.
 
     Raises
     ------
     UsageError
-        If a choice needs lists of items, or an option has no such value.
+        If an option cannot act on scores, or has no such value.
     DataError
         If shapes do not fit, a score is NaN or infinite, or a target is excluded or outside the
         columns; the message names the row.
@@ -165,10 +161,18 @@ def evaluate_scores(
 
     >>> rm.evaluate_scores(scores, [1, 0], "mr", exclude=[[0], []])["mr"].mean
     1.25
+
+    Items 0 and 1 are both true: one query that finds one of two at the top, or two queries with one
+    true item each, which is at the top once the other one has left.
+
+    >>> rm.evaluate_scores(scores[:1], [[0, 1]], "recall@1")["recall@1"].mean
+    0.5
+    >>> rm.evaluate_scores(scores[:1], [[0, 1]], "recall@1", each=True)["recall@1"].mean
+    1.0
     """
     users, choices = own_users(users, choices)
-    plan = plan_of(metrics, like, choices)
-    asked = asked_of(plan, each=each, tolerance=tolerance, like=like)
+    plan = plan_of(metrics, like, choices, "scores" if negatives is None else "samples")
+    asked = asked_of(plan, tolerance=tolerance, like=like)
     scores, target, negatives, exclude, candidates = (
         read_array_file(one) if is_path(one) else one
         for one in (scores, target, negatives, exclude, candidates)
@@ -186,7 +190,7 @@ def evaluate_scores(
     )
 
 
-@takes_choices
+@takes_choices_of("ranks")
 def evaluate_ranks(
     ranks: Any,
     metrics: str | Metric | Iterable[str | Metric] = RANK_METRICS,
@@ -224,7 +228,8 @@ def evaluate_ranks(
     Raises
     ------
     UsageError
-        If a metric needs the number of candidates and it is unknown.
+        If a metric needs the number of candidates and it is unknown, or an option cannot act on
+        ranks.
     DataError
         If a value is not a rank.
 
@@ -250,7 +255,7 @@ def evaluate_ranks(
     clusters = read_array_file(clusters) if is_array_file(clusters) else clusters
     given = {"candidates": candidates, "upper": upper, "users": users, "groups": groups}
     read |= {name: value for name, value in given.items() if value is not None}
-    plan = plan_of(metrics, like, choices)
+    plan = plan_of(metrics, like, choices, "ranks")
     queries = read_ranks(read["ranks"], read.get("upper"), read.get("candidates"))
     if not queries.sized:
         refuse_unknown_candidates(plan, queries)
@@ -271,18 +276,18 @@ def plan_of(
     metrics: str | Metric | Iterable[str | Metric],
     like: str | None,
     choices: Mapping[str, Any],
+    data: Input,
 ) -> Plan:
     """The plan, with ties ``realistic`` unless a choice or a tool says otherwise."""
     chosen = dict(choices)
     if like in (None, "rankmeter") and chosen.get("ties") is None:
         chosen["ties"] = "realistic"
-    return resolve(metrics, like=like, choices=chosen, counted=True)
+    return replace(resolve(metrics, like=like, choices=chosen, data=data), words=QUERIES)
 
 
 def asked_of(
     plan: Plan,
     *,
-    each: bool,
     tolerance: tuple[float, float] | None = None,
     like: str | None = None,
 ) -> Asked:
@@ -302,10 +307,9 @@ def asked_of(
     ordered = any(choices.ties in ORDERED for choices in plan.alignments())
     single = precisions == {"float32"}
     close = _tolerance(tolerance, like)
-    if any(close) and not (each and plan.bad_scores != "worst"):
-        wrong, other = ("bad_scores='worst'", "") if each else ("each=False", "each=True or ")
-        raise UsageError(f"{wrong} cannot tie close scores: pass {other}tolerance=(0, 0)")
-    return Asked(flag("each", each), ordered, plan.bad_scores, single, close)
+    if any(close) and plan.bad_scores == "worst":
+        raise UsageError("bad_scores='worst' cannot tie close scores: pass tolerance=(0, 0)")
+    return Asked(plan.each, ordered, plan.bad_scores, single, close)
 
 
 def _tolerance(given: Any, like: str | None) -> tuple[float, float]:
@@ -371,6 +375,7 @@ def summary_of(
         score = functools.partial(_scored, queries)
         remarks.append(tie_bounds(plan, score, tied, n))
     cautions += ties_of_half(queries.half, tied, n)
+    remarks += what_is_a_query(plan, queries.facts)
     if any(tolerance):
         remarks.append(f"tied within {tolerance[0]:g} + {tolerance[1]:g} · |score of the target|")
     if n_rows and not queries.found.size:
@@ -403,6 +408,15 @@ def summary_of(
         source=Source(Counted(queries, ids).opened, "", lists=False),
         kind=kind,
     )
+
+
+def what_is_a_query(plan: Plan, facts: Mapping[str, int]) -> list[str]:
+    """A remark, if some rows have several true items."""
+    if not (n := facts.get("rows_with_several_targets")):
+        return []
+    each = "each true item is one query, ranked without the others"
+    rule = each if plan.each else "a row is one query"
+    return [f"rows with several true items: {n:,} ({rule}; each={plan.each})"]
 
 
 def ties_of_half(half: str, tied: int, n: int) -> list[str]:

@@ -15,7 +15,16 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["LINKS", "RETRIEVAL", "USERS", "Words", "in_its_words", "in_words", "speaking"]
+__all__ = [
+    "LINKS",
+    "QUERIES",
+    "RETRIEVAL",
+    "USERS",
+    "Words",
+    "in_its_words",
+    "in_words",
+    "speaking",
+]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -32,6 +41,7 @@ class Words:
 
 
 USERS = Words()
+QUERIES = Words("query", "queries")
 RETRIEVAL = Words("query", "queries", "document", "documents")
 LINKS = Words("triple", "triples", "entity", "entities")
 

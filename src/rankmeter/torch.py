@@ -31,8 +31,7 @@ def RankMetric(  # noqa: N802 - users call it like a class
     -------
     torchmetrics.Metric
         Its ``update(scores, target, exclude, ...)`` takes what `Accumulator.update` takes,
-        ``compute()`` gives a dictionary of tensors, and ``summary()`` the whole result. As there, a
-        row is one query unless ``each=True``.
+        ``compute()`` gives a dictionary of tensors, and ``summary()`` the whole result.
 
     Raises
     ------

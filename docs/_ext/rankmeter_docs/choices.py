@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing
 from typing import Any
 
-from rankmeter._choices import CHOICES, Alignment, Averaging, Setting, show
+from rankmeter._choices import CHOICES, EVERY, Alignment, Averaging, Setting, show
 from rankmeter_docs.rst import code, table
 
 
@@ -29,8 +29,11 @@ def _table(part: type[Any]) -> str:
     for choice in CHOICES.values():
         if choice.part is part:
             shown = ", ".join(map(code, choice.words or _kind(choice.hint)))
-            rows.append((code(choice.name), code(show(choice.default)), shown, choice.meaning))
-    return table(["option", "default", "values", "meaning"], rows, widths=[16, 14, 28, 42])
+            acts = "all" if choice.inputs == EVERY else ", ".join(choice.inputs)
+            default = code(show(choice.default))
+            rows.append((code(choice.name), default, shown, acts, choice.meaning))
+    names = ["option", "default", "values", "acts on", "meaning"]
+    return table(names, rows, widths=[15, 12, 23, 14, 36])
 
 
 def _kind(hint: Any) -> list[str]:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import click
 
 from rankmeter._checks import unknown
-from rankmeter._choices import CHOICES
+from rankmeter._choices import CHOICES, EVERY
 from rankmeter._cli._command import LARGE, RARE, SIDE, Option, flag
 from rankmeter._cli._docstring import parameter_text, plain, read_docstring
 from rankmeter.errors import UsageError
@@ -63,12 +63,13 @@ def options_of(
                 text = parameter_text(function, name) + _default(parameter)
                 texts.setdefault(name, {}).setdefault(text, []).append(method)
     two_sided = all("truth" in inspect.signature(one).parameters for one in functions.values())
+    measures = {name for name, known in CHOICES.items() if known.inputs == EVERY} <= texts.keys()
     options = []
     for name, methods in texts.items():
         text = " ".join(f"{', '.join(who)}: {text}" for text, who in methods.items())
         if [*methods.values()] == [[*functions]]:
             (text,) = methods  # all say the same
-        heading = _heading(name, group) if CHOICES.keys() <= texts.keys() else group
+        heading = _heading(name, group) if measures else group
         options.append(
             _columns_option(heading, two_sided=two_sided)
             if name == "columns"

@@ -76,13 +76,9 @@ def aligned_queries(queries: Queries, choices: Alignment) -> Aligned:
         If the alignment needs the items that were ranked.
     """
     every = np.ones(queries.n, dtype=bool)
-    usual = {"pool": "all", "exclude": "none"}
     if choices.scope == "appended" and not queries.found.all():
-        usual["scope"] = "all"
-    if wrong := next((n for n, word in usual.items() if getattr(choices, n) != word), ""):
         raise UsageError(
-            f"{wrong}={getattr(choices, wrong)!r} needs lists of items, which scores are not",
-            option=wrong,
+            "scope='appended' needs lists of items, which scores are not", option="scope"
         )
     counts = queries.counts
     if queries.target is not None and not choices.is_relevant(counts.gain).all():

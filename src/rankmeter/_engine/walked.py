@@ -276,8 +276,8 @@ class _Counts:
             self.ranks += rest
             self.tied += [_ranks(low, high)] * len(rest)
         self.facts = {f"{counted(int(hits.n_ranked[0]), 'candidate')}": data.queries.sized}
-        target = data.queries.target
-        self.item = None if target is None else int(target[0])
+        column = data.queries.column
+        self.item = None if column is None or column.size != 1 else int(column[0])
 
     def ranking(self) -> Grid:
         """The judged items by rank, and the relevant ones that are not ranked."""

@@ -47,6 +47,7 @@ ORDINARY = frozenset(
         "rows",
         "columns",
         "excluded_cells",
+        "rows_with_several_targets",
         "assumed_gains",
         "float_user_ids",
         "float_item_ids",

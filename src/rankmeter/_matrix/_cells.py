@@ -64,9 +64,11 @@ class Cells:
             np.concatenate([self.gain, other.gain]),
         )
 
-    def n_rows(self) -> int:
-        """Number of rows that have any of the cells."""
-        return int(np.count_nonzero(self.row[1:] != self.row[:-1])) + bool(self.n)
+    def rows_with(self, n_rows: int) -> tuple[int, int]:
+        """How many of the rows have none of the cells, and how many several with a gain above 0."""
+        judged = np.bincount(self.row, minlength=n_rows)
+        true = np.bincount(self.row[self.gain > 0], minlength=n_rows)
+        return int(np.count_nonzero(judged == 0)), int(np.count_nonzero(true > 1))
 
     def repeated(self) -> Any:
         """Which cells are the same as the one before."""

@@ -72,8 +72,8 @@ def count_lists(items: Any, target: Any, *, each: bool) -> Queries:
         user, source = np.arange(targets.n), targets.row
         n_ranked = length[source] - hits[source] + found
     zeros = np.zeros(targets.n, dtype=np.int64)
-    without = int(np.count_nonzero(np.bincount(targets.row, minlength=n_rows) == 0))
-    facts = {"rows": n_rows, "rows_without_target": without}
+    without, several = targets.rows_with(n_rows)
+    facts = {"rows": n_rows, "rows_without_target": without, "rows_with_several_targets": several}
     return Queries(
         RankCounts(user, targets.gain, above, zeros, zeros, n_ranked),
         found,
@@ -81,6 +81,7 @@ def count_lists(items: Any, target: Any, *, each: bool) -> Queries:
         source,
         targets.column if each else None,
         {name: n for name, n in facts.items() if n or name == "rows"},
+        column=targets.column,
     )
 
 

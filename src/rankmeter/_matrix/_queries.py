@@ -39,6 +39,8 @@ class Queries:
         The type of the scores if it has few digits, such as ``float16``; otherwise empty.
     sized : bool
         Whether the number of candidates of every query is known.
+    column : int64 array of shape (n_judged,) or None
+        The column of each judged item.
     """
 
     counts: RankCounts
@@ -49,6 +51,7 @@ class Queries:
     facts: Mapping[str, int] = field(default_factory=dict)
     half: str = ""
     sized: bool = True
+    column: IntArray | None = None
 
     @property
     def n(self) -> int:
@@ -75,6 +78,7 @@ class Queries:
             positive=self.positive[kept],
             row=self.row[chosen],
             target=target,
+            column=None if self.column is None else self.column[kept],
         )
 
     def sorted(self, order: IntArray) -> Queries:
@@ -86,9 +90,14 @@ class Queries:
         counts = self.counts.only(judged)
         counts = replace(counts, user=user[judged], n_ranked=counts.n_ranked[order])
         target = None if self.target is None else self.target[order]
-        found, positive = self.found[judged], self.positive[judged]
         return replace(
-            self, counts=counts, found=found, positive=positive, row=self.row[order], target=target
+            self,
+            counts=counts,
+            found=self.found[judged],
+            positive=self.positive[judged],
+            row=self.row[order],
+            target=target,
+            column=None if self.column is None else self.column[judged],
         )
 
     @classmethod
@@ -107,18 +116,23 @@ class Queries:
             np.concatenate([np.asarray(p.counts.before) for p in parts]) if known else None,
             np.concatenate([part.counts.n_ranked for part in parts]),
         )
-        columns = [part.target for part in parts]
-        single = all(one is not None for one in columns)
         return cls(
             counts,
             np.concatenate([part.found for part in parts]),
             np.concatenate([part.positive for part in parts]),
             np.concatenate([p.row + n for p, n in zip(parts, rows[:-1], strict=True)]),
-            np.concatenate([np.asarray(one) for one in columns]) if single else None,
+            _joined([part.target for part in parts]),
             functools.reduce(_added, (part.facts for part in parts)),
             next((part.half for part in parts if part.half), ""),
             all(part.sized for part in parts),
+            _joined([part.column for part in parts]),
         )
+
+
+def _joined(parts: list[IntArray | None]) -> IntArray | None:
+    """Numbers of all parts; None if one has none."""
+    known = [one for one in parts if one is not None]
+    return np.concatenate(known) if len(known) == len(parts) else None
 
 
 def _added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:

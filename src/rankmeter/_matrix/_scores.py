@@ -67,7 +67,7 @@ class Asked:
         Absolute and relative; scores this close to that of the target are tied with it.
     """
 
-    each: bool = True
+    each: bool = False
     ordered: bool = False
     bad_scores: str = "error"
     single: bool = False
@@ -481,8 +481,14 @@ def _finish(
     else:
         user, row, n_users = pairs.row, np.arange(n_rows), n_rows
         n_ranked = n_candidates
-    filled = pairs.n_rows()
-    if asked.each and filled < pairs.n:
+    without, several = pairs.rows_with(n_rows)
+    if several and any(asked.tolerance) and not asked.each:
+        raise UsageError(
+            f"close scores cannot be tied where a row is one query with several true items, as "
+            f"{counted(several, 'row')} here: pass each=True or tolerance=(0, 0)",
+            option="tolerance",
+        )
+    if asked.each and several:
         value = _codes(value, bad)
         level, some = (
             Level.of(value, asked.tolerance),
@@ -496,14 +502,13 @@ def _finish(
         counts = counts._replace(equal=counts.equal - found)
     if not found.all():
         counts = Counts(*(np.where(found, one, 0) for one in counts))
-    target = None
-    if asked.each:
-        target = pairs.column if problem.names is None else problem.names[pairs.column]
+    column = pairs.column if problem.names is None else problem.names[pairs.column]
     facts = {
         "rows": n_rows,
         "columns": problem.n_columns,
         "excluded_cells": problem.excluded.n,
-        "rows_without_target": n_rows - filled,
+        "rows_without_target": without,
+        "rows_with_several_targets": several,
         f"bad_scores_{'dropped' if asked.bad_scores == 'drop' else 'ranked_last'}": odd.n,
     }
     assert n_ranked.size == n_users
@@ -513,8 +518,9 @@ def _finish(
         found,
         np.asarray(host(value > 0), dtype=bool),
         row,
-        target,
+        column if asked.each else None,
         {name: n for name, n in facts.items() if n or name in ("rows", "columns")},
+        column=column,
     )
 
 

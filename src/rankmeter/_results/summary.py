@@ -370,11 +370,11 @@ class Summary(Reported, Mapping[str, Estimate]):
         >>> import rankmeter as rm
         >>> result = rm.evaluate_ranks([1, 2, 2], "mr", groups={"side": ["head", "tail", "tail"]})
         >>> result.group_table()
-        side   metric    mean     95 % interval  users
-        ──────────────────────────────────────────────
-        head   mr      1.0000            [–, –]      1
-        tail   mr      2.0000  [2.0000, 2.0000]      2
-        macro  mr      1.5000  [1.0000, 7.8531]      2
+        side   metric    mean     95 % interval  queries
+        ────────────────────────────────────────────────
+        head   mr      1.0000            [–, –]        1
+        tail   mr      2.0000  [2.0000, 2.0000]        2
+        macro  mr      1.5000  [1.0000, 7.8531]        2
         """
         name = self._group(group)
         columns = [name, "metric", "mean", f"{level(self.confidence)} interval", in_words("users")]
