@@ -19,7 +19,7 @@ from rankmeter._estimates.notes import Facts, facts_of, notes_of
 from rankmeter._estimates.segments import clusters_of
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._plan import MetricPlan, Plan
-from rankmeter._statistics import cluster_sums, covariance, spread, t_quantile
+from rankmeter._statistics import cluster_sums, covariance, share_of_ties, spread, t_quantile
 from rankmeter.errors import UsageError
 
 __all__ = ["Curve", "curves_of", "distinct_curves", "usual_k"]
@@ -35,6 +35,7 @@ LOSSES = {
     "covariance": float,
     "df": float,
     "unseen": float,
+    "ties": float,
 }
 FEW_CHANGES = 6
 """Differing users below which the largest loss seen says little about the largest possible one."""
@@ -58,8 +59,9 @@ class Curve:
         What a reader must know, as below the table of an evaluation.
     losses : polars.DataFrame
         How each cutoff goes together with the best one of its system: variance of its mean, of the
-        best mean, their covariance, degrees of freedom; and ``unseen``, by how much one more user
-        with the largest change would raise the variance of their difference.
+        best mean, their covariance, degrees of freedom; ``unseen``, by how much one more user
+        with the largest change would raise the variance of their difference; and ``ties``, the
+        share of users with the most frequent difference.
     confidence : float
         Level of the intervals.
     """
@@ -118,7 +120,8 @@ class Curve:
         Tests in an order that is fixed before need no correction: Maurer, Hothorn and Lehmacher
         (1995). Users who lose most may just not have been met, so the variance of the loss counts
         two more of them, half of them as gains, with the largest change seen. Where fewer than six
-        users differ, that is the one of the next shorter list, or else the span of the metric.
+        users differ, that is the one of the next shorter list, or else the span of the metric. The
+        variance is at least that of a loss of exactly the tolerance by users who lose so much.
 
         Raises
         ------
@@ -157,6 +160,7 @@ class Curve:
                 return False
             mean, other = (best, means[k]) if reverse else (means[k], best)
             se = _se(pair, self._share(tolerance), UNSEEN_CHANGES, reverse=reverse)
+            se = max(se, _losing(pair, tolerance * abs(other)))
             return self._kept(mean, other, tolerance) >= t_quantile(level, pair["df"]) * se
 
         if start < max(means):  # chosen among all, so at the level of all
@@ -282,24 +286,25 @@ def _losses(
     found = []
     for k, x in values.items():
         if unit.units < 2:
-            found.append((name, k, *(math.nan,) * 5))
+            found.append((name, k, *(math.nan,) * 6))
             continue
         matrix = covariance([x, values[best]], own)
         variances = matrix[0, 0], matrix[1, 1], matrix[0, 1]
-        found.append((name, k, *variances, unit.df, unseen[k]))
+        found.append((name, k, *variances, unit.df, *unseen[k]))
     return found
 
 
 def _unseen_variances(
     values: Mapping[int, FloatArray], best: int, clusters: IntArray | None, span: float
-) -> dict[int, float]:
+) -> dict[int, tuple[float, float]]:
     """What one more unit with the largest change, half up and half down, adds to the variance.
 
-    Where too few units change between a cutoff and the best one, the largest change is that of
-    the next cutoff, further away from the best one, at which enough do.
+    The second number is the share of ties among the changes. Where too few units change between a
+    cutoff and the best one, the largest change is that of the next cutoff, further away from the
+    best one, at which enough do.
     """
     below, above = ([k for k in values if k < best], [k for k in values if k > best])
-    found = {best: 0.0}
+    found = {best: (0.0, 0.0)}
     for far_to_near in (below, above[::-1]):
         largest = span
         for k in far_to_near:
@@ -309,8 +314,15 @@ def _unseen_variances(
                 change = sums * (sums.size / change.size)
             if np.count_nonzero(change) >= FEW_CHANGES:
                 largest = float(np.abs(change).max())
-            found[k] = largest * largest / max(change.size * (change.size - 1), 1)
+            added = largest * largest / max(change.size * (change.size - 1), 1)
+            found[k] = added, share_of_ties(change)
     return found
+
+
+def _losing(pair: Mapping[str, float], loss: float) -> float:
+    """Standard error of a loss of this size, if it is all by units that lose the largest change."""
+    largest = math.sqrt(pair["unseen"] * pair["df"] * (pair["df"] + 1))
+    return math.sqrt(pair["ties"] * max(loss * (largest - loss), 0.0) / pair["df"])
 
 
 def _se(

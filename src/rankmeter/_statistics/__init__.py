@@ -55,6 +55,7 @@ from rankmeter._statistics.spread import (
     covariance,
     effective,
     pseudo_change,
+    share_of_ties,
     spread,
 )
 from rankmeter._statistics.stepdown import MOST_FLIPPED, Hypotheses, StepDown, step_down
@@ -108,6 +109,7 @@ __all__ = [
     "randomized_tukey_hsd",
     "relative_gain",
     "score_interval",
+    "share_of_ties",
     "sign_test",
     "spread",
     "step_down",
