@@ -21,7 +21,7 @@ from numpydoc.docscrape import FunctionDoc
 import rankmeter as rm
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS, Metric, Option, Spec
-from rankmeter.metrics._spelling import PRESETS
+from rankmeter.metrics._metric_strings import PRESETS
 from rankmeter_docs.conventions import choosers
 from rankmeter_docs.example import asks, given, picture, shown, steps, values
 from rankmeter_docs.korean_summaries import summary
@@ -77,9 +77,8 @@ def families() -> dict[str, list[Spec]]:
 def _overview() -> str:
     parts = [heading("Metrics", "="), LEAD, facts(NOTATION), THE_LIST, raw_html(picture())]
     for module, specs in families().items():
-        about, _, more = inspect.getdoc(sys.modules[module]).partition("\n\n")
-        title = module.rpartition(".")[2].capitalize()
-        parts += [heading(title, "-"), about, more]
+        title, _, about = inspect.getdoc(sys.modules[module]).partition(": ")
+        parts += [heading(title, "-"), about[0].upper() + about[1:]]
         rows = [
             (f":doc:`{spec.name} </metrics/{spec.name}>`", spec.summary.rstrip("."), _range(spec),
              shown(values(_at(spec, K))[0]))

@@ -1,4 +1,4 @@
-"""Metrics of the lists of all users together: whether groups of items are shown alike."""
+"""Fairness: how evenly groups of items are shown and found."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Features, Lists, Popularity, Profiles
 from rankmeter._steps import column, worked
 from rankmeter.errors import UsageError
+from rankmeter.metrics._item_weights import once, worth
 from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics.category_diversity import counts
 from rankmeter.metrics.exposures import Exposure, Grouped, Statistic, of_groups
-from rankmeter.metrics.places import once, worth
-from rankmeter.metrics.tailwise import Border, tail_of
-from rankmeter.metrics.topics import counts
+from rankmeter.metrics.popularity import Border, tail_of
 
 Groups: TypeAlias = Literal["categories", "popularity"]
 

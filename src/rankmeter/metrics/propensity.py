@@ -1,4 +1,4 @@
-"""Metrics of which relevant items are found: rare ones count more, or are measured apart."""
+"""Debiased accuracy: relevant items that are rarely seen count more."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from rankmeter._lists import Popularity, Propensity
 from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import RankDiscount, weight_of
+from rankmeter.metrics.popularity import Border, tail_of
 from rankmeter.metrics.states import Defined, Weighted
-from rankmeter.metrics.tailwise import Border, tail_of
 
 Cold = Literal["skip", "rarest"]
 

@@ -1,4 +1,4 @@
-"""Metrics of how many items a user is shown, and whether they repeat."""
+"""Counts: how many items are ranked, relevant or found, and whether they repeat."""
 
 from __future__ import annotations
 
@@ -7,11 +7,74 @@ from typing import Literal
 
 import numpy as np
 
-from rankmeter._hits import FloatArray
+from rankmeter._hits import FloatArray, Hits
 from rankmeter._lists import Lists
 from rankmeter._steps import worked
+from rankmeter.metrics._item_weights import once
 from rankmeter.metrics._registry import register
-from rankmeter.metrics.places import once
+
+
+@register("Items ranked", high=math.inf, synonyms=("num_ret", "num_ranked"), needs_relevant=False)
+def n_ranked(hits: Hits, k: int | None = None) -> FloatArray:
+    """Number of items in the ranking, or in its top k.
+
+    Notes
+    -----
+    Not a measure of quality, but a denominator of others; averaged, the mean length. An empty
+    ranking has 0.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"u": ["a", "b", "c"]}, {"u": {"b"}}, "n_ranked@1,2,5")
+    >>> [estimate.mean for estimate in result.values()]
+    [1.0, 2.0, 3.0]
+    """
+    depth = hits.depth(k).astype(np.float64)
+    text = "ranked" if k is None else "min(ranked, k)"
+    return worked(depth, text, ranked=hits.n_ranked, k=k)
+
+
+@register(
+    "Items relevant",
+    high=math.inf,
+    synonyms=("num_rel", "num_relevant"),
+    needs_relevant=False,
+)
+def n_relevant(hits: Hits) -> FloatArray:
+    """Number of relevant items in the truth, found or not.
+
+    Notes
+    -----
+    Shows how hard a user's task is, not how good the ranking is; 0 where nothing is relevant.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> rm.evaluate({"u": ["a"]}, {"u": {"b": 2, "c": 1, "d": 0}}, "n_relevant",
+    ...             no_overlap="allow")["n_relevant"].mean
+    2.0
+    """
+    n = hits.n_relevant.astype(np.float64)
+    return worked(n, "relevant", relevant=n)
+
+
+@register("Hits", high=math.inf, synonyms=("num_rel_ret", "num_hits"), needs_relevant=False)
+def n_hits(hits: Hits, k: int | None = None) -> FloatArray:
+    """Number of relevant items in the top k.
+
+    Notes
+    -----
+    A count, 0 where nothing is relevant. Some tools call it hits@k, which elsewhere is `hit_rate`.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"u": ["a", "b", "c"]}, {"u": {"b", "c", "d"}}, "n_hits@2,3")
+    >>> [estimate.mean for estimate in result.values()]
+    [1.0, 2.0]
+    """
+    return hits.count(k)
 
 
 @register("List length", high=math.inf, reached=False, needs_items=False)

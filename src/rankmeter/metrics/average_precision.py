@@ -1,17 +1,16 @@
-"""Metrics of the ranks of the hits, whatever their gains."""
+"""Average precision: the precision at the rank of each hit."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
-from rankmeter._steps import column, expected, is_noting, worked
-from rankmeter.errors import NotEnoughMemoryError
-from rankmeter.metrics._registry import Example, register
+from rankmeter._steps import column, expected, worked
+from rankmeter.metrics._registry import register
+from rankmeter.metrics.counts import n_hits, n_ranked, n_relevant
 from rankmeter.metrics.discounts import sum_to
 
 
@@ -154,143 +153,57 @@ def _mean_precision(hits: Hits, k: int | None) -> FloatArray:
     return worked(ratio(total, last), "sum / depth", sum=total, depth=last)
 
 
+@register("Set average precision", synonyms=("set_map",))
+def set_ap(hits: Hits) -> FloatArray:
+    """Precision times recall of the ranking as a set: every hit has the precision of the whole.
+
+    Notes
+    -----
+    n_hits² / (n_ranked · n_relevant): what average precision would be if the ranking had no order.
+    An empty ranking has 0. Source: ``set_map`` of trec_eval.
+
+    Examples
+    --------
+    Two hits among four ranked and three relevant items: 2/4 · 2/3.
+
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"u": list("abcd")}, {"u": set("bdz")}, "set_ap")
+    >>> round(result["set_ap"].mean, 4)
+    0.3333
+    """
+    found = n_hits(hits)
+    value = ratio(found * found, n_ranked(hits) * n_relevant(hits))
+    known = {"hits": found, "ranked": hits.n_ranked, "relevant": hits.n_relevant}
+    return worked(value, "hits**2 / (ranked * relevant)", **known)
+
+
 @register(
-    "Reciprocal rank", synonyms=("mrr", "recip_rank", "reciprocal_rank", "mean_reciprocal_rank")
+    "Smoothed average precision",
+    low=-math.inf,
+    high=math.inf,
+    needs_relevant=False,
+    open_ties=False,
 )
-def rr(hits: Hits, k: int | None = None) -> FloatArray:
-    """One over the rank of the first hit; 0 without a hit in the top k.
+def yaap(hits: Hits) -> FloatArray:
+    """Average precision on a scale that treats bad and good rankings alike: smoothed log odds.
 
     Notes
     -----
-    Its mean over users is MRR. Only the first hit matters. In an unresolved tie it is the
-    expectation of 1/rank, not 1/expected rank.
+    log((1 + S) / (1 + n_relevant - S)), where S is the sum of the precisions at the hits: 0 where
+    nothing is relevant. For one
+    user it rises with `ap`; its mean depends less on easy users. Source: Robertson,
+    ECIR 2012.
 
     Examples
     --------
-    First hits at ranks 3, 2 and 1: (1/3 + 1/2 + 1) / 3.
+    The only relevant item at rank 1: log 2.
 
     >>> import rankmeter as rm
-    >>> lists, truth = ["xyA", "xBy", "Cxy"], [{"A"}, {"B"}, {"C"}]
-    >>> round(rm.evaluate([list(items) for items in lists], truth, "rr")["rr"].mean, 4)
-    0.6111
+    >>> round(rm.evaluate({"u": ["a"]}, {"u": {"a"}}, "yaap")["yaap"].mean, 4)
+    0.6931
     """
-    if hits.tied:
-        return _expected_first(hits, lambda rank: 1.0 / rank, k)
-    value = 1.0 / hits.first if k is None else np.where(hits.first <= k, 1.0 / hits.first, 0.0)
-    text = "1 / first_hit" if k is None else "(first_hit <= k) / first_hit"
-    return worked(value, text, first_hit=hits.first, k=k)
-
-
-def _expected_first(
-    hits: Hits, weight: Callable[[FloatArray], FloatArray], k: int | None
-) -> FloatArray:
-    """Expected ``weight(rank)`` of each user's first hit, 0 below the cutoff.
-
-    The first of m hits among n tied places is at place i with probability
-    C(n - i, m - 1) / C(n, m) = m/n · Π_{j < m-1} (n - i - j) / (n - 1 - j). Beyond place 45 n/m
-    it is below 1e-19 together, so the work stays proportional to n however many are relevant.
-    Users with the same numbers, such as those without a hit, share the work.
-    """
-    groups = hits.groups
-    lead = np.flatnonzero(groups.before == 0)
-    ties = np.stack([groups.above[lead], groups.size[lead], groups.hits[lead]])
-    order = np.lexsort(ties)
-    first = np.flatnonzero(np.any(np.diff(ties[:, order], prepend=-1), axis=0))
-    above, size, m = ties[:, order[first]]
-    places = np.minimum(size - m + 1, 45 * size // m + 1)
-    if places.max(initial=0) > _MOST_PLACES:
-        raise NotEnoughMemoryError(
-            f"the expected rank of the first of {size.max():,} tied items needs too much memory: "
-            "choose ties='realistic', or a smaller n_items"
-        )
-    found = np.empty(places.size)
-    part = np.cumsum(places) // _PLACES_AT_ONCE
-    for some in filter(len, np.split(np.arange(places.size), np.flatnonzero(np.diff(part)) + 1)):
-        start = np.concatenate(([0], np.cumsum(places[some])))
-        row = np.repeat(some, places[some])
-        i = np.arange(row.size) - np.repeat(start[:-1], places[some]) + 1
-        chance = (m / size)[row]
-        for j in range(int(m[some].max(initial=1)) - 1):
-            more = np.flatnonzero(m[row] - 1 > j)
-            n = size[row[more]]
-            chance[more] *= (n - i[more] - j) / (n - 1 - j)
-        rank = (above[row] + i).astype(np.float64)
-        value = chance * weight(rank)
-        if k is not None:
-            value = np.where(rank <= k, value, 0.0)
-        found[some] = np.bincount(row - some[0], value)
-        if is_noting():  # of one user, who has one such tie
-            column(chance, "first hit here", hits, rank)
-            return hits.sum(value, groups.user[lead][row], rank)
-    each = np.empty(lead.size)
-    each[order] = np.repeat(found, np.diff(first, append=lead.size))
-    return hits.sum(each, groups.user[lead])
-
-
-_MOST_PLACES = 2**28
-_PLACES_AT_ONCE = 2**22
-
-
-@register("Mean rank", low=1.0, high=math.inf, increasing=False, synonyms=("mr",))
-def mean_rank(
-    hits: Hits,
-    k: int | None = None,
-    *,
-    of: Literal["first", "all"] = "first",
-    absent: Annotated[Literal["undefined", "next"] | float, Example(100.0)] = "undefined",
-) -> FloatArray:
-    """Rank of the first relevant item, or the mean rank of all of them. Lower is better.
-
-    Parameters
-    ----------
-    k : int, optional
-        Cutoff: an item below it counts as absent.
-    of : {"first", "all"}
-        The first relevant item of each user, or every relevant item.
-    absent : {"undefined", "next"} or float
-        The rank of an item that the ranking does not contain: none (a user without any hit is NaN,
-        and the mean is over the items that were found); the rank after the last one,
-        ``min(k, n_ranked) + 1``; or a number, such as the size of the catalogue.
-
-    Notes
-    -----
-    ``undefined`` uses only the items that were found, so compare two systems with it only if both
-    rank every item; the result counts the undefined users. In an unresolved tie that can put every
-    relevant item below the cutoff, it is the mean over the orders that do not. ``next`` favours
-    short lists.
-
-    Examples
-    --------
-    Ranks 1, 3, 3, 5 and 2 have the mean 14/5.
-
-    >>> import rankmeter as rm
-    >>> rm.evaluate([list("abcde")] * 5, [{"a"}, {"c"}, {"c"}, {"e"}, {"b"}], "mr")["mr"].mean
-    2.8
-    """
-    worst = hits.depth(k) + 1.0 if absent == "next" else None
-    if worst is None and absent != "undefined":
-        worst = np.full(hits.n_users, float(absent))
-    if of == "all":
-        total = hits.sum(hits.weigh(lambda rank: rank, k))
-        found = hits.count(k)
-        if worst is not None:
-            missed = hits.n_relevant - found
-            value = ratio(total + missed * worst, hits.n_relevant, nothing=np.nan)
-            return worked(
-                value, "(sum + missed * absent) / relevant", sum=total, missed=missed,
-                absent=worst, relevant=hits.n_relevant,
-            )  # fmt: skip
-        value = ratio(total, found, nothing=np.nan)
-        return worked(value, "sum / hits", sum=total, hits=found)
-    if hits.tied:
-        rank = _expected_first(hits, lambda rank: rank, k)
-        chance = _expected_first(hits, np.ones_like, k)
-    else:
-        chance = (hits.first < np.inf if k is None else hits.first <= k).astype(np.float64)
-        rank = np.where(chance > 0, hits.first, 0.0)
-    if worst is not None:
-        value = rank + (1.0 - chance) * worst
-        text = "first_hit + (1 - found) * absent"
-        return worked(value, text, first_hit=rank, found=chance, absent=worst)
-    value = ratio(rank, chance, nothing=np.nan)
-    return worked(value, "first_hit / found", first_hit=rank, found=chance)
+    relevant = hits.n_relevant
+    total = np.where(relevant > 0, ap(hits, denominator="relevant") * relevant, 0.0)
+    with np.errstate(invalid="ignore"):  # repeated items that all count may exceed the relevant
+        value = np.log((1.0 + total) / (1.0 + relevant - total))
+    return worked(value, "log((1 + sum) / (1 + relevant - sum))", sum=total, relevant=relevant)

@@ -1,4 +1,4 @@
-"""Metrics of pairs of candidates: how often the better one of a pair is ranked above the other."""
+"""AUC: how often the better one of a pair of items is ranked above the other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
 from rankmeter._steps import worked
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.setwise import check_catalogue
+from rankmeter.metrics.confusion_matrix import check_catalogue
 from rankmeter.metrics.states import Defined, Ratio
 
 Absent = Literal["random", "last"]

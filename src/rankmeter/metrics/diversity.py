@@ -1,4 +1,4 @@
-"""Metrics of how different the items of one list are from each other."""
+"""Diversity: how different the items of one list are from each other."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Likeness, Lists
 from rankmeter._steps import column, is_noting, summed, worked
+from rankmeter.metrics._item_weights import Relevance, worth
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import RankDiscount, weight_of
 from rankmeter.metrics.distances import CELLS, Distance, Space
-from rankmeter.metrics.places import Relevance, worth
 
 
 @register("Intra-list diversity", high=math.inf, synonyms=("intra_list_diversity",))

@@ -1,4 +1,4 @@
-"""Metrics of how popular the items of one list are in the training data, and of the long tail."""
+"""Popularity: how popular the items of a list are in the training data; the long tail."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from rankmeter._checks import fraction, number, refused
 from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter._lists import Lists, Popularity, Profiles
 from rankmeter._steps import worked
+from rankmeter.metrics._item_weights import mean_of
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.places import mean_of
 from rankmeter.metrics.states import Defined, Ratio
 
 Head = Literal["interactions", "over", "items", "least", "count"]
 
+
 Border: TypeAlias = tuple[Head, float | None]
 """A rule for the head of popular items, and its size."""
+
 
 _SIZES = {"interactions": 0.8, "over": 0.8, "items": 0.2, "least": 0.1}
 

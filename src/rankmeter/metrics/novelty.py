@@ -1,4 +1,4 @@
-"""Metrics of how new the items of one list are, given the training data."""
+"""Novelty: how new the items of a list are, given the training data."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Annotated, Literal
 import numpy as np
 
 from rankmeter._hits import FloatArray
-from rankmeter._lists import Lists, Popularity
+from rankmeter._lists import Likeness, Lists, Popularity, Profiles
+from rankmeter.metrics._item_weights import Relevance, mean_of, weighted, worth
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import RankDiscount
-from rankmeter.metrics.places import Relevance, mean_of, weighted, worth
+from rankmeter.metrics.distances import Distance, Space
 from rankmeter.metrics.states import Ratio
 
 
@@ -171,3 +172,79 @@ def efd(
 
 def _without_cold(top: Lists, popularity: Popularity) -> Lists:
     return top.only(popularity.known[top.item])
+
+
+@register("Unseen share", synonyms=("unseen_share",))
+def unseen(
+    lists: Lists,
+    profiles: Profiles,
+    k: int | None = None,
+    *,
+    denominator: Literal["ranked", "k"] = "ranked",
+) -> Ratio:
+    """Share of the top k that is not in the user's training data.
+
+    Parameters
+    ----------
+    denominator : {"ranked", "k"}
+        What the number of unseen items is divided by: the items in the list, or k.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"ann": ["a", "b"]}, {"ann": {"b"}}, "unseen@2", train={"ann": ["a"]})
+    >>> result["unseen@2"].mean
+    0.5
+    """
+    top = lists.top(k)
+    seen = profiles.holds(top.user, top.item)
+    return mean_of(top, (~seen).astype(np.float64), k if denominator == "k" else None)
+
+
+@register("Expected profile distance", high=math.inf)
+def epd(
+    lists: Lists,
+    profiles: Profiles,
+    likeness: Likeness,
+    k: int | None = None,
+    *,
+    distance: Distance = "cosine",
+    discount: RankDiscount = "log2",
+    p: Annotated[float, Example(0.5)] = 0.85,
+    relevance: Relevance = "binary",
+    denominator: Literal["ranked", "k"] = "ranked",
+    unknown: Literal["skip", "zero"] = "skip",
+) -> FloatArray:
+    """Mean distance of the relevant items of the top k to what the user already has.
+
+    Parameters
+    ----------
+    distance : {"cosine", "jaccard", "hamming", "hamming_share", "euclidean", "users", "given"}
+        As in `ild`. That of an item to a profile is the mean over the items of the profile.
+    discount, p, relevance, denominator
+        As in `epc`.
+    unknown : {"skip", "zero"}
+        An item of the list without features or similarities: ``skip`` it, or take zeros. Such
+        items of the profile are left out.
+
+    Notes
+    -----
+    A user without a profile is undefined (NaN). Source: Vargas and Castells, Rank and relevance in
+    novelty and diversity metrics, RecSys 2011.
+
+    Examples
+    --------
+    Ann has action; the drama is at rank 2 of 2, and ranks count as 1 and 0.63: 0.63 / 1.63.
+
+    >>> import rankmeter as rm
+    >>> genres = {"a": ["action"], "b": ["action"], "c": ["drama"]}
+    >>> lists, truth, train = {"ann": ["b", "c"]}, {"ann": {"b", "c"}}, {"ann": ["a"]}
+    >>> result = rm.evaluate(lists, truth, "epd@2", train=train, items=genres)
+    >>> round(result["epd@2"].mean, 4)
+    0.3869
+    """
+    space, top = Space.of(likeness, distance), lists.top(k)
+    if unknown == "skip":
+        top = top.only(space.known[top.item])
+    values = worth(top, relevance) * space.to_profile(top, profiles)
+    return weighted(top, values, discount, p, k if denominator == "k" else None)

@@ -1,4 +1,4 @@
-"""Ranks of the first hit, averaged in other ways, and compared with a random order."""
+"""Link prediction: ranks compared with those of a random order of the candidates."""
 
 from __future__ import annotations
 
@@ -13,88 +13,13 @@ from rankmeter._hits import FloatArray, Hits, IntArray
 from rankmeter._steps import worked
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import sum_to
-from rankmeter.metrics.rankwise import mean_rank, rr
-from rankmeter.metrics.setwise import hit_rate
+from rankmeter.metrics.mean_rank import mean_rank
+from rankmeter.metrics.precision_recall import hit_rate
+from rankmeter.metrics.reciprocal_rank import rr
 from rankmeter.metrics.states import Ratio, Standardised
 
 Chance = tuple[FloatArray, FloatArray]
 """Mean and variance of each user under a random order of the same candidates."""
-
-
-@register(
-    "Median rank",
-    low=1.0,
-    high=math.inf,
-    increasing=False,
-    aggregate="median",
-    synonyms=("median_of_ranks",),
-)
-def median_rank(hits: Hits) -> FloatArray:
-    """Rank of the first relevant item; the median over users. Lower is better.
-
-    Notes
-    -----
-    A user without any hit is undefined. The interval of the median is that of the order
-    statistics, without an assumption about the distribution: Conover, Practical Nonparametric
-    Statistics, 3rd ed., ch. 3.2.
-
-    Examples
-    --------
-    >>> import rankmeter as rm
-    >>> rm.evaluate_ranks([1, 2, 3, 5, 50], "median_rank")["median_rank"].mean
-    3.0
-    """
-    return mean_rank(hits)
-
-
-@register(
-    "Geometric mean rank",
-    low=1.0,
-    high=math.inf,
-    increasing=False,
-    aggregate="geometric",
-    synonyms=("geometric_mean_rank",),
-)
-def gmr(hits: Hits) -> FloatArray:
-    """Rank of the first relevant item; the geometric mean over users. Lower is better.
-
-    Notes
-    -----
-    A user without any hit is undefined.
-
-    Examples
-    --------
-    >>> import rankmeter as rm
-    >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "gmr")["gmr"].mean, 4)
-    4.3174
-    """
-    return mean_rank(hits)
-
-
-@register(
-    "Harmonic mean rank",
-    low=1.0,
-    high=math.inf,
-    increasing=False,
-    open_ties=False,
-    aggregate="micro",
-    synonyms=("harmonic_mean_rank",),
-)
-def hmr(hits: Hits) -> Ratio:
-    """Rank of the first relevant item; the harmonic mean over users. Lower is better.
-
-    Notes
-    -----
-    One over MRR, as long as every user has a hit; a user without any hit is undefined.
-
-    Examples
-    --------
-    >>> import rankmeter as rm
-    >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "hmr")["hmr"].mean, 4)
-    2.4351
-    """
-    rank = mean_rank(hits)
-    return _defined(hits, np.ones_like(rank), 1.0 / rank, ("one", "reciprocal_rank"))
 
 
 @register(

@@ -1,4 +1,4 @@
-"""Metrics of one list against the list of another system for the same user."""
+"""Serendipity: items that neither the user's history nor a baseline would suggest."""
 
 from __future__ import annotations
 
@@ -9,10 +9,89 @@ import numpy as np
 
 from rankmeter._checks import fraction, integer
 from rankmeter._hits import BoolArray, FloatArray, IntArray, ratio
-from rankmeter._lists import Lists
+from rankmeter._lists import Catalogue, Likeness, Lists, Popularity, Profiles
 from rankmeter._steps import column, worked
+from rankmeter.errors import UsageError
+from rankmeter.metrics._item_weights import Relevance, once, worth
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.places import once
+from rankmeter.metrics.distances import Distance, Space
+
+
+@register("Serendipity", low=-math.inf, high=math.inf, reached=False)
+def serendipity(
+    lists: Lists,
+    popularity: Popularity,
+    profiles: Profiles,
+    likeness: Likeness,
+    catalogue: Catalogue | None,
+    k: int | None = None,
+    *,
+    form: Literal["unlike", "rank", "hits"] = "unlike",
+    distance: Distance = "cosine",
+    relevance: Relevance = "binary",
+) -> FloatArray:
+    """How many items of the top k are relevant and at the same time not to be expected.
+
+    Parameters
+    ----------
+    form : {"unlike", "rank", "hits"}
+        What is summed over the list:
+
+        * ``unlike``: the mean distance to the user's training items, times the relevance, over the
+          length of the list;
+        * ``rank``: how much better the rank of an item is than that of its popularity, times the
+          relevance, over the length of the list. For an item at rank r, with the d-th largest
+          count, of a catalogue of n items it is max(0, d - r) / n, and (n + 1 - r) / n for an item
+          that is not in the training data;
+        * ``hits``: one minus the sum of the mean similarities of the relevant items of the list, or
+          with ``relevance=none`` of all of them, to the user's training items; users without such
+          an item are undefined (NaN).
+    distance : {"cosine", "jaccard", "hamming", "hamming_share", "euclidean", "users", "given"}
+        As in `ild`, where an item without features or similarities has zeros; ``rank`` needs none.
+    relevance : {"none", "binary", "graded", "exp2"}
+        The weight of an item: 1 for all, 1 if it is relevant, its gain, or 2^gain - 1.
+
+    Notes
+    -----
+    A user without training items is undefined (NaN), except with ``rank``. Source: Zhang et al.,
+    Auralist, WSDM 2012 (``unlike``); Ge, Delgado-Battenfeld and Jannach, Beyond accuracy, RecSys
+    2010; ``rank`` is the form of RecTools, ``hits`` that of Evidently.
+
+    Examples
+    --------
+    Ann has action. The drama is relevant and unlike it; it is one of two items.
+
+    >>> import rankmeter as rm
+    >>> genres = {"a": ["action"], "b": ["action"], "c": ["drama"]}
+    >>> lists, truth, train = {"ann": ["b", "c"]}, {"ann": {"b", "c"}}, {"ann": ["a"]}
+    >>> result = rm.evaluate(lists, truth, "serendipity@2", train=train, items=genres)
+    >>> result["serendipity@2"].mean
+    0.5
+    """
+    top = lists.top(k)
+    own = worth(top, relevance)
+    if form == "rank":
+        return top.mean(own * _ahead(top, popularity, catalogue))
+    far = column(Space.of(likeness, distance).to_profile(top, profiles), "distance", top)
+    if form == "unlike":
+        return top.mean(np.where(own > 0, own * far, np.where(np.isnan(far), np.nan, 0.0)))
+    found = np.where(top.sum(own) > 0, 1.0, np.nan)
+    near = top.sum(np.where(own > 0, own * (1.0 - far), 0.0))
+    return np.asarray(worked(found - near, "1 - sum", sum=near))
+
+
+def _ahead(top: Lists, popularity: Popularity, catalogue: Catalogue | None) -> FloatArray:
+    """How much better the rank of each item is than that of its popularity."""
+    if catalogue is None:
+        raise UsageError(
+            "needs the items that could be shown, or their number: pass catalogue=",
+            option="catalogue",
+        )
+    _, below = np.unique(-popularity.interactions[popularity.known], return_inverse=True)
+    nth = np.full(popularity.known.size, catalogue.size + 1)
+    nth[popularity.known] = below + 1
+    ahead: FloatArray = np.maximum(nth[top.item] - top.rank, 0) / catalogue.size
+    return ahead
 
 
 @register("Unexpectedness", reached=False)

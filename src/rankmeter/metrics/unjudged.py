@@ -1,9 +1,4 @@
-"""Metrics that distinguish items judged as not relevant from unjudged items.
-
-Other metrics treat an item without a judgment as not relevant, which is unfair to a ranking that
-finds unjudged items. As in TREC, a negative gain means that the item was pooled but not judged; if
-it means dislike, choose ``negative="nonrelevant"``.
-"""
+"""Unjudged items: metrics for incomplete relevance judgments, and how incomplete they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics of the positions of all relevant items, found or not."""
+"""Mean rank: the ranks of the relevant items themselves, averaged in several ways."""
 
 from __future__ import annotations
 
@@ -10,67 +10,81 @@ import numpy as np
 from rankmeter._hits import FloatArray, Hits, ratio
 from rankmeter._steps import column, worked
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.setwise import check_catalogue
+from rankmeter.metrics.confusion_matrix import check_catalogue
+from rankmeter.metrics.reciprocal_rank import expected_first
 from rankmeter.metrics.states import Defined, Ratio
+
+
+@register("Mean rank", low=1.0, high=math.inf, increasing=False, synonyms=("mr",))
+def mean_rank(
+    hits: Hits,
+    k: int | None = None,
+    *,
+    of: Literal["first", "all"] = "first",
+    absent: Annotated[Literal["undefined", "next"] | float, Example(100.0)] = "undefined",
+) -> FloatArray:
+    """Rank of the first relevant item, or the mean rank of all of them. Lower is better.
+
+    Parameters
+    ----------
+    k : int, optional
+        Cutoff: an item below it counts as absent.
+    of : {"first", "all"}
+        The first relevant item of each user, or every relevant item.
+    absent : {"undefined", "next"} or float
+        The rank of an item that the ranking does not contain: none (a user without any hit is NaN,
+        and the mean is over the items that were found); the rank after the last one,
+        ``min(k, n_ranked) + 1``; or a number, such as the size of the catalogue.
+
+    Notes
+    -----
+    ``undefined`` uses only the items that were found, so compare two systems with it only if both
+    rank every item; the result counts the undefined users. In an unresolved tie that can put every
+    relevant item below the cutoff, it is the mean over the orders that do not. ``next`` favours
+    short lists.
+
+    Examples
+    --------
+    Ranks 1, 3, 3, 5 and 2 have the mean 14/5.
+
+    >>> import rankmeter as rm
+    >>> rm.evaluate([list("abcde")] * 5, [{"a"}, {"c"}, {"c"}, {"e"}, {"b"}], "mr")["mr"].mean
+    2.8
+    """
+    worst = hits.depth(k) + 1.0 if absent == "next" else None
+    if worst is None and absent != "undefined":
+        worst = np.full(hits.n_users, float(absent))
+    if of == "all":
+        total = hits.sum(hits.weigh(lambda rank: rank, k))
+        found = hits.count(k)
+        if worst is not None:
+            missed = hits.n_relevant - found
+            value = ratio(total + missed * worst, hits.n_relevant, nothing=np.nan)
+            return worked(
+                value, "(sum + missed * absent) / relevant", sum=total, missed=missed,
+                absent=worst, relevant=hits.n_relevant,
+            )  # fmt: skip
+        value = ratio(total, found, nothing=np.nan)
+        return worked(value, "sum / hits", sum=total, hits=found)
+    if hits.tied:
+        rank = expected_first(hits, lambda rank: rank, k)
+        chance = expected_first(hits, np.ones_like, k)
+    else:
+        chance = (hits.first < np.inf if k is None else hits.first <= k).astype(np.float64)
+        rank = np.where(chance > 0, hits.first, 0.0)
+    if worst is not None:
+        value = rank + (1.0 - chance) * worst
+        text = "first_hit + (1 - found) * absent"
+        return worked(value, text, first_hit=rank, found=chance, absent=worst)
+    value = ratio(rank, chance, nothing=np.nan)
+    return worked(value, "first_hit / found", first_hit=rank, found=chance)
+
 
 Weight = Literal["binary", "linear"]
 
 
 def _weights(hits: Hits, gain: Weight) -> FloatArray:
     return np.ones_like(hits.gain) if gain == "binary" else hits.gain
-
-
-@register("Mean average recall", reached=False, synonyms=("mean_recall", "mean_average_recall"))
-def mar(
-    hits: Hits, k: int | None = None, *, over: Literal["ranks", "hits"] = "ranks"
-) -> FloatArray:
-    """Recall at several ranks of the top k, averaged.
-
-    Parameters
-    ----------
-    over : {"ranks", "hits"}
-        The mean over every rank from 1 to k, hit or miss; or the sum over the ranks of the hits
-        alone, divided by the number of relevant items.
-
-    Notes
-    -----
-    Without a cutoff k is the length of the ranking; an empty one has 0. With one relevant item,
-    ``over=hits`` is the recall. Sources: ``MAR`` of Elliot (ranks) and Evidently (hits).
-
-    Examples
-    --------
-    The recall at ranks 1, 2 and 3 is 0, 1/2 and 1/2.
-
-    >>> import rankmeter as rm
-    >>> round(rm.evaluate({"u": list("xay")}, {"u": {"a", "b"}}, "mar@3")["mar@3"].mean, 4)
-    0.3333
-    """
-    if over == "hits":
-        pairs, n = _pairs_of_hits(hits, k), hits.n_relevant.astype(np.float64)
-        return worked(ratio(pairs, n**2), "pairs / relevant**2", pairs=pairs, relevant=n)
-    last = hits.n_ranked if k is None else np.full(hits.n_users, k)
-    # A hit at rank r adds to the recall at ranks r, r + 1, …, k.
-    late = hits.sum(hits.weigh(lambda rank: rank - 1.0, k))
-    found = hits.count(k)
-    value = ratio(last * found - late, last * hits.n_relevant)
-    text = "(depth * hits - ranks_above) / (depth * relevant)"
-    known = {"depth": last, "hits": found, "ranks_above": late, "relevant": hits.n_relevant}
-    return worked(value, text, **known)
-
-
-def _pairs_of_hits(hits: Hits, k: int | None) -> FloatArray:
-    """1 + 2 + … + the number of hits in the top k; in unresolved ties, expected."""
-    found = hits.count(k)
-    if not hits.tied or k is None:
-        return worked(found * (found + 1.0) / 2.0, "hits * (hits + 1) / 2", "pairs", hits=found)
-    # The number of hits in the first t places of a tied group is hypergeometric.
-    groups = hits.groups
-    n, m = groups.size.astype(np.float64), groups.hits
-    inside = np.clip(k - groups.above, 0, groups.size)
-    variance = inside * m * (n - m) * (n - inside) / (n * n * np.maximum(n - 1.0, 1.0))
-    more = hits.sum(variance, groups.user, groups.above + 1)
-    value = (found * (found + 1.0) + more) / 2.0
-    return worked(value, "(hits * (hits + 1) + variance) / 2", "pairs", hits=found, variance=more)
 
 
 @register(
@@ -123,28 +137,6 @@ def percentile_rank(
     part = 100.0 * ratio(behind, size)
     worked(part, "100 * positions / candidates", "sum", positions=behind, candidates=size)
     return Defined(part, total, ("sum", "weight"))
-
-
-@register("Reciprocal ranks", reached=False)
-def rr_all(hits: Hits, k: int | None = None) -> FloatArray:
-    """Mean of one over the rank of all relevant items; 0 for those not in the top k.
-
-    Notes
-    -----
-    With one relevant item it is `rr`. Source: ``mean_reciprocal_rank`` of rexmex.
-
-    Examples
-    --------
-    Two of three relevant items are at ranks 1 and 4: (1 + 1/4) / 3.
-
-    >>> import rankmeter as rm
-    >>> result = rm.evaluate({"u": list("axyb")}, {"u": {"a", "b", "c"}}, "rr_all")
-    >>> round(result["rr_all"].mean, 4)
-    0.4167
-    """
-    total = hits.sum(hits.weigh(lambda rank: 1.0 / rank, k))
-    value = ratio(total, hits.n_relevant)
-    return worked(value, "sum / relevant", sum=total, relevant=hits.n_relevant)
 
 
 @register(
@@ -231,3 +223,80 @@ def last_rank(
     known = {"hits": hits.count(None), "relevant": hits.n_relevant}
     text = "last_hit if hits >= relevant else absent"
     return worked(value, text, last_hit=result, absent=worst, **known)
+
+
+@register(
+    "Median rank",
+    low=1.0,
+    high=math.inf,
+    increasing=False,
+    aggregate="median",
+    synonyms=("median_of_ranks",),
+)
+def median_rank(hits: Hits) -> FloatArray:
+    """Rank of the first relevant item; the median over users. Lower is better.
+
+    Notes
+    -----
+    A user without any hit is undefined. The interval of the median is that of the order
+    statistics, without an assumption about the distribution: Conover, Practical Nonparametric
+    Statistics, 3rd ed., ch. 3.2.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> rm.evaluate_ranks([1, 2, 3, 5, 50], "median_rank")["median_rank"].mean
+    3.0
+    """
+    return mean_rank(hits)
+
+
+@register(
+    "Geometric mean rank",
+    low=1.0,
+    high=math.inf,
+    increasing=False,
+    aggregate="geometric",
+    synonyms=("geometric_mean_rank",),
+)
+def gmr(hits: Hits) -> FloatArray:
+    """Rank of the first relevant item; the geometric mean over users. Lower is better.
+
+    Notes
+    -----
+    A user without any hit is undefined.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "gmr")["gmr"].mean, 4)
+    4.3174
+    """
+    return mean_rank(hits)
+
+
+@register(
+    "Harmonic mean rank",
+    low=1.0,
+    high=math.inf,
+    increasing=False,
+    open_ties=False,
+    aggregate="micro",
+    synonyms=("harmonic_mean_rank",),
+)
+def hmr(hits: Hits) -> Ratio:
+    """Rank of the first relevant item; the harmonic mean over users. Lower is better.
+
+    Notes
+    -----
+    One over MRR, as long as every user has a hit; a user without any hit is undefined.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "hmr")["hmr"].mean, 4)
+    2.4351
+    """
+    rank = mean_rank(hits)
+    whole = np.where(np.isnan(rank), 1.0, 1.0 / rank)
+    return Ratio(rank / rank, whole, ("one", "reciprocal_rank"))

@@ -1,17 +1,16 @@
-"""Metrics of the set of items in the top k, whatever their order."""
+"""Precision and recall: which items are in the top k, whatever their order."""
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Literal
 
 import numpy as np
 
-from rankmeter._checks import counted, number, refused
+from rankmeter._checks import number
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
 from rankmeter._steps import column, worked
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.states import Defined, Ratio
+from rankmeter.metrics.states import Ratio
 
 PrecisionDenominator = Literal["k", "ranked", "relevant"]
 
@@ -119,14 +118,6 @@ def hit_rate(hits: Hits, k: int | None = None) -> FloatArray:
     return worked(1.0 - result, "1 - no_hit", no_hit=result)
 
 
-def check_catalogue(hits: Hits, k: int | None, n_items: int | None) -> None:
-    """Refuse a catalogue, if it is given, that lacks ranked or relevant items."""
-    most = int((hits.depth(k) + hits.n_relevant - hits.count(k)).max(initial=0.0))
-    if n_items is not None and n_items < most:
-        size = f"the size of the catalogue: a user has {counted(most, 'item')}, ranked or relevant"
-        raise refused("n_items", size, n_items, extent=most)
-
-
 def _no_hit(size: IntArray, relevant: IntArray, inside: IntArray) -> FloatArray:
     """Probability that none of the relevant items of a tied group falls into its first places."""
     probability = np.ones(size.size)
@@ -203,149 +194,54 @@ def r_precision(hits: Hits, k: int | None = None) -> FloatArray:
     return worked(value, "hits / relevant", hits=found, relevant=hits.n_relevant)
 
 
-@register("Accuracy", synonyms=("acc",), needs_relevant=False)
-def accuracy(
-    hits: Hits,
-    k: int | None = None,
-    *,
-    n_items: Annotated[int, Example(100, 50, 16)],
-    chosen: Literal["ranked", "k"] = "ranked",
+@register("Mean average recall", reached=False, synonyms=("mean_recall", "mean_average_recall"))
+def mar(
+    hits: Hits, k: int | None = None, *, over: Literal["ranks", "hits"] = "ranks"
 ) -> FloatArray:
-    """Share of the catalogue that is correctly recommended or correctly left out.
+    """Recall at several ranks of the top k, averaged.
 
     Parameters
     ----------
-    k : int, optional
-        Cutoff: the top k are "recommended"; without it the whole ranking is.
-    n_items : int
-        Size of the catalogue: at least the items that one user is recommended or finds relevant.
-    chosen : {"ranked", "k"}
-        How many items of a list shorter than k are recommended: those ``ranked``, or nevertheless
-        ``k``, with the empty places counted as wrong.
+    over : {"ranks", "hits"}
+        The mean over every rank from 1 to k, hit or miss; or the sum over the ranks of the hits
+        alone, divided by the number of relevant items.
 
     Notes
     -----
-    (TP + TN) / n_items. Read it with care: obviously irrelevant items dominate it, so recommending
-    nothing scores 1 - n_relevant / n_items; and it ignores order. With ``k`` it is
-    below 0 if k exceeds the catalogue.
+    Without a cutoff k is the length of the ranking; an empty one has 0. With one relevant item,
+    ``over=hits`` is the recall. Sources: ``MAR`` of Elliot (ranks) and Evidently (hits).
 
     Examples
     --------
-    Ten items; of the five recommended two are right, and of the five left out one is relevant:
-    2 + 4 items out of 10 are classified correctly.
+    The recall at ranks 1, 2 and 3 is 0, 1/2 and 1/2.
 
     >>> import rankmeter as rm
-    >>> ranking = {"u": [4, 6, 2, 3, 1, 8, 10, 9, 5, 7]}
-    >>> rm.evaluate(ranking, {"u": {1, 6, 9}}, "accuracy@5", n_items=10)["accuracy@5"].mean
-    0.6
+    >>> round(rm.evaluate({"u": list("xay")}, {"u": {"a", "b"}}, "mar@3")["mar@3"].mean, 4)
+    0.3333
     """
-    check_catalogue(hits, k, n_items)
+    if over == "hits":
+        pairs, n = _pairs_of_hits(hits, k), hits.n_relevant.astype(np.float64)
+        return worked(ratio(pairs, n**2), "pairs / relevant**2", pairs=pairs, relevant=n)
+    last = hits.n_ranked if k is None else np.full(hits.n_users, k)
+    # A hit at rank r adds to the recall at ranks r, r + 1, …, k.
+    late = hits.sum(hits.weigh(lambda rank: rank - 1.0, k))
     found = hits.count(k)
-    length = hits.depth(k) if chosen == "ranked" or k is None else k
-    missed = hits.n_relevant - found
-    wrong = worked(
-        (length - found) + missed, "length - hits + missed", "wrong", length=length, hits=found,
-        missed=missed,
-    )  # fmt: skip
-    return worked(1.0 - wrong / n_items, "1 - wrong / n_items", wrong=wrong, n_items=n_items)
+    value = ratio(last * found - late, last * hits.n_relevant)
+    text = "(depth * hits - ranks_above) / (depth * relevant)"
+    known = {"depth": last, "hits": found, "ranks_above": late, "relevant": hits.n_relevant}
+    return worked(value, text, **known)
 
 
-@register("Fall-out", increasing=False, needs_relevant=False, synonyms=("fall_out", "fpr"))
-def fallout(
-    hits: Hits, k: int | None = None, *, n_items: Annotated[int | None, Example(100, 50)]
-) -> Ratio:
-    """Share of the irrelevant candidates that are in the top k.
-
-    Parameters
-    ----------
-    n_items : int or None
-        Number of candidates of each user, at least those in the top k or relevant; ``none`` takes
-        the ranked items, also those below k.
-
-    Notes
-    -----
-    Also known as the false positive rate. A user whose candidates are all
-    relevant is undefined. Source: van Rijsbergen 1979.
-
-    Examples
-    --------
-    Ten items, three of them relevant. Of the seven others three are in the first five.
-
-    >>> import rankmeter as rm
-    >>> ranking = {"u": [4, 6, 2, 3, 1, 8, 10, 9, 5, 7]}
-    >>> result = rm.evaluate(ranking, {"u": {1, 6, 9}}, "fallout@5", n_items=10)
-    >>> round(result["fallout@5"].mean, 4)
-    0.4286
-    """
-    check_catalogue(hits, k, n_items)
-    others = hits.n_ranked - hits.count(None) if n_items is None else n_items - hits.n_relevant
-    return Defined(hits.depth(k) - hits.count(k), others, ("irrelevant_in_top", "irrelevant"))
-
-
-@register("Matthews correlation", low=-1.0, synonyms=("matthews_corrcoef", "phi_coefficient"))
-def mcc(
-    hits: Hits,
-    k: int | None = None,
-    *,
-    n_items: Annotated[int, Example(100, 50)],
-    chosen: Literal["ranked", "k"] = "ranked",
-) -> FloatArray:
-    """Correlation of being recommended with being relevant, over the items of the catalogue.
-
-    Parameters
-    ----------
-    k : int, optional
-        Cutoff: the top k are "recommended"; without it the whole ranking is.
-    n_items : int
-        Size of the catalogue: at least the items that one user is recommended or finds relevant.
-    chosen : {"ranked", "k"}
-        How many items of a list shorter than k are recommended, as in `accuracy`.
-
-    Notes
-    -----
-    Also known as the phi coefficient; 0 for a random choice, and if all items are recommended or
-    none. With ``chosen=k`` it is undefined if k exceeds the catalogue. Source: Matthews, Biochimica
-    et Biophysica Acta 1975.
-
-    Examples
-    --------
-    Ten items; two of the five recommended are relevant, and one of the others:
-    (2 · 4 - 3 · 1) / √(5 · 3 · 7 · 5).
-
-    >>> import rankmeter as rm
-    >>> ranking = {"u": [4, 6, 2, 3, 1, 8, 10, 9, 5, 7]}
-    >>> round(rm.evaluate(ranking, {"u": {1, 6, 9}}, "mcc@5", n_items=10)["mcc@5"].mean, 4)
-    0.2182
-    """
-    check_catalogue(hits, k, n_items)
-    length = hits.depth(k) if chosen == "ranked" or k is None else np.full(hits.n_users, k)
-    relevant = hits.n_relevant.astype(np.float64)
-    # TP · TN - FP · FN, which is linear in TP: exact also for an expected number of hits.
-    found, left = hits.count(k), n_items - length
-    known = {"n_items": n_items, "hits": found, "length": length, "relevant": relevant}
-    covariance = worked(n_items * found - length * relevant,
-                        "n_items * hits - length * relevant", "covariance", **known)  # fmt: skip
-    scale = np.sqrt(length * relevant * np.maximum(left, 0) * (n_items - relevant))
-    text = "sqrt(length * relevant * (n_items - length) * (n_items - relevant))"
-    worked(scale, text, "scale", **known)
-    value = ratio(covariance, scale)
-    worked(value, "covariance / scale", covariance=covariance, scale=scale)
-    return np.where(left < 0, np.nan, value)
-
-
-@register("Cumulative gain", high=math.inf)
-def cg(hits: Hits, k: int | None = None) -> FloatArray:
-    """Sum of the gains in the top k.
-
-    Notes
-    -----
-    Order does not matter: see `dcg` for the sum that discounts by rank.
-
-    Examples
-    --------
-    >>> import rankmeter as rm
-    >>> truth = {"u": {"a": 2, "b": 3, "c": 3, "d": 1, "e": 2}}
-    >>> rm.evaluate({"u": list("abcde")}, truth, "cg")["cg"].mean
-    11.0
-    """
-    return hits.sum(hits.within(k) * hits.gain)
+def _pairs_of_hits(hits: Hits, k: int | None) -> FloatArray:
+    """1 + 2 + … + the number of hits in the top k; in unresolved ties, expected."""
+    found = hits.count(k)
+    if not hits.tied or k is None:
+        return worked(found * (found + 1.0) / 2.0, "hits * (hits + 1) / 2", "pairs", hits=found)
+    # The number of hits in the first t places of a tied group is hypergeometric.
+    groups = hits.groups
+    n, m = groups.size.astype(np.float64), groups.hits
+    inside = np.clip(k - groups.above, 0, groups.size)
+    variance = inside * m * (n - m) * (n - inside) / (n * n * np.maximum(n - 1.0, 1.0))
+    more = hits.sum(variance, groups.user, groups.above + 1)
+    value = (found * (found + 1.0) + more) / 2.0
+    return worked(value, "(hits * (hits + 1) + variance) / 2", "pairs", hits=found, variance=more)
