@@ -19,6 +19,7 @@ from rankmeter._lists import (
     Propensity,
     Similarity,
 )
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._metric_strings import (
     Metric,
     is_elsewhere,
@@ -91,6 +92,7 @@ __all__ = [
     "Spec",
     "State",
     "Weighted",
+    "formula",
     "is_elsewhere",
     "metric",
     "parse_metrics",

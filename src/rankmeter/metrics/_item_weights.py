@@ -6,9 +6,10 @@ from typing import Literal
 
 import numpy as np
 
-from rankmeter._hits import FloatArray, ratio
+from rankmeter._hits import FloatArray
 from rankmeter._lists import Lists
-from rankmeter._steps import column, worked
+from rankmeter._steps import column
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics.discounts import RankDiscount, sum_to, weight_of
 from rankmeter.metrics.states import Defined, Ratio
 
@@ -47,7 +48,7 @@ def weighted(
     total, whole = top.sum(weights * values), np.bincount(top.user, weights, top.n_users)
     if k is not None:
         whole = np.full(top.n_users, _down_to(k, discount, p))
-    return worked(ratio(total, whole, nothing=np.nan), "sum / weights", sum=total, weights=whole)
+    return formula("sum / weights", nothing=np.nan, sum=total, weights=whole)
 
 
 def _down_to(k: int, discount: RankDiscount, p: float) -> float:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from rankmeter._hits import FloatArray, Hits, IntArray, ratio
-from rankmeter._steps import worked
+from rankmeter._hits import FloatArray, Hits, IntArray
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.confusion_matrix import check_catalogue
 from rankmeter.metrics.states import Defined, Ratio
@@ -99,7 +99,7 @@ def gauc(
 
 def _weighted(part: FloatArray, whole: FloatArray, weight: IntArray | FloatArray) -> Ratio:
     """Shares with other weights than their denominators; an undefined one has none."""
-    value = worked(ratio(part, whole), "ordered / pairs", ordered=part, pairs=whole)
+    value = formula("ordered / pairs", ordered=part, pairs=whole)
     return Defined(value * weight, np.where(whole > 0, weight, 0.0), None)
 
 
@@ -113,15 +113,16 @@ def _auc(
     negatives = others if n_items is None else n_items - hits.n_relevant.astype(np.float64)
     negatives = negatives + smooth
     wrong = hits.sum(_misses_above(hits), name="others above")
-    ordered, text = found * negatives - wrong, "hits * irrelevant - wrong"
+    text = "hits * irrelevant - wrong"
     if absent == "random":
-        ordered += (hits.n_relevant - found) * (negatives - others) / 2
         text += " + missed * (irrelevant - ranked_irrelevant) / 2"
-    known = {"hits": found, "irrelevant": negatives, "wrong": wrong}
-    missed = hits.n_relevant - found
-    return worked(
-        ordered, text, "ordered", missed=missed, ranked_irrelevant=others, **known
-    ), negatives
+    known: dict[str, Any] = {
+        "hits": found,
+        "irrelevant": negatives,
+        "wrong": wrong,
+        "ranked_irrelevant": others,
+    }
+    return formula(text, name="ordered", missed=hits.n_relevant - found, **known), negatives
 
 
 def _misses_above(hits: Hits) -> FloatArray:
@@ -188,16 +189,13 @@ def lauc(
         negatives = n_items - positives + smooth
     if n_items is not None and k is not None and denominator == "min":
         positives = np.minimum(positives, k)
-    ordered, text = found * negatives - above, "hits * irrelevant - wrong"
+    text = "hits * irrelevant - wrong"
     if absent == "random":
-        ordered = ordered + (positives - found) * (negatives - (length - found)) / 2
         text += " + (relevant - hits) * (irrelevant - (length - hits)) / 2"
-    known = {"hits": found, "irrelevant": negatives, "relevant": positives}
-    worked(ordered, text, "ordered", wrong=above, length=length, **known)
-    value = ratio(ordered, positives * negatives)
-    value = np.where(negatives > 0, value, ratio(found, positives))
+    known: dict[str, Any] = {"hits": found, "irrelevant": negatives, "relevant": positives}
+    ordered = formula(text, name="ordered", wrong=above, length=length, **known)
     text = "ordered / (relevant * irrelevant) if irrelevant > 0 else hits / relevant"
-    return worked(value, text, ordered=ordered, **known)
+    return formula(text, ordered=ordered, **known)
 
 
 @register("Partial AUC", reached=False, synonyms=("partial_auc",))
@@ -251,8 +249,10 @@ def pauc(
         left = np.maximum(most[hits.user] - (hits.rank - hits.nth), 0.0)
         number = np.arange(hits.rank.size) - hits.offsets[hits.user]
         ordered = hits.sum(np.where(number < counted[hits.user], left, 0.0))
-    value = ratio(ordered, counted * most, nothing=np.nan if k is None else 0.0)
-    worked(value, "sum / (relevant * others)", sum=ordered, relevant=counted, others=most)
+    value = formula(
+        "sum / (relevant * others)", nothing=np.nan if k is None else 0.0,
+        sum=ordered, relevant=counted, others=most,
+    )  # fmt: skip
     if insufficient == "undefined":
         return np.where((others < most) & (found < hits.n_relevant), np.nan, value)
     return value
@@ -320,9 +320,9 @@ def opa(hits: Hits, *, n_items: Annotated[int | None, Example(100, 50)] = None) 
     one = hits.sum(relevant - equal - (found - found_equal))  # found, and missed
     right, above = _ordered(hits), hits.sum(lower - found_lower)
     apart = (every - both - one) / 2
-    known = {"with_irrelevant": ordered, "of_hits": right, "above_missed": above}
+    known: dict[str, Any] = {"with_irrelevant": ordered, "of_hits": right, "above_missed": above}
     text = "with_irrelevant + of_hits + above_missed + of_missed"
-    ordered = worked(ordered + right + above + apart, text, "ordered", of_missed=apart, **known)
+    ordered = formula(text, name="ordered", of_missed=apart, **known)
     return Defined(ordered, every + hits.n_relevant * negatives, ("ordered", "pairs"))
 
 

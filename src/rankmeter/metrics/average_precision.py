@@ -9,8 +9,8 @@ import numpy as np
 
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
 from rankmeter._steps import column, expected, worked
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import register
-from rankmeter.metrics.counts import n_hits, n_ranked, n_relevant
 from rankmeter.metrics.discounts import sum_to
 
 
@@ -69,7 +69,7 @@ def ap(
         "ranked": np.minimum(relevant, hits.depth(k)),
     }
     total, n = _precision_at_hits(hits, k), whole[denominator]
-    return worked(ratio(total, n), "sum / denominator", sum=total, denominator=n)
+    return formula("sum / denominator", sum=total, denominator=n)
 
 
 def _precision_at_hits(hits: Hits, k: int | None) -> FloatArray:
@@ -106,7 +106,7 @@ def _ap_per_hit(hits: Hits, k: int | None) -> FloatArray:
     """Σ of the precision at hits in the top k, divided by the number of these hits."""
     if not hits.tied:
         total, found = _precision_at_hits(hits, k), hits.count(k)
-        return worked(ratio(total, found), "sum / hits", sum=total, hits=found)
+        return formula("sum / hits", sum=total, hits=found)
     # How many hits are found is itself random, but only in the one group that straddles k:
     # sum over their number j, which is hypergeometric.
     groups = hits.groups
@@ -118,7 +118,7 @@ def _ap_per_hit(hits: Hits, k: int | None) -> FloatArray:
     total = hits.sum(sure, groups.user, groups.above + 1)
     sure_hits = np.where(whole, groups.hits, 0.0)
     found = np.bincount(groups.user, sure_hits, hits.n_users).astype(np.float64)
-    result = worked(ratio(total, found), "sum / hits", sum=total, hits=found)
+    result = formula("sum / hits", sum=total, hits=found)
     for index in np.flatnonzero(~whole & (inside > 0)):
         n, m, t = int(groups.size[index]), int(groups.hits[index]), int(inside[index])
         user = groups.user[index]
@@ -150,7 +150,7 @@ def _mean_precision(hits: Hits, k: int | None) -> FloatArray:
         spread = places * top - (total[np.maximum(high, low - 1)] - total[low - 1])
         share = spread / (hits.open.high - low + 1)
     total = hits.sum(share)
-    return worked(ratio(total, last), "sum / depth", sum=total, depth=last)
+    return formula("sum / depth", sum=total, depth=last)
 
 
 @register("Set average precision", synonyms=("set_map",))
@@ -171,10 +171,8 @@ def set_ap(hits: Hits) -> FloatArray:
     >>> round(result["set_ap"].mean, 4)
     0.3333
     """
-    found = n_hits(hits)
-    value = ratio(found * found, n_ranked(hits) * n_relevant(hits))
-    known = {"hits": found, "ranked": hits.n_ranked, "relevant": hits.n_relevant}
-    return worked(value, "hits**2 / (ranked * relevant)", **known)
+    found, ranked, relevant = hits.count(None), hits.n_ranked, hits.n_relevant
+    return formula("hits**2 / (ranked * relevant)", hits=found, ranked=ranked, relevant=relevant)
 
 
 @register(

@@ -11,8 +11,9 @@ import numpy as np
 from rankmeter._checks import number
 from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Features, Lists, Popularity, Profiles
-from rankmeter._steps import column, worked
+from rankmeter._steps import column
 from rankmeter.errors import UsageError
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.category_diversity import counts, per_item
 from rankmeter.metrics.discounts import RankDiscount, weight_of
@@ -103,16 +104,15 @@ def calibration(
     unit = math.log(2) if base == "2" else 1.0
     if divergence == "hellinger":
         total = ((np.sqrt(own) - np.sqrt(shown)) ** 2).sum(axis=1)
-        return np.asarray(worked(np.sqrt(total / 2.0), "sqrt(squares / 2)", squares=total))
+        return formula("sqrt(squares / 2)", squares=total)
     if divergence == "js":
         middle = (own + shown) / 2.0
         first, second = _divergence(own, middle), _divergence(shown, middle)
-        value = (first + second) / (2.0 * unit)
-        known = {"of_the_user": first, "of_the_list": second, "unit": unit}
-        return worked(value, "(of_the_user + of_the_list) / (2 * unit)", **known)
+        text = "(of_the_user + of_the_list) / (2 * unit)"
+        return formula(text, of_the_user=first, of_the_list=second, unit=unit)
     mixed = column((1.0 - alpha) * shown + alpha * own, "mixed", groups)
     nats = _divergence(own, mixed)
-    return worked(nats / unit, "divergence / unit", divergence=nats, unit=unit)
+    return formula("divergence / unit", divergence=nats, unit=unit)
 
 
 def _by_popularity(popularity: Popularity) -> Features:

@@ -11,7 +11,8 @@ import numpy as np
 from rankmeter._checks import number
 from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Features, Lists, Popularity, Profiles
-from rankmeter._steps import column, summed, worked
+from rankmeter._steps import column, summed
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import RankDiscount, weight_of
 
@@ -74,7 +75,7 @@ def categorical_diversity(
     n = np.full(top.n_users, k) if k is not None and denominator == "k" else top.lengths
     if denominator == "categories":
         n = np.full(top.n_users, categories.n_features)
-    return worked(ratio(found, n), "shown / whole", shown=found, whole=n)
+    return formula("shown / whole", shown=found, whole=n)
 
 
 @register("Entropy of categories", high=math.inf, synonyms=("rank_biased_entropy",))
@@ -191,14 +192,10 @@ def binomial_diversity(
     lacking = np.where((shown == 0) & (chance > 0), without, 0.0).sum(axis=1)
     column(shown, "items", categories)
     column(chance, "chance of an item", categories)
-    coverage = np.exp(lacking / max(categories.n_features, 1))
-    text = "exp(log_chance / categories)"
-    worked(coverage, text, "coverage", log_chance=lacking, categories=max(categories.n_features, 1))
+    width, text = max(categories.n_features, 1), "exp(log_chance / categories)"
+    coverage = formula(text, name="coverage", log_chance=lacking, categories=width)
     kinds, logs = np.count_nonzero(shown, axis=1), usual.sum(axis=1)
-    redundancy = np.exp(ratio(logs, kinds))
-    worked(redundancy, "exp(log_usual / shown)", "non_redundancy", log_usual=logs, shown=kinds)
-    if part == "both":
-        both = {"coverage": coverage, "non_redundancy": redundancy}
-        return np.asarray(worked(coverage * redundancy, "coverage * non_redundancy", **both))
-    chosen = coverage if part == "coverage" else redundancy
-    return np.asarray(worked(chosen, part, **{part: chosen}))
+    text, name = "exp(log_usual / shown)", "non_redundancy"
+    redundancy = formula(text, name=name, log_usual=logs, shown=kinds)
+    text = part if part != "both" else "coverage * non_redundancy"
+    return formula(text, coverage=coverage, non_redundancy=redundancy)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from rankmeter._checks import counted, refused
-from rankmeter._hits import FloatArray, Hits, ratio
-from rankmeter._steps import worked
+from rankmeter._hits import FloatArray, Hits
 from rankmeter.errors import UsageError
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.counts import n_hits, n_ranked, n_relevant
 from rankmeter.metrics.states import Defined, Ratio
@@ -64,11 +64,9 @@ def accuracy(
     found = hits.count(k)
     length = hits.depth(k) if chosen == "ranked" or k is None else k
     missed = hits.n_relevant - found
-    wrong = worked(
-        (length - found) + missed, "length - hits + missed", "wrong", length=length, hits=found,
-        missed=missed,
-    )  # fmt: skip
-    return worked(1.0 - wrong / n_items, "1 - wrong / n_items", wrong=wrong, n_items=n_items)
+    text = "length - hits + missed"
+    wrong = formula(text, name="wrong", length=length, hits=found, missed=missed)
+    return formula("1 - wrong / n_items", wrong=wrong, n_items=n_items)
 
 
 @register("Fall-out", increasing=False, needs_relevant=False, synonyms=("fall_out", "fpr"))
@@ -142,16 +140,17 @@ def mcc(
     length = hits.depth(k) if chosen == "ranked" or k is None else np.full(hits.n_users, k)
     relevant = hits.n_relevant.astype(np.float64)
     # TP · TN - FP · FN, which is linear in TP: exact also for an expected number of hits.
-    found, left = hits.count(k), n_items - length
-    known = {"n_items": n_items, "hits": found, "length": length, "relevant": relevant}
-    covariance = worked(n_items * found - length * relevant,
-                        "n_items * hits - length * relevant", "covariance", **known)  # fmt: skip
-    scale = np.sqrt(length * relevant * np.maximum(left, 0) * (n_items - relevant))
-    text = "sqrt(length * relevant * (n_items - length) * (n_items - relevant))"
-    worked(scale, text, "scale", **known)
-    value = ratio(covariance, scale)
-    worked(value, "covariance / scale", covariance=covariance, scale=scale)
-    return np.where(left < 0, np.nan, value)
+    known: dict[str, Any] = {
+        "n_items": n_items,
+        "hits": hits.count(k),
+        "length": length,
+        "relevant": relevant,
+    }
+    covariance = formula("n_items * hits - length * relevant", name="covariance", **known)
+    text = "sqrt(length * relevant * max(n_items - length, 0) * (n_items - relevant))"
+    scale = formula(text, name="scale", **known)
+    value = formula("covariance / scale", covariance=covariance, scale=scale)
+    return np.where(length > n_items, np.nan, value)
 
 
 @register("Utility", low=-math.inf, high=math.inf, needs_relevant=False)
@@ -199,8 +198,8 @@ def utility(
         raise UsageError("utility(spared=…) needs the size of the catalogue: pass n_items=")
     right, ranked, relevant = n_hits(hits, k), n_ranked(hits, k), n_relevant(hits)
     rest = (n_items or 0) + right - ranked - relevant
-    value = found * right + wrong * (ranked - right) + missed * (relevant - right) + spared * rest
     text = "found * hits + wrong * others + missed * not_ranked + spared * rest"
-    cells = {"hits": right, "others": ranked - right, "not_ranked": relevant - right, "rest": rest}
-    prices = {"found": found, "wrong": wrong, "missed": missed, "spared": spared}
-    return worked(value, text, **cells, **prices)
+    return formula(
+        text, found=found, hits=right, wrong=wrong, others=ranked - right,
+        missed=missed, not_ranked=relevant - right, spared=spared, rest=rest,
+    )  # fmt: skip

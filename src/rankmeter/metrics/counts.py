@@ -10,6 +10,7 @@ import numpy as np
 from rankmeter._hits import FloatArray, Hits
 from rankmeter._lists import Lists
 from rankmeter._steps import worked
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._item_weights import once
 from rankmeter.metrics._registry import register
 
@@ -30,9 +31,7 @@ def n_ranked(hits: Hits, k: int | None = None) -> FloatArray:
     >>> [estimate.mean for estimate in result.values()]
     [1.0, 2.0, 3.0]
     """
-    depth = hits.depth(k).astype(np.float64)
-    text = "ranked" if k is None else "min(ranked, k)"
-    return worked(depth, text, ranked=hits.n_ranked, k=k)
+    return formula("ranked" if k is None else "min(ranked, k)", ranked=hits.n_ranked, k=k)
 
 
 @register(
@@ -55,8 +54,7 @@ def n_relevant(hits: Hits) -> FloatArray:
     ...             no_overlap="allow")["n_relevant"].mean
     2.0
     """
-    n = hits.n_relevant.astype(np.float64)
-    return worked(n, "relevant", relevant=n)
+    return formula("relevant", relevant=hits.n_relevant)
 
 
 @register("Hits", high=math.inf, synonyms=("num_rel_ret", "num_hits"), needs_relevant=False)
@@ -92,8 +90,7 @@ def list_length(lists: Lists, k: int | None = None) -> FloatArray:
     >>> result["list_length@1"].mean, result["list_length@10"].mean
     (1.0, 2.0)
     """
-    n = lists.top(k).lengths.astype(np.float64)
-    return worked(n, "items", items=n)
+    return formula("items", items=lists.top(k).lengths)
 
 
 @register("Sufficiency", needs_items=False, synonyms=("sufficient",))
@@ -119,11 +116,9 @@ def sufficiency(lists: Lists, k: int | None = None, *, partial: bool = False) ->
     """
     if k is None:
         return worked(np.ones(lists.n_users), "1")
-    n = lists.top(k).lengths
-    share = np.minimum(n / k, 1.0)
-    if partial:
-        return worked(share, "min(items / k, 1)", items=n, k=k)
-    return worked(np.floor(share), "items >= k", items=n, k=k)
+    return formula(
+        "min(items / k, 1)" if partial else "items >= k", items=lists.top(k).lengths, k=k
+    )
 
 
 @register("Repetition", increasing=False)
@@ -157,7 +152,7 @@ def repetition(
     """
     top = lists.top(k)
     kinds, n = once(top).lengths, np.maximum(top.lengths, 1)
-    found = worked(1.0 - kinds / n, "1 - different / items", "repeated", different=kinds, items=n)
+    repeated = formula("1 - different / items", name="repeated", different=kinds, items=n)
     if scale == "any":
-        found = worked(np.where(found > 0, 1.0, 0.0), "repeated > 0", repeated=found)
-    return worked(1.0 - found, "1 - repeated", repeated=found) if inverse else found
+        repeated = formula("repeated > 0", repeated=repeated)
+    return formula("1 - repeated", repeated=repeated) if inverse else repeated

@@ -9,8 +9,8 @@ import numpy as np
 
 from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Catalogue, Lists, Popularity
-from rankmeter._steps import worked
 from rankmeter.errors import UsageError
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._item_weights import once
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.exposures import Exposure, Statistic, of_counts
@@ -70,7 +70,7 @@ def coverage(
 
     def value(counts: FloatArray) -> float:
         n = int(np.count_nonzero(counts))
-        return worked(n / size, "different_items / size", different_items=n, size=size)
+        return float(formula("different_items / size", different_items=n, size=size))
 
     def loss(counts: FloatArray) -> FloatArray:
         fewest = float(counts[counts > 0].min(initial=np.inf))
@@ -122,7 +122,7 @@ def user_coverage(
     0.5
     """
     n = lists.top(k).lengths
-    return worked((n >= least).astype(np.float64), "items >= least", items=n, least=least)
+    return formula("items >= least", items=n, least=least)
 
 
 @register("Entropy of items", high=math.inf, aggregate="micro", synonyms=("shannon_entropy",))
@@ -191,15 +191,13 @@ def _entropy(unit: float = 1.0, *, per_item: bool = False, exponential: bool = F
         logs: FloatArray, weight: FloatArray, shown: FloatArray, kinds: FloatArray
     ) -> FloatArray:
         """From Σ w ln c, Σ w, Σ c, and the number of items."""
-        nats = np.log(np.maximum(shown, 1.0)) - ratio(logs, weight)
-        worked(nats, "log(shown) - logs / weights", "nats", shown=shown, logs=logs, weights=weight)
-        found = np.exp(nats) if exponential else nats / unit
-        worked(
-            found, "exp(nats)" if exponential else "nats / unit", "entropy", nats=nats, unit=unit
-        )
+        text = "log(max(shown, 1)) - logs / weights"
+        nats = formula(text, name="nats", shown=shown, logs=logs, weights=weight)
+        text = "exp(nats)" if exponential else "nats / unit"
+        entropy = formula(text, name="entropy", nats=nats, unit=unit)
         if per_item:
-            found = worked(found / np.maximum(kinds, 1.0), "entropy / n", entropy=found, n=kinds)
-        return np.where(shown > 0, found, np.nan)
+            entropy = formula("entropy / n", entropy=entropy, n=kinds)
+        return np.where(shown > 0, entropy, np.nan)
 
     def sums(exposure: Exposure) -> tuple[FloatArray, FloatArray, tuple[FloatArray, ...]]:
         counts, weight = exposure.shown(), exposure.counts()
@@ -269,8 +267,7 @@ def _similarity(exposure: Exposure) -> tuple[FloatArray, int]:
 def _difference(exposure: Exposure) -> float:
     similar, n = _similarity(exposure)
     total = float(similar.sum())
-    value = 1.0 - total / (n * (n - 1)) if n > 1 else math.nan
-    return worked(value, "1 - similar / (n * (n - 1))", similar=total, n=n)
+    return float(formula("1 - similar / (n * (n - 1))", nothing=np.nan, similar=total, n=n))
 
 
 def _differences_without(exposure: Exposure) -> FloatArray:

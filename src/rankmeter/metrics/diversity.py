@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Likeness, Lists
-from rankmeter._steps import column, is_noting, summed, worked
+from rankmeter._steps import column, is_noting, summed
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._item_weights import Relevance, worth
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import RankDiscount, weight_of
@@ -65,15 +66,14 @@ def ild(
     space = Space.of(likeness, distance)
     top = _known(lists.top(k), space, unknown)
     total, n = space.total(top), top.lengths
-    whole = n * (n - 1) / 2 if over == "pairs" else n
+    whole = n * (n - 1) / 2 if over == "pairs" else np.where(n > 1, n, 0)
     nothing = 0.0 if single == "zero" else np.nan
     if is_noting():
         for _, item, at in top.blocks(CELLS):
             column(space.within(item).sum(axis=(0, 2)), "to the others", top, top.rank[at[0]])
-    found = np.where(n > 1, ratio(total, whole), nothing)
-    name = "pairs" if over == "pairs" else "items"
-    worked(found, f"distances / {name}", "mean", **{"distances": total, name: whole})
-    return worked(1.0 - found, "1 - mean", mean=found) if inverse else found
+    parts: dict[str, Any] = {"distances": total, over: whole}
+    mean = formula(f"distances / {over}", name="mean", nothing=nothing, **parts)
+    return formula("1 - mean", mean=mean) if inverse else mean
 
 
 def _known(top: Lists, space: Space, unknown: str) -> Lists:
@@ -145,7 +145,7 @@ def eild(
         column(each[0], "to the others", top, top.rank[at[0]])
         column(read[0], "weight", top, top.rank[at[0]])
         summed(total, terms[0], top, top.rank[at[0]])
-        found[users] = worked(total / whole, "sum / weights", sum=total, weights=whole)
+        found[users] = formula("sum / weights", sum=total, weights=whole)
     return np.where(top.lengths > 1, found, 0.0 if single == "zero" else np.nan)
 
 
@@ -193,5 +193,5 @@ def vendi(
         log = np.log(share, out=np.zeros_like(share), where=share > 0)
         column(share[0], "share", share)
         entropy = -(share * log).sum(axis=1)
-        found[users] = worked(np.exp(entropy), "exp(entropy)", entropy=entropy)
+        found[users] = formula("exp(entropy)", entropy=entropy)
     return found

@@ -11,8 +11,9 @@ import numpy as np
 from rankmeter._checks import integer
 from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Features, Lists, Popularity, Profiles
-from rankmeter._steps import column, worked
+from rankmeter._steps import column
 from rankmeter.errors import UsageError
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._item_weights import once, worth
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.category_diversity import counts
@@ -305,9 +306,7 @@ def _apart(total: FloatArray, n: FloatArray, of: Features) -> FloatArray:
     factor = 2.0 * np.arange(1, own.shape[-1] + 1) - groups[..., None] - 1.0
     far = np.nansum(factor * own, axis=-1)
     pairs = groups * (groups - 1) / 2
-    return worked(
-        ratio(far, pairs, nothing=np.nan), "distances / pairs", distances=far, pairs=pairs
-    )
+    return formula("distances / pairs", nothing=np.nan, distances=far, pairs=pairs)
 
 
 def _members(
@@ -340,24 +339,20 @@ def _spread(part: FloatArray, whole: FloatArray, of: Features) -> FloatArray:
     share = column(ratio(part, whole, nothing=np.nan), "share", of)
     mean = _mean(share)
     spread = np.sqrt(_mean((share - mean[..., None]) ** 2))
-    return worked(ratio(spread, mean, nothing=np.nan), "spread / mean", spread=spread, mean=mean)
+    return formula("spread / mean", nothing=np.nan, spread=spread, mean=mean)
 
 
 def _change(part: FloatArray, whole: FloatArray, of: Features) -> FloatArray:
     """The mean relative change of the shares that the groups have."""
     bias = _bias(part, whole, of)
-    return worked(
-        _mean(np.abs(bias)),
-        "changes / groups",
-        changes=np.nansum(np.abs(bias), axis=-1),
-        groups=np.count_nonzero(~np.isnan(bias), axis=-1),
-    )
+    changes, groups = np.nansum(np.abs(bias), axis=-1), np.count_nonzero(~np.isnan(bias), axis=-1)
+    return formula("changes / groups", nothing=np.nan, changes=changes, groups=groups)
 
 
 def _bias_of(part: FloatArray, whole: FloatArray, of: Features, at: int) -> FloatArray:
-    bias = _bias(part, whole, of)
-    shown, had = _share(part), _share(whole)
-    return worked(bias[..., at], "shown / had - 1", shown=shown[..., at], had=had[..., at])
+    _bias(part, whole, of)
+    shown, had = _share(part)[..., at], _share(whole)[..., at]
+    return formula("shown / had - 1", nothing=np.nan, shown=shown, had=had)
 
 
 def _bias(part: FloatArray, whole: FloatArray, of: Features) -> FloatArray:

@@ -10,8 +10,9 @@ import numpy as np
 from rankmeter._checks import fraction, number
 from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Features, Lists
-from rankmeter._steps import column, summed, worked
+from rankmeter._steps import column, summed
 from rankmeter.errors import UsageError
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.category_diversity import counts
 from rankmeter.metrics.discounts import DISCOUNTS, Discount, Weight, weight_of
@@ -70,7 +71,7 @@ def subtopic_recall(
     column(asked, "asked for", categories)
     both, whole = (covered * asked).sum(axis=1), asked.sum(axis=1)
     nothing = np.nan if denominator == "relevant" else 0.0
-    return worked(ratio(both, whole, nothing=nothing), "both / asked", both=both, asked=whole)
+    return formula("both / asked", nothing=nothing, both=both, asked=whole)
 
 
 @register("Alpha-nDCG", high=math.inf, reached=False, synonyms=("andcg",))
@@ -118,7 +119,7 @@ def alpha_ndcg(
     stay = 1.0 - number("alpha", alpha, least=0, most=1)
     found, best, bound = _gains(lists, relevant, categories, k, stay, weight, greedy=ideal)
     whole = bound if ideal == "bound" else best
-    return worked(ratio(found, whole, nothing=np.nan), "sum / ideal", sum=found, ideal=whole)
+    return formula("sum / ideal", nothing=np.nan, sum=found, ideal=whole)
 
 
 @register("Intent-aware ERR", high=math.inf, reached=False, synonyms=("erria",))
@@ -164,10 +165,10 @@ def err_ia(
     found, best, bound = _gains(lists, relevant, categories, k, 1.0 - alpha, weight, greedy=ideal)
     if ideal == "none":
         n = np.count_nonzero(counts(relevant, categories), axis=1)
-        value = ratio(found * alpha, n, nothing=np.nan)
-        return worked(value, "alpha * sum / categories", alpha=alpha, sum=found, categories=n)
+        text = "alpha * sum / categories"
+        return formula(text, nothing=np.nan, alpha=alpha, sum=found, categories=n)
     whole = best if ideal == "greedy" else bound
-    return worked(ratio(found, whole, nothing=np.nan), "sum / ideal", sum=found, ideal=whole)
+    return formula("sum / ideal", nothing=np.nan, sum=found, ideal=whole)
 
 
 @register("Novelty- and rank-biased precision", high=math.inf, reached=False)
@@ -212,11 +213,10 @@ def nrbp(
     stay = 1.0 - number("alpha", alpha, least=0, most=1)
     found, best, _ = _gains(lists, relevant, categories, k, stay, weight, greedy=ideal)
     if ideal == "greedy":
-        return worked(ratio(found, best, nothing=np.nan), "sum / ideal", sum=found, ideal=best)
+        return formula("sum / ideal", nothing=np.nan, sum=found, ideal=best)
     asked = np.count_nonzero(counts(relevant, categories), axis=1)
-    value = ratio(found * (1.0 - stay * beta), asked, nothing=np.nan)
     text = "sum * (1 - (1 - alpha) * beta) / asked"
-    return worked(value, text, sum=found, alpha=alpha, beta=beta, asked=asked)
+    return formula(text, nothing=np.nan, sum=found, alpha=alpha, beta=beta, asked=asked)
 
 
 @register("Intent-aware precision", reached=False, synonyms=("p_ia",))
@@ -248,8 +248,7 @@ def precision_ia(
     n = lists.lengths if k is None else np.full(lists.n_users, k)
     each = column(counts(top.only(top.relevant), categories), "relevant items", categories)
     shown, asked = each.sum(axis=1), np.count_nonzero(counts(relevant, categories), axis=1)
-    value = ratio(ratio(shown, n), asked, nothing=np.nan)
-    return worked(value, "shown / k / asked", shown=shown, k=n, asked=asked)
+    return formula("shown / k / asked", nothing=np.nan, shown=shown, k=n, asked=asked)
 
 
 @register("Intent-aware average precision", reached=False, synonyms=("map_ia",))
@@ -286,7 +285,7 @@ def ap_ia(
     every = counts(relevant, categories)
     asked = np.count_nonzero(every, axis=1)
     total = column(ratio(found, every), "average precision", categories).sum(axis=1)
-    return worked(ratio(total, asked, nothing=np.nan), "sum / asked", sum=total, asked=asked)
+    return formula("sum / asked", nothing=np.nan, sum=total, asked=asked)
 
 
 def _gains(

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter._checks import number
-from rankmeter._hits import FloatArray, Hits, ratio
-from rankmeter._steps import column, worked
+from rankmeter._hits import FloatArray, Hits
+from rankmeter._steps import column
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 
 Rounding = Literal["trec9", "up", "nearest"]
@@ -69,7 +70,7 @@ def iprec(
     column(precision, f"precision at recall {recall:g}", hits)
     best = np.zeros(hits.n_users)
     np.maximum.at(best, hits.user, precision)
-    return worked(best, "highest", highest=best, needed_hits=needed)
+    return formula("highest", highest=best, needed_hits=needed)
 
 
 @register("Eleven-point average", open_ties=False, synonyms=("11pt", "11pt_avg", "11_point"))
@@ -96,7 +97,7 @@ def eleven_point(hits: Hits, *, rounding: Rounding = "trec9") -> FloatArray:
     """
     levels = [iprec(hits, recall=i / 10, rounding=rounding) for i in range(10, -1, -1)]
     total = sum(levels[1:], levels[0])
-    return worked(total / 11, "sum / 11", sum=total)
+    return formula("sum / 11", sum=total)
 
 
 @register("Precision at a multiple of R", synonyms=("r_precision_multiple",), at="multiple")
@@ -127,4 +128,4 @@ def rprec_mult(
     number("multiple", multiple, least=0)
     cutoff = _rounded(multiple * hits.n_relevant).astype(np.int64)
     found = hits.sum(hits.within(cutoff))
-    return worked(ratio(found, cutoff), "hits / cutoff", hits=found, cutoff=cutoff)
+    return formula("hits / cutoff", hits=found, cutoff=cutoff)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from rankmeter._hits import FloatArray, Hits, ratio
-from rankmeter._steps import column, worked
+from rankmeter._hits import FloatArray, Hits
+from rankmeter._steps import column
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.confusion_matrix import check_catalogue
 from rankmeter.metrics.reciprocal_rank import expected_first
@@ -58,14 +59,11 @@ def mean_rank(
         total = hits.sum(hits.weigh(lambda rank: rank, k))
         found = hits.count(k)
         if worst is not None:
-            missed = hits.n_relevant - found
-            value = ratio(total + missed * worst, hits.n_relevant, nothing=np.nan)
-            return worked(
-                value, "(sum + missed * absent) / relevant", sum=total, missed=missed,
-                absent=worst, relevant=hits.n_relevant,
+            return formula(
+                "(sum + missed * absent) / relevant", nothing=np.nan, sum=total,
+                missed=hits.n_relevant - found, absent=worst, relevant=hits.n_relevant,
             )  # fmt: skip
-        value = ratio(total, found, nothing=np.nan)
-        return worked(value, "sum / hits", sum=total, hits=found)
+        return formula("sum / hits", nothing=np.nan, sum=total, hits=found)
     if hits.tied:
         rank = expected_first(hits, lambda rank: rank, k)
         chance = expected_first(hits, np.ones_like, k)
@@ -73,11 +71,9 @@ def mean_rank(
         chance = (hits.first < np.inf if k is None else hits.first <= k).astype(np.float64)
         rank = np.where(chance > 0, hits.first, 0.0)
     if worst is not None:
-        value = rank + (1.0 - chance) * worst
         text = "first_hit + (1 - found) * absent"
-        return worked(value, text, first_hit=rank, found=chance, absent=worst)
-    value = ratio(rank, chance, nothing=np.nan)
-    return worked(value, "first_hit / found", first_hit=rank, found=chance)
+        return formula(text, first_hit=rank, found=chance, absent=worst)
+    return formula("first_hit / found", nothing=np.nan, first_hit=rank, found=chance)
 
 
 Weight = Literal["binary", "linear"]
@@ -129,13 +125,12 @@ def percentile_rank(
     total, found = every.sum(_weights(every, gain)), hits.sum(weight)
     size = hits.n_ranked + hits.n_relevant - hits.count(None) if n_items is None else n_items
     above, missed = hits.sum(weight * (hits.rank - 1.0)), total - found
-    behind = worked(
-        above + missed * (hits.n_ranked + size - 1) / 2,
-        "ranks_above + missed * (ranked + candidates - 1) / 2", "positions",
+    behind = formula(
+        "ranks_above + missed * (ranked + candidates - 1) / 2", name="positions",
         ranks_above=above, missed=missed, ranked=hits.n_ranked, candidates=size,
     )  # fmt: skip
-    part = 100.0 * ratio(behind, size)
-    worked(part, "100 * positions / candidates", "sum", positions=behind, candidates=size)
+    text = "100 * (positions / candidates)"
+    part = formula(text, name="sum", positions=behind, candidates=size)
     return Defined(part, total, ("sum", "weight"))
 
 
@@ -219,10 +214,9 @@ def last_rank(
     if absent != "undefined":
         worst += hits.n_ranked + 1.0 if absent == "next" else float(absent)
     column(last, "expected last", hits, hits.groups.above + 1) if hits.tied else None
-    value = np.where(hits.count(None) < hits.n_relevant, worst, result)
-    known = {"hits": hits.count(None), "relevant": hits.n_relevant}
+    known: dict[str, Any] = {"hits": hits.count(None), "relevant": hits.n_relevant}
     text = "last_hit if hits >= relevant else absent"
-    return worked(value, text, last_hit=result, absent=worst, **known)
+    return formula(text, last_hit=result, absent=worst, **known)
 
 
 @register(

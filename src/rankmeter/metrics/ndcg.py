@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
 from rankmeter._steps import column, worked
 from rankmeter.errors import UsageError
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import register
 from rankmeter.metrics.discounts import DISCOUNTS, Discount, sum_to
 from rankmeter.metrics.unjudged import number_above
@@ -259,9 +260,14 @@ def ndcg_rel(hits: Hits) -> FloatArray:
     missed = ideal.n - np.bincount(hits.user, counts, hits.n_users)
     best = ideal.dcg_to(everyone, ideal.n.astype(np.float64))
     whole = hits.sum(gained)
-    total = np.maximum(found + ratio(missed * whole, best), 0.0)
-    known = {"sum": found, "missed": missed, "dcg": whole, "ideal": best, "relevant": ideal.n}
-    return worked(ratio(total, ideal.n), "(sum + missed * dcg / ideal) / relevant", **known)
+    known: dict[str, Any] = {
+        "sum": found,
+        "missed": missed,
+        "dcg": whole,
+        "ideal": best,
+        "relevant": ideal.n,
+    }
+    return formula("max(sum + missed * dcg / ideal, 0) / relevant", **known)
 
 
 @register("NDCG over gain levels", open_ties=False)
@@ -300,9 +306,8 @@ def rndcg(hits: Hits) -> FloatArray:
     longer = (hits.n_ranked > ideal.n + 1) & (points > 0)
     gains: FloatArray = np.bincount(hits.user, gained, hits.n_users).astype(np.float64)
     end = ratio(gains, whole)
-    value = ratio(total + np.where(longer, end, 0.0), points + longer)
     text = "(sum + longer * at_the_end) / (turns + longer)"
-    return worked(value, text, sum=total, longer=longer, at_the_end=end, turns=points)
+    return formula(text, sum=total, longer=longer, at_the_end=end, turns=points)
 
 
 @register("G", open_ties=False)
@@ -338,4 +343,4 @@ def g(hits: Hits, *, gain: Literal["linear", "binary"] = "linear") -> FloatArray
     cost = hits.rank + ideal.sum_to(above_one, hits.user, hits.rank)
     lost = column(cost - _running(worth, hits.offsets), "lost above", hits)
     total, whole = hits.sum(worth / np.log2(2.0 + lost)), ideal.ranking.sum(best)
-    return worked(ratio(total, whole), "sum / all_gain", sum=total, all_gain=whole)
+    return formula("sum / all_gain", sum=total, all_gain=whole)

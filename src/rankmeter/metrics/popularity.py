@@ -11,7 +11,7 @@ import numpy as np
 from rankmeter._checks import fraction, number, refused
 from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter._lists import Lists, Popularity, Profiles
-from rankmeter._steps import worked
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._item_weights import mean_of
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.states import Defined, Ratio
@@ -274,6 +274,6 @@ def popularity_lift(
     own = np.bincount(profiles.user, n[profiles.item], minlength=lists.n_users)
     usual = own / np.maximum(profiles.lengths, 1)
     usual = np.where(np.isnan(shown), 0.0, usual)
-    more = np.where(usual > 0, shown - usual, 0.0)
-    worked(more, "shown - usual if usual > 0 else 0", "more", shown=shown, usual=usual)
+    text = "shown - usual if usual > 0 else 0"
+    more = formula(text, name="more", shown=shown, usual=usual)
     return Defined(more, usual, ("more", "usual"))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from rankmeter._checks import number
-from rankmeter._hits import FloatArray, Hits, IntArray, ratio
-from rankmeter._steps import column, worked
+from rankmeter._hits import FloatArray, Hits, IntArray
+from rankmeter._steps import column
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.states import Ratio
 
@@ -106,16 +107,15 @@ def hit_rate(hits: Hits, k: int | None = None) -> FloatArray:
     (0.333, 1.0)
     """
     if not hits.tied:
-        found = (hits.first < np.inf if k is None else hits.first <= k).astype(np.float64)
-        text = "first_hit <= k" if k else "first_hit < infinity"
-        return worked(found, text, first_hit=hits.first, k=k, infinity=None)
+        text = "first_hit < infinity" if k is None else "first_hit <= k"
+        return formula(text, first_hit=hits.first, k=k, infinity=None)
     groups = hits.groups
     inside = groups.size if k is None else np.clip(k - groups.above, 0, groups.size)
     miss = column(_no_hit(groups.size, groups.hits, inside), "no hit", hits, groups.above + 1)
     # A miss needs no hit in any group; only one group straddles the cutoff, the others are certain.
     result = np.ones(hits.n_users)
     np.multiply.at(result, groups.user, miss)
-    return worked(1.0 - result, "1 - no_hit", no_hit=result)
+    return formula("1 - no_hit", no_hit=result)
 
 
 def _no_hit(size: IntArray, relevant: IntArray, inside: IntArray) -> FloatArray:
@@ -161,9 +161,8 @@ def f_beta(
     """
     number("beta", beta, least=0, most=1e100)
     length, found = _length(hits, k, denominator), hits.count(k)
-    value = ratio((1 + beta**2) * found, beta**2 * hits.n_relevant + length)
     text = "(1 + beta**2) * hits / (beta**2 * relevant + length)"
-    return worked(value, text, beta=beta, hits=found, relevant=hits.n_relevant, length=length)
+    return formula(text, beta=beta, hits=found, relevant=hits.n_relevant, length=length)
 
 
 @register("R-precision", synonyms=("rprec", "r_prec", "rprecision"))
@@ -190,8 +189,7 @@ def r_precision(hits: Hits, k: int | None = None) -> FloatArray:
     """
     depth = hits.n_relevant if k is None else np.minimum(hits.n_relevant, k)
     found = hits.sum(hits.within(depth))
-    value = ratio(found, hits.n_relevant)
-    return worked(value, "hits / relevant", hits=found, relevant=hits.n_relevant)
+    return formula("hits / relevant", hits=found, relevant=hits.n_relevant)
 
 
 @register("Mean average recall", reached=False, synonyms=("mean_recall", "mean_average_recall"))
@@ -221,27 +219,25 @@ def mar(
     """
     if over == "hits":
         pairs, n = _pairs_of_hits(hits, k), hits.n_relevant.astype(np.float64)
-        return worked(ratio(pairs, n**2), "pairs / relevant**2", pairs=pairs, relevant=n)
+        return formula("pairs / relevant**2", pairs=pairs, relevant=n)
     last = hits.n_ranked if k is None else np.full(hits.n_users, k)
     # A hit at rank r adds to the recall at ranks r, r + 1, …, k.
     late = hits.sum(hits.weigh(lambda rank: rank - 1.0, k))
-    found = hits.count(k)
-    value = ratio(last * found - late, last * hits.n_relevant)
     text = "(depth * hits - ranks_above) / (depth * relevant)"
-    known = {"depth": last, "hits": found, "ranks_above": late, "relevant": hits.n_relevant}
-    return worked(value, text, **known)
+    known: dict[str, Any] = {"depth": last, "hits": hits.count(k), "relevant": hits.n_relevant}
+    return formula(text, ranks_above=late, **known)
 
 
 def _pairs_of_hits(hits: Hits, k: int | None) -> FloatArray:
     """1 + 2 + … + the number of hits in the top k; in unresolved ties, expected."""
     found = hits.count(k)
     if not hits.tied or k is None:
-        return worked(found * (found + 1.0) / 2.0, "hits * (hits + 1) / 2", "pairs", hits=found)
+        return formula("hits * (hits + 1) / 2", name="pairs", hits=found)
     # The number of hits in the first t places of a tied group is hypergeometric.
     groups = hits.groups
     n, m = groups.size.astype(np.float64), groups.hits
     inside = np.clip(k - groups.above, 0, groups.size)
     variance = inside * m * (n - m) * (n - inside) / (n * n * np.maximum(n - 1.0, 1.0))
     more = hits.sum(variance, groups.user, groups.above + 1)
-    value = (found * (found + 1.0) + more) / 2.0
-    return worked(value, "(hits * (hits + 1) + variance) / 2", "pairs", hits=found, variance=more)
+    text = "(hits * (hits + 1) + variance) / 2"
+    return formula(text, name="pairs", hits=found, variance=more)

@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 import numpy as np
 
 from rankmeter._checks import exact, refused
-from rankmeter._hits import FloatArray, Hits, ratio
-from rankmeter._steps import column, worked
+from rankmeter._hits import FloatArray, Hits
+from rankmeter._steps import column
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import Geometric
 
@@ -74,8 +75,7 @@ def rbp(
     if not normalize:
         return value
     depth = np.minimum(hits.n_relevant, hits.depth(k))
-    found = ratio(value, 1.0 - weight.below(depth))
-    return worked(found, "sum / (1 - p**depth)", sum=value, p=p, depth=depth)
+    return formula("sum / (1 - p**depth)", sum=value, p=p, depth=depth.astype(np.float64))
 
 
 @register("Residual of rank-biased precision", increasing=False, reached=False)
@@ -112,7 +112,6 @@ def rbp_residual(
     """
     weight = Geometric(p)
     if unjudged == "nonrelevant":
-        return worked(weight.below(hits.depth(k)), "p**depth", p=p, depth=hits.depth(k))
+        return formula("p**depth", p=p, depth=hits.depth(k).astype(np.float64))
     first, second = (found.sum(found.weigh(weight, k)) for found in (hits, nonrelevant))
-    value = 1.0 - (first + second)
-    return worked(value, "1 - (relevant + nonrelevant)", relevant=first, nonrelevant=second)
+    return formula("1 - (relevant + nonrelevant)", relevant=first, nonrelevant=second)

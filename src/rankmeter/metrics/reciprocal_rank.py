@@ -9,9 +9,10 @@ from typing import Annotated, Literal
 import numpy as np
 
 from rankmeter._checks import number, refused
-from rankmeter._hits import FloatArray, Hits, ratio
-from rankmeter._steps import column, is_noting, summed, worked
+from rankmeter._hits import FloatArray, Hits
+from rankmeter._steps import column, is_noting, summed
 from rankmeter.errors import NotEnoughMemoryError
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.ndcg import LARGEST_GRADE
 from rankmeter.metrics.rank_biased_precision import grade_share
@@ -39,9 +40,8 @@ def rr(hits: Hits, k: int | None = None) -> FloatArray:
     """
     if hits.tied:
         return expected_first(hits, lambda rank: 1.0 / rank, k)
-    value = 1.0 / hits.first if k is None else np.where(hits.first <= k, 1.0 / hits.first, 0.0)
     text = "1 / first_hit" if k is None else "(first_hit <= k) / first_hit"
-    return worked(value, text, first_hit=hits.first, k=k)
+    return formula(text, first_hit=hits.first, k=k)
 
 
 def expected_first(
@@ -114,8 +114,7 @@ def rr_all(hits: Hits, k: int | None = None) -> FloatArray:
     0.4167
     """
     total = hits.sum(hits.weigh(lambda rank: 1.0 / rank, k))
-    value = ratio(total, hits.n_relevant)
-    return worked(value, "sum / relevant", sum=total, relevant=hits.n_relevant)
+    return formula("sum / relevant", sum=total, relevant=hits.n_relevant)
 
 
 @register("Expected reciprocal rank", reached=False, synonyms=("expected_reciprocal_rank",))
@@ -243,5 +242,4 @@ def nerr(
     """
     value = err(hits, k, max_gain=max_gain, gain=gain)
     best = err(hits.best, k, max_gain=max_gain, gain=gain)
-    found = ratio(value, best, nothing=np.nan)
-    return worked(found, "err / ideal", err=value, ideal=best)
+    return formula("err / ideal", nothing=np.nan, err=value, ideal=best)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from rankmeter._checks import fraction, integer
 from rankmeter._hits import BoolArray, FloatArray, IntArray, ratio
 from rankmeter._lists import Catalogue, Likeness, Lists, Popularity, Profiles
-from rankmeter._steps import column, worked
+from rankmeter._steps import column
 from rankmeter.errors import UsageError
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._item_weights import Relevance, once, worth
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.distances import Distance, Space
@@ -75,9 +76,9 @@ def serendipity(
     far = column(Space.of(likeness, distance).to_profile(top, profiles), "distance", top)
     if form == "unlike":
         return top.mean(np.where(own > 0, own * far, np.where(np.isnan(far), np.nan, 0.0)))
-    found = np.where(top.sum(own) > 0, 1.0, np.nan)
+    has_any = top.sum(own) > 0
     near = top.sum(np.where(own > 0, own * (1.0 - far), 0.0))
-    return np.asarray(worked(found - near, "1 - sum", sum=near))
+    return np.where(has_any, formula("1 - sum", sum=near), np.nan)
 
 
 def _ahead(top: Lists, popularity: Popularity, catalogue: Catalogue | None) -> FloatArray:
@@ -154,9 +155,7 @@ def unexpectedness(
     if overlap == "share":
         whole = top.lengths if k is None or denominator == "ranked" else np.full(top.n_users, k)
         common = _count(user, top.n_users)
-        found = worked(
-            ratio(common, whole), "common / length", "overlap", common=common, length=whole
-        )
+        found = formula("common / length", name="overlap", common=common, length=whole)
     elif overlap == "rbo":
         depth = np.maximum(top.lengths, other.lengths)
         if k is not None:
@@ -164,11 +163,14 @@ def unexpectedness(
         found = _truncated(user, np.maximum(first, second), depth, p)
     else:
         found = _extrapolated(user, np.maximum(first, second), top.lengths, other.lengths, p)
-    values = found if inverse else 1.0 - found
     nothing = {"undefined": np.nan, "unexpected": float(not inverse), "expected": float(inverse)}
     text = ("overlap" if inverse else "1 - overlap") + " if baseline_items > 0 else absent"
-    known = {"overlap": found, "baseline_items": other.lengths, "absent": nothing[absent]}
-    return worked(np.where(other.lengths > 0, values, nothing[absent]), text, **known)
+    known: dict[str, Any] = {
+        "overlap": found,
+        "baseline_items": other.lengths,
+        "absent": nothing[absent],
+    }
+    return formula(text, **known)
 
 
 def _common(one: Lists, other: Lists) -> tuple[IntArray, IntArray, IntArray]:
@@ -206,9 +208,7 @@ def _truncated(user: IntArray, found: IntArray, depth: IntArray, p: float) -> Fl
     last = depth[user]
     gains = np.where(found <= last, share[last] - share[np.minimum(found, last + 1) - 1], 0.0)
     total: FloatArray = np.bincount(user, gains, minlength=depth.size).astype(np.float64)
-    return worked(
-        ratio(total, weight[depth]), "sum / weights", "overlap", sum=total, weights=weight[depth]
-    )
+    return formula("sum / weights", name="overlap", sum=total, weights=weight[depth])
 
 
 def _extrapolated(
@@ -223,10 +223,9 @@ def _extrapolated(
     rate = ratio(early, short)
     going_on = rate * (weight[long] - weight[short] - short * (share[long] - share[short]))
     end = ratio(common - early, long) + rate
-    result: FloatArray = (1.0 - p) / p * (seen + going_on) + end * p**long
-    known = {"seen": seen, "extrapolated": going_on, "end": end, "longer": long, "p": p}
-    return worked(
-        result, "(1 - p) / p * (seen + extrapolated) + end * p**longer", "overlap", **known
+    text = "(1 - p) / p * (seen + extrapolated) + end * p**longer"
+    return formula(
+        text, name="overlap", seen=seen, extrapolated=going_on, end=end, longer=long, p=p
     )
 
 
@@ -253,5 +252,4 @@ def least_item_promoted(lists: Lists, baseline: Lists, k: int | None = None) -> 
     n = lists.lengths if k is None else np.full(lists.n_users, k)
     deepest = n.copy()
     np.maximum.at(deepest, user, second - 1)
-    found = worked((deepest - n).astype(np.float64), "lowest - k", lowest=deepest, k=n)
-    return np.where(baseline.lengths > 0, found, np.nan)
+    return np.where(baseline.lengths > 0, formula("lowest - k", lowest=deepest, k=n), np.nan)

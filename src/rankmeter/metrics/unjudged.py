@@ -10,7 +10,8 @@ import numpy as np
 
 from rankmeter._checks import number
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
-from rankmeter._steps import column, worked
+from rankmeter._steps import column
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 
 Negative = Literal["unjudged", "nonrelevant"]
@@ -101,7 +102,7 @@ def judged(
     """
     known = hits.count(k) + n_nonrelevant(nonrelevant, k, negative=negative)
     length = hits.depth(k) if denominator == "ranked" or k is None else float(k)
-    return worked(ratio(known, length), "judged / length", judged=known, length=length)
+    return formula("judged / length", judged=known, length=length)
 
 
 @register("Unjudged", increasing=False, synonyms=("unj", "hole"), needs_relevant=False)
@@ -135,8 +136,7 @@ def unjudged(
     known = hits.count(k) + n_nonrelevant(nonrelevant, k, negative=negative)
     shown = hits.depth(k)
     length = shown if denominator == "ranked" or k is None else float(k)
-    value = ratio(shown - known, length)
-    return worked(value, "(shown - judged) / length", shown=shown, judged=known, length=length)
+    return formula("(shown - judged) / length", shown=shown, judged=known, length=length)
 
 
 @register("Binary preference", open_ties=False, synonyms=("binary_preference",))
@@ -172,8 +172,7 @@ def bpref(hits: Hits, nonrelevant: Hits, *, negative: Negative = "unjudged") -> 
     most = np.minimum(np.diff(others.best.offsets)[hits.user], relevant)
     column(above, "nonrelevant above", hits)
     total = hits.sum(1.0 - ratio(np.minimum(above, relevant).astype(np.float64), most))
-    value = ratio(total, hits.n_relevant)
-    return worked(value, "sum / relevant", sum=total, relevant=hits.n_relevant)
+    return formula("sum / relevant", sum=total, relevant=hits.n_relevant)
 
 
 @register("Inferred average precision", reached=False, open_ties=False, synonyms=("inferred_ap",))
@@ -215,5 +214,4 @@ def infap(
     column(pooled, "in the pool above", hits)
     column(share, "relevant share", hits)
     total = hits.sum(1.0 / hits.rank + above / hits.rank * ratio(pooled, above) * share)
-    value = ratio(total, hits.n_relevant)
-    return worked(value, "sum / relevant", sum=total, relevant=hits.n_relevant)
+    return formula("sum / relevant", sum=total, relevant=hits.n_relevant)
