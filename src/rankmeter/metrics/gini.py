@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankmeter._hits import FloatArray, ratio
+from rankmeter._hits import FloatArray
 from rankmeter._lists import Catalogue, Lists
-from rankmeter._steps import worked
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._item_weights import once
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import RankDiscount, weight_of
@@ -58,57 +58,52 @@ def gini(
 
 
 def _gini(catalogue: Catalogue, denominator: str, items: str, *, inverse: bool) -> Statistic:
-    def index(parts: FloatArray, shown: FloatArray, n: FloatArray) -> FloatArray:
-        """From Σ (2j − n − 1) c and Σ c to the index of so many items."""
-        n = n if denominator == "n" else np.maximum(n - 1, 1)
-        found = ratio(np.asarray(parts), n * shown, nothing=np.nan)
-        worked(found, "unequal / (n * shown)", "index", unequal=parts, n=n, shown=shown)
-        return worked(1.0 - found, "1 - index", index=found) if inverse else found
+    def index(differences: FloatArray, shown: FloatArray, n: FloatArray) -> FloatArray:
+        gini = _index(differences, shown, n if denominator == "n" else np.maximum(n - 1, 1))
+        return formula("1 - index", index=gini) if inverse else gini
 
-    def parts(exposure: Exposure) -> tuple[FloatArray, FloatArray, FloatArray, int]:
-        """The counts that matter, by item and ascending, their ranks, and the number of items."""
+    def count(exposure: Exposure) -> tuple[FloatArray, FloatArray, int]:
+        """How often each item is shown; the same without zeros, ascending; the number of items."""
         counts = exposure.counts()
-        inside = counts > 0
         if catalogue.item is not None and items == "catalogue":
-            inside &= catalogue.item
-        own = np.sort(counts[inside])
-        n = max(catalogue.size, own.size) if items == "catalogue" else own.size
-        rank: FloatArray = np.arange(1.0, own.size + 1) + (n - own.size)
-        return np.where(inside, counts, 0.0), own, rank, n
+            counts = np.where(catalogue.item, counts, 0.0)
+        shown = np.sort(counts[counts > 0])
+        return counts, shown, max(catalogue.size * (items == "catalogue"), shown.size)
 
     def value(exposure: Exposure) -> float:
-        _, own, rank, n = parts(exposure)
-        part = np.array([((2 * rank - n - 1) * own).sum()])
-        return float(index(part, np.array([own.sum()]), np.array([float(n)]))[0])
+        _, shown, n = count(exposure)
+        return float(index(np.array(_differences(shown, n)), shown.sum(), np.array(float(n))))
 
     def without(exposure: Exposure) -> FloatArray:
-        """An item that is shown once less falls behind all others with its count."""
-        counts, own, rank, n = parts(exposure)
-        lists, users = exposure.lists, exposure.n_users
-        different, first = np.unique(own, return_index=True)
-        user, level = lists.user, np.searchsorted(different, counts)[lists.item]
-        if catalogue.item is not None:
-            inside = counts[lists.item] > 0
-            user, level = user[inside], level[inside]
-        fewer = np.bincount(user, minlength=users)
-        size = np.full(users, float(n))
-        if items == "shown":  # items that nobody else was shown are gone
-            gone = np.bincount(user[different[level] == 1], minlength=users)
-            # Without the g last items, which have 0 now, every other one is g ranks higher.
-            size = size - gone
-        lost = np.bincount(user, (2 * rank[first] - n - 1)[level], minlength=users)
-        # Of m items with one count, the first falls to the first rank of this count, and so on.
-        groups = np.sort(user * different.size + level)
-        start = np.flatnonzero(np.diff(groups, prepend=-1))
-        m = np.diff(start, append=groups.size).astype(np.float64)
-        lost += np.bincount(groups[start] // max(different.size, 1), m * (m - 1), minlength=users)
-        part = ((2 * rank - n - 1) * own).sum() - lost
-        shown = own.sum() - fewer
-        if items == "shown":
-            part = part - gone * shown
-        return index(part, shown, size)
+        """An item that falls by 1 nears the items below it, and leaves those not below it.
+
+        Items of one list that are shown equally often stay together.
+        """
+        counts, shown, n = count(exposure)
+        lists = exposure.lists.only(counts[exposure.lists.item] > 0)
+        below = n - shown.size + np.searchsorted(shown, counts)
+        differences = _differences(shown, n) + lists.sum((n - 1.0 - 2.0 * below)[lists.item])
+        width = int(counts.max(initial=0.0)) + 1
+        keys, m = np.unique(
+            lists.user * width + counts[lists.item].astype(np.int64), return_counts=True
+        )
+        differences -= np.bincount(keys // width, m * (m - 1.0), lists.n_users)
+        left = shown.sum() - lists.lengths
+        gone = lists.sum(counts[lists.item] == 1.0) if items == "shown" else np.zeros(left.size)
+        return index(differences - gone * left, left, n - gone)
 
     return Statistic(value, without)
+
+
+def _differences(ascending: FloatArray, n: int) -> float:
+    """The sum of |x - y| over all pairs of n numbers, of which these are not 0."""
+    rank = np.arange(n - ascending.size + 1.0, n + 1.0)
+    return float(((2.0 * rank - n - 1.0) * ascending).sum())
+
+
+def _index(differences: FloatArray, shown: FloatArray, n: FloatArray | int) -> FloatArray:
+    text = "unequal / (n * shown)"
+    return formula(text, name="index", nothing=np.nan, unequal=differences, n=n, shown=shown)
 
 
 @register("Gini index of exposure", aggregate="micro", increasing=False)
@@ -161,49 +156,44 @@ def _apart(one: FloatArray, other: FloatArray) -> FloatArray:
 def _exposure_gini(catalogue: Catalogue, denominator: str) -> Statistic:
     """The sum of |x - y| over all pairs of items, over the number of items and the sum of x."""
 
-    def parts(exposure: Exposure) -> tuple[FloatArray, FloatArray, int]:
+    def exposures(exposure: Exposure) -> tuple[FloatArray, FloatArray, int]:
         """The exposure of each item; that of the items that matter, ascending; their number."""
         seen = exposure.counts()
         if catalogue.item is not None:
             seen = np.where(catalogue.item, seen, 0.0)
-        own = np.sort(seen[seen > 0])
-        own = np.concatenate([np.zeros(max(catalogue.size - own.size, 0)), own])
-        return seen, own, own.size - (denominator == "n-1")
-
-    def apart(own: FloatArray) -> float:
-        n = own.size
-        return float(((2.0 * np.arange(1.0, n + 1) - n - 1) * own).sum())
-
-    def index(pairs: FloatArray, whole: FloatArray, n: int) -> FloatArray:
-        found = ratio(np.asarray(pairs), max(n, 1) * whole, nothing=np.nan)
-        return worked(found, "unequal / (n * seen)", unequal=pairs, n=max(n, 1), seen=whole)
+        ascending = np.sort(seen[seen > 0])
+        zeros = np.zeros(max(catalogue.size - ascending.size, 0))
+        ascending = np.concatenate([zeros, ascending])
+        return seen, ascending, max(ascending.size - (denominator == "n-1"), 1)
 
     def value(exposure: Exposure) -> float:
-        _, own, n = parts(exposure)
-        return float(index(np.array([apart(own)]), np.array([own.sum()]), n)[0])
+        _, ascending, n = exposures(exposure)
+        differences = np.array(_differences(ascending, ascending.size))
+        return float(_index(differences, ascending.sum(), n))
 
     def without(exposure: Exposure) -> FloatArray:
         """Only the pairs of an item that the user was shown change."""
-        seen, own, n = parts(exposure)
-        sums, lists = np.concatenate(([0.0], np.cumsum(own))), exposure.lists
+        seen, ascending, n = exposures(exposure)
+        sums, lists = np.concatenate(([0.0], np.cumsum(ascending))), exposure.lists
 
         def to_all(x: FloatArray) -> FloatArray:
             """The sum of |x - y| over all items y."""
-            below = np.searchsorted(own, x)
-            found: FloatArray = (2 * below - own.size) * x + sums[-1] - 2 * sums[below]
-            return found
+            below = np.searchsorted(ascending, x)
+            total: FloatArray = (2 * below - ascending.size) * x + sums[-1] - 2 * sums[below]
+            return total
 
         inside = seen[lists.item] > 0
-        pairs, whole = np.full(lists.n_users, apart(own)), np.full(lists.n_users, own.sum())
+        differences = np.full(lists.n_users, _differences(ascending, ascending.size))
+        total = np.full(lists.n_users, ascending.sum())
         cells = CELLS // max(1, int(lists.lengths.max(initial=1)))
         for users, item, at in lists.only(inside).blocks(cells):
             before, lost = seen[item], exposure.weight[inside][at]
             after = before - lost
-            pairs[users] += (to_all(after) - to_all(before)).sum(axis=1)
+            differences[users] += (to_all(after) - to_all(before)).sum(axis=1)
             # Pairs of two such items were compared with what the other one had before.
-            pairs[users] += (_apart(before, before) + _apart(after, after)) / 2
-            pairs[users] -= _apart(after, before)
-            whole[users] -= lost.sum(axis=1)
-        return index(pairs, whole, n)
+            differences[users] += (_apart(before, before) + _apart(after, after)) / 2
+            differences[users] -= _apart(after, before)
+            total[users] -= lost.sum(axis=1)
+        return _index(differences, total, n)
 
     return Statistic(value, without)
