@@ -1,7 +1,8 @@
 """One page per metric and an overview, all generated from the registry.
 
 A page has the metric's docstring, its options, the conventions, and numbers that the library
-computes while the pages are built. ``docs/formulas.toml`` adds the typeset formula.
+computes while the pages are built. The formula is that of the Notes, ``.. math::``, unless
+``docs/formulas.toml`` has one.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def page(spec: Spec) -> str:
     """The page of one metric."""
     doc = FunctionDoc(spec.function)
     notes, source = _notes_and_source(doc)
-    extra = formulas().get(spec.name, {})
+    notes, extra = _formula_of(spec, notes)
     return paragraphs(
         f".. _metric-{spec.name}:",
         heading(spec.title, "="),
@@ -157,8 +158,20 @@ def _formula(extra: dict[str, str]) -> str:
         heading("Formula", "-"),
         f".. math::\n\n   {extra['formula']}",
         extra.get("where", ""),
-        extra["reading"],
+        extra.get("reading", ""),
     )
+
+
+def _formula_of(spec: Spec, notes: str) -> tuple[str, dict[str, str]]:
+    """The notes without their formula, and the formula of the metric."""
+    if spec.name in formulas():
+        return notes, formulas()[spec.name]
+    found = re.search(r"^\.\. math::((?: .*)?(?:\n *$|\n +.*)*)", notes, re.MULTILINE)
+    if not found:
+        return notes, {}
+    lines = [line.strip() for line in found[1].splitlines()]
+    text = "\n   ".join(line for line in lines if line)
+    return (notes[: found.start()] + notes[found.end() :]).strip(), {"formula": text}
 
 
 def _on_the_list(spec: Spec) -> str:
