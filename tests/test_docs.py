@@ -332,7 +332,7 @@ def searched(out):
     shutil.rmtree(out / "profile", ignore_errors=True)
     first = re.search(r'<ul[^>]* class="search">(.*?)</li>', done.stdout, re.DOTALL)[1]
     assert 'href="metrics/ndcg.html"' in first
-    assert "DCG divided by the DCG of the ideal ranking." in re.sub("<.*?>", "", first)
+    assert "DCG over that of the ideal ranking." in re.sub("<.*?>", "", first)
 
 
 def complete(pages):

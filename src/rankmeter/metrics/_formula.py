@@ -38,16 +38,17 @@ def formula(text: str, *, name: str = "", nothing: float = 0.0, **parts: Any) ->
     >>> formula("hits / relevant", hits=np.array([1.0, 0.0]), relevant=np.array([2, 0]))
     array([0.5, 0. ])
     """
-    known = {part: np.inf if value is None else value for part, value in parts.items()}
+    values = {part: np.inf if value is None else value for part, value in parts.items()}
     divide = functools.partial(_divide, nothing=nothing)
-    value = eval(_compiled(text), {**_FUNCTIONS, "divide": divide}, known)  # noqa: S307
+    value = eval(_compiled(text), {**_FUNCTIONS, "divide": divide}, values)  # noqa: S307
     result: FloatArray = np.asarray(value, dtype=np.float64)
     return worked(result, text, name, **parts)
 
 
 def _divide(part: Any, whole: Any, nothing: float) -> FloatArray:
-    part, whole = np.broadcast_arrays(part, whole)
-    return ratio(part, whole, nothing=nothing)
+    if np.ndim(part) < np.ndim(whole):
+        part = np.broadcast_to(part, np.shape(whole))
+    return ratio(np.asarray(part), whole, nothing=nothing)
 
 
 _FUNCTIONS = {

@@ -11,7 +11,7 @@ from rankmeter._hits import FloatArray, Hits, IntArray, ratio
 from rankmeter._steps import column, expected, worked
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import register
-from rankmeter.metrics.discounts import sum_to
+from rankmeter.metrics.discounts import cumulative_discount
 
 
 def _harmonic(n: int) -> FloatArray:
@@ -62,13 +62,13 @@ def ap(
     if denominator == "hits":
         return _ap_per_hit(hits, k)
     relevant = hits.n_relevant
-    whole = {
+    denominators = {
         "min": relevant if k is None else np.minimum(relevant, k),
         "relevant": relevant,
         "k": hits.n_ranked if k is None else np.full(hits.n_users, k),
         "ranked": np.minimum(relevant, hits.depth(k)),
     }
-    total, n = _precision_at_hits(hits, k), whole[denominator]
+    total, n = _precision_at_hits(hits, k), denominators[denominator]
     return formula("sum / denominator", sum=total, denominator=n)
 
 
@@ -77,13 +77,15 @@ def _precision_at_hits(hits: Hits, k: int | None) -> FloatArray:
     if not hits.tied:
         return hits.sum_top(k, ap, lambda: column(hits.nth, "hits so far", hits) / hits.rank)
     groups = hits.groups
-    inside = groups.size if k is None else np.clip(k - groups.above, 0, groups.size)
-    found = _expected_precision(groups.above, groups.before, groups.size, groups.hits, inside)
-    return hits.sum(found, groups.user, groups.above + 1)
+    in_top = groups.size if k is None else np.clip(k - groups.above, 0, groups.size)
+    expected_sums = _expected_precision(
+        groups.above, groups.before, groups.size, groups.hits, in_top
+    )
+    return hits.sum(expected_sums, groups.user, groups.above + 1)
 
 
 def _expected_precision(
-    above: IntArray, before: IntArray, size: IntArray, relevant: IntArray, inside: IntArray
+    above: IntArray, before: IntArray, size: IntArray, relevant: IntArray, in_top: IntArray
 ) -> FloatArray:
     """Expected Σ of the precision at hits in the first places of tied groups (see `Groups`).
 
@@ -92,44 +94,46 @@ def _expected_precision(
     others on average; Σ over i is a difference of harmonic numbers.
     """
     m, n = relevant.astype(np.float64), size.astype(np.float64)
-    reciprocal = sum_to("reciprocal", above + inside) - sum_to("reciprocal", above)
-    reciprocal = np.where(inside == 1, 1.0 / (above + 1.0), reciprocal)
-    others = ratio(m - 1.0, n - 1.0)
-    later = inside - (above + 1.0) * reciprocal  # Σ (i - 1) / (above + i)
-    later = np.where(inside <= 1, 0.0, later)
-    chance = np.where(inside > 0, ratio(m, n), 0.0)
-    precision: FloatArray = chance * ((before + 1.0) * reciprocal + others * later)
+    reciprocal = cumulative_discount("reciprocal", above + in_top) - cumulative_discount(
+        "reciprocal", above
+    )
+    reciprocal = np.where(in_top == 1, 1.0 / (above + 1.0), reciprocal)
+    other_hits = ratio(m - 1.0, n - 1.0)
+    later = in_top - (above + 1.0) * reciprocal  # Σ (i - 1) / (above + i)
+    later = np.where(in_top <= 1, 0.0, later)
+    chance = np.where(in_top > 0, ratio(m, n), 0.0)
+    precision: FloatArray = chance * ((before + 1.0) * reciprocal + other_hits * later)
     return precision
 
 
 def _ap_per_hit(hits: Hits, k: int | None) -> FloatArray:
     """Σ of the precision at hits in the top k, divided by the number of these hits."""
     if not hits.tied:
-        total, found = _precision_at_hits(hits, k), hits.count(k)
-        return formula("sum / hits", sum=total, hits=found)
+        total, n_hits = _precision_at_hits(hits, k), hits.count(k)
+        return formula("sum / hits", sum=total, hits=n_hits)
     # How many hits are found is itself random, but only in the one group that straddles k:
     # sum over their number j, which is hypergeometric.
     groups = hits.groups
-    inside = groups.size if k is None else np.clip(k - groups.above, 0, groups.size)
-    whole = inside == groups.size
+    in_top = groups.size if k is None else np.clip(k - groups.above, 0, groups.size)
+    is_whole = in_top == groups.size
     above, before = groups.above, groups.before
-    sure = _expected_precision(above, before, groups.size, groups.hits, inside)
-    sure = np.where(whole, sure, 0.0)
-    total = hits.sum(sure, groups.user, groups.above + 1)
-    sure_hits = np.where(whole, groups.hits, 0.0)
-    found = np.bincount(groups.user, sure_hits, hits.n_users).astype(np.float64)
-    result = formula("sum / hits", sum=total, hits=found)
-    for index in np.flatnonzero(~whole & (inside > 0)):
-        n, m, t = int(groups.size[index]), int(groups.hits[index]), int(inside[index])
+    certain = _expected_precision(above, before, groups.size, groups.hits, in_top)
+    certain = np.where(is_whole, certain, 0.0)
+    total = hits.sum(certain, groups.user, groups.above + 1)
+    certain_hits = np.where(is_whole, groups.hits, 0.0)
+    n_hits = np.bincount(groups.user, certain_hits, hits.n_users).astype(np.float64)
+    result = formula("sum / hits", sum=total, hits=n_hits)
+    for index in np.flatnonzero(~is_whole & (in_top > 0)):
+        n, m, t = int(groups.size[index]), int(groups.hits[index]), int(in_top[index])
         user = groups.user[index]
         j = np.arange(max(0, m - (n - t)), min(m, t) + 1)
         chance = np.array(
             [math.comb(t, i) * math.comb(n - t, m - i) / math.comb(n, m) for i in j.tolist()]
         )
-        places = np.full(j.size, t)
-        extra = _expected_precision(above[index], before[index], places, j, places)
-        each = ratio(total[user] + extra, found[user] + j)
-        result[user] = expected(chance @ each, chance, each)
+        ranks = np.full(j.size, t)
+        extra = _expected_precision(above[index], before[index], ranks, j, ranks)
+        value = ratio(total[user] + extra, n_hits[user] + j)
+        result[user] = expected(chance @ value, chance, value)
     return result
 
 
@@ -137,17 +141,17 @@ def _mean_precision(hits: Hits, k: int | None) -> FloatArray:
     """Mean of the precision at every rank 1..k: a hit at rank r adds to ranks r, r + 1, …, k."""
     last = hits.n_ranked if k is None else np.full(hits.n_users, k)
     depth = last[hits.user]
-    top = sum_to("reciprocal", last)[hits.user]
+    top = cumulative_discount("reciprocal", last)[hits.user]
     if hits.open is None:
         rank = np.ceil(hits.rank).astype(np.int64)
-        share = np.where(rank <= depth, top - sum_to("reciprocal", rank - 1), 0.0)
+        share = np.where(rank <= depth, top - cumulative_discount("reciprocal", rank - 1), 0.0)
     else:
         harmonic = _harmonic(int(hits.open.high.max(initial=0)))
         # Σ over the span of H(k) - H(r - 1), by the partial sums of H.
         total = np.concatenate(([0.0], np.cumsum(harmonic)))
         low, high = hits.open.low, np.minimum(hits.open.high, depth)
-        places = np.maximum(high - low + 1, 0)
-        spread = places * top - (total[np.maximum(high, low - 1)] - total[low - 1])
+        n_ranks = np.maximum(high - low + 1, 0)
+        spread = n_ranks * top - (total[np.maximum(high, low - 1)] - total[low - 1])
         share = spread / (hits.open.high - low + 1)
     total = hits.sum(share)
     return formula("sum / depth", sum=total, depth=last)
@@ -171,8 +175,8 @@ def set_ap(hits: Hits) -> FloatArray:
     >>> round(result["set_ap"].mean, 4)
     0.3333
     """
-    found, ranked, relevant = hits.count(None), hits.n_ranked, hits.n_relevant
-    return formula("hits**2 / (ranked * relevant)", hits=found, ranked=ranked, relevant=relevant)
+    n_hits, ranked, relevant = hits.count(None), hits.n_ranked, hits.n_relevant
+    return formula("hits**2 / (ranked * relevant)", hits=n_hits, ranked=ranked, relevant=relevant)
 
 
 @register(

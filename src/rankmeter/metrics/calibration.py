@@ -15,8 +15,8 @@ from rankmeter._steps import column
 from rankmeter.errors import UsageError
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.category_diversity import counts, per_item
-from rankmeter.metrics.discounts import RankDiscount, weight_of
+from rankmeter.metrics.category_diversity import category_counts, per_item
+from rankmeter.metrics.discounts import RankDiscount, discount_function
 from rankmeter.metrics.popularity import Border, tail_of
 
 _HEAD: Border = ("interactions", 0.2)
@@ -95,23 +95,25 @@ def calibration(
     groups = _by_popularity(popularity) if of == "popularity" else categories
     if groups is None:
         raise UsageError("needs categories of the items: pass items=", option="items")
-    top, shared, weight = lists.top(k), per_item(groups), weight_of(discount, p)
+    top, shared, weight = lists.top(k), per_item(groups), discount_function(discount, p)
     alpha = number("alpha", alpha, least=0, most=1)
-    own = _shares(counts(profiles, shared, profiles.weight if weights == "rating" else None))
-    shown = _shares(counts(top, shared, weight(top.rank.astype(np.float64))))
-    column(own, "of the user", groups)
+    profile = _shares(
+        category_counts(profiles, shared, profiles.weight if weights == "rating" else None)
+    )
+    shown = _shares(category_counts(top, shared, weight(top.rank.astype(np.float64))))
+    column(profile, "of the user", groups)
     column(shown, "in the list", groups)
     unit = math.log(2) if base == "2" else 1.0
     if divergence == "hellinger":
-        total = ((np.sqrt(own) - np.sqrt(shown)) ** 2).sum(axis=1)
+        total = ((np.sqrt(profile) - np.sqrt(shown)) ** 2).sum(axis=1)
         return formula("sqrt(squares / 2)", squares=total)
     if divergence == "js":
-        middle = (own + shown) / 2.0
-        first, second = _divergence(own, middle), _divergence(shown, middle)
+        middle = (profile + shown) / 2.0
+        first, second = _divergence(profile, middle), _divergence(shown, middle)
         text = "(of_the_user + of_the_list) / (2 * unit)"
         return formula(text, of_the_user=first, of_the_list=second, unit=unit)
-    mixed = column((1.0 - alpha) * shown + alpha * own, "mixed", groups)
-    nats = _divergence(own, mixed)
+    mixed = column((1.0 - alpha) * shown + alpha * profile, "mixed", groups)
+    nats = _divergence(profile, mixed)
     return formula("divergence / unit", divergence=nats, unit=unit)
 
 
@@ -128,9 +130,9 @@ def _shares(sums: FloatArray) -> FloatArray:
     return ratio(sums, whole, nothing=np.nan)
 
 
-def _divergence(one: FloatArray, other: FloatArray) -> FloatArray:
+def _divergence(p: FloatArray, q: FloatArray) -> FloatArray:
     """Kullback-Leibler, in nats."""
     with np.errstate(divide="ignore"):
-        more = np.divide(one, other, out=np.ones_like(one), where=one > 0)
-    whole: FloatArray = np.maximum((one * np.log(more)).sum(axis=1), 0.0)
+        ratios = np.divide(p, q, out=np.ones_like(p), where=p > 0)
+    whole: FloatArray = np.maximum((p * np.log(ratios)).sum(axis=1), 0.0)
     return whole

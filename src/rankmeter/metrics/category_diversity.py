@@ -14,21 +14,19 @@ from rankmeter._lists import Features, Lists, Popularity, Profiles
 from rankmeter._steps import column, summed
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.discounts import RankDiscount, weight_of
-
-__all__ = ["counts", "per_item"]
+from rankmeter.metrics.discounts import RankDiscount, discount_function
 
 
-def counts(
-    own: Lists | Profiles, categories: Features, weights: FloatArray | None = None
+def category_counts(
+    entries: Lists | Profiles, categories: Features, weights: FloatArray | None = None
 ) -> FloatArray:
     """The sum of the rows of each user's items, of shape (n_users, n_categories)."""
     from scipy.sparse import csr_array
 
-    weights = np.ones(own.item.size) if weights is None else weights
-    shape = (own.offsets.size - 1, categories.matrix.shape[0])
-    found = csr_array((weights, own.item, own.offsets), shape=shape) @ categories.matrix
-    return np.asarray(found.toarray() if hasattr(found, "toarray") else found)
+    weights = np.ones(entries.item.size) if weights is None else weights
+    shape = (entries.offsets.size - 1, categories.matrix.shape[0])
+    sums = csr_array((weights, entries.item, entries.offsets), shape=shape) @ categories.matrix
+    return np.asarray(sums.toarray() if hasattr(sums, "toarray") else sums)
 
 
 def per_item(categories: Features) -> Features:
@@ -69,13 +67,13 @@ def categorical_diversity(
     [0.5, 0.6667]
     """
     top = lists.top(k)
-    shown = counts(top, categories)
+    shown = category_counts(top, categories)
     column(shown, "items", categories)
-    found = np.count_nonzero(shown, axis=1).astype(np.float64)
+    n_shown = np.count_nonzero(shown, axis=1).astype(np.float64)
     n = np.full(top.n_users, k) if k is not None and denominator == "k" else top.lengths
     if denominator == "categories":
         n = np.full(top.n_users, categories.n_features)
-    return formula("shown / whole", shown=found, whole=n)
+    return formula("shown / whole", shown=n_shown, whole=n)
 
 
 @register("Entropy of categories", high=math.inf, synonyms=("rank_biased_entropy",))
@@ -119,9 +117,9 @@ def category_entropy(
     >>> round(result["category_entropy@3"].mean, 4)
     0.9183
     """
-    top, weight = lists.top(k), weight_of(discount, p)
-    sums = counts(top, per_item(categories), weight(top.rank.astype(np.float64)))
-    some = sums.sum(axis=1) > 0
+    top, weight = lists.top(k), discount_function(discount, p)
+    sums = category_counts(top, per_item(categories), weight(top.rank.astype(np.float64)))
+    has_category = sums.sum(axis=1) > 0
     sums = sums + number("smoothing", smoothing, least=0)
     share = ratio(sums, np.broadcast_to(sums.sum(axis=1, keepdims=True), sums.shape))
     log = np.log(share, out=np.zeros_like(share), where=share > 0)
@@ -129,7 +127,7 @@ def category_entropy(
     terms = -share * log / (math.log(2) if base == "2" else 1.0)
     entropy = -(share * log).sum(axis=1) / (math.log(2) if base == "2" else 1.0)
     summed(entropy, terms, categories)
-    return np.where(some, np.maximum(entropy, 0.0), np.nan)
+    return np.where(has_category, np.maximum(entropy, 0.0), np.nan)
 
 
 @register("Binomial diversity")
@@ -175,13 +173,13 @@ def binomial_diversity(
     """
     from scipy.special import betainc
 
-    top, own = lists.top(k), number("alpha", alpha, least=0, most=1)
+    top, weight = lists.top(k), number("alpha", alpha, least=0, most=1)
     all_of = popularity.interactions @ categories.rows(np.arange(lists.n_items))
     general = all_of / max(popularity.n_interactions, 1)
-    shown = counts(top, categories)
+    shown = category_counts(top, categories)
     size = profiles.lengths[:, None].astype(np.float64)
-    mine = counts(profiles, categories) / np.maximum(size, 1.0)
-    chance = np.where(size > 0, (1.0 - own) * general + own * mine, general)
+    of_user = category_counts(profiles, categories) / np.maximum(size, 1.0)
+    chance = np.where(size > 0, (1.0 - weight) * general + weight * of_user, general)
     n = np.broadcast_to(top.lengths[:, None], shown.shape).astype(np.float64)
     with np.errstate(divide="ignore"):
         without = n * np.log1p(-chance)

@@ -61,11 +61,11 @@ def accuracy(
     0.6
     """
     check_catalogue(hits, k, n_items)
-    found = hits.count(k)
+    n_hits = hits.count(k)
     length = hits.depth(k) if chosen == "ranked" or k is None else k
-    missed = hits.n_relevant - found
+    missed = hits.n_relevant - n_hits
     text = "length - hits + missed"
-    wrong = formula(text, name="wrong", length=length, hits=found, missed=missed)
+    wrong = formula(text, name="wrong", length=length, hits=n_hits, missed=missed)
     return formula("1 - wrong / n_items", wrong=wrong, n_items=n_items)
 
 
@@ -97,8 +97,10 @@ def fallout(
     0.4286
     """
     check_catalogue(hits, k, n_items)
-    others = hits.n_ranked - hits.count(None) if n_items is None else n_items - hits.n_relevant
-    return Defined(hits.depth(k) - hits.count(k), others, ("irrelevant_in_top", "irrelevant"))
+    n_irrelevant = (
+        hits.n_ranked - hits.count(None) if n_items is None else n_items - hits.n_relevant
+    )
+    return Defined(hits.depth(k) - hits.count(k), n_irrelevant, ("irrelevant_in_top", "irrelevant"))
 
 
 @register("Matthews correlation", low=-1.0, synonyms=("matthews_corrcoef", "phi_coefficient"))
@@ -109,7 +111,7 @@ def mcc(
     n_items: Annotated[int, Example(100, 50)],
     chosen: Literal["ranked", "k"] = "ranked",
 ) -> FloatArray:
-    """Correlation of being recommended with being relevant, over the items of the catalogue.
+    """Matthews correlation (MCC) between being recommended and being relevant, in the catalogue.
 
     Parameters
     ----------
@@ -140,15 +142,11 @@ def mcc(
     length = hits.depth(k) if chosen == "ranked" or k is None else np.full(hits.n_users, k)
     relevant = hits.n_relevant.astype(np.float64)
     # TP · TN - FP · FN, which is linear in TP: exact also for an expected number of hits.
-    known: dict[str, Any] = {
-        "n_items": n_items,
-        "hits": hits.count(k),
-        "length": length,
-        "relevant": relevant,
-    }
-    covariance = formula("n_items * hits - length * relevant", name="covariance", **known)
+    parts: dict[str, Any] = {"n_items": n_items, "length": length, "relevant": relevant}
+    text = "n_items * hits - length * relevant"
+    covariance = formula(text, name="covariance", hits=hits.count(k), **parts)
     text = "sqrt(length * relevant * max(n_items - length, 0) * (n_items - relevant))"
-    scale = formula(text, name="scale", **known)
+    scale = formula(text, name="scale", **parts)
     value = formula("covariance / scale", covariance=covariance, scale=scale)
     return np.where(length > n_items, np.nan, value)
 

@@ -11,7 +11,7 @@ from rankmeter._hits import FloatArray, Hits
 from rankmeter._lists import Lists
 from rankmeter._steps import worked
 from rankmeter.metrics._formula import formula
-from rankmeter.metrics._item_weights import once
+from rankmeter.metrics._item_weights import deduplicate
 from rankmeter.metrics._registry import register
 
 
@@ -151,7 +151,7 @@ def repetition(
     0.25
     """
     top = lists.top(k)
-    kinds, n = once(top).lengths, np.maximum(top.lengths, 1)
+    kinds, n = deduplicate(top).lengths, np.maximum(top.lengths, 1)
     repeated = formula("1 - different / items", name="repeated", different=kinds, items=n)
     if scale == "any":
         repeated = formula("repeated > 0", repeated=repeated)

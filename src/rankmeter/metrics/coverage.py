@@ -11,7 +11,7 @@ from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Catalogue, Lists, Popularity
 from rankmeter.errors import UsageError
 from rankmeter.metrics._formula import formula
-from rankmeter.metrics._item_weights import once
+from rankmeter.metrics._item_weights import deduplicate
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.exposures import Exposure, Statistic, of_counts
 
@@ -61,9 +61,13 @@ def coverage(
     >>> rm.evaluate(lists, truth, "coverage@2", catalogue=4)["coverage@2"].mean
     0.75
     """
-    top, size = once(lists.top(k)), 1
+    top, size = deduplicate(lists.top(k)), 1
     if scale == "share" or outside == "ignore":
-        whole = _trained(popularity) if items == "training" else _given(catalogue)
+        whole = (
+            _training_catalogue(popularity)
+            if items == "training"
+            else _require_catalogue(catalogue)
+        )
         if whole.item is not None and outside == "ignore":
             top = top.only(whole.item[top.item])
         size = whole.size if scale == "share" else 1
@@ -83,7 +87,7 @@ def coverage(
     return Exposure(top, np.ones(top.item.size), of_counts(value, loss))
 
 
-def _given(catalogue: Catalogue | None) -> Catalogue:
+def _require_catalogue(catalogue: Catalogue | None) -> Catalogue:
     if catalogue is None:
         raise UsageError(
             "needs the items that could be shown, or their number: pass catalogue=",
@@ -92,7 +96,7 @@ def _given(catalogue: Catalogue | None) -> Catalogue:
     return catalogue
 
 
-def _trained(popularity: Popularity | None) -> Catalogue:
+def _training_catalogue(popularity: Popularity | None) -> Catalogue:
     """The items in the training data as a catalogue."""
     if popularity is None:
         raise UsageError("needs the training interactions: pass train=", option="train")
@@ -202,20 +206,20 @@ def _entropy(unit: float = 1.0, *, per_item: bool = False, exponential: bool = F
     def sums(exposure: Exposure) -> tuple[FloatArray, FloatArray, tuple[FloatArray, ...]]:
         counts, weight = exposure.shown(), exposure.counts()
         logs = weight * np.log(np.maximum(counts, 1.0))
-        whole = (logs.sum(), weight.sum(), counts.sum(), np.count_nonzero(counts))
-        return counts, weight, tuple(np.array([one], dtype=np.float64) for one in whole)
+        totals = (logs.sum(), weight.sum(), counts.sum(), np.count_nonzero(counts))
+        return counts, weight, tuple(np.array([total], dtype=np.float64) for total in totals)
 
     def value(exposure: Exposure) -> float:
         return float(number(*sums(exposure)[2])[0])
 
     def without(exposure: Exposure) -> FloatArray:
-        (counts, weight, (logs, whole, shown, kinds)), lists = sums(exposure), exposure.lists
-        count, own, mine = counts[lists.item], weight[lists.item], exposure.weight
-        left = (own - mine) * np.log(np.maximum(count - 1.0, 1.0))
-        lost = own * np.log(count) - left
+        (counts, weight, (logs, totals, shown, kinds)), lists = sums(exposure), exposure.lists
+        count, item_weight, entry_weight = counts[lists.item], weight[lists.item], exposure.weight
+        left = (item_weight - entry_weight) * np.log(np.maximum(count - 1.0, 1.0))
+        lost = item_weight * np.log(count) - left
         return number(
             logs - lists.sum(lost),
-            whole - lists.sum(mine),
+            totals - lists.sum(entry_weight),
             shown - lists.lengths,
             kinds - lists.sum(count == 1.0),
         )
@@ -249,7 +253,7 @@ def personalization(
     >>> round(result["personalization@2"].mean, 4)
     0.8333
     """
-    top = once(lists.top(k))
+    top = deduplicate(lists.top(k))
     length = top.lengths.astype(np.float64)
     if similarity == "overlap":
         length = np.full(length.size, float(k or length.max(initial=1)))
@@ -260,8 +264,10 @@ def personalization(
 def _similarity(exposure: Exposure) -> tuple[FloatArray, int]:
     """The sum of the similarities of each user's list to the others, and the number of lists."""
     lists, weight = exposure.lists, exposure.weight
-    own = lists.sum(weight * weight)
-    return lists.sum(weight * exposure.counts()[lists.item]) - own, int((lists.lengths > 0).sum())
+    of_user_alone = lists.sum(weight * weight)
+    return lists.sum(weight * exposure.counts()[lists.item]) - of_user_alone, int(
+        (lists.lengths > 0).sum()
+    )
 
 
 def _difference(exposure: Exposure) -> float:

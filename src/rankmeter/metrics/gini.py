@@ -9,9 +9,9 @@ import numpy as np
 from rankmeter._hits import FloatArray
 from rankmeter._lists import Catalogue, Lists
 from rankmeter.metrics._formula import formula
-from rankmeter.metrics._item_weights import once
+from rankmeter.metrics._item_weights import deduplicate
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.discounts import RankDiscount, weight_of
+from rankmeter.metrics.discounts import RankDiscount, discount_function
 from rankmeter.metrics.distances import CELLS
 from rankmeter.metrics.exposures import Exposure, Statistic
 
@@ -142,15 +142,15 @@ def exposure_gini(
     >>> round(rm.evaluate(lists, {"ann": {"a"}}, metric, catalogue=4)[metric].mean, 4)
     0.5833
     """
-    top = once(lists.top(k))
-    weight = weight_of(discount, p)(top.rank.astype(np.float64))
+    top = deduplicate(lists.top(k))
+    weight = discount_function(discount, p)(top.rank.astype(np.float64))
     return Exposure(top, weight, _exposure_gini(catalogue, denominator))
 
 
-def _apart(one: FloatArray, other: FloatArray) -> FloatArray:
+def _sum_of_differences(first: FloatArray, second: FloatArray) -> FloatArray:
     """The sum of |x - y| over all pairs of numbers of two rows."""
-    far: FloatArray = np.abs(one[:, :, None] - other[:, None, :]).sum(axis=(1, 2))
-    return far
+    sums: FloatArray = np.abs(first[:, :, None] - second[:, None, :]).sum(axis=(1, 2))
+    return sums
 
 
 def _exposure_gini(catalogue: Catalogue, denominator: str) -> Statistic:
@@ -182,17 +182,19 @@ def _exposure_gini(catalogue: Catalogue, denominator: str) -> Statistic:
             total: FloatArray = (2 * below - ascending.size) * x + sums[-1] - 2 * sums[below]
             return total
 
-        inside = seen[lists.item] > 0
+        has_exposure = seen[lists.item] > 0
         differences = np.full(lists.n_users, _differences(ascending, ascending.size))
         total = np.full(lists.n_users, ascending.sum())
         cells = CELLS // max(1, int(lists.lengths.max(initial=1)))
-        for users, item, at in lists.only(inside).blocks(cells):
-            before, lost = seen[item], exposure.weight[inside][at]
+        for users, item, positions in lists.only(has_exposure).blocks(cells):
+            before, lost = seen[item], exposure.weight[has_exposure][positions]
             after = before - lost
             differences[users] += (to_all(after) - to_all(before)).sum(axis=1)
             # Pairs of two such items were compared with what the other one had before.
-            differences[users] += (_apart(before, before) + _apart(after, after)) / 2
-            differences[users] -= _apart(after, before)
+            differences[users] += (
+                _sum_of_differences(before, before) + _sum_of_differences(after, after)
+            ) / 2
+            differences[users] -= _sum_of_differences(after, before)
             total[users] -= lost.sum(axis=1)
         return _index(differences, total, n)
 

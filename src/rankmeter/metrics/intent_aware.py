@@ -14,8 +14,8 @@ from rankmeter._steps import column, summed
 from rankmeter.errors import UsageError
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.category_diversity import counts
-from rankmeter.metrics.discounts import DISCOUNTS, Discount, Weight, weight_of
+from rankmeter.metrics.category_diversity import category_counts
+from rankmeter.metrics.discounts import DISCOUNTS, Discount, Weight, discount_function
 from rankmeter.metrics.distances import CELLS
 
 _DEEPEST = 2**20
@@ -64,12 +64,14 @@ def subtopic_recall(
     top = lists.top(k)
     if relevance == "binary":
         top = top.only(top.relevant)
-    covered = column((counts(top, categories) > 0).astype(np.float64), "covered", categories)
-    asked = np.ones(covered.shape, dtype=bool)
+    covered = column(
+        (category_counts(top, categories) > 0).astype(np.float64), "covered", categories
+    )
+    sought = np.ones(covered.shape, dtype=bool)
     if denominator == "relevant":
-        asked = counts(relevant, categories) > 0
-    column(asked, "asked for", categories)
-    both, whole = (covered * asked).sum(axis=1), asked.sum(axis=1)
+        sought = category_counts(relevant, categories) > 0
+    column(sought, "asked for", categories)
+    both, whole = (covered * sought).sum(axis=1), sought.sum(axis=1)
     nothing = np.nan if denominator == "relevant" else 0.0
     return formula("both / asked", nothing=nothing, both=both, asked=whole)
 
@@ -85,7 +87,7 @@ def alpha_ndcg(
     discount: Discount = "log2",
     ideal: Literal["greedy", "bound"] = "greedy",
 ) -> FloatArray:
-    """NDCG in which a category counts less each time it is seen again.
+    """Alpha-nDCG: NDCG in which a category counts less each time it is seen again.
 
     Parameters
     ----------
@@ -117,9 +119,9 @@ def alpha_ndcg(
     """
     weight = DISCOUNTS[discount]
     stay = 1.0 - number("alpha", alpha, least=0, most=1)
-    found, best, bound = _gains(lists, relevant, categories, k, stay, weight, greedy=ideal)
+    gain, best, bound = _gains(lists, relevant, categories, k, stay, weight, greedy=ideal)
     whole = bound if ideal == "bound" else best
-    return formula("sum / ideal", nothing=np.nan, sum=found, ideal=whole)
+    return formula("sum / ideal", nothing=np.nan, sum=gain, ideal=whole)
 
 
 @register("Intent-aware ERR", high=math.inf, reached=False, synonyms=("erria",))
@@ -162,13 +164,13 @@ def err_ia(
     """
     alpha = number("alpha", alpha, above=0, most=1)
     weight = DISCOUNTS["reciprocal"]
-    found, best, bound = _gains(lists, relevant, categories, k, 1.0 - alpha, weight, greedy=ideal)
+    gain, best, bound = _gains(lists, relevant, categories, k, 1.0 - alpha, weight, greedy=ideal)
     if ideal == "none":
-        n = np.count_nonzero(counts(relevant, categories), axis=1)
+        n = np.count_nonzero(category_counts(relevant, categories), axis=1)
         text = "alpha * sum / categories"
-        return formula(text, nothing=np.nan, alpha=alpha, sum=found, categories=n)
+        return formula(text, nothing=np.nan, alpha=alpha, sum=gain, categories=n)
     whole = best if ideal == "greedy" else bound
-    return formula("sum / ideal", nothing=np.nan, sum=found, ideal=whole)
+    return formula("sum / ideal", nothing=np.nan, sum=gain, ideal=whole)
 
 
 @register("Novelty- and rank-biased precision", high=math.inf, reached=False)
@@ -209,14 +211,14 @@ def nrbp(
     >>> rm.evaluate(lists, truth, "nrbp", items=genres)["nrbp"].mean
     0.46875
     """
-    weight = weight_of("geometric", fraction("beta", beta))
+    weight = discount_function("geometric", fraction("beta", beta))
     stay = 1.0 - number("alpha", alpha, least=0, most=1)
-    found, best, _ = _gains(lists, relevant, categories, k, stay, weight, greedy=ideal)
+    gain, best, _ = _gains(lists, relevant, categories, k, stay, weight, greedy=ideal)
     if ideal == "greedy":
-        return formula("sum / ideal", nothing=np.nan, sum=found, ideal=best)
-    asked = np.count_nonzero(counts(relevant, categories), axis=1)
+        return formula("sum / ideal", nothing=np.nan, sum=gain, ideal=best)
+    n_categories = np.count_nonzero(category_counts(relevant, categories), axis=1)
     text = "sum * (1 - (1 - alpha) * beta) / asked"
-    return formula(text, nothing=np.nan, sum=found, alpha=alpha, beta=beta, asked=asked)
+    return formula(text, nothing=np.nan, sum=gain, alpha=alpha, beta=beta, asked=n_categories)
 
 
 @register("Intent-aware precision", reached=False, synonyms=("p_ia",))
@@ -246,9 +248,12 @@ def precision_ia(
     """
     top = lists.top(k)
     n = lists.lengths if k is None else np.full(lists.n_users, k)
-    each = column(counts(top.only(top.relevant), categories), "relevant items", categories)
-    shown, asked = each.sum(axis=1), np.count_nonzero(counts(relevant, categories), axis=1)
-    return formula("shown / k / asked", nothing=np.nan, shown=shown, k=n, asked=asked)
+    each = column(category_counts(top.only(top.relevant), categories), "relevant items", categories)
+    shown, n_categories = (
+        each.sum(axis=1),
+        np.count_nonzero(category_counts(relevant, categories), axis=1),
+    )
+    return formula("shown / k / asked", nothing=np.nan, shown=shown, k=n, asked=n_categories)
 
 
 @register("Intent-aware average precision", reached=False, synonyms=("map_ia",))
@@ -278,14 +283,14 @@ def ap_ia(
     """
     top, width = lists.top(k), categories.n_features
     top = top.only(top.relevant)
-    found = np.zeros((lists.n_users, width))
-    for users, item, at in top.blocks(CELLS // max(width, 1) + 1):
+    sums = np.zeros((lists.n_users, width))
+    for users, item, positions in top.blocks(CELLS // max(width, 1) + 1):
         rows = categories.rows(item.ravel()).reshape(*item.shape, width)
-        found[users] = (rows * np.cumsum(rows, axis=1) / top.rank[at][:, :, None]).sum(axis=1)
-    every = counts(relevant, categories)
-    asked = np.count_nonzero(every, axis=1)
-    total = column(ratio(found, every), "average precision", categories).sum(axis=1)
-    return formula("sum / asked", nothing=np.nan, sum=total, asked=asked)
+        sums[users] = (rows * np.cumsum(rows, axis=1) / top.rank[positions][:, :, None]).sum(axis=1)
+    relevant_items = category_counts(relevant, categories)
+    n_categories = np.count_nonzero(relevant_items, axis=1)
+    total = column(ratio(sums, relevant_items), "average precision", categories).sum(axis=1)
+    return formula("sum / asked", nothing=np.nan, sum=total, asked=n_categories)
 
 
 def _gains(
@@ -302,22 +307,22 @@ def _gains(
     top = lists.top(k)
     depth = int(top.rank.max(initial=0)) if k is None else k
     top = top.only(top.relevant)
-    found, best = np.zeros(lists.n_users), np.zeros(lists.n_users)
+    gains, best = np.zeros(lists.n_users), np.zeros(lists.n_users)
     width = max(categories.n_features, 1)
-    for users, item, at in top.blocks(max(1, CELLS // width)):
+    for users, item, positions in top.blocks(max(1, CELLS // width)):
         rows = categories.rows(item.ravel()).reshape(*item.shape, width)
         before = np.cumsum(rows, axis=1) - rows
         gain = (rows * stay**before).sum(axis=2)
-        weights = weight(top.rank[at].astype(np.float64))
+        weights = weight(top.rank[positions].astype(np.float64))
         terms = gain * weights
-        column(gain[0], "new gain", top, top.rank[at[0]])
-        column(weights[0], "discount", top, top.rank[at[0]])
-        found[users] = summed(terms.sum(axis=1), terms[0], top, top.rank[at[0]])
+        column(gain[0], "new gain", top, top.rank[positions[0]])
+        column(weights[0], "discount", top, top.rank[positions[0]])
+        gains[users] = summed(terms.sum(axis=1), terms[0], top, top.rank[positions[0]])
     if greedy == "greedy":
         for users, item, _ in relevant.blocks(max(1, CELLS // width)):
             rows = categories.rows(item.ravel()).reshape(*item.shape, width)
             best[users] = _greedy(rows, k, stay, weight)
-    asked = np.count_nonzero(counts(relevant, categories), axis=1)
+    n_categories = np.count_nonzero(category_counts(relevant, categories), axis=1)
     n = lists.lengths if k is None else np.full(lists.n_users, k)
     if depth > _DEEPEST and stay**_DEEPEST > _NOTHING:
         raise UsageError(
@@ -326,7 +331,7 @@ def _gains(
     depth = min(depth, _DEEPEST)  # deeper items of a category count nothing
     rank = np.arange(1.0, depth + 1.0)
     sums = np.concatenate(([0.0], np.cumsum(weight(rank) * stay ** (rank - 1.0))))
-    return found, best, asked * sums[np.minimum(n, depth)]
+    return gains, best, n_categories * sums[np.minimum(n, depth)]
 
 
 def _greedy(rows: FloatArray, k: int | None, stay: float, weight: Weight) -> FloatArray:
@@ -337,12 +342,12 @@ def _greedy(rows: FloatArray, k: int | None, stay: float, weight: Weight) -> Flo
     order = np.lexsort(rows.transpose(2, 0, 1)[::-1], axis=-1)[:, ::-1]
     rows = np.take_along_axis(rows, order[:, :, None], axis=1)
     n_users, n, _ = rows.shape
-    user, left = np.arange(n_users), np.ones((n_users, n), dtype=bool)
+    user, is_left = np.arange(n_users), np.ones((n_users, n), dtype=bool)
     worth, total = np.ones((n_users, rows.shape[2])), np.zeros(n_users)
     for rank in range(1, min(n, n if k is None else k) + 1):
-        gain = np.where(left, np.einsum("uif,uf->ui", rows, worth), -1.0)
-        at = gain.argmax(axis=1)
-        total += gain[user, at] * weight(np.array([float(rank)]))
-        left[user, at] = False
-        worth *= np.where(rows[user, at] > 0, stay, 1.0)
+        gain = np.where(is_left, np.einsum("uif,uf->ui", rows, worth), -1.0)
+        best = gain.argmax(axis=1)
+        total += gain[user, best] * weight(np.array([float(rank)]))
+        is_left[user, best] = False
+        worth *= np.where(rows[user, best] > 0, stay, 1.0)
     return total

@@ -19,10 +19,10 @@ Rounding = Literal["trec9", "up", "nearest"]
 def _rounded(number: npt.NDArray[Any], rounding: Rounding = "trec9") -> FloatArray:
     """A number of items as an integer."""
     if rounding == "up":
-        whole = np.ceil(number * (1.0 - 1e-12))  # 0.1 · 30 is a little more than 3
+        rounded = np.ceil(number * (1.0 - 1e-12))  # 0.1 · 30 is a little more than 3
     else:
-        whole = np.floor(number + (0.9 if rounding == "trec9" else 0.5))
-    return whole.astype(np.float64)
+        rounded = np.floor(number + (0.9 if rounding == "trec9" else 0.5))
+    return rounded.astype(np.float64)
 
 
 @register(
@@ -37,7 +37,7 @@ def iprec(
     recall: Annotated[float, Example(0.5, 0.0, 0.25, 0.3, 1.0)],
     rounding: Rounding = "trec9",
 ) -> FloatArray:
-    """Highest precision at any rank at which the level of recall is reached.
+    """Interpolated precision: the highest precision at any rank that reaches the level of recall.
 
     Parameters
     ----------
@@ -127,5 +127,5 @@ def rprec_mult(
     """
     number("multiple", multiple, least=0)
     cutoff = _rounded(multiple * hits.n_relevant).astype(np.int64)
-    found = hits.sum(hits.within(cutoff))
-    return formula("hits / cutoff", hits=found, cutoff=cutoff)
+    n_hits = hits.sum(hits.within(cutoff))
+    return formula("hits / cutoff", hits=n_hits, cutoff=cutoff)

@@ -13,7 +13,7 @@ from rankmeter._checks import integer
 from rankmeter._hits import FloatArray, Hits, IntArray
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.discounts import sum_to
+from rankmeter.metrics.discounts import cumulative_discount
 from rankmeter.metrics.mean_rank import mean_rank
 from rankmeter.metrics.precision_recall import hit_rate
 from rankmeter.metrics.reciprocal_rank import rr
@@ -255,7 +255,7 @@ def chance_of_reciprocal(hits: Hits) -> Chance:
     """The reciprocal rank of the first hit in a random order."""
     n, m = _sizes(hits)
     size = np.maximum(n, 1).astype(np.float64)
-    mean = sum_to("reciprocal", n) / size
+    mean = cumulative_discount("reciprocal", n) / size
     square = _squares(n) / size
     several = m > 1
     mean[several], square[several] = _first_of_several(n[several], m[several], lambda r: 1.0 / r)
@@ -288,7 +288,7 @@ def _first_of_several(
     n: IntArray, m: IntArray, weight: Callable[[FloatArray], FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
     """Means of the weight of the rank of the first of m items among n, and of its square."""
-    pairs, place = np.unique(np.stack([n, m]), axis=1, return_inverse=True)
+    pairs, rows = np.unique(np.stack([n, m]), axis=1, return_inverse=True)
     means = []
     for size, hits in pairs.T.tolist():
         rank = np.arange(1.0, size - hits + 2.0)
@@ -297,5 +297,5 @@ def _first_of_several(
         chance = hits / size * np.concatenate(([1.0], np.cumprod(steps)))
         value = weight(rank)
         means.append((float(chance @ value), float(chance @ value**2)))
-    by_user = np.array(means).reshape(-1, 2)[place.reshape(-1)]
+    by_user = np.array(means).reshape(-1, 2)[rows.reshape(-1)]
     return by_user[:, 0], by_user[:, 1]

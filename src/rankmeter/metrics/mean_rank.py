@@ -57,13 +57,13 @@ def mean_rank(
         worst = np.full(hits.n_users, float(absent))
     if of == "all":
         total = hits.sum(hits.weigh(lambda rank: rank, k))
-        found = hits.count(k)
+        n_hits = hits.count(k)
         if worst is not None:
             return formula(
                 "(sum + missed * absent) / relevant", nothing=np.nan, sum=total,
-                missed=hits.n_relevant - found, absent=worst, relevant=hits.n_relevant,
+                missed=hits.n_relevant - n_hits, absent=worst, relevant=hits.n_relevant,
             )  # fmt: skip
-        return formula("sum / hits", nothing=np.nan, sum=total, hits=found)
+        return formula("sum / hits", nothing=np.nan, sum=total, hits=n_hits)
     if hits.tied:
         rank = expected_first(hits, lambda rank: rank, k)
         chance = expected_first(hits, np.ones_like, k)
@@ -122,15 +122,15 @@ def percentile_rank(
     """
     check_catalogue(hits, None, n_items)
     weight, every = _weights(hits, gain), hits.best
-    total, found = every.sum(_weights(every, gain)), hits.sum(weight)
+    total, of_hits = every.sum(_weights(every, gain)), hits.sum(weight)
     size = hits.n_ranked + hits.n_relevant - hits.count(None) if n_items is None else n_items
-    above, missed = hits.sum(weight * (hits.rank - 1.0)), total - found
-    behind = formula(
+    above, missed = hits.sum(weight * (hits.rank - 1.0)), total - of_hits
+    positions = formula(
         "ranks_above + missed * (ranked + candidates - 1) / 2", name="positions",
         ranks_above=above, missed=missed, ranked=hits.n_ranked, candidates=size,
     )  # fmt: skip
     text = "100 * (positions / candidates)"
-    part = formula(text, name="sum", positions=behind, candidates=size)
+    part = formula(text, name="sum", positions=positions, candidates=size)
     return Defined(part, total, ("sum", "weight"))
 
 
@@ -214,9 +214,9 @@ def last_rank(
     if absent != "undefined":
         worst += hits.n_ranked + 1.0 if absent == "next" else float(absent)
     column(last, "expected last", hits, hits.groups.above + 1) if hits.tied else None
-    known: dict[str, Any] = {"hits": hits.count(None), "relevant": hits.n_relevant}
+    parts: dict[str, Any] = {"hits": hits.count(None), "relevant": hits.n_relevant}
     text = "last_hit if hits >= relevant else absent"
-    return formula(text, last_hit=result, absent=worst, **known)
+    return formula(text, last_hit=result, absent=worst, **parts)
 
 
 @register(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from rankmeter._steps import column, worked
 from rankmeter.errors import UsageError
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import register
-from rankmeter.metrics.discounts import DISCOUNTS, Discount, sum_to
+from rankmeter.metrics.discounts import DISCOUNTS, Discount, cumulative_discount
 from rankmeter.metrics.unjudged import number_above
 
 
@@ -108,7 +108,7 @@ def ndcg(
     discount: Discount = "log2",
     ideal: Literal["truth", "uncut", "retrieved", "ones"] = "truth",
 ) -> FloatArray:
-    """DCG divided by the DCG of the ideal ranking.
+    """Normalised discounted cumulative gain (NDCG): DCG over that of the ideal ranking.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def ndcg(
     value = dcg(hits, k, gain=gain, discount=discount)
     if ideal == "ones":
         depth = hits.n_ranked if k is None else np.full(hits.n_users, k)
-        best = sum_to(discount, depth)
+        best = cumulative_discount(discount, depth)
     elif ideal == "retrieved":
         best = dcg(Hits.perfect(hits.offsets, hits.gain), k, gain=gain, discount=discount)
         best = np.where(np.isnan(best), 0.0, best)
@@ -164,15 +164,15 @@ def _running(values: FloatArray, offsets: IntArray) -> FloatArray:
     length = np.diff(offsets)
     result = np.empty_like(values)
     width = np.zeros(length.size, dtype=np.int64)
-    some = length > 0
-    width[some] = 1 << np.ceil(np.log2(length[some])).astype(np.int64)
-    for size in np.unique(width[some]).tolist():
+    not_empty = length > 0
+    width[not_empty] = 1 << np.ceil(np.log2(length[not_empty])).astype(np.int64)
+    for size in np.unique(width[not_empty]).tolist():
         segments = np.flatnonzero(width == size)
-        inside = np.arange(size) < length[segments][:, None]
-        place = (offsets[segments][:, None] + np.arange(size))[inside]
-        padded = np.zeros(inside.shape)
-        padded[inside] = values[place]
-        result[place] = padded.cumsum(axis=1)[inside]
+        is_value = np.arange(size) < length[segments][:, None]
+        positions = (offsets[segments][:, None] + np.arange(size))[is_value]
+        padded = np.zeros(is_value.shape)
+        padded[is_value] = values[positions]
+        result[positions] = padded.cumsum(axis=1)[is_value]
     return result
 
 
@@ -256,18 +256,12 @@ def ndcg_rel(hits: Hits) -> FloatArray:
     running, counts = _running(gained, hits.offsets), hits.gain > 0
     reached = column(ideal.dcg_to(hits.user, hits.rank), "ideal dcg here", hits)
     here = ratio(column(running, "dcg here", hits), reached)
-    found = hits.sum(np.where(counts, here, 0.0))
+    at_hits = hits.sum(np.where(counts, here, 0.0))
     missed = ideal.n - np.bincount(hits.user, counts, hits.n_users)
     best = ideal.dcg_to(everyone, ideal.n.astype(np.float64))
     whole = hits.sum(gained)
-    known: dict[str, Any] = {
-        "sum": found,
-        "missed": missed,
-        "dcg": whole,
-        "ideal": best,
-        "relevant": ideal.n,
-    }
-    return formula("max(sum + missed * dcg / ideal, 0) / relevant", **known)
+    text = "max(sum + missed * dcg / ideal, 0) / relevant"
+    return formula(text, sum=at_hits, missed=missed, dcg=whole, ideal=best, relevant=ideal.n)
 
 
 @register("NDCG over gain levels", open_ties=False)
@@ -299,8 +293,8 @@ def rndcg(hits: Hits) -> FloatArray:
     number = number_above(hits, user, rank + 0.5)
     reached = _up_to(_running(gained, hits.offsets), hits.offsets, user, number)
     column(reached, "dcg", hits, rank)
-    at = column(ideal.dcg_to(user, rank), "ideal dcg", hits, rank)
-    total = hits.sum(ratio(reached, at), user, rank)
+    reached_ideal = column(ideal.dcg_to(user, rank), "ideal dcg", hits, rank)
+    total = hits.sum(ratio(reached, reached_ideal), user, rank)
     points = np.bincount(user, minlength=hits.n_users)
     whole = ideal.dcg_to(np.arange(hits.n_users), ideal.n.astype(np.float64))
     longer = (hits.n_ranked > ideal.n + 1) & (points > 0)

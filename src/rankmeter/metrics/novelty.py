@@ -9,7 +9,7 @@ import numpy as np
 
 from rankmeter._hits import FloatArray
 from rankmeter._lists import Likeness, Lists, Popularity, Profiles
-from rankmeter.metrics._item_weights import Relevance, mean_of, weighted, worth
+from rankmeter.metrics._item_weights import Relevance, mean_of, relevance_weights, weighted_mean
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import RankDiscount
 from rankmeter.metrics.distances import Distance, Space
@@ -62,15 +62,15 @@ def novelty(
     n, whole = popularity.users, popularity.n_users
     if of == "interactions":
         n, whole = popularity.interactions, popularity.n_interactions
-    known = popularity.known
+    in_training = popularity.known
     log = np.log(whole) - np.log(np.maximum(n, 1))
     unit = {"2": math.log(2), "e": 1.0, "users": math.log(max(popularity.n_users, 2))}[base]
-    each = log / unit
+    information = log / unit
     if cold == "zero":
-        each = np.where(known, each, 0.0)
+        information = np.where(in_training, information, 0.0)
     if cold == "skip":
-        top = top.only(known[top.item])
-    return mean_of(top, each[top.item], k if denominator == "k" else None)
+        top = top.only(in_training[top.item])
+    return mean_of(top, information[top.item], k if denominator == "k" else None)
 
 
 @register("Expected popularity complement", high=math.inf)
@@ -85,7 +85,7 @@ def epc(
     denominator: Literal["ranked", "k"] = "ranked",
     cold: Literal["zero", "skip", "one"] = "zero",
 ) -> FloatArray:
-    """Mean share of the training users who do not have the relevant items of the top k.
+    """Expected popularity complement (EPC): share of users without the relevant items shown.
 
     Parameters
     ----------
@@ -116,10 +116,10 @@ def epc(
     0.5967
     """
     users = np.maximum(popularity.users, 1) if cold == "one" else popularity.users
-    each = 1.0 - users / max(popularity.n_users, 1)
+    complement = 1.0 - users / max(popularity.n_users, 1)
     top = _without_cold(lists.top(k), popularity) if cold == "skip" else lists.top(k)
-    values = worth(top, relevance) * each[top.item]
-    return weighted(top, values, discount, p, k if denominator == "k" else None)
+    values = relevance_weights(top, relevance) * complement[top.item]
+    return weighted_mean(top, values, discount, p, k if denominator == "k" else None)
 
 
 @register("Expected free discovery", high=math.inf)
@@ -134,7 +134,7 @@ def efd(
     denominator: Literal["ranked", "k"] = "ranked",
     cold: Literal["rarest", "skip", "one", "zero"] = "rarest",
 ) -> FloatArray:
-    """Mean self-information of the relevant items of the top k, in bits.
+    """Expected free discovery (EFD): mean self-information of the relevant items in the top k.
 
     Parameters
     ----------
@@ -160,14 +160,14 @@ def efd(
     >>> round(result["efd@2"].mean, 4)
     2.3869
     """
-    known, n = popularity.known, popularity.interactions
-    rarest = int(n[known].min(initial=popularity.n_interactions)) if cold == "rarest" else 1
-    bits = np.log2(max(popularity.n_interactions, 1)) - np.log2(np.where(known, n, rarest))
+    in_training, n = popularity.known, popularity.interactions
+    rarest = int(n[in_training].min(initial=popularity.n_interactions)) if cold == "rarest" else 1
+    bits = np.log2(max(popularity.n_interactions, 1)) - np.log2(np.where(in_training, n, rarest))
     if cold == "zero":
-        bits = np.where(known, bits, 0.0)
+        bits = np.where(in_training, bits, 0.0)
     top = _without_cold(lists.top(k), popularity) if cold == "skip" else lists.top(k)
-    values = worth(top, relevance) * bits[top.item]
-    return weighted(top, values, discount, p, k if denominator == "k" else None)
+    values = relevance_weights(top, relevance) * bits[top.item]
+    return weighted_mean(top, values, discount, p, k if denominator == "k" else None)
 
 
 def _without_cold(top: Lists, popularity: Popularity) -> Lists:
@@ -215,7 +215,7 @@ def epd(
     denominator: Literal["ranked", "k"] = "ranked",
     unknown: Literal["skip", "zero"] = "skip",
 ) -> FloatArray:
-    """Mean distance of the relevant items of the top k to what the user already has.
+    """Expected profile distance (EPD): of the relevant items in the top k to the user's history.
 
     Parameters
     ----------
@@ -246,5 +246,5 @@ def epd(
     space, top = Space.of(likeness, distance), lists.top(k)
     if unknown == "skip":
         top = top.only(space.known[top.item])
-    values = worth(top, relevance) * space.to_profile(top, profiles)
-    return weighted(top, values, discount, p, k if denominator == "k" else None)
+    values = relevance_weights(top, relevance) * space.to_profile(top, profiles)
+    return weighted_mean(top, values, discount, p, k if denominator == "k" else None)

@@ -110,19 +110,19 @@ def hit_rate(hits: Hits, k: int | None = None) -> FloatArray:
         text = "first_hit < infinity" if k is None else "first_hit <= k"
         return formula(text, first_hit=hits.first, k=k, infinity=None)
     groups = hits.groups
-    inside = groups.size if k is None else np.clip(k - groups.above, 0, groups.size)
-    miss = column(_no_hit(groups.size, groups.hits, inside), "no hit", hits, groups.above + 1)
+    in_top = groups.size if k is None else np.clip(k - groups.above, 0, groups.size)
+    miss = column(_no_hit(groups.size, groups.hits, in_top), "no hit", hits, groups.above + 1)
     # A miss needs no hit in any group; only one group straddles the cutoff, the others are certain.
     result = np.ones(hits.n_users)
     np.multiply.at(result, groups.user, miss)
     return formula("1 - no_hit", no_hit=result)
 
 
-def _no_hit(size: IntArray, relevant: IntArray, inside: IntArray) -> FloatArray:
+def _no_hit(size: IntArray, relevant: IntArray, in_top: IntArray) -> FloatArray:
     """Probability that none of the relevant items of a tied group falls into its first places."""
     probability = np.ones(size.size)
     for i in range(int(relevant.max(initial=0))):
-        left = size - inside - i
+        left = size - in_top - i
         factor = np.maximum(left, 0) / np.maximum(size - i, 1)
         probability *= np.where(i < relevant, factor, 1.0)
     return probability
@@ -160,9 +160,9 @@ def f_beta(
     0.5
     """
     number("beta", beta, least=0, most=1e100)
-    length, found = _length(hits, k, denominator), hits.count(k)
+    length, n_hits = _length(hits, k, denominator), hits.count(k)
     text = "(1 + beta**2) * hits / (beta**2 * relevant + length)"
-    return formula(text, beta=beta, hits=found, relevant=hits.n_relevant, length=length)
+    return formula(text, beta=beta, hits=n_hits, relevant=hits.n_relevant, length=length)
 
 
 @register("R-precision", synonyms=("rprec", "r_prec", "rprecision"))
@@ -188,8 +188,8 @@ def r_precision(hits: Hits, k: int | None = None) -> FloatArray:
     0.3333
     """
     depth = hits.n_relevant if k is None else np.minimum(hits.n_relevant, k)
-    found = hits.sum(hits.within(depth))
-    return formula("hits / relevant", hits=found, relevant=hits.n_relevant)
+    n_hits = hits.sum(hits.within(depth))
+    return formula("hits / relevant", hits=n_hits, relevant=hits.n_relevant)
 
 
 @register("Mean average recall", reached=False, synonyms=("mean_recall", "mean_average_recall"))
@@ -224,20 +224,20 @@ def mar(
     # A hit at rank r adds to the recall at ranks r, r + 1, …, k.
     late = hits.sum(hits.weigh(lambda rank: rank - 1.0, k))
     text = "(depth * hits - ranks_above) / (depth * relevant)"
-    known: dict[str, Any] = {"depth": last, "hits": hits.count(k), "relevant": hits.n_relevant}
-    return formula(text, ranks_above=late, **known)
+    parts: dict[str, Any] = {"depth": last, "hits": hits.count(k), "relevant": hits.n_relevant}
+    return formula(text, ranks_above=late, **parts)
 
 
 def _pairs_of_hits(hits: Hits, k: int | None) -> FloatArray:
     """1 + 2 + … + the number of hits in the top k; in unresolved ties, expected."""
-    found = hits.count(k)
+    n_hits = hits.count(k)
     if not hits.tied or k is None:
-        return formula("hits * (hits + 1) / 2", name="pairs", hits=found)
+        return formula("hits * (hits + 1) / 2", name="pairs", hits=n_hits)
     # The number of hits in the first t places of a tied group is hypergeometric.
     groups = hits.groups
     n, m = groups.size.astype(np.float64), groups.hits
-    inside = np.clip(k - groups.above, 0, groups.size)
-    variance = inside * m * (n - m) * (n - inside) / (n * n * np.maximum(n - 1.0, 1.0))
-    more = hits.sum(variance, groups.user, groups.above + 1)
+    in_top = np.clip(k - groups.above, 0, groups.size)
+    variance = in_top * m * (n - m) * (n - in_top) / (n * n * np.maximum(n - 1.0, 1.0))
+    variances = hits.sum(variance, groups.user, groups.above + 1)
     text = "(hits * (hits + 1) + variance) / 2"
-    return formula(text, name="pairs", hits=found, variance=more)
+    return formula(text, name="pairs", hits=n_hits, variance=variances)

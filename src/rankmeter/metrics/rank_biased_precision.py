@@ -20,8 +20,8 @@ def grade_share(hits: Hits, max_gain: float | None) -> FloatArray:
         return np.ones_like(hits.gain)
     largest = max(hits.gain.max(initial=0.0), hits.best.gain.max(initial=0.0))
     if max_gain <= 0 or largest > max_gain:
-        wanted = f"positive and no less than any gain ({exact(largest)})"
-        raise refused("max_gain", wanted, max_gain, extent=float(largest))
+        expected = f"positive and no less than any gain ({exact(largest)})"
+        raise refused("max_gain", expected, max_gain, extent=float(largest))
     return hits.gain / max_gain
 
 
@@ -70,8 +70,8 @@ def rbp(
     if hits.tied:
         value = hits.sum(column(hits.weigh(weight, k), "weight", hits) * worth)
     else:
-        kept = (rbp, weight, plain, max_gain)
-        value = hits.sum_top(k, kept, lambda: column(weight(hits.rank), "weight", hits) * worth)
+        key = (rbp, weight, plain, max_gain)
+        value = hits.sum_top(k, key, lambda: column(weight(hits.rank), "weight", hits) * worth)
     if not normalize:
         return value
     depth = np.minimum(hits.n_relevant, hits.depth(k))
@@ -113,5 +113,5 @@ def rbp_residual(
     weight = Geometric(p)
     if unjudged == "nonrelevant":
         return formula("p**depth", p=p, depth=hits.depth(k).astype(np.float64))
-    first, second = (found.sum(found.weigh(weight, k)) for found in (hits, nonrelevant))
+    first, second = (ranked.sum(ranked.weigh(weight, k)) for ranked in (hits, nonrelevant))
     return formula("1 - (relevant + nonrelevant)", relevant=first, nonrelevant=second)

@@ -22,7 +22,7 @@ from rankmeter.metrics.rank_biased_precision import grade_share
     "Reciprocal rank", synonyms=("mrr", "recip_rank", "reciprocal_rank", "mean_reciprocal_rank")
 )
 def rr(hits: Hits, k: int | None = None) -> FloatArray:
-    """One over the rank of the first hit; 0 without a hit in the top k.
+    """Reciprocal rank (RR) of the first hit; 0 without a hit in the top k.
 
     Notes
     -----
@@ -60,34 +60,34 @@ def expected_first(
     order = np.lexsort(ties)
     first = np.flatnonzero(np.any(np.diff(ties[:, order], prepend=-1), axis=0))
     above, size, m = ties[:, order[first]]
-    places = np.minimum(size - m + 1, 45 * size // m + 1)
-    if places.max(initial=0) > _MOST_PLACES:
+    n_places = np.minimum(size - m + 1, 45 * size // m + 1)
+    if n_places.max(initial=0) > _MOST_PLACES:
         raise NotEnoughMemoryError(
             f"the expected rank of the first of {size.max():,} tied items needs too much memory: "
             "choose ties='realistic', or a smaller n_items"
         )
-    found = np.empty(places.size)
-    part = np.cumsum(places) // _PLACES_AT_ONCE
-    for some in filter(len, np.split(np.arange(places.size), np.flatnonzero(np.diff(part)) + 1)):
-        start = np.concatenate(([0], np.cumsum(places[some])))
-        row = np.repeat(some, places[some])
-        i = np.arange(row.size) - np.repeat(start[:-1], places[some]) + 1
+    expected = np.empty(n_places.size)
+    part = np.cumsum(n_places) // _PLACES_AT_ONCE
+    for rows in filter(len, np.split(np.arange(n_places.size), np.flatnonzero(np.diff(part)) + 1)):
+        start = np.concatenate(([0], np.cumsum(n_places[rows])))
+        row = np.repeat(rows, n_places[rows])
+        i = np.arange(row.size) - np.repeat(start[:-1], n_places[rows]) + 1
         chance = (m / size)[row]
-        for j in range(int(m[some].max(initial=1)) - 1):
-            more = np.flatnonzero(m[row] - 1 > j)
-            n = size[row[more]]
-            chance[more] *= (n - i[more] - j) / (n - 1 - j)
+        for j in range(int(m[rows].max(initial=1)) - 1):
+            with_more = np.flatnonzero(m[row] - 1 > j)
+            n = size[row[with_more]]
+            chance[with_more] *= (n - i[with_more] - j) / (n - 1 - j)
         rank = (above[row] + i).astype(np.float64)
         value = chance * weight(rank)
         if k is not None:
             value = np.where(rank <= k, value, 0.0)
-        found[some] = np.bincount(row - some[0], value)
+        expected[rows] = np.bincount(row - rows[0], value)
         if is_noting():  # of one user, who has one such tie
             column(chance, "first hit here", hits, rank)
             return hits.sum(value, groups.user[lead][row], rank)
-    each = np.empty(lead.size)
-    each[order] = np.repeat(found, np.diff(first, append=lead.size))
-    return hits.sum(each, groups.user[lead])
+    of_lead = np.empty(lead.size)
+    of_lead[order] = np.repeat(expected, np.diff(first, append=lead.size))
+    return hits.sum(of_lead, groups.user[lead])
 
 
 _MOST_PLACES = 2**28
@@ -98,7 +98,7 @@ _PLACES_AT_ONCE = 2**22
 
 @register("Reciprocal ranks", reached=False)
 def rr_all(hits: Hits, k: int | None = None) -> FloatArray:
-    """Mean of one over the rank of all relevant items; 0 for those not in the top k.
+    """Mean reciprocal rank of all relevant items of a user; 0 for those not in the top k.
 
     Notes
     -----
@@ -125,7 +125,7 @@ def err(
     max_gain: Annotated[float, Example(3.0, 4.0)],
     gain: Literal["linear", "binary"] = "linear",
 ) -> FloatArray:
-    """Expected reciprocal of the rank at which a satisfied reader stops.
+    """Expected reciprocal rank (ERR): one over the rank at which a satisfied reader stops.
 
     Parameters
     ----------
@@ -186,27 +186,29 @@ def _expected_err(hits: Hits, stop: FloatArray, k: int | None) -> FloatArray:
     for index, user in enumerate(groups.user.tolist()):
         n, m, above = int(groups.size[index]), int(groups.hits[index]), int(groups.above[index])
         if n == 1:  # the same bits as without unresolved ties in the block
-            one = float(stop[groups.start[index]])
-            terms[index] = left[user] * (one / (above + 1.0) if k is None or above < k else 0.0)
+            stop_here = float(stop[groups.start[index]])
+            terms[index] = left[user] * (
+                stop_here / (above + 1.0) if k is None or above < k else 0.0
+            )
             total[user] += terms[index]
-            left[user] *= 1.0 - one
+            left[user] *= 1.0 - stop_here
             continue
         stay = 1.0 - stop[groups.start[index] : groups.start[index + 1]]
         symmetric = np.zeros(m + 2)
         symmetric[0] = 1.0
         for x in stay.tolist():
             symmetric[1:] += x * symmetric[:-1].copy()
-        places = n if k is None else min(max(k - above, 0), n)
+        in_top = n if k is None else min(max(k - above, 0), n)
         value = 0.0
         for j in range(m):
-            chosen = (m - j) * symmetric[j] - (j + 1) * symmetric[j + 1]
+            mean_stop = (m - j) * symmetric[j] - (j + 1) * symmetric[j + 1]
             # P(j hits in the first t - 1 places and one at place t), over the (m choose j) (m - j)
             # ways in which they can be chosen.
             ways = [
                 math.comb(t - 1, j) * math.comb(n - t, m - j - 1) / math.comb(n, m) / (above + t)
-                for t in range(1, places + 1)
+                for t in range(1, in_top + 1)
             ]
-            value += chosen * math.fsum(ways) / (math.comb(m, j) * (m - j))
+            value += mean_stop * math.fsum(ways) / (math.comb(m, j) * (m - j))
         terms[index] = left[user] * value
         total[user] += terms[index]
         left[user] *= symmetric[m]
@@ -221,7 +223,7 @@ def nerr(
     max_gain: Annotated[float, Example(3.0, 4.0)],
     gain: Literal["linear", "binary"] = "linear",
 ) -> FloatArray:
-    """ERR divided by the ERR of the ideal ranking, cut at the same k.
+    """Normalised expected reciprocal rank: ERR over that of the ideal ranking, cut at the same k.
 
     Parameters
     ----------

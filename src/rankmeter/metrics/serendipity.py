@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from rankmeter._lists import Catalogue, Likeness, Lists, Popularity, Profiles
 from rankmeter._steps import column
 from rankmeter.errors import UsageError
 from rankmeter.metrics._formula import formula
-from rankmeter.metrics._item_weights import Relevance, once, worth
+from rankmeter.metrics._item_weights import Relevance, deduplicate, relevance_weights
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.distances import Distance, Space
 
@@ -70,18 +70,20 @@ def serendipity(
     0.5
     """
     top = lists.top(k)
-    own = worth(top, relevance)
+    weight = relevance_weights(top, relevance)
     if form == "rank":
-        return top.mean(own * _ahead(top, popularity, catalogue))
+        return top.mean(weight * _ahead_of_popularity(top, popularity, catalogue))
     far = column(Space.of(likeness, distance).to_profile(top, profiles), "distance", top)
     if form == "unlike":
-        return top.mean(np.where(own > 0, own * far, np.where(np.isnan(far), np.nan, 0.0)))
-    has_any = top.sum(own) > 0
-    near = top.sum(np.where(own > 0, own * (1.0 - far), 0.0))
-    return np.where(has_any, formula("1 - sum", sum=near), np.nan)
+        return top.mean(np.where(weight > 0, weight * far, np.where(np.isnan(far), np.nan, 0.0)))
+    has_any = top.sum(weight) > 0
+    near = top.sum(np.where(weight > 0, weight * (1.0 - far), 0.0))
+    return formula("1 - sum", sum=np.where(has_any, near, np.nan))
 
 
-def _ahead(top: Lists, popularity: Popularity, catalogue: Catalogue | None) -> FloatArray:
+def _ahead_of_popularity(
+    top: Lists, popularity: Popularity, catalogue: Catalogue | None
+) -> FloatArray:
     """How much better the rank of each item is than that of its popularity."""
     if catalogue is None:
         raise UsageError(
@@ -147,43 +149,41 @@ def unexpectedness(
     0.5
     """
     p = fraction("p", p)
-    top = once(lists.top(k))
+    top = deduplicate(lists.top(k))
     deep = k if baseline_k is None else integer("baseline_k", baseline_k, least=1)
-    other = once(baseline.top(deep))
-    user, first, second = _common(top, other)
+    expected = deduplicate(baseline.top(deep))
+    user, first, second = _common(top, expected)
     column(second, "rank in the baseline", top, top.rank[top.offsets[user] + first - 1])
     if overlap == "share":
         whole = top.lengths if k is None or denominator == "ranked" else np.full(top.n_users, k)
         common = _count(user, top.n_users)
-        found = formula("common / length", name="overlap", common=common, length=whole)
+        agreement = formula("common / length", name="overlap", common=common, length=whole)
     elif overlap == "rbo":
-        depth = np.maximum(top.lengths, other.lengths)
+        depth = np.maximum(top.lengths, expected.lengths)
         if k is not None:
             depth = np.full(top.n_users, k)
-        found = _truncated(user, np.maximum(first, second), depth, p)
+        agreement = _truncated(user, np.maximum(first, second), depth, p)
     else:
-        found = _extrapolated(user, np.maximum(first, second), top.lengths, other.lengths, p)
+        agreement = _extrapolated(user, np.maximum(first, second), top.lengths, expected.lengths, p)
     nothing = {"undefined": np.nan, "unexpected": float(not inverse), "expected": float(inverse)}
     text = ("overlap" if inverse else "1 - overlap") + " if baseline_items > 0 else absent"
-    known: dict[str, Any] = {
-        "overlap": found,
-        "baseline_items": other.lengths,
-        "absent": nothing[absent],
-    }
-    return formula(text, **known)
+    n = expected.lengths
+    return formula(text, overlap=agreement, baseline_items=n, absent=nothing[absent])
 
 
-def _common(one: Lists, other: Lists) -> tuple[IntArray, IntArray, IntArray]:
+def _common(lists: Lists, baseline: Lists) -> tuple[IntArray, IntArray, IntArray]:
     """The items in both lists of a user: the user, and the place in each list, from 1."""
-    keys = other.user * max(other.n_items, 1) + other.item
+    keys = baseline.user * max(baseline.n_items, 1) + baseline.item
     order = np.argsort(keys)
-    wanted = one.user * max(one.n_items, 1) + one.item
-    at = np.searchsorted(keys, wanted, sorter=order)
-    place = order.take(at, mode="clip") if order.size else at
-    both: BoolArray = keys[place] == wanted if order.size else np.zeros(wanted.size, dtype=bool)
-    first = np.arange(one.item.size) - one.offsets[one.user] + 1
-    second = np.arange(other.item.size) - other.offsets[other.user] + 1
-    return one.user[both], first[both], second[place[both]]
+    list_keys = lists.user * max(lists.n_items, 1) + lists.item
+    positions = np.searchsorted(keys, list_keys, sorter=order)
+    match = order.take(positions, mode="clip") if order.size else positions
+    both: BoolArray = (
+        keys[match] == list_keys if order.size else np.zeros(list_keys.size, dtype=bool)
+    )
+    first = np.arange(lists.item.size) - lists.offsets[lists.user] + 1
+    second = np.arange(baseline.item.size) - baseline.offsets[baseline.user] + 1
+    return lists.user[both], first[both], second[match[both]]
 
 
 def _count(user: IntArray, n_users: int) -> FloatArray:
@@ -201,25 +201,27 @@ def _sums(depth: int, p: float) -> tuple[FloatArray, FloatArray]:
     return first, np.concatenate(([0.0], np.cumsum(p**d / d)))
 
 
-def _truncated(user: IntArray, found: IntArray, depth: IntArray, p: float) -> FloatArray:
+def _truncated(user: IntArray, depth_of_both: IntArray, depth: IntArray, p: float) -> FloatArray:
     """`found` is the depth from which both lists have an item."""
     weight, share = _sums(int(depth.max(initial=0)), p)
     depth = np.minimum(depth, weight.size - 1)
     last = depth[user]
-    gains = np.where(found <= last, share[last] - share[np.minimum(found, last + 1) - 1], 0.0)
+    gains = np.where(
+        depth_of_both <= last, share[last] - share[np.minimum(depth_of_both, last + 1) - 1], 0.0
+    )
     total: FloatArray = np.bincount(user, gains, minlength=depth.size).astype(np.float64)
     return formula("sum / weights", name="overlap", sum=total, weights=weight[depth])
 
 
 def _extrapolated(
-    user: IntArray, found: IntArray, n: IntArray, m: IntArray, p: float
+    user: IntArray, depth_of_both: IntArray, n: IntArray, m: IntArray, p: float
 ) -> FloatArray:
     """Equation 32 of Webber et al., for lists of different lengths."""
     short, long = np.minimum(n, m), np.maximum(n, m)
     weight, share = _sums(int(long.max(initial=0)), p)
-    gains = share[long[user]] - share[found - 1]
+    gains = share[long[user]] - share[depth_of_both - 1]
     seen = np.bincount(user, gains, minlength=n.size)
-    common, early = _count(user, n.size), _count(user[found <= short[user]], n.size)
+    common, early = _count(user, n.size), _count(user[depth_of_both <= short[user]], n.size)
     rate = ratio(early, short)
     going_on = rate * (weight[long] - weight[short] - short * (share[long] - share[short]))
     end = ratio(common - early, long) + rate
@@ -248,7 +250,7 @@ def least_item_promoted(lists: Lists, baseline: Lists, k: int | None = None) -> 
     >>> result["least_item_promoted@2"].mean
     1.0
     """
-    user, _, second = _common(once(lists.top(k)), once(baseline))
+    user, _, second = _common(deduplicate(lists.top(k)), deduplicate(baseline))
     n = lists.lengths if k is None else np.full(lists.n_users, k)
     deepest = n.copy()
     np.maximum.at(deepest, user, second - 1)

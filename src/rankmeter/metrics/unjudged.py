@@ -21,8 +21,8 @@ def number_above(hits: Hits, user: IntArray, rank: FloatArray) -> IntArray:
     """How many hits of each of the n users (by index, also repeatedly) are above a rank, (n,)."""
     # Hits are in order of user and rank, encoded as one number with the user as integer part.
     width = max(hits.rank.max(initial=0.0), rank.max(initial=0.0)) + 1.0
-    place = np.searchsorted(hits.user * width + hits.rank, user * width + rank)
-    number: IntArray = place - hits.offsets[user]
+    positions = np.searchsorted(hits.user * width + hits.rank, user * width + rank)
+    number: IntArray = positions - hits.offsets[user]
     return number
 
 
@@ -30,9 +30,9 @@ def _judged(nonrelevant: Hits, negative: Negative) -> Hits:
     """The items judged as not relevant, by the meaning of a negative gain."""
     if negative == "nonrelevant":
         return nonrelevant
-    every = nonrelevant.best
-    kept = nonrelevant.where(nonrelevant.gain >= 0)
-    return replace(kept, ideal=every.where(every.gain >= 0))
+    judged = nonrelevant.best
+    ranked = nonrelevant.where(nonrelevant.gain >= 0)
+    return replace(ranked, ideal=judged.where(judged.gain >= 0))
 
 
 @register(
@@ -65,8 +65,7 @@ def n_nonrelevant(
     >>> result["n_nonrelevant"].mean
     1.0
     """
-    found = _judged(nonrelevant, negative)
-    return found.count(k)
+    return _judged(nonrelevant, negative).count(k)
 
 
 @register("Judged", needs_relevant=False)
@@ -100,9 +99,9 @@ def judged(
     >>> [estimate.mean for estimate in result.values()]
     [1.0, 0.5, 0.5]
     """
-    known = hits.count(k) + n_nonrelevant(nonrelevant, k, negative=negative)
+    n_judged = hits.count(k) + n_nonrelevant(nonrelevant, k, negative=negative)
     length = hits.depth(k) if denominator == "ranked" or k is None else float(k)
-    return formula("judged / length", judged=known, length=length)
+    return formula("judged / length", judged=n_judged, length=length)
 
 
 @register("Unjudged", increasing=False, synonyms=("unj", "hole"), needs_relevant=False)
@@ -133,15 +132,15 @@ def unjudged(
     >>> [estimate.mean for estimate in result.values()]
     [0.0, 0.5, 0.25]
     """
-    known = hits.count(k) + n_nonrelevant(nonrelevant, k, negative=negative)
+    n_judged = hits.count(k) + n_nonrelevant(nonrelevant, k, negative=negative)
     shown = hits.depth(k)
     length = shown if denominator == "ranked" or k is None else float(k)
-    return formula("(shown - judged) / length", shown=shown, judged=known, length=length)
+    return formula("(shown - judged) / length", shown=shown, judged=n_judged, length=length)
 
 
 @register("Binary preference", open_ties=False, synonyms=("binary_preference",))
 def bpref(hits: Hits, nonrelevant: Hits, *, negative: Negative = "unjudged") -> FloatArray:
-    """How often a relevant item ranks above the items judged as not relevant.
+    """Binary preference (bpref): how often relevant items rank above judged nonrelevant ones.
 
     Parameters
     ----------
@@ -166,10 +165,10 @@ def bpref(hits: Hits, nonrelevant: Hits, *, negative: Negative = "unjudged") -> 
     >>> rm.evaluate({"u": ["a", "new", "x", "b"]}, truth, "bpref")["bpref"].mean
     0.75
     """
-    others = _judged(nonrelevant, negative)
-    above = number_above(others, hits.user, hits.rank)
+    judged = _judged(nonrelevant, negative)
+    above = number_above(judged, hits.user, hits.rank)
     relevant = hits.n_relevant[hits.user]
-    most = np.minimum(np.diff(others.best.offsets)[hits.user], relevant)
+    most = np.minimum(np.diff(judged.best.offsets)[hits.user], relevant)
     column(above, "nonrelevant above", hits)
     total = hits.sum(1.0 - ratio(np.minimum(above, relevant).astype(np.float64), most))
     return formula("sum / relevant", sum=total, relevant=hits.n_relevant)
@@ -206,8 +205,8 @@ def infap(
     """
     number("epsilon", epsilon, above=0)
     relevant = hits.nth - 1.0
-    known = _judged(nonrelevant, "unjudged")
-    judged_above = relevant + number_above(known, hits.user, hits.rank)
+    judged_nonrelevant = _judged(nonrelevant, "unjudged")
+    judged_above = relevant + number_above(judged_nonrelevant, hits.user, hits.rank)
     pooled = relevant + number_above(nonrelevant, hits.user, hits.rank)
     share = (relevant + epsilon) / (judged_above + 2.0 * epsilon)
     above = hits.rank - 1.0
