@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import inspect
+import os
 import re
+import shutil
+import subprocess
+import sys
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -44,6 +50,40 @@ def test_contributing_names_every_cost():
         "command": 1,
         "engine": 1,
     }
+
+
+def test_a_metric_is_a_function_and_a_slow_definition(tmp_path):
+    """The metric of CONTRIBUTING passes all checks of metrics in a copy with two changed files."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    blocks = re.findall(r"^ +```python\n(.*?)^ +```", text, re.DOTALL | re.MULTILINE)
+    function, definition = map(textwrap.dedent, blocks)
+    for folder in ("src", "docs", "tests"):
+        ignored = shutil.ignore_patterns("_build", "data", "conformance", "__pycache__", "fuzz")
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
+    for name in ("CONTRIBUTING.md", "README.md", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    written = {
+        "src/rankmeter/metrics/precision_recall.py": function,
+        "tests/reference.py": definition,
+    }
+    for path, code in written.items():
+        with (tmp_path / path).open("a", encoding="utf-8") as file:
+            file.write("\n\n" + code)
+    checks = ["tests/test_contract.py", "tests/test_show.py", "tests/test_docs.py"]
+    chosen = (
+        "(test_every_metric and weighted_recall) or of_every_metric or summaries or formulas_are"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-n0",
+         *checks, "-k", chosen],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path / 'src'}{os.pathsep}{tmp_path / 'tests'}"},
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stdout
+    if importlib.util.find_spec("sphinx"):
+        assert "no summary in Korean of weighted_recall" in ran.stdout
+    costs = re.search(r"^\| \*\*a metric\*\* \| (\d) \|", text, re.MULTILINE)
+    assert len(written) == int(costs[1])
 
 
 @pytest.mark.parametrize("name", _choices.CHOICES)

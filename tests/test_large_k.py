@@ -14,7 +14,7 @@ import pytest
 import rankmeter as rm
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS
-from rankmeter.metrics.discounts import DIRECT, DISCOUNTS, sum_to
+from rankmeter.metrics.discounts import DIRECT, DISCOUNTS, cumulative_discount
 
 pytestmark = pytest.mark.once
 
@@ -47,13 +47,13 @@ CASES += [(name, "", None) for name, spec in METRICS.items() if spec.cutoff]
 def test_sums_of_weights_are_those_of_numpy(discount):
     depth = np.array([0, 1, 2, 1000, 2**20 - 1, 2**20, 2**20 + 1, 3_000_000])
     plain = np.concatenate(([0.0], np.cumsum(DISCOUNTS[discount](np.arange(1.0, 3_000_001.0)))))
-    assert np.array_equal(sum_to(discount, depth), plain[depth])
+    assert np.array_equal(cumulative_discount(discount, depth), plain[depth])
 
 
 @pytest.mark.parametrize("discount", DISCOUNTS)
 def test_sums_below_the_direct_ones_go_on_exactly(discount):
     ends = [DIRECT + 1, DIRECT + 1000, DIRECT + DIRECT // 5]
-    found = sum_to(discount, np.array([DIRECT, *ends]))
+    found = cumulative_discount(discount, np.array([DIRECT, *ends]))
     assert found[0] == pytest.approx(found[1], rel=1e-6)
     assert found[0] < found[1]
     chunks = np.split(np.arange(1.0, ends[-1] + 1.0), [DIRECT, *ends[:-1]])
@@ -70,14 +70,14 @@ def test_a_harmonic_number_with_thirty_digits():
         for k in HUGE:
             n = Decimal(k)
             wanted = n.ln() + gamma + 1 / (2 * n) - 1 / (12 * n * n)
-            found = sum_to("reciprocal", np.array([k]))[0]
+            found = cumulative_discount("reciprocal", np.array([k]))[0]
             assert abs(Decimal(found) / wanted - 1) < Decimal("1e-15")
 
 
 @pytest.mark.parametrize("k", HUGE)
 def test_the_ideal_of_ones_is_the_sum_of_all_weights(k):
     found = rm.evaluate(RANKINGS, TRUTH, f"ndcg(ideal=ones)@{k} dcg@{k}")
-    whole = sum_to("log2", np.array([k]))[0]
+    whole = cumulative_discount("log2", np.array([k]))[0]
     ratio = found["dcg@" + str(k)].mean / found[f"ndcg(ideal=ones)@{k}"].mean
     assert ratio == pytest.approx(whole, rel=1e-14)
     assert rm.evaluate(RANKINGS, TRUTH, f"ndcg@{k}", like="rectools")[f"ndcg@{k}"].mean > 0

@@ -13,7 +13,7 @@ from rankmeter._checks import integer, number, refused
 from rankmeter._hits import FloatArray, Hits, IntArray
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Metric, read_metric
-from rankmeter.metrics.chancewise import chance_of_hit, chance_of_rank, chance_of_reciprocal
+from rankmeter.metrics.link_prediction import chance_of_hit, chance_of_rank, chance_of_reciprocal
 
 __all__ = ["adjust"]
 

@@ -202,9 +202,9 @@ class Hits:
         rows = np.arange(self.n_users)[users]
         count = np.diff(self.offsets)[rows]
         offsets = np.concatenate(([0], np.cumsum(count)))
-        place = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], count)
+        positions = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], count)
         return replace(
-            self._pick(place, offsets),
+            self._pick(positions, offsets),
             n_relevant=self.n_relevant[rows],
             n_ranked=self.n_ranked[rows],
             ideal=None if self.ideal is None else self.ideal.only(rows),
@@ -232,8 +232,8 @@ class Hits:
     @cached_property
     def nth(self) -> FloatArray:
         """Number of each hit among those of its user: 1, 2, …; hits of equal rank share one."""
-        place = np.arange(self.rank.size) - self.offsets[self.user] + 1
-        nth = place.astype(np.float64)
+        position = np.arange(self.rank.size) - self.offsets[self.user] + 1
+        nth = position.astype(np.float64)
         same = (self.rank[1:] == self.rank[:-1]) & (self.user[1:] == self.user[:-1])
         if same.any():
             run = np.concatenate(([0], np.cumsum(~same)))
@@ -246,8 +246,8 @@ class Hits:
     def first(self) -> FloatArray:
         """Rank of each user's first hit, infinite without a hit."""
         first = np.full(self.n_users, np.inf)
-        found = self.offsets[:-1] < self.offsets[1:]
-        first[found] = self.rank[self.offsets[:-1][found]]
+        has_hit = self.offsets[:-1] < self.offsets[1:]
+        first[has_hit] = self.rank[self.offsets[:-1][has_hit]]
         return first
 
     @cached_property
@@ -297,8 +297,8 @@ class Hits:
         cutoff only adds up the hits above it: other values need another name.
         """
         if k is None or k >= DEEP or is_noting():
-            found = values()
-            return self.sum(found if k is None else np.where(self.rank <= k, found, 0.0))
+            terms = values()
+            return self.sum(terms if k is None else np.where(self.rank <= k, terms, 0.0))
         order, user, rank = self._by_rank
         if name not in self._kept:
             self._kept[name] = values()[order]
@@ -366,7 +366,8 @@ def _mean_weights(
             )
         blocks = range(first, end, _BLOCK)
         sums = (
-            weight(np.arange(at, min(at + _BLOCK, end), dtype=np.float64)).sum() for at in blocks
+            weight(np.arange(start, min(start + _BLOCK, end), dtype=np.float64)).sum()
+            for start in blocks
         )
         return math.fsum(sums) / (last - first + 1)
 

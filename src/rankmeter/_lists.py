@@ -85,19 +85,19 @@ class Lists:
     def only(self, chosen: BoolArray) -> Lists:
         """Some of the items; they keep their ranks."""
         n = np.bincount(self.user[chosen], minlength=self.n_users)
-        return self._at(np.concatenate(([0], np.cumsum(n))), np.flatnonzero(chosen))
+        return self._select(np.concatenate(([0], np.cumsum(n))), np.flatnonzero(chosen))
 
     def of(self, users: IntArray) -> Lists:
         """The lists of some users, in the order given."""
         offsets = np.concatenate(([0], np.cumsum(self.lengths[users])))
-        return self._at(offsets, self.places(users))
+        return self._select(offsets, self.places(users))
 
     def places(self, users: IntArray) -> IntArray:
         """Where the items of some users are in `item`."""
         lengths = self.lengths[users]
         begin = np.cumsum(lengths) - lengths
-        at: IntArray = np.repeat(self.offsets[users] - begin, lengths)
-        return at + np.arange(at.size)
+        positions: IntArray = np.repeat(self.offsets[users] - begin, lengths)
+        return positions + np.arange(positions.size)
 
     def __add__(self, other: Lists) -> Lists:
         """The users of both, those of `self` first."""
@@ -110,14 +110,14 @@ class Lists:
             relevant=np.concatenate([self.relevant, other.relevant]),
         )
 
-    def _at(self, offsets: IntArray, at: IntArray) -> Lists:
+    def _select(self, offsets: IntArray, positions: IntArray) -> Lists:
         return replace(
             self,
             offsets=offsets,
-            item=self.item[at],
-            rank=self.rank[at],
-            gain=self.gain[at],
-            relevant=self.relevant[at],
+            item=self.item[positions],
+            rank=self.rank[positions],
+            gain=self.gain[positions],
+            relevant=self.relevant[positions],
         )
 
     def sum(self, values: npt.NDArray[Any]) -> FloatArray:
@@ -131,8 +131,8 @@ class Lists:
             whole, part = self.lengths.astype(np.float64), self.sum(values)
         else:
             whole, part = self.sum(weights), self.sum(values * weights)
-        found = ratio(part, whole, nothing=np.nan)
-        return worked(found, "sum / items", sum=part, items=whole)
+        means = ratio(part, whole, nothing=np.nan)
+        return worked(means, "sum / items", sum=part, items=whole)
 
     def blocks(self, cells: int) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
         """Users with equally long lists, some at a time.
@@ -140,7 +140,7 @@ class Lists:
         Yields
         ------
         users : int64 array of shape (n,)
-        item, at : int64 arrays of shape (n, length)
+        item, positions : int64 arrays of shape (n, length)
             Their items, and the places of these in `item` of the lists. At most about `cells`
             of them.
         """
@@ -149,9 +149,9 @@ class Lists:
             users = np.flatnonzero(lengths == length)
             size = max(1, cells // length)
             for start in range(0, users.size, size):
-                some = users[start : start + size]
-                at = self.offsets[some][:, None] + np.arange(length)
-                yield some, self.item[at], at
+                chunk = users[start : start + size]
+                positions = self.offsets[chunk][:, None] + np.arange(length)
+                yield chunk, self.item[positions], positions
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,15 +228,17 @@ class Profiles:
         """The profiles of some users, in the order given; -1 is a user without one."""
         lengths = np.where(users >= 0, self.lengths.take(users, mode="clip"), 0)
         offsets = np.concatenate(([0], np.cumsum(lengths)))
-        at = np.repeat(self.offsets[users] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        return replace(self, offsets=offsets, item=self.item[at], weight=self.weight[at])
+        positions = np.repeat(self.offsets[users] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return replace(
+            self, offsets=offsets, item=self.item[positions], weight=self.weight[positions]
+        )
 
     def holds(self, user: IntArray, item: IntArray) -> BoolArray:
         """Whether each item is in the profile of its user."""
         keys = self.user * self.n_items + self.item
-        wanted = user * self.n_items + item
-        at = np.searchsorted(keys, wanted)
-        return np.asarray(keys.take(at, mode="clip") == wanted) if keys.size else wanted < 0
+        pairs = user * self.n_items + item
+        positions = np.searchsorted(keys, pairs)
+        return np.asarray(keys.take(positions, mode="clip") == pairs) if keys.size else pairs < 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,20 +314,22 @@ class Similarity:
         """Which items have similarities."""
         return self.column >= 0
 
-    def between(self, one: IntArray, other: IntArray) -> FloatArray:
+    def between(self, first: IntArray, second: IntArray) -> FloatArray:
         """The similarities of pairs of items, given two arrays of one shape; 0 of unknown ones."""
-        column = self.column[other]
-        known = self.known[one] & (column >= 0)
-        found = np.zeros(one.shape)
-        row, column = one[known], column[known]
+        column = self.column[second]
+        has_both = self.known[first] & (column >= 0)
+        similarities = np.zeros(first.shape)
+        row, column = first[has_both], column[has_both]
         if hasattr(self.matrix, "indptr"):
-            wanted = row * self.matrix.shape[1] + column
-            at = np.searchsorted(self._cells, wanted)
-            held = self._cells.take(at, mode="clip") == wanted
-            found[known] = np.where(held, self.matrix.data.take(at, mode="clip"), 0.0)
+            cells = row * self.matrix.shape[1] + column
+            positions = np.searchsorted(self._cells, cells)
+            is_stored = self._cells.take(positions, mode="clip") == cells
+            similarities[has_both] = np.where(
+                is_stored, self.matrix.data.take(positions, mode="clip"), 0.0
+            )
         else:
-            found[known] = self.matrix[row, column]
-        return found
+            similarities[has_both] = self.matrix[row, column]
+        return similarities
 
     @cached_property
     def _cells(self) -> IntArray:
@@ -361,12 +365,12 @@ class Likeness:
             return None
         from scipy.sparse import csr_array
 
-        own = self.history
-        shape = (own.lengths.size, own.n_items)
-        users = csr_array((np.ones(own.item.size), own.item, own.offsets), shape=shape)
-        n = np.bincount(own.item, minlength=own.n_items)
+        history = self.history
+        shape = (history.lengths.size, history.n_items)
+        users = csr_array((np.ones(history.item.size), history.item, history.offsets), shape=shape)
+        n = np.bincount(history.item, minlength=history.n_items)
         scale = np.divide(1.0, np.sqrt(n), out=np.zeros(n.size), where=n > 0)
-        users.data *= scale[own.item]
+        users.data *= scale[history.item]
         return Similarity((users.T @ users).tocsr(), np.where(n > 0, np.arange(n.size), -1))
 
 

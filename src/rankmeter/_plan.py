@@ -30,7 +30,7 @@ from rankmeter._words import USERS, Words
 from rankmeter.conventions import Convention, has_metric, load_convention, translate_all
 from rankmeter.errors import UnknownMetricError, UsageError
 from rankmeter.metrics import ADJUSTED, METRICS, Metric, Spec
-from rankmeter.metrics.tailwise import Border
+from rankmeter.metrics.popularity import Border
 
 __all__ = ["MetricPlan", "Plan", "resolve"]
 

@@ -1,7 +1,8 @@
 """One page per metric and an overview, all generated from the registry.
 
 A page has the metric's docstring, its options, the conventions, and numbers that the library
-computes while the pages are built. ``docs/formulas.toml`` adds the typeset formula.
+computes while the pages are built. The formula is that of the Notes, ``.. math::``, unless
+``docs/formulas.toml`` has one.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from numpydoc.docscrape import FunctionDoc
 import rankmeter as rm
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS, Metric, Option, Spec
-from rankmeter.metrics._spelling import PRESETS
+from rankmeter.metrics._metric_strings import PRESETS
 from rankmeter_docs.conventions import choosers
 from rankmeter_docs.example import asks, given, picture, shown, steps, values
 from rankmeter_docs.korean_summaries import summary
@@ -77,9 +78,8 @@ def families() -> dict[str, list[Spec]]:
 def _overview() -> str:
     parts = [heading("Metrics", "="), LEAD, facts(NOTATION), THE_LIST, raw_html(picture())]
     for module, specs in families().items():
-        about, _, more = inspect.getdoc(sys.modules[module]).partition("\n\n")
-        title = module.rpartition(".")[2].capitalize()
-        parts += [heading(title, "-"), about, more]
+        title, _, about = inspect.getdoc(sys.modules[module]).partition(": ")
+        parts += [heading(title, "-"), about[0].upper() + about[1:]]
         rows = [
             (f":doc:`{spec.name} </metrics/{spec.name}>`", spec.summary.rstrip("."), _range(spec),
              shown(values(_at(spec, K))[0]))
@@ -99,7 +99,7 @@ def page(spec: Spec) -> str:
     """The page of one metric."""
     doc = FunctionDoc(spec.function)
     notes, source = _notes_and_source(doc)
-    extra = formulas().get(spec.name, {})
+    notes, extra = _formula_of(spec, notes)
     return paragraphs(
         f".. _metric-{spec.name}:",
         heading(spec.title, "="),
@@ -158,8 +158,20 @@ def _formula(extra: dict[str, str]) -> str:
         heading("Formula", "-"),
         f".. math::\n\n   {extra['formula']}",
         extra.get("where", ""),
-        extra["reading"],
+        extra.get("reading", ""),
     )
+
+
+def _formula_of(spec: Spec, notes: str) -> tuple[str, dict[str, str]]:
+    """The notes without their formula, and the formula of the metric."""
+    if spec.name in formulas():
+        return notes, formulas()[spec.name]
+    found = re.search(r"^\.\. math::((?: .*)?(?:\n *$|\n +.*)*)", notes, re.MULTILINE)
+    if not found:
+        return notes, {}
+    lines = [line.strip() for line in found[1].splitlines()]
+    text = "\n   ".join(line for line in lines if line)
+    return (notes[: found.start()] + notes[found.end() :]).strip(), {"formula": text}
 
 
 def _on_the_list(spec: Spec) -> str:

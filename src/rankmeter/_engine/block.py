@@ -19,7 +19,7 @@ from rankmeter._plan import Plan
 from rankmeter._side import SideTables
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import State
-from rankmeter.metrics.tailwise import Border
+from rankmeter.metrics.popularity import Border
 
 __all__ = ["Block", "scores_of"]
 

@@ -15,6 +15,7 @@ from rankmeter._plan import MetricPlan
 from rankmeter._steps import unnoted, worked
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Ratio
+from rankmeter.metrics.link_prediction import above_chance
 
 __all__ = ["Evidence", "adjusted", "by_chance", "call", "no_lists"]
 
@@ -96,12 +97,13 @@ def adjusted(entry: MetricPlan, aligned: Aligned) -> tuple[Ratio, float]:
     except UsageError as error:
         raise UsageError(f"{entry.label} has no value by chance: {error}") from None
     plain = entry.metric.spec
-    worst = plain.low if plain.increasing else plain.high
-    sign, way = (1.0, best - random) if plain.increasing else (-1.0, random - best)
+    worst = np.full(best.shape, plain.low if plain.increasing else plain.high)
     worked(random, "by_chance", by_chance=random)
     worked(best, "perfect", perfect=best)
-    known = way > ROUNDING * np.abs(best)  # not for NaN
-    part = np.where(known, sign * (values - random), 0.0)
-    lowest = sign * (worst - random[known]) / way[known]
-    names = "better_than_chance", "perfect_than_chance"
-    return Ratio(part, np.where(known, way, 0.0), names), float(lowest.min(initial=0.0))
+    share, lowest = (
+        above_chance(value, random, best, increasing=plain.increasing) for value in (values, worst)
+    )
+    differs = share.whole > ROUNDING * np.abs(best)  # not for NaN
+    part, whole = (np.where(differs, terms, 0.0) for terms in (share.part, share.whole))
+    least = float((lowest.part[differs] / share.whole[differs]).min(initial=0.0))
+    return replace(share, part=part, whole=whole), least

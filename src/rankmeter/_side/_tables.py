@@ -26,7 +26,7 @@ from rankmeter._lists import (
 )
 from rankmeter._side._given import Side
 from rankmeter.errors import UsageError
-from rankmeter.metrics.tailwise import Border, at_border
+from rankmeter.metrics.popularity import Border, at_border
 
 __all__ = ["SideTables"]
 

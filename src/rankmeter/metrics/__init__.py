@@ -5,6 +5,7 @@ A metric of your own needs `register`, `Hits` and, for a share that can be poole
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from rankmeter._hits import FloatArray, Hits, Span, ratio
@@ -18,26 +19,14 @@ from rankmeter._lists import (
     Propensity,
     Similarity,
 )
-from rankmeter.metrics import (
-    baselinewise,
-    chancewise,
-    countwise,
-    curvewise,
-    gainwise,
-    groupwise,
-    itemwise,
-    judgedwise,
-    lengthwise,
-    listwise,
-    novelwise,
-    pairwise,
-    positionwise,
-    profilewise,
-    rankwise,
-    setwise,
-    systemwise,
-    tailwise,
-    topicwise,
+from rankmeter.metrics._formula import formula
+from rankmeter.metrics._metric_strings import (
+    Metric,
+    is_elsewhere,
+    metric,
+    parse_metrics,
+    read_metric,
+    take_cutoffs,
 )
 from rankmeter.metrics._registry import (
     ADJUSTED,
@@ -52,26 +41,28 @@ from rankmeter.metrics._registry import (
     remembered,
     unregister,
 )
-from rankmeter.metrics._spelling import (
-    Metric,
-    is_elsewhere,
-    metric,
-    parse_metrics,
-    read_metric,
-    take_cutoffs,
-)
+from rankmeter.metrics.auc import auc as auc
+from rankmeter.metrics.calibration import calibration as calibration
+from rankmeter.metrics.coverage import coverage as coverage
 from rankmeter.metrics.exposures import Exposure
+from rankmeter.metrics.gini import gini as gini
+from rankmeter.metrics.mean_rank import mean_rank as mean_rank
+from rankmeter.metrics.ndcg import ndcg as ndcg
+from rankmeter.metrics.novelty import novelty as novelty
+from rankmeter.metrics.popularity import popularity as popularity
+from rankmeter.metrics.serendipity import serendipity as serendipity
 from rankmeter.metrics.states import Ratio, Runs, State, Weighted
+from rankmeter.metrics.unjudged import unjudged as unjudged
 
-# In the order in which readers look for them: common metrics first, counts last.
-_FAMILIES = [
-    f.__name__
-    for f in (
-        setwise, rankwise, positionwise, pairwise, gainwise, itemwise, listwise, topicwise,
-        novelwise, tailwise, profilewise, baselinewise, lengthwise, systemwise, groupwise,
-        judgedwise, curvewise, chancewise, countwise,
-    )
+# In the order in which readers look for them: common metrics first, counts last. The metrics above
+# are named like their file, which they hide: `rankmeter.metrics.ndcg` is the function.
+_FILES = [
+    "precision_recall", "average_precision", "reciprocal_rank", "ndcg", "rank_biased_precision",
+    "auc", "mean_rank", "confusion_matrix", "propensity", "diversity", "category_diversity",
+    "intent_aware", "novelty", "serendipity", "calibration", "popularity", "coverage", "gini",
+    "fairness", "unjudged", "interpolated_precision", "link_prediction", "counts",
 ]  # fmt: skip
+_FAMILIES = [import_module(f"{__name__}.{name}").__name__ for name in _FILES]
 for _name in sorted(METRICS, key=lambda n: (_FAMILIES.index(METRICS[n].family), n)):
     METRICS[_name] = METRICS.pop(_name)
 
@@ -101,6 +92,7 @@ __all__ = [
     "Spec",
     "State",
     "Weighted",
+    "formula",
     "is_elsewhere",
     "metric",
     "parse_metrics",

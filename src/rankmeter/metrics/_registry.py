@@ -28,21 +28,6 @@ from rankmeter.errors import UsageError
 from rankmeter.metrics.exposures import Exposure
 from rankmeter.metrics.states import Ratio, State, Weighted
 
-__all__ = [
-    "EVIDENCE",
-    "METRICS",
-    "RESERVED",
-    "SYNONYMS",
-    "Example",
-    "MetricFunction",
-    "Option",
-    "Spec",
-    "describe",
-    "register",
-    "remembered",
-    "unregister",
-]
-
 MetricFunction = Callable[..., FloatArray]
 """``(*evidence, k, **options) -> float64 array of shape (n_users,)``, or without ``k``."""
 
@@ -249,9 +234,9 @@ _FORGET: list[Callable[[], None]] = []
 
 def remembered(function: Callable[P, T]) -> Callable[P, T]:
     """Remember the values of a function of names, until a metric is registered or unregistered."""
-    known = functools.lru_cache(maxsize=1000)(function)
-    _FORGET.append(known.cache_clear)
-    return typing.cast("Callable[P, T]", known)
+    cached = functools.lru_cache(maxsize=1000)(function)
+    _FORGET.append(cached.cache_clear)
+    return typing.cast("Callable[P, T]", cached)
 
 
 def _forget() -> None:
@@ -369,38 +354,28 @@ def describe(
     spares = frozenset(need for need in needs if _is_optional(hints.get(need)))
     masked = [
         (needs.index(name), name, undefined)
-        for name, undefined, wanted in (
+        for name, undefined, is_masked in (
             ("hits", _nothing_relevant, needs_relevant and "lists" not in needs),
             ("lists", _nothing_ranked, needs_items),
         )
-        if wanted and name in needs
+        if is_masked and name in needs
     ]
-    returned = hints.get("return")
-    pools = isinstance(returned, type) and issubclass(returned, Ratio | Exposure)
+    annotation = hints.get("return")
+    pools = isinstance(annotation, type) and issubclass(annotation, Ratio | Exposure)
 
     def checked(*args: Any, **options: Any) -> Any:
-        given = [*args, *options.values()]
-        if any(isinstance(one, Lists) and one.tied for one in given):
-            raise UsageError(
-                f"{name} needs lists without tied items: choose a rule that orders them, such as "
-                f"ties='item'"
-            )
-        if not open_ties and any(isinstance(one, Hits) and one.tied for one in given):
-            raise UsageError(
-                f"{name} has no closed form under unresolved ties (ties='expected'): choose a rule "
-                f"that orders tied items, such as ties='item'"
-            )
+        _refuse_ties(name, [*args, *options.values()], open_ties=open_ties)
         return function(*args, **options)
 
     def both(*args: Any, **options: Any) -> tuple[FloatArray, Any]:
-        found = checked(*args, **options)
-        values: FloatArray = found.per_user() if pools else found
-        for place, need, undefined in masked:
-            evidence = args[place] if place < len(args) else options[need]
+        computed = checked(*args, **options)
+        values: FloatArray = computed.per_user() if pools else computed
+        for position, need, undefined in masked:
+            evidence = args[position] if position < len(args) else options[need]
             if np.shape(values) != (evidence.n_users,):
                 raise TypeError(f"{name} must return one value per user, got {values!r}")
             values = np.where(undefined(evidence), np.nan, values)
-        return valued(values, name, args[0] if args else None), found
+        return valued(values, name, args[0] if args else None), computed
 
     @functools.wraps(function)
     def metric(*args: Any, **options: Any) -> FloatArray:
@@ -409,10 +384,25 @@ def describe(
     spec = Spec(
         name, title, metric, needs, spares, cutoff=cutoff, open_ties=open_ties, at=at,
         state=checked if pools else None,
-        both=both if pools else None, weighted=returned is Weighted, options=options, **facts,
+        both=both if pools else None, weighted=annotation is Weighted, options=options, **facts,
     )  # fmt: skip
-    metric.__doc__ = _documented(spec, [need for _, need, _ in masked])
+    metric.__doc__ = _full_docstring(spec, [need for _, need, _ in masked])
     return spec
+
+
+def _refuse_ties(name: str, arguments: Iterable[Any], *, open_ties: bool) -> None:
+    """Refuse tied lists, and unresolved ties of hits where they have no expectation."""
+    tied = [each for each in arguments if isinstance(each, Hits | Lists) and each.tied]
+    if any(isinstance(each, Lists) for each in tied):
+        raise UsageError(
+            f"{name} needs lists without tied items: choose a rule that orders them, such as "
+            f"ties='item'"
+        )
+    if tied and not open_ties:
+        raise UsageError(
+            f"{name} has no closed form under unresolved ties (ties='expected'): choose a rule "
+            f"that orders tied items, such as ties='item'"
+        )
 
 
 def _nothing_relevant(hits: Hits) -> BoolArray:
@@ -467,26 +457,26 @@ def _options(
             hint, *marks = typing.get_args(hint)
         examples = tuple(v for mark in marks if isinstance(mark, Example) for v in mark.values)
         union = typing.get_origin(hint) in (typing.Union, types.UnionType)
-        parts = typing.get_args(hint) if union else (hint,)
-        words = tuple(w for p in parts if typing.get_origin(p) is Literal for w in p.__args__)
-        others = [p for p in parts if typing.get_origin(p) is not Literal]
-        for part in others:
-            if part not in (int, float, bool, types.NoneType):
-                raise ValueError(f"{option} must be int, float, bool, Literal or None, got {part}")
-        number = next((part for part in others if part is not types.NoneType), None)
-        optional = types.NoneType in others
+        members = typing.get_args(hint) if union else (hint,)
+        words = tuple(w for p in members if typing.get_origin(p) is Literal for w in p.__args__)
+        kinds = [p for p in members if typing.get_origin(p) is not Literal]
+        for kind in kinds:
+            if kind not in (int, float, bool, types.NoneType):
+                raise ValueError(f"{option} must be int, float, bool, Literal or None, got {kind}")
+        number = next((kind for kind in kinds if kind is not types.NoneType), None)
+        optional = types.NoneType in kinds
         default = parameter.default
-        one = Option(parameter.name, default, words, number, optional, examples)
-        known = default in words if isinstance(default, str) else number is not None
-        if not (one.required or (optional if default is None else known)):
+        described = Option(parameter.name, default, words, number, optional, examples)
+        is_permitted = default in words if isinstance(default, str) else number is not None
+        if not (described.required or (optional if default is None else is_permitted)):
             raise ValueError(f"{option} has a default that is not permitted: {default!r}")
-        options[parameter.name] = one
+        options[parameter.name] = described
     return options
 
 
 def _check_names(spec: Spec) -> None:
     """Refuse names that already mean a metric, however they are written."""
-    taken = {known.replace("_", ""): known for known in (*METRICS, *SYNONYMS)}
+    taken = {spelled.replace("_", ""): spelled for spelled in (*METRICS, *SYNONYMS)}
     for name in (spec.name, *spec.synonyms):
         key = name.replace("_", "")
         if key in taken:
@@ -499,22 +489,22 @@ def _check_names(spec: Spec) -> None:
             )
 
 
-def _said(spec: Spec, need: str) -> str:
+def _evidence_line(spec: Spec, need: str) -> str:
     """The type and meaning of some evidence."""
     kind, meaning = EVIDENCE[need].split("\n", 1)
     return f"{kind}{', optional' * (need in spec.spares)}\n{meaning}"
 
 
-def _documented(spec: Spec, masked: Collection[str]) -> str | None:
+def _full_docstring(spec: Spec, masked: Collection[str]) -> str | None:
     """The docstring, with the sections and parameters that all metrics have in common."""
     text = inspect.getdoc(spec.function)
     if text is None:
         return None
-    summary, *rest = re.split(r"^(\w+)\n-{3,}\n", text, flags=re.MULTILINE)
-    own = dict(zip(rest[::2], (body.strip() for body in rest[1::2]), strict=True))
-    said = [f"{need} : {_said(spec, need)}" for need in spec.needs]
-    if spec.cutoff and not re.search(r"^k\b", own.get("Parameters", ""), re.MULTILINE):
-        said.append("k : int, optional\n    Cutoff; without it the whole ranking counts.")
+    summary, *headings = re.split(r"^(\w+)\n-{3,}\n", text, flags=re.MULTILINE)
+    written = dict(zip(headings[::2], (body.strip() for body in headings[1::2]), strict=True))
+    evidence = [f"{need} : {_evidence_line(spec, need)}" for need in spec.needs]
+    if spec.cutoff and not re.search(r"^k\b", written.get("Parameters", ""), re.MULTILINE):
+        evidence.append("k : int, optional\n    Cutoff; without it the whole ranking counts.")
     values = f"{spec.low:g} or more" if spec.low > -math.inf else "Any number"
     if math.isfinite(spec.high):
         values = f"In [{spec.low:g}, {spec.high:g}]"
@@ -524,13 +514,13 @@ def _documented(spec: Spec, masked: Collection[str]) -> str | None:
     without = {"hits": "nothing relevant", "lists": "no ranked item"}
     undefined = [f"A user with {without[need]} is undefined (NaN)." for need in masked]
     sections = {
-        "Parameters": "\n".join([*said, *filter(None, [own.pop("Parameters", "")])]),
+        "Parameters": "\n".join([*evidence, *filter(None, [written.pop("Parameters", "")])]),
         "Returns": "float64 array of shape (n_users,)\n    "
         + values
         + ("; the expectation if ties are unresolved." if spec.open_ties else "."),
         "Raises": f"UsageError\n    If {' or '.join(mistakes)}." if mistakes else "",
-        "Notes": "\n\n".join([*undefined, *filter(None, [own.pop("Notes", "")])]),
-        **own,
+        "Notes": "\n\n".join([*undefined, *filter(None, [written.pop("Notes", "")])]),
+        **written,
     }
     parts = [f"{title}\n{'-' * len(title)}\n{body}" for title, body in sections.items() if body]
     return "\n\n".join([summary.strip(), *parts])

@@ -13,8 +13,6 @@ import numpy as np
 from rankmeter._checks import fraction
 from rankmeter._hits import FloatArray, IntArray
 
-__all__ = ["DISCOUNTS", "Discount", "Geometric", "RankDiscount", "Weight", "sum_to", "weight_of"]
-
 Weight: TypeAlias = Callable[[FloatArray], FloatArray]
 """Weights of 1-based ranks."""
 
@@ -36,7 +34,7 @@ DIRECT = 10_000_000
 _CHUNK = 1 << 20
 
 
-def sum_to(discount: Discount, depth: IntArray) -> FloatArray:
+def cumulative_discount(discount: Discount, depth: IntArray) -> FloatArray:
     """Σ of the weights of ranks 1 … depth, for each of many depths, whatever their size.
 
     Down to rank `DIRECT` it is the plain sum, one rank after the other. Below that it is the sum
@@ -99,15 +97,15 @@ class Geometric:
 
     def below(self, depth: IntArray) -> FloatArray:
         """Weight of all ranks below a depth together: p^depth."""
-        rest: FloatArray = self.p ** depth.astype(np.float64)
-        return rest
+        weight: FloatArray = self.p ** depth.astype(np.float64)
+        return weight
 
 
 RankDiscount = Literal["none", "log2", "reciprocal", "geometric"]
 """Discounts of items that need not be relevant."""
 
 
-def weight_of(discount: RankDiscount, p: float) -> Weight:
+def discount_function(discount: RankDiscount, p: float) -> Weight:
     """Weights that are 1 at rank 1; `p` is the share that goes on, of the geometric ones."""
     fraction("p", p)
     if discount == "none":

@@ -10,8 +10,6 @@ import numpy as np
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._lists import Lists
 
-__all__ = ["Exposure", "Grouped", "Statistic", "of_counts", "of_groups"]
-
 
 @dataclass(frozen=True)
 class Statistic:
@@ -57,13 +55,13 @@ class Exposure:
 
     def counts(self) -> FloatArray:
         """How much each item is shown, of shape (n_items,)."""
-        found = np.bincount(self.lists.item, self.weight, minlength=self.lists.n_items)
-        return found.astype(np.float64)
+        totals = np.bincount(self.lists.item, self.weight, minlength=self.lists.n_items)
+        return totals.astype(np.float64)
 
     def shown(self) -> FloatArray:
         """How often each item is shown, of shape (n_items,)."""
-        found = np.bincount(self.lists.item, minlength=self.lists.n_items)
-        return found.astype(np.float64)
+        totals = np.bincount(self.lists.item, minlength=self.lists.n_items)
+        return totals.astype(np.float64)
 
     def __add__(self, other: Exposure) -> Exposure:
         """The users of both, those of `self` first."""
@@ -154,12 +152,14 @@ def of_groups(number: Callable[[FloatArray, FloatArray], FloatArray]) -> Statist
         From part and whole of the groups, of shape (…, n_groups), to a number, of shape (…).
     """
 
-    def value(one: Exposure) -> float:
-        assert isinstance(one, Grouped)
-        return float(number(one.part.sum(axis=0), one.whole.sum(axis=0)))
+    def value(exposure: Exposure) -> float:
+        assert isinstance(exposure, Grouped)
+        return float(number(exposure.part.sum(axis=0), exposure.whole.sum(axis=0)))
 
-    def without(one: Exposure) -> FloatArray:
-        assert isinstance(one, Grouped)
-        return number(one.part.sum(axis=0) - one.part, one.whole.sum(axis=0) - one.whole)
+    def without(exposure: Exposure) -> FloatArray:
+        assert isinstance(exposure, Grouped)
+        return number(
+            exposure.part.sum(axis=0) - exposure.part, exposure.whole.sum(axis=0) - exposure.whole
+        )
 
     return Statistic(value, without)

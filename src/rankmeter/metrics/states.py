@@ -10,8 +10,6 @@ import numpy as np
 from rankmeter._hits import FloatArray, IntArray, ratio
 from rankmeter._steps import worked
 
-__all__ = ["Defined", "Ratio", "Runs", "Standardised", "State", "Weighted"]
-
 
 class State(Protocol):
     """A summary of some users; states of disjoint users add up to that of all of them."""
@@ -72,22 +70,23 @@ class Ratio:
     def __add__(self, other: Self) -> Self:
         """The users of both, those of `self` first."""
         both: Any = {
-            name: np.concatenate([own, vars(other)[name]]) for name, own in self.arrays().items()
+            name: np.concatenate([values, vars(other)[name]])
+            for name, values in self.arrays().items()
         }
         return replace(self, **both)
 
     def take(self, rows: IntArray) -> Self:
         """The shares of some users, in the order given."""
-        return replace(self, **{name: own[rows] for name, own in self.arrays().items()})
+        return replace(self, **{name: values[rows] for name, values in self.arrays().items()})
 
     def arrays(self) -> dict[str, Any]:
         """What it has for each user, by name."""
-        return {name: own for name, own in vars(self).items() if name != "names"}
+        return {name: values for name, values in vars(self).items() if name != "names"}
 
     def per_user(self, nothing: float = 0.0) -> FloatArray:
         """``part / whole`` of each user, and `nothing` where the whole is 0."""
-        found = ratio(self.part, self.whole, nothing=nothing)
-        return self._worked(found, "{} / {}")
+        values = ratio(self.part, self.whole, nothing=nothing)
+        return self._worked(values, "{} / {}")
 
     def _worked(self, value: FloatArray, text: str) -> FloatArray:
         if self.names is not None:
@@ -187,8 +186,8 @@ class Standardised(Ratio):
 
     def per_user(self, nothing: float = 0.0) -> FloatArray:
         """``part / √whole`` of each user, and `nothing` where the whole is 0."""
-        found = ratio(self.part, np.sqrt(self.whole), nothing=nothing)
-        return self._worked(found, "{} / sqrt({})")
+        values = ratio(self.part, np.sqrt(self.whole), nothing=nothing)
+        return self._worked(values, "{} / sqrt({})")
 
     def value(self) -> float:
         """Σ part / √(Σ whole); NaN if Σ whole is 0."""
@@ -221,30 +220,30 @@ class Runs:
     @property
     def alone(self) -> bool:
         """As in each run."""
-        return all(one.alone for one in self.states)
+        return all(state.alone for state in self.states)
 
     def __add__(self, other: Self) -> Self:
         """The users of both, those of `self` first."""
         pairs = zip(self.states, other.states, strict=True)
-        return replace(self, states=tuple(one + another for one, another in pairs))
+        return replace(self, states=tuple(state + another for state, another in pairs))
 
     def take(self, rows: IntArray) -> Self:
         """The states of some users, in the order given."""
-        return replace(self, states=tuple(one.take(rows) for one in self.states))
+        return replace(self, states=tuple(state.take(rows) for state in self.states))
 
     def per_user(self) -> FloatArray:
         """The mean number of each user."""
-        return _mean([one.per_user() for one in self.states])
+        return _mean([state.per_user() for state in self.states])
 
     def value(self) -> float:
         """The mean of the numbers of the runs."""
-        return float(np.mean([one.value() for one in self.states]))
+        return float(np.mean([state.value() for state in self.states]))
 
     def influence(self, _: FloatArray | None = None) -> FloatArray:
         """The mean of the values that each run gives a user."""
-        return _mean([one.influence() for one in self.states])
+        return _mean([state.influence() for state in self.states])
 
 
 def _mean(values: list[FloatArray]) -> FloatArray:
-    found: FloatArray = np.mean(values, axis=0)
-    return found
+    means: FloatArray = np.mean(values, axis=0)
+    return means

@@ -1,4 +1,4 @@
-"""Metrics of how new the items of one list are, given the training data."""
+"""Novelty: how new the items of a list are, given the training data."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Annotated, Literal
 import numpy as np
 
 from rankmeter._hits import FloatArray
-from rankmeter._lists import Lists, Popularity
+from rankmeter._lists import Likeness, Lists, Popularity, Profiles
+from rankmeter.metrics._item_weights import Relevance, mean_of, relevance_weights, weighted_mean
 from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.discounts import RankDiscount
-from rankmeter.metrics.places import Relevance, mean_of, weighted, worth
+from rankmeter.metrics.distances import Distance, Space
 from rankmeter.metrics.states import Ratio
 
 
@@ -61,15 +62,15 @@ def novelty(
     n, whole = popularity.users, popularity.n_users
     if of == "interactions":
         n, whole = popularity.interactions, popularity.n_interactions
-    known = popularity.known
+    in_training = popularity.known
     log = np.log(whole) - np.log(np.maximum(n, 1))
     unit = {"2": math.log(2), "e": 1.0, "users": math.log(max(popularity.n_users, 2))}[base]
-    each = log / unit
+    information = log / unit
     if cold == "zero":
-        each = np.where(known, each, 0.0)
+        information = np.where(in_training, information, 0.0)
     if cold == "skip":
-        top = top.only(known[top.item])
-    return mean_of(top, each[top.item], k if denominator == "k" else None)
+        top = top.only(in_training[top.item])
+    return mean_of(top, information[top.item], k if denominator == "k" else None)
 
 
 @register("Expected popularity complement", high=math.inf)
@@ -84,7 +85,7 @@ def epc(
     denominator: Literal["ranked", "k"] = "ranked",
     cold: Literal["zero", "skip", "one"] = "zero",
 ) -> FloatArray:
-    """Mean share of the training users who do not have the relevant items of the top k.
+    """Expected popularity complement (EPC): share of users without the relevant items shown.
 
     Parameters
     ----------
@@ -115,10 +116,10 @@ def epc(
     0.5967
     """
     users = np.maximum(popularity.users, 1) if cold == "one" else popularity.users
-    each = 1.0 - users / max(popularity.n_users, 1)
+    complement = 1.0 - users / max(popularity.n_users, 1)
     top = _without_cold(lists.top(k), popularity) if cold == "skip" else lists.top(k)
-    values = worth(top, relevance) * each[top.item]
-    return weighted(top, values, discount, p, k if denominator == "k" else None)
+    values = relevance_weights(top, relevance) * complement[top.item]
+    return weighted_mean(top, values, discount, p, k if denominator == "k" else None)
 
 
 @register("Expected free discovery", high=math.inf)
@@ -133,7 +134,7 @@ def efd(
     denominator: Literal["ranked", "k"] = "ranked",
     cold: Literal["rarest", "skip", "one", "zero"] = "rarest",
 ) -> FloatArray:
-    """Mean self-information of the relevant items of the top k, in bits.
+    """Expected free discovery (EFD): mean self-information of the relevant items in the top k.
 
     Parameters
     ----------
@@ -159,15 +160,91 @@ def efd(
     >>> round(result["efd@2"].mean, 4)
     2.3869
     """
-    known, n = popularity.known, popularity.interactions
-    rarest = int(n[known].min(initial=popularity.n_interactions)) if cold == "rarest" else 1
-    bits = np.log2(max(popularity.n_interactions, 1)) - np.log2(np.where(known, n, rarest))
+    in_training, n = popularity.known, popularity.interactions
+    rarest = int(n[in_training].min(initial=popularity.n_interactions)) if cold == "rarest" else 1
+    bits = np.log2(max(popularity.n_interactions, 1)) - np.log2(np.where(in_training, n, rarest))
     if cold == "zero":
-        bits = np.where(known, bits, 0.0)
+        bits = np.where(in_training, bits, 0.0)
     top = _without_cold(lists.top(k), popularity) if cold == "skip" else lists.top(k)
-    values = worth(top, relevance) * bits[top.item]
-    return weighted(top, values, discount, p, k if denominator == "k" else None)
+    values = relevance_weights(top, relevance) * bits[top.item]
+    return weighted_mean(top, values, discount, p, k if denominator == "k" else None)
 
 
 def _without_cold(top: Lists, popularity: Popularity) -> Lists:
     return top.only(popularity.known[top.item])
+
+
+@register("Unseen share", synonyms=("unseen_share",))
+def unseen(
+    lists: Lists,
+    profiles: Profiles,
+    k: int | None = None,
+    *,
+    denominator: Literal["ranked", "k"] = "ranked",
+) -> Ratio:
+    """Share of the top k that is not in the user's training data.
+
+    Parameters
+    ----------
+    denominator : {"ranked", "k"}
+        What the number of unseen items is divided by: the items in the list, or k.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"ann": ["a", "b"]}, {"ann": {"b"}}, "unseen@2", train={"ann": ["a"]})
+    >>> result["unseen@2"].mean
+    0.5
+    """
+    top = lists.top(k)
+    seen = profiles.holds(top.user, top.item)
+    return mean_of(top, (~seen).astype(np.float64), k if denominator == "k" else None)
+
+
+@register("Expected profile distance", high=math.inf)
+def epd(
+    lists: Lists,
+    profiles: Profiles,
+    likeness: Likeness,
+    k: int | None = None,
+    *,
+    distance: Distance = "cosine",
+    discount: RankDiscount = "log2",
+    p: Annotated[float, Example(0.5)] = 0.85,
+    relevance: Relevance = "binary",
+    denominator: Literal["ranked", "k"] = "ranked",
+    unknown: Literal["skip", "zero"] = "skip",
+) -> FloatArray:
+    """Expected profile distance (EPD): of the relevant items in the top k to the user's history.
+
+    Parameters
+    ----------
+    distance : {"cosine", "jaccard", "hamming", "hamming_share", "euclidean", "users", "given"}
+        As in `ild`. That of an item to a profile is the mean over the items of the profile.
+    discount, p, relevance, denominator
+        As in `epc`.
+    unknown : {"skip", "zero"}
+        An item of the list without features or similarities: ``skip`` it, or take zeros. Such
+        items of the profile are left out.
+
+    Notes
+    -----
+    A user without a profile is undefined (NaN). Source: Vargas and Castells, Rank and relevance in
+    novelty and diversity metrics, RecSys 2011.
+
+    Examples
+    --------
+    Ann has action; the drama is at rank 2 of 2, and ranks count as 1 and 0.63: 0.63 / 1.63.
+
+    >>> import rankmeter as rm
+    >>> genres = {"a": ["action"], "b": ["action"], "c": ["drama"]}
+    >>> lists, truth, train = {"ann": ["b", "c"]}, {"ann": {"b", "c"}}, {"ann": ["a"]}
+    >>> result = rm.evaluate(lists, truth, "epd@2", train=train, items=genres)
+    >>> round(result["epd@2"].mean, 4)
+    0.3869
+    """
+    space, top = Space.of(likeness, distance), lists.top(k)
+    if unknown == "skip":
+        top = top.only(space.known[top.item])
+    values = relevance_weights(top, relevance) * space.to_profile(top, profiles)
+    return weighted_mean(top, values, discount, p, k if denominator == "k" else None)

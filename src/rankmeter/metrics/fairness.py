@@ -1,4 +1,4 @@
-"""Metrics of the lists of all users together: whether groups of items are shown alike."""
+"""Fairness: how evenly groups of items are shown and found."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import numpy as np
 from rankmeter._checks import integer
 from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Features, Lists, Popularity, Profiles
-from rankmeter._steps import column, worked
+from rankmeter._steps import column
 from rankmeter.errors import UsageError
+from rankmeter.metrics._formula import formula
+from rankmeter.metrics._item_weights import deduplicate, relevance_weights
 from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics.category_diversity import category_counts
 from rankmeter.metrics.exposures import Exposure, Grouped, Statistic, of_groups
-from rankmeter.metrics.places import once, worth
-from rankmeter.metrics.tailwise import Border, tail_of
-from rankmeter.metrics.topics import counts
+from rankmeter.metrics.popularity import Border, tail_of
 
 Groups: TypeAlias = Literal["categories", "popularity"]
 
@@ -44,7 +45,7 @@ def rsp(
     *,
     groups: Groups = "categories",
 ) -> Grouped:
-    """How differently likely items of each group are in the top k: 0 is parity.
+    """Ranking-based statistical parity (RSP): relative spread of the groups' share; 0 is parity.
 
     Parameters
     ----------
@@ -71,8 +72,8 @@ def rsp(
     >>> rm.evaluate({"ann": ["a"]}, None, "rsp@1", **given)["rsp@1"].mean
     1.0
     """
-    top, members = once(lists.top(k)), _members(groups, categories, popularity)
-    candidates = members.matrix.sum(axis=0) - counts(profiles, members)
+    top, members = deduplicate(lists.top(k)), _members(groups, categories, popularity)
+    candidates = members.matrix.sum(axis=0) - category_counts(profiles, members)
     return _grouped(top, members, candidates, _spread)
 
 
@@ -95,7 +96,7 @@ def reo(
     *,
     groups: Groups = "categories",
 ) -> Grouped:
-    """How differently likely relevant items of each group are in the top k: 0 is parity.
+    """Ranking-based equal opportunity (REO): relative spread of the groups' recall; 0 is parity.
 
     Parameters
     ----------
@@ -119,9 +120,9 @@ def reo(
     >>> round(rm.evaluate(lists, truth, "reo@2", **given)["reo@2"].mean, 4)
     0.3333
     """
-    top, members = once(lists.top(k)), _members(groups, categories, popularity)
+    top, members = deduplicate(lists.top(k)), _members(groups, categories, popularity)
     new = relevant.only(~profiles.holds(relevant.user, relevant.item))
-    return _grouped(top.only(top.relevant), members, counts(new, members), _spread)
+    return _grouped(top.only(top.relevant), members, category_counts(new, members), _spread)
 
 
 @register("Bias disparity", high=math.inf, aggregate="micro", increasing=False, borders=_border)
@@ -161,8 +162,8 @@ def bias_disparity(
     >>> round(result["bias_disparity@2"].mean, 4)
     0.6667
     """
-    top, members = once(lists.top(k)), _members(groups, categories, popularity)
-    return _grouped(top, members, counts(profiles, members), _change)
+    top, members = deduplicate(lists.top(k)), _members(groups, categories, popularity)
+    return _grouped(top, members, category_counts(profiles, members), _change)
 
 
 @register(
@@ -215,13 +216,13 @@ def group_bias(
     >>> [round(one.mean, 4) for one in result.values()]
     [-0.3333, 1.0]
     """
-    top, members = once(lists.top(k)), _members(groups, categories, popularity)
-    at = integer("group", group, least=1, most=members.matrix.shape[1]) - 1
+    top, members = deduplicate(lists.top(k)), _members(groups, categories, popularity)
+    index = integer("group", group, least=1, most=members.matrix.shape[1]) - 1
     return _grouped(
         top,
         members,
-        counts(profiles, members),
-        lambda part, whole, of: _bias_of(part, whole, of, at),
+        category_counts(profiles, members),
+        lambda part, whole, of: _bias_of(part, whole, of, index),
     )
 
 
@@ -243,7 +244,7 @@ def item_gap(
     groups: Groups = "categories",
     relevance: Literal["binary", "graded", "exp2"] = "binary",
 ) -> Exposure:
-    """How far apart the groups of items are in how relevant they are where they are shown.
+    """Mean absolute difference between item groups in mean relevance when recommended.
 
     Parameters
     ----------
@@ -270,8 +271,8 @@ def item_gap(
     >>> rm.evaluate(lists, truth, "item_gap@2", items=genres)["item_gap@2"].mean
     1.0
     """
-    top, members = once(lists.top(k)), _members(groups, categories, popularity)
-    return Exposure(top, worth(top, relevance), _of_means(members))
+    top, members = deduplicate(lists.top(k)), _members(groups, categories, popularity)
+    return Exposure(top, relevance_weights(top, relevance), _of_means(members))
 
 
 def _of_means(members: Features) -> Statistic:
@@ -282,32 +283,32 @@ def _of_means(members: Features) -> Statistic:
         shown = np.asarray(n > 0, dtype=np.float64)
         return ratio(each, n) @ members.matrix, shown @ members.matrix
 
-    def value(one: Exposure) -> float:
-        total, n = sums(one.counts(), one.shown())
-        return float(_apart(total, n, members))
+    def value(exposure: Exposure) -> float:
+        total, n = sums(exposure.counts(), exposure.shown())
+        return float(_mean_distance(total, n, members))
 
-    def without(one: Exposure) -> FloatArray:
-        each, n, item = one.counts(), one.shown(), one.lists.item
+    def without(exposure: Exposure) -> FloatArray:
+        each, n, item = exposure.counts(), exposure.shown(), exposure.lists.item
         total, size = sums(each, n)
-        change = ratio(each, n)[item] - ratio(each[item] - one.weight, n[item] - 1)
+        change = ratio(each, n)[item] - ratio(each[item] - exposure.weight, n[item] - 1)
         gone = np.asarray(n[item] == 1, dtype=np.float64)
-        size = size - counts(one.lists, members, gone)
-        return _apart(total - counts(one.lists, members, change), size, members)
+        size = size - category_counts(exposure.lists, members, gone)
+        return _mean_distance(
+            total - category_counts(exposure.lists, members, change), size, members
+        )
 
     return Statistic(value, without)
 
 
-def _apart(total: FloatArray, n: FloatArray, of: Features) -> FloatArray:
+def _mean_distance(total: FloatArray, n: FloatArray, of: Features) -> FloatArray:
     """The mean distance of two of the groups with items, given sums of shape (…, n_groups)."""
     means = column(ratio(total, n, nothing=np.nan), "mean", of)
-    own = np.sort(means, axis=-1)  # groups without items come last
+    ascending = np.sort(means, axis=-1)  # groups without items come last
     groups = np.count_nonzero(n, axis=-1)
-    factor = 2.0 * np.arange(1, own.shape[-1] + 1) - groups[..., None] - 1.0
-    far = np.nansum(factor * own, axis=-1)
+    factor = 2.0 * np.arange(1, ascending.shape[-1] + 1) - groups[..., None] - 1.0
+    distances = np.nansum(factor * ascending, axis=-1)
     pairs = groups * (groups - 1) / 2
-    return worked(
-        ratio(far, pairs, nothing=np.nan), "distances / pairs", distances=far, pairs=pairs
-    )
+    return formula("distances / pairs", nothing=np.nan, distances=distances, pairs=pairs)
 
 
 def _members(
@@ -331,7 +332,7 @@ def _grouped(
     whole: FloatArray,
     number: Callable[[FloatArray, FloatArray, Features], FloatArray],
 ) -> Grouped:
-    ones, part = np.ones(shown.item.size), counts(shown, members)
+    ones, part = np.ones(shown.item.size), category_counts(shown, members)
     return Grouped(shown, ones, of_groups(lambda a, b: number(a, b, members)), part, whole)
 
 
@@ -340,24 +341,20 @@ def _spread(part: FloatArray, whole: FloatArray, of: Features) -> FloatArray:
     share = column(ratio(part, whole, nothing=np.nan), "share", of)
     mean = _mean(share)
     spread = np.sqrt(_mean((share - mean[..., None]) ** 2))
-    return worked(ratio(spread, mean, nothing=np.nan), "spread / mean", spread=spread, mean=mean)
+    return formula("spread / mean", nothing=np.nan, spread=spread, mean=mean)
 
 
 def _change(part: FloatArray, whole: FloatArray, of: Features) -> FloatArray:
     """The mean relative change of the shares that the groups have."""
     bias = _bias(part, whole, of)
-    return worked(
-        _mean(np.abs(bias)),
-        "changes / groups",
-        changes=np.nansum(np.abs(bias), axis=-1),
-        groups=np.count_nonzero(~np.isnan(bias), axis=-1),
-    )
+    changes, groups = np.nansum(np.abs(bias), axis=-1), np.count_nonzero(~np.isnan(bias), axis=-1)
+    return formula("changes / groups", nothing=np.nan, changes=changes, groups=groups)
 
 
-def _bias_of(part: FloatArray, whole: FloatArray, of: Features, at: int) -> FloatArray:
-    bias = _bias(part, whole, of)
-    shown, had = _share(part), _share(whole)
-    return worked(bias[..., at], "shown / had - 1", shown=shown[..., at], had=had[..., at])
+def _bias_of(part: FloatArray, whole: FloatArray, of: Features, group: int) -> FloatArray:
+    _bias(part, whole, of)
+    shown, had = _share(part)[..., group], _share(whole)[..., group]
+    return formula("shown / had - 1", nothing=np.nan, shown=shown, had=had)
 
 
 def _bias(part: FloatArray, whole: FloatArray, of: Features) -> FloatArray:
@@ -371,5 +368,5 @@ def _share(part: FloatArray) -> FloatArray:
 
 def _mean(values: FloatArray) -> FloatArray:
     """The mean over the groups that have a value; NaN if none has."""
-    known = ~np.isnan(values)
-    return ratio(values.sum(axis=-1, where=known), known.sum(axis=-1), nothing=np.nan)
+    has_value = ~np.isnan(values)
+    return ratio(values.sum(axis=-1, where=has_value), has_value.sum(axis=-1), nothing=np.nan)

@@ -76,10 +76,10 @@ class Metric:
 
     def __call__(self, **options: Any) -> Metric:
         """Return the same metric with other options or choices."""
-        chosen, choices = dict(self.options), dict(self.choices)
+        new_options, choices = dict(self.options), dict(self.choices)
         for name, value in options.items():
             if name in self.spec.options:
-                chosen[name] = _checked(self.name, self.spec.options[name], value)
+                new_options[name] = _checked(self.name, self.spec.options[name], value)
             elif name in SETTINGS:
                 raise UsageError(
                     f"{name} holds for all metrics: pass it as an argument, not inside "
@@ -91,13 +91,15 @@ class Metric:
                 choices.pop(name, None)
                 choices |= {name: True} if _checked(self.name, _SWITCH, value) else {}
             else:
-                known = ", ".join(self.spec.options) or "none"
-                meant = [one for one in (*self.spec.options, *CHOICES) if one.startswith(name)]
-                hint = f"; did you mean {meant[0]}={_spell(value)}?" if name and meant else ""
-                raise UsageError(f"{self.name} has no option {name!r}; its options: {known}{hint}")
+                valid = ", ".join(self.spec.options) or "none"
+                similar = [
+                    option for option in (*self.spec.options, *CHOICES) if option.startswith(name)
+                ]
+                hint = f"; did you mean {similar[0]}={_spell(value)}?" if name and similar else ""
+                raise UsageError(f"{self.name} has no option {name!r}; its options: {valid}{hint}")
         return replace(
             self,
-            options=tuple(sorted(chosen.items())),
+            options=tuple(sorted(new_options.items())),
             choices=tuple(sorted(choices.items())),
             label="",
         )
@@ -117,9 +119,9 @@ class Metric:
         if options.get("relevant", "").startswith(">="):
             options["relevant"] = options["relevant"].removeprefix(">=")
         words = [ADJUSTED] if options.pop(ADJUSTED, False) else []
-        chosen = ",".join(words + [f"{name}={_spell(value)}" for name, value in options.items()])
+        text = ",".join(words + [f"{name}={_spell(value)}" for name, value in options.items()])
         cutoff = "" if k is None else f"@{_spell(k)}"
-        return self.name + (f"({chosen})" if chosen else "") + cutoff
+        return self.name + (f"({text})" if text else "") + cutoff
 
     __repr__ = __str__
 
@@ -150,10 +152,10 @@ def metric(text: str) -> Metric:
     >>> rm.metric("nDCG_cut_10"), rm.metric("MAP"), rm.metric("Hits@3")
     (ndcg@10, ap, hit_rate@3)
     """
-    found = parse_metrics(text)
-    if len(found) != 1:
-        raise UsageError(f"expected one metric, got {len(found)} in {text!r}")
-    return found[0]
+    metrics = parse_metrics(text)
+    if len(metrics) != 1:
+        raise UsageError(f"expected one metric, got {len(metrics)} in {text!r}")
+    return metrics[0]
 
 
 def parse_metrics(
@@ -182,35 +184,37 @@ def parse_metrics(
         metrics = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
     except Exception:  # noqa: BLE001 - not an iterable, or one that fails
         raise refused("metrics", "metric strings such as 'ndcg@10'", metrics) from None
-    found: dict[Metric, None] = {}
+    unique: dict[Metric, None] = {}
     problems: list[UsageError] = []
     for entry in metrics:
         if isinstance(entry, Metric):
-            found.setdefault(entry)
+            unique.setdefault(entry)
         elif isinstance(entry, str):
-            found.update(dict.fromkeys(_take(entry, read or read_metric, problems)))
+            unique.update(dict.fromkeys(_read_names(entry, read or read_metric, problems)))
         else:
             problems.append(refused("metrics", "metric strings such as 'ndcg@10'", entry))
     if problems:
         kind = type(problems[0]) if len({type(p) for p in problems}) == 1 else UsageError
         raise kind("; ".join(str(problem) for problem in problems))
-    if not found:
+    if not unique:
         raise UsageError("no metric given: name at least one, for example 'ndcg@10'")
-    return tuple(found)
+    return tuple(unique)
 
 
-def _take(
+def _read_names(
     text: str, read: Callable[[str], Iterable[Metric]], problems: list[UsageError]
 ) -> list[Metric]:
     """The metrics of a name, or of several names in one text."""
     try:
         return [*read(text)]
     except UsageError as error:
-        parts = _split(text)
-        if len(parts) < 2:
+        names = _split(text)
+        if len(names) < 2:
             problems.append(error)
             return []
-        return [one for part in dict.fromkeys(parts) for one in _take(part, read, problems)]
+        return [
+            metric for name in dict.fromkeys(names) for metric in _read_names(name, read, problems)
+        ]
 
 
 def _split(text: str) -> list[str]:
@@ -229,16 +233,16 @@ def _split(text: str) -> list[str]:
 
 def read_metric(text: str) -> list[Metric]:
     """Read one name with its options and cutoffs, ``ndcg(gain=exp2)@5,10``."""
-    head, mark, points = take_cutoffs(text.strip())
-    if mark == "_":
-        head = head.removesuffix("_at").removesuffix("_cut")
-    written = re.fullmatch(r"([\w.\- ]+)(?:\((.*)\))?", head, re.DOTALL)
-    if written is None:
+    name, separator, cutoffs = take_cutoffs(text.strip())
+    if separator == "_":
+        name = name.removesuffix("_at").removesuffix("_cut")
+    match = re.fullmatch(r"([\w.\- ]+)(?:\((.*)\))?", name, re.DOTALL)
+    if match is None:
         expected = "expected name, name@k or name(option=value)@k"
         raise UnknownMetricError(f"cannot read the metric {shown(text)}: {expected}")
-    base, label = _lookup(written[1].strip())
+    base, label = _lookup(match[1].strip())
     options = {}
-    for pair in filter(None, map(str.strip, (written[2] or "").split(","))):
+    for pair in filter(None, map(str.strip, (match[2] or "").split(","))):
         key, equals, value = (part.strip() for part in pair.partition("="))
         if not equals and key == ADJUSTED:
             value = "true"
@@ -249,17 +253,17 @@ def read_metric(text: str) -> list[Metric]:
         if key in options:
             raise UsageError(f"{shown(text)} has the option {shown(key)} twice: name it once")
         options[key] = value
-    if points and base.spec.at in options:
+    if cutoffs and base.spec.at in options:
         raise UsageError(
             f"{shown(text)} has the option {base.spec.at!r} twice, in parentheses and after @: "
             "name it once"
         )
     base = base(**options)
-    found = [base @ k for k in points] or [base]
+    metrics = [base @ k for k in cutoffs] or [base]
     if label == base.name:
-        return found
+        return metrics
     # A synonym is the name under which the metric is shown.
-    return [replace(one, label=label + str(one)[len(one.name) :]) for one in found]
+    return [replace(metric, label=label + str(metric)[len(metric.name) :]) for metric in metrics]
 
 
 def take_cutoffs(text: str, marks: str = "@_") -> tuple[str, str, list[Any]]:
@@ -267,22 +271,22 @@ def take_cutoffs(text: str, marks: str = "@_") -> tuple[str, str, list[Any]]:
 
     `marks` may be between them. Text after ``@`` that is not a number is returned unchanged.
     """
-    head, mark, tail = text.rpartition("@")
-    if not mark:
-        head = text.rstrip("0123456789.,- ")
-        tail = text[len(head) :]
+    name, separator, tail = text.rpartition("@")
+    if not separator:
+        name = text.rstrip("0123456789.,- ")
+        tail = text[len(name) :]
         if "." in marks and tail.startswith("."):
-            mark, tail = ".", tail[1:]
-        elif tail and head.endswith("_"):
-            mark, head = "_", head[:-1]
+            separator, tail = ".", tail[1:]
+        elif tail and name.endswith("_"):
+            separator, name = "_", name[:-1]
         else:
             return text, "", []
     parts = [part.strip() for part in tail.split(",")]
     if all(map(_NUMBER.fullmatch, parts)):
-        points = [int(part) if part.lstrip("-").isdigit() else float(part) for part in parts]
-        if all(map(math.isfinite, points)):
-            return head.rstrip(), mark, points
-    return (head, mark, [tail]) if mark == "@" else (text, "", [])
+        cutoffs = [int(part) if part.lstrip("-").isdigit() else float(part) for part in parts]
+        if all(map(math.isfinite, cutoffs)):
+            return name.rstrip(), separator, cutoffs
+    return (name, separator, [tail]) if separator == "@" else (text, "", [])
 
 
 def is_elsewhere(name: str) -> bool:
@@ -293,15 +297,16 @@ def is_elsewhere(name: str) -> bool:
 def _lookup(name: str) -> tuple[Metric, str]:
     """The metric that a name means, and the name by which to show it."""
     key = re.sub(r"[\s_\-]", "", name.lower())
-    known = {one.replace("_", ""): one for one in (*SYNONYMS, *METRICS)}.get(key, "")
-    if known in METRICS:
-        return Metric(known), known
+    names = {name.replace("_", ""): name for name in (*SYNONYMS, *METRICS)}
+    match = names.get(key, "")
+    if match in METRICS:
+        return Metric(match), match
     if key in PRESETS:
         target, options = PRESETS[key]
         return Metric(target)(**options), target
-    if known:
+    if match:
         # One letter is an abbreviation, not a name: P@5 is shown as precision@5.
-        return Metric(SYNONYMS[known]), SYNONYMS[known] if len(known) == 1 else known
+        return Metric(SYNONYMS[match]), SYNONYMS[match] if len(match) == 1 else match
     if is_elsewhere(name):
         raise UnknownMetricError(
             f"unknown metric {shown(name)}: rankmeter has no {name.lower()}; "
@@ -332,8 +337,8 @@ def _checked(name: str, option: Option, value: Any) -> Any:
         if fits and (isinstance(word, str) or number == word):
             return number
     kinds: dict[Any, str] = {None: "", int: "an integer", float: "a number", bool: "true or false"}
-    wanted = [*map(repr, option.choices), kinds[option.type], "none" if option.optional else ""]
-    expected = " or ".join(filter(None, wanted))
+    allowed = [*map(repr, option.choices), kinds[option.type], "none" if option.optional else ""]
+    expected = " or ".join(filter(None, allowed))
     raise refused(f"{option.name} of {name}", expected, value, option.choices)
 
 

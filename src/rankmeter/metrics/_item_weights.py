@@ -6,18 +6,17 @@ from typing import Literal
 
 import numpy as np
 
-from rankmeter._hits import FloatArray, ratio
+from rankmeter._hits import FloatArray
 from rankmeter._lists import Lists
-from rankmeter._steps import column, worked
-from rankmeter.metrics.discounts import RankDiscount, sum_to, weight_of
+from rankmeter._steps import column
+from rankmeter.metrics._formula import formula
+from rankmeter.metrics.discounts import RankDiscount, cumulative_discount, discount_function
 from rankmeter.metrics.states import Defined, Ratio
-
-__all__ = ["Relevance", "mean_of", "once", "weighted", "worth"]
 
 Relevance = Literal["none", "binary", "graded", "exp2"]
 
 
-def worth(lists: Lists, relevance: Relevance) -> FloatArray:
+def relevance_weights(lists: Lists, relevance: Relevance) -> FloatArray:
     """The weight of each item in a list by its relevance."""
     if relevance == "none":
         return np.ones(lists.item.size)
@@ -34,32 +33,32 @@ def mean_of(top: Lists, values: FloatArray, k: int | None) -> Ratio:
     return Defined(top.sum(values), n, ("sum", "items" if k is None else "k"))
 
 
-def weighted(
+def weighted_mean(
     top: Lists, values: FloatArray, discount: RankDiscount, p: float, k: int | None
 ) -> FloatArray:
     """The sum of values times the weights of their ranks, over that of the weights.
 
     With k, the weights of all ranks up to k.
     """
-    weights = weight_of(discount, p)(top.rank.astype(np.float64))
+    weights = discount_function(discount, p)(top.rank.astype(np.float64))
     column(values, "value", top)
     column(weights, "weight", top)
     total, whole = top.sum(weights * values), np.bincount(top.user, weights, top.n_users)
     if k is not None:
-        whole = np.full(top.n_users, _down_to(k, discount, p))
-    return worked(ratio(total, whole, nothing=np.nan), "sum / weights", sum=total, weights=whole)
+        whole = np.full(top.n_users, _sum_of_weights(k, discount, p))
+    return formula("sum / weights", nothing=np.nan, sum=total, weights=whole)
 
 
-def _down_to(k: int, discount: RankDiscount, p: float) -> float:
+def _sum_of_weights(k: int, discount: RankDiscount, p: float) -> float:
     """The weights of all ranks up to k together."""
     if discount == "none" or (discount == "geometric" and p == 1.0):
         return float(k)
     if discount == "geometric":
         return float((1.0 - p**k) / (1.0 - p))
-    return float(sum_to(discount, np.array([k]))[0])
+    return float(cumulative_discount(discount, np.array([k]))[0])
 
 
-def once(lists: Lists) -> Lists:
+def deduplicate(lists: Lists) -> Lists:
     """The lists with each item once per user."""
     if lists.distinct:
         return lists
@@ -68,6 +67,6 @@ def once(lists: Lists) -> Lists:
     if not (ascending[1:] == ascending[:-1]).any():
         return lists
     _, first = np.unique(keys, return_index=True)
-    kept = np.zeros(keys.size, dtype=bool)
-    kept[first] = True
-    return lists.only(kept)
+    is_first = np.zeros(keys.size, dtype=bool)
+    is_first[first] = True
+    return lists.only(is_first)

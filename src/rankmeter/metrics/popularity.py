@@ -1,4 +1,4 @@
-"""Metrics of how popular the items of one list are in the training data, and of the long tail."""
+"""Popularity: how popular the items of a list are in the training data; the long tail."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ import numpy as np
 from rankmeter._checks import fraction, number, refused
 from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter._lists import Lists, Popularity, Profiles
-from rankmeter._steps import worked
+from rankmeter.metrics._formula import formula
+from rankmeter.metrics._item_weights import mean_of
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.places import mean_of
 from rankmeter.metrics.states import Defined, Ratio
 
 Head = Literal["interactions", "over", "items", "least", "count"]
 
+
 Border: TypeAlias = tuple[Head, float | None]
 """A rule for the head of popular items, and its size."""
+
 
 _SIZES = {"interactions": 0.8, "over": 0.8, "items": 0.2, "least": 0.1}
 
@@ -68,35 +70,35 @@ def popularity(
     n, whole = popularity.interactions, popularity.n_interactions
     if of == "users":
         n, whole = popularity.users, popularity.n_users
-    known = popularity.known
+    in_training = popularity.known
     if cold == "one":
         n = np.maximum(n, 1)
-    each = n.astype(np.float64)
+    counts = n.astype(np.float64)
     if scale == "share":
-        each = each / whole
+        counts = counts / whole
     elif scale == "most":
-        each = each / max(int(n.max(initial=0)), 1)
+        counts = counts / max(int(n.max(initial=0)), 1)
     elif scale == "rank":
-        each = _rank_share(n, known)
+        counts = _rank_share(n, in_training)
     if cold == "skip":
-        top = top.only(known[top.item])
-    return mean_of(top, each[top.item], k if denominator == "k" else None)
+        top = top.only(in_training[top.item])
+    return mean_of(top, counts[top.item], k if denominator == "k" else None)
 
 
-def _rank_share(n: IntArray, known: BoolArray) -> FloatArray:
+def _rank_share(n: IntArray, in_training: BoolArray) -> FloatArray:
     """Mean ascending rank by count over the number of known items; 0 for the others."""
-    _, at, size = np.unique(n[known], return_inverse=True, return_counts=True)
+    _, group, size = np.unique(n[in_training], return_inverse=True, return_counts=True)
     last = np.cumsum(size)
     result = np.zeros(n.size)
-    result[known] = (last - (size - 1) / 2)[at] / max(int(known.sum()), 1)
+    result[in_training] = (last - (size - 1) / 2)[group] / max(int(in_training.sum()), 1)
     return result
 
 
-def _own(options: Mapping[str, Any]) -> list[Border]:
+def _tail_border(options: Mapping[str, Any]) -> list[Border]:
     return [(options["head"], options["size"])]
 
 
-@register("Share of the long tail", synonyms=("aplt", "tail_percentage"), borders=_own)
+@register("Share of the long tail", synonyms=("aplt", "tail_percentage"), borders=_tail_border)
 def tail_share(
     lists: Lists,
     popularity: Popularity,
@@ -145,11 +147,11 @@ def tail_share(
     0.6667
     """
     top = lists.top(k)
-    inside = tail_of(popularity, head, size, cold)[top.item].astype(np.float64)
-    return mean_of(top, inside, k if denominator == "k" else None)
+    in_tail = tail_of(popularity, head, size, cold)[top.item].astype(np.float64)
+    return mean_of(top, in_tail, k if denominator == "k" else None)
 
 
-@register("Count of the long tail", high=math.inf, synonyms=("aclt",), borders=_own)
+@register("Count of the long tail", high=math.inf, synonyms=("aclt",), borders=_tail_border)
 def tail_count(
     lists: Lists,
     popularity: Popularity,
@@ -188,14 +190,14 @@ def tail_count(
 
 def tail_of(popularity: Popularity, head: Head, size: float | None, cold: str) -> BoolArray:
     """Which items are in the long tail."""
-    n, known = popularity.interactions, popularity.known
+    n, in_training = popularity.interactions, popularity.known
     if size is None and head == "count":
         raise refused("size", "a number > 0 with head='count'", size)
     share = _SIZES[head] if size is None else size
     if head == "count":
-        return (n <= number("size", share, above=0)) & (known | (cold == "tail"))
+        return (n <= number("size", share, above=0)) & (in_training | (cold == "tail"))
     fraction("size", share)
-    order = np.flatnonzero(known)
+    order = np.flatnonzero(in_training)
     order = order[np.argsort(n[order] if head == "least" else -n[order], kind="stable")]
     if head in ("items", "least"):
         first = max(int(order.size * share), 1)
@@ -203,7 +205,7 @@ def tail_of(popularity: Popularity, head: Head, size: float | None, cold: str) -
         reached = np.cumsum(n[order])
         side: Literal["left", "right"] = "left" if head == "interactions" else "right"
         first = int(np.searchsorted(reached, share * popularity.n_interactions, side)) + 1
-    tail = ~known if cold == "tail" else np.zeros(n.size, dtype=bool)
+    tail = ~in_training if cold == "tail" else np.zeros(n.size, dtype=bool)
     tail[order[:first] if head == "least" else order[first:]] = True
     return tail
 
@@ -213,12 +215,12 @@ def at_border(popularity: Popularity, borders: Iterable[Border]) -> BoolArray:
 
     They occur as often as items on the other side of one of the borders.
     """
-    n, known = popularity.interactions, popularity.known
-    found = np.zeros(n.size, dtype=bool)
+    n, in_training = popularity.interactions, popularity.known
+    is_at_border = np.zeros(n.size, dtype=bool)
     for head, size in borders:
         tail = tail_of(popularity, head, size, "other")
-        found |= known & np.isin(n, np.intersect1d(n[tail], n[known & ~tail]))
-    return found
+        is_at_border |= in_training & np.isin(n, np.intersect1d(n[tail], n[in_training & ~tail]))
+    return is_at_border
 
 
 @register(
@@ -269,9 +271,9 @@ def popularity_lift(
     if cold == "skip":
         top = top.only(popularity.known[top.item])
     shown = top.mean(n[top.item])
-    own = np.bincount(profiles.user, n[profiles.item], minlength=lists.n_users)
-    usual = own / np.maximum(profiles.lengths, 1)
+    profile_counts = np.bincount(profiles.user, n[profiles.item], minlength=lists.n_users)
+    usual = profile_counts / np.maximum(profiles.lengths, 1)
     usual = np.where(np.isnan(shown), 0.0, usual)
-    more = np.where(usual > 0, shown - usual, 0.0)
-    worked(more, "shown - usual if usual > 0 else 0", "more", shown=shown, usual=usual)
+    text = "shown - usual if usual > 0 else 0"
+    more = formula(text, name="more", shown=shown, usual=usual)
     return Defined(more, usual, ("more", "usual"))

@@ -1,19 +1,20 @@
-"""Metrics of how different the items of one list are from each other."""
+"""Diversity: how different the items of one list are from each other."""
 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from rankmeter._hits import FloatArray, ratio
 from rankmeter._lists import Likeness, Lists
-from rankmeter._steps import column, is_noting, summed, worked
+from rankmeter._steps import column, is_noting, summed
+from rankmeter.metrics._formula import formula
+from rankmeter.metrics._item_weights import Relevance, relevance_weights
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.discounts import RankDiscount, weight_of
+from rankmeter.metrics.discounts import RankDiscount, discount_function
 from rankmeter.metrics.distances import CELLS, Distance, Space
-from rankmeter.metrics.places import Relevance, worth
 
 
 @register("Intra-list diversity", high=math.inf, synonyms=("intra_list_diversity",))
@@ -28,7 +29,7 @@ def ild(
     single: Literal["undefined", "zero"] = "undefined",
     inverse: bool = False,
 ) -> FloatArray:
-    """Mean distance of the pairs of items in the top k.
+    """Intra-list diversity (ILD): mean pairwise distance of the items in the top k.
 
     Parameters
     ----------
@@ -63,20 +64,21 @@ def ild(
     0.6667
     """
     space = Space.of(likeness, distance)
-    top = _known(lists.top(k), space, unknown)
+    top = _with_features(lists.top(k), space, unknown)
     total, n = space.total(top), top.lengths
-    whole = n * (n - 1) / 2 if over == "pairs" else n
+    whole = n * (n - 1) / 2 if over == "pairs" else np.where(n > 1, n, 0)
     nothing = 0.0 if single == "zero" else np.nan
     if is_noting():
-        for _, item, at in top.blocks(CELLS):
-            column(space.within(item).sum(axis=(0, 2)), "to the others", top, top.rank[at[0]])
-    found = np.where(n > 1, ratio(total, whole), nothing)
-    name = "pairs" if over == "pairs" else "items"
-    worked(found, f"distances / {name}", "mean", **{"distances": total, name: whole})
-    return worked(1.0 - found, "1 - mean", mean=found) if inverse else found
+        for _, item, positions in top.blocks(CELLS):
+            column(
+                space.within(item).sum(axis=(0, 2)), "to the others", top, top.rank[positions[0]]
+            )
+    parts: dict[str, Any] = {"distances": total, over: whole}
+    mean = formula(f"distances / {over}", name="mean", nothing=nothing, **parts)
+    return formula("1 - mean", mean=mean) if inverse else mean
 
 
-def _known(top: Lists, space: Space, unknown: str) -> Lists:
+def _with_features(top: Lists, space: Space, unknown: str) -> Lists:
     return top.only(space.known[top.item]) if unknown == "skip" else top
 
 
@@ -93,7 +95,7 @@ def eild(
     unknown: Literal["skip", "zero"] = "skip",
     single: Literal["undefined", "zero"] = "undefined",
 ) -> FloatArray:
-    """Mean distance of the items in the top k to the others, for a reader who may stop early.
+    """Intra-list diversity for a reader who may stop early, with discounts of rank and relevance.
 
     Parameters
     ----------
@@ -127,26 +129,26 @@ def eild(
     >>> round(result["eild@3"].mean, 4)
     0.5642
     """
-    space, weight = Space.of(likeness, distance), weight_of(discount, p)
-    top = _known(lists.top(k), space, unknown)
-    own = worth(top, relevance)
-    found = np.zeros(lists.n_users)
-    for users, item, at in space.blocks(top):
-        rank = top.rank[at].astype(np.float64)
+    space, weight = Space.of(likeness, distance), discount_function(discount, p)
+    top = _with_features(lists.top(k), space, unknown)
+    weights = relevance_weights(top, relevance)
+    values = np.zeros(lists.n_users)
+    for users, item, positions in space.blocks(top):
+        rank = top.rank[positions].astype(np.float64)
         below = rank[:, None, :] - rank[:, :, None]
-        seen = weight(np.maximum(below, 1.0)) * own[at][:, None, :]
+        seen = weight(np.maximum(below, 1.0)) * weights[positions][:, None, :]
         n = np.arange(item.shape[1])
         seen[:, n, n] = 0.0
-        far = (seen * space.within(item)).sum(axis=2)
-        each = ratio(far, seen.sum(axis=2)) * own[at]
-        read = weight(rank)
-        terms = read * each
-        total, whole = terms.sum(axis=1), read.sum(axis=1)
-        column(each[0], "to the others", top, top.rank[at[0]])
-        column(read[0], "weight", top, top.rank[at[0]])
-        summed(total, terms[0], top, top.rank[at[0]])
-        found[users] = worked(total / whole, "sum / weights", sum=total, weights=whole)
-    return np.where(top.lengths > 1, found, 0.0 if single == "zero" else np.nan)
+        sums = (seen * space.within(item)).sum(axis=2)
+        distances = ratio(sums, seen.sum(axis=2)) * weights[positions]
+        discounts = weight(rank)
+        terms = discounts * distances
+        total, whole = terms.sum(axis=1), discounts.sum(axis=1)
+        column(distances[0], "to the others", top, top.rank[positions[0]])
+        column(discounts[0], "weight", top, top.rank[positions[0]])
+        summed(total, terms[0], top, top.rank[positions[0]])
+        values[users] = formula("sum / weights", sum=total, weights=whole)
+    return np.where(top.lengths > 1, values, 0.0 if single == "zero" else np.nan)
 
 
 @register("Vendi score", low=1.0, high=math.inf, reached=False, synonyms=("vendi_score",))
@@ -158,7 +160,7 @@ def vendi(
     similarity: Literal["cosine", "jaccard", "users", "given"] = "cosine",
     unknown: Literal["skip", "zero"] = "skip",
 ) -> FloatArray:
-    """How many items that have nothing in common are as diverse as the top k.
+    """Vendi score: number of items with nothing in common that are as diverse as the top k.
 
     Parameters
     ----------
@@ -184,8 +186,8 @@ def vendi(
     1.8899
     """
     space = Space.of(likeness, similarity)
-    top = _known(lists.top(k), space, unknown)
-    found = np.full(lists.n_users, np.nan)
+    top = _with_features(lists.top(k), space, unknown)
+    values = np.full(lists.n_users, np.nan)
     for users, item, _ in space.blocks(top):
         share = np.linalg.eigvalsh(1.0 - space.within(item)) / item.shape[1]
         share = np.maximum(share, 0.0)
@@ -193,5 +195,5 @@ def vendi(
         log = np.log(share, out=np.zeros_like(share), where=share > 0)
         column(share[0], "share", share)
         entropy = -(share * log).sum(axis=1)
-        found[users] = worked(np.exp(entropy), "exp(entropy)", entropy=entropy)
-    return found
+        values[users] = formula("exp(entropy)", entropy=entropy)
+    return values

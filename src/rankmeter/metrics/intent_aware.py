@@ -1,4 +1,4 @@
-"""Metrics of the categories, such as genres or topics, of the items of one list."""
+"""Intent-aware metrics: gains by category, for users who may mean any of them."""
 
 from __future__ import annotations
 
@@ -9,112 +9,20 @@ import numpy as np
 
 from rankmeter._checks import fraction, number
 from rankmeter._hits import FloatArray, ratio
-from rankmeter._lists import Features, Lists, Popularity, Profiles
-from rankmeter._steps import column, summed, worked
+from rankmeter._lists import Features, Lists
+from rankmeter._steps import column, summed
 from rankmeter.errors import UsageError
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.discounts import DISCOUNTS, Discount, RankDiscount, Weight, weight_of
+from rankmeter.metrics.category_diversity import category_counts
+from rankmeter.metrics.discounts import DISCOUNTS, Discount, Weight, discount_function
 from rankmeter.metrics.distances import CELLS
-from rankmeter.metrics.topics import counts, per_item
 
 _DEEPEST = 2**20
 """The largest rank whose weight is tabulated."""
+
+
 _NOTHING = 1e-18
-
-
-@register("Categorical diversity", high=math.inf)
-def categorical_diversity(
-    lists: Lists,
-    categories: Features,
-    k: int | None = None,
-    *,
-    denominator: Literal["k", "ranked", "categories"] = "k",
-) -> FloatArray:
-    """Number of different categories in the top k, per item.
-
-    Parameters
-    ----------
-    denominator : {"k", "ranked", "categories"}
-        What the number is divided by: k, or without a cutoff the items in the list; the items in
-        the list; or the number of all categories.
-
-    Notes
-    -----
-    It exceeds 1 if items have several categories. For items of one category each,
-    ``ild(distance=jaccard)`` is the share of pairs with different categories.
-
-    Examples
-    --------
-    >>> import rankmeter as rm
-    >>> genres = {"a": ["action"], "b": ["action"], "c": ["drama"]}
-    >>> result = rm.evaluate(
-    ...     {"ann": ["a", "b", "c"]}, {"ann": {"a"}}, "categorical_diversity@2,3", items=genres
-    ... )
-    >>> [round(value.mean, 4) for value in result.values()]
-    [0.5, 0.6667]
-    """
-    top = lists.top(k)
-    shown = counts(top, categories)
-    column(shown, "items", categories)
-    found = np.count_nonzero(shown, axis=1).astype(np.float64)
-    n = np.full(top.n_users, k) if k is not None and denominator == "k" else top.lengths
-    if denominator == "categories":
-        n = np.full(top.n_users, categories.n_features)
-    return worked(ratio(found, n), "shown / whole", shown=found, whole=n)
-
-
-@register("Entropy of categories", high=math.inf, synonyms=("rank_biased_entropy",))
-def category_entropy(
-    lists: Lists,
-    categories: Features,
-    k: int | None = None,
-    *,
-    discount: RankDiscount = "none",
-    p: Annotated[float, Example(0.5)] = 0.85,
-    smoothing: Annotated[float, Example(1e-6, 0.1)] = 0.0,
-    base: Literal["2", "e"] = "2",
-) -> FloatArray:
-    """Entropy of the categories of the top k: larger is more even.
-
-    Parameters
-    ----------
-    discount : {"none", "log2", "reciprocal", "geometric"}
-        The weight of rank r: 1; 1 / log2(r + 1); 1 / r; or p^(r - 1), which gives the rank-biased
-        entropy.
-    p : float
-        Of the geometric discount, between 0 and 1.
-    smoothing : float
-        Added to the sum of each category.
-    base : {"2", "e"}
-        Of the logarithm: bits or nats.
-
-    Notes
-    -----
-    An item with several categories is shared by them. A list without any categories is undefined
-    (NaN).
-
-    Examples
-    --------
-    Two items of one category and one of another: shares of 2/3 and 1/3.
-
-    >>> import rankmeter as rm
-    >>> genres = {"a": ["action"], "b": ["action"], "c": ["drama"]}
-    >>> lists, truth = {"ann": ["a", "b", "c"]}, {"ann": {"a"}}
-    >>> result = rm.evaluate(lists, truth, "category_entropy@3", items=genres)
-    >>> round(result["category_entropy@3"].mean, 4)
-    0.9183
-    """
-    top, weight = lists.top(k), weight_of(discount, p)
-    sums = counts(top, per_item(categories), weight(top.rank.astype(np.float64)))
-    some = sums.sum(axis=1) > 0
-    sums = sums + number("smoothing", smoothing, least=0)
-    share = ratio(sums, np.broadcast_to(sums.sum(axis=1, keepdims=True), sums.shape))
-    log = np.log(share, out=np.zeros_like(share), where=share > 0)
-    column(share, "share", categories)
-    terms = -share * log / (math.log(2) if base == "2" else 1.0)
-    entropy = -(share * log).sum(axis=1) / (math.log(2) if base == "2" else 1.0)
-    summed(entropy, terms, categories)
-    return np.where(some, np.maximum(entropy, 0.0), np.nan)
 
 
 @register("Subtopic recall", synonyms=("srecall", "s_recall", "strec"))
@@ -156,14 +64,16 @@ def subtopic_recall(
     top = lists.top(k)
     if relevance == "binary":
         top = top.only(top.relevant)
-    covered = column((counts(top, categories) > 0).astype(np.float64), "covered", categories)
-    asked = np.ones(covered.shape, dtype=bool)
+    covered = column(
+        (category_counts(top, categories) > 0).astype(np.float64), "covered", categories
+    )
+    sought = np.ones(covered.shape, dtype=bool)
     if denominator == "relevant":
-        asked = counts(relevant, categories) > 0
-    column(asked, "asked for", categories)
-    both, whole = (covered * asked).sum(axis=1), asked.sum(axis=1)
+        sought = category_counts(relevant, categories) > 0
+    column(sought, "asked for", categories)
+    both, whole = (covered * sought).sum(axis=1), sought.sum(axis=1)
     nothing = np.nan if denominator == "relevant" else 0.0
-    return worked(ratio(both, whole, nothing=nothing), "both / asked", both=both, asked=whole)
+    return formula("both / asked", nothing=nothing, both=both, asked=whole)
 
 
 @register("Alpha-nDCG", high=math.inf, reached=False, synonyms=("andcg",))
@@ -177,7 +87,7 @@ def alpha_ndcg(
     discount: Discount = "log2",
     ideal: Literal["greedy", "bound"] = "greedy",
 ) -> FloatArray:
-    """NDCG in which a category counts less each time it is seen again.
+    """Alpha-nDCG: NDCG in which a category counts less each time it is seen again.
 
     Parameters
     ----------
@@ -209,9 +119,9 @@ def alpha_ndcg(
     """
     weight = DISCOUNTS[discount]
     stay = 1.0 - number("alpha", alpha, least=0, most=1)
-    found, best, bound = _gains(lists, relevant, categories, k, stay, weight, greedy=ideal)
+    gain, best, bound = _gains(lists, relevant, categories, k, stay, weight, greedy=ideal)
     whole = bound if ideal == "bound" else best
-    return worked(ratio(found, whole, nothing=np.nan), "sum / ideal", sum=found, ideal=whole)
+    return formula("sum / ideal", nothing=np.nan, sum=gain, ideal=whole)
 
 
 @register("Intent-aware ERR", high=math.inf, reached=False, synonyms=("erria",))
@@ -254,13 +164,13 @@ def err_ia(
     """
     alpha = number("alpha", alpha, above=0, most=1)
     weight = DISCOUNTS["reciprocal"]
-    found, best, bound = _gains(lists, relevant, categories, k, 1.0 - alpha, weight, greedy=ideal)
+    gain, best, bound = _gains(lists, relevant, categories, k, 1.0 - alpha, weight, greedy=ideal)
     if ideal == "none":
-        n = np.count_nonzero(counts(relevant, categories), axis=1)
-        value = ratio(found * alpha, n, nothing=np.nan)
-        return worked(value, "alpha * sum / categories", alpha=alpha, sum=found, categories=n)
+        n = np.count_nonzero(category_counts(relevant, categories), axis=1)
+        text = "alpha * sum / categories"
+        return formula(text, nothing=np.nan, alpha=alpha, sum=gain, categories=n)
     whole = best if ideal == "greedy" else bound
-    return worked(ratio(found, whole, nothing=np.nan), "sum / ideal", sum=found, ideal=whole)
+    return formula("sum / ideal", nothing=np.nan, sum=gain, ideal=whole)
 
 
 @register("Novelty- and rank-biased precision", high=math.inf, reached=False)
@@ -301,15 +211,14 @@ def nrbp(
     >>> rm.evaluate(lists, truth, "nrbp", items=genres)["nrbp"].mean
     0.46875
     """
-    weight = weight_of("geometric", fraction("beta", beta))
+    weight = discount_function("geometric", fraction("beta", beta))
     stay = 1.0 - number("alpha", alpha, least=0, most=1)
-    found, best, _ = _gains(lists, relevant, categories, k, stay, weight, greedy=ideal)
+    gain, best, _ = _gains(lists, relevant, categories, k, stay, weight, greedy=ideal)
     if ideal == "greedy":
-        return worked(ratio(found, best, nothing=np.nan), "sum / ideal", sum=found, ideal=best)
-    asked = np.count_nonzero(counts(relevant, categories), axis=1)
-    value = ratio(found * (1.0 - stay * beta), asked, nothing=np.nan)
+        return formula("sum / ideal", nothing=np.nan, sum=gain, ideal=best)
+    n_categories = np.count_nonzero(category_counts(relevant, categories), axis=1)
     text = "sum * (1 - (1 - alpha) * beta) / asked"
-    return worked(value, text, sum=found, alpha=alpha, beta=beta, asked=asked)
+    return formula(text, nothing=np.nan, sum=gain, alpha=alpha, beta=beta, asked=n_categories)
 
 
 @register("Intent-aware precision", reached=False, synonyms=("p_ia",))
@@ -339,10 +248,12 @@ def precision_ia(
     """
     top = lists.top(k)
     n = lists.lengths if k is None else np.full(lists.n_users, k)
-    each = column(counts(top.only(top.relevant), categories), "relevant items", categories)
-    shown, asked = each.sum(axis=1), np.count_nonzero(counts(relevant, categories), axis=1)
-    value = ratio(ratio(shown, n), asked, nothing=np.nan)
-    return worked(value, "shown / k / asked", shown=shown, k=n, asked=asked)
+    each = column(category_counts(top.only(top.relevant), categories), "relevant items", categories)
+    shown, n_categories = (
+        each.sum(axis=1),
+        np.count_nonzero(category_counts(relevant, categories), axis=1),
+    )
+    return formula("shown / k / asked", nothing=np.nan, shown=shown, k=n, asked=n_categories)
 
 
 @register("Intent-aware average precision", reached=False, synonyms=("map_ia",))
@@ -372,14 +283,14 @@ def ap_ia(
     """
     top, width = lists.top(k), categories.n_features
     top = top.only(top.relevant)
-    found = np.zeros((lists.n_users, width))
-    for users, item, at in top.blocks(CELLS // max(width, 1) + 1):
+    sums = np.zeros((lists.n_users, width))
+    for users, item, positions in top.blocks(CELLS // max(width, 1) + 1):
         rows = categories.rows(item.ravel()).reshape(*item.shape, width)
-        found[users] = (rows * np.cumsum(rows, axis=1) / top.rank[at][:, :, None]).sum(axis=1)
-    every = counts(relevant, categories)
-    asked = np.count_nonzero(every, axis=1)
-    total = column(ratio(found, every), "average precision", categories).sum(axis=1)
-    return worked(ratio(total, asked, nothing=np.nan), "sum / asked", sum=total, asked=asked)
+        sums[users] = (rows * np.cumsum(rows, axis=1) / top.rank[positions][:, :, None]).sum(axis=1)
+    relevant_items = category_counts(relevant, categories)
+    n_categories = np.count_nonzero(relevant_items, axis=1)
+    total = column(ratio(sums, relevant_items), "average precision", categories).sum(axis=1)
+    return formula("sum / asked", nothing=np.nan, sum=total, asked=n_categories)
 
 
 def _gains(
@@ -396,22 +307,22 @@ def _gains(
     top = lists.top(k)
     depth = int(top.rank.max(initial=0)) if k is None else k
     top = top.only(top.relevant)
-    found, best = np.zeros(lists.n_users), np.zeros(lists.n_users)
+    gains, best = np.zeros(lists.n_users), np.zeros(lists.n_users)
     width = max(categories.n_features, 1)
-    for users, item, at in top.blocks(max(1, CELLS // width)):
+    for users, item, positions in top.blocks(max(1, CELLS // width)):
         rows = categories.rows(item.ravel()).reshape(*item.shape, width)
         before = np.cumsum(rows, axis=1) - rows
         gain = (rows * stay**before).sum(axis=2)
-        weights = weight(top.rank[at].astype(np.float64))
+        weights = weight(top.rank[positions].astype(np.float64))
         terms = gain * weights
-        column(gain[0], "new gain", top, top.rank[at[0]])
-        column(weights[0], "discount", top, top.rank[at[0]])
-        found[users] = summed(terms.sum(axis=1), terms[0], top, top.rank[at[0]])
+        column(gain[0], "new gain", top, top.rank[positions[0]])
+        column(weights[0], "discount", top, top.rank[positions[0]])
+        gains[users] = summed(terms.sum(axis=1), terms[0], top, top.rank[positions[0]])
     if greedy == "greedy":
         for users, item, _ in relevant.blocks(max(1, CELLS // width)):
             rows = categories.rows(item.ravel()).reshape(*item.shape, width)
             best[users] = _greedy(rows, k, stay, weight)
-    asked = np.count_nonzero(counts(relevant, categories), axis=1)
+    n_categories = np.count_nonzero(category_counts(relevant, categories), axis=1)
     n = lists.lengths if k is None else np.full(lists.n_users, k)
     if depth > _DEEPEST and stay**_DEEPEST > _NOTHING:
         raise UsageError(
@@ -420,7 +331,7 @@ def _gains(
     depth = min(depth, _DEEPEST)  # deeper items of a category count nothing
     rank = np.arange(1.0, depth + 1.0)
     sums = np.concatenate(([0.0], np.cumsum(weight(rank) * stay ** (rank - 1.0))))
-    return found, best, asked * sums[np.minimum(n, depth)]
+    return gains, best, n_categories * sums[np.minimum(n, depth)]
 
 
 def _greedy(rows: FloatArray, k: int | None, stay: float, weight: Weight) -> FloatArray:
@@ -431,85 +342,12 @@ def _greedy(rows: FloatArray, k: int | None, stay: float, weight: Weight) -> Flo
     order = np.lexsort(rows.transpose(2, 0, 1)[::-1], axis=-1)[:, ::-1]
     rows = np.take_along_axis(rows, order[:, :, None], axis=1)
     n_users, n, _ = rows.shape
-    user, left = np.arange(n_users), np.ones((n_users, n), dtype=bool)
+    user, is_left = np.arange(n_users), np.ones((n_users, n), dtype=bool)
     worth, total = np.ones((n_users, rows.shape[2])), np.zeros(n_users)
     for rank in range(1, min(n, n if k is None else k) + 1):
-        gain = np.where(left, np.einsum("uif,uf->ui", rows, worth), -1.0)
-        at = gain.argmax(axis=1)
-        total += gain[user, at] * weight(np.array([float(rank)]))
-        left[user, at] = False
-        worth *= np.where(rows[user, at] > 0, stay, 1.0)
+        gain = np.where(is_left, np.einsum("uif,uf->ui", rows, worth), -1.0)
+        best = gain.argmax(axis=1)
+        total += gain[user, best] * weight(np.array([float(rank)]))
+        is_left[user, best] = False
+        worth *= np.where(rows[user, best] > 0, stay, 1.0)
     return total
-
-
-@register("Binomial diversity")
-def binomial_diversity(
-    lists: Lists,
-    categories: Features,
-    popularity: Popularity,
-    profiles: Profiles,
-    k: int | None = None,
-    *,
-    alpha: Annotated[float, Example(0.8)] = 0.5,
-    part: Literal["both", "coverage", "non_redundancy"] = "both",
-) -> FloatArray:
-    """How well the categories of the top k fit a random list: none missing, none too often.
-
-    Parameters
-    ----------
-    alpha : float
-        The weight of the user's own training items in the chance of a category; the rest is that
-        of all training interactions.
-    part : {"both", "coverage", "non_redundancy"}
-        The product; the chance that a random list lacks the missing categories, its geometric mean
-        over all categories; or the chance that a random list with a category has it as often,
-        its geometric mean over the categories in the list.
-
-    Notes
-    -----
-    The number of items of a category in a random list of the same length is binomial. For a user
-    without training items the chance is that of all interactions. Source: Vargas et al., Coverage,
-    redundancy and size-awareness in genre diversity for recommender systems, RecSys 2014.
-
-    Examples
-    --------
-    Half of all interactions are with each of two categories. Of random lists of two, a quarter has
-    no drama: its root, 1/2, is the coverage. Of those with any action, a third has two.
-
-    >>> import rankmeter as rm
-    >>> genres, train = {"a": ["action"], "b": ["action"], "c": ["drama"]}, {"bob": ["a", "c"]}
-    >>> lists, truth = {"ann": ["a", "b"]}, {"ann": {"a"}}
-    >>> result = rm.evaluate(lists, truth, "binomial_diversity@2", train=train, items=genres)
-    >>> round(result["binomial_diversity@2"].mean, 4)
-    0.1667
-    """
-    from scipy.special import betainc
-
-    top, own = lists.top(k), number("alpha", alpha, least=0, most=1)
-    all_of = popularity.interactions @ categories.rows(np.arange(lists.n_items))
-    general = all_of / max(popularity.n_interactions, 1)
-    shown = counts(top, categories)
-    size = profiles.lengths[:, None].astype(np.float64)
-    mine = counts(profiles, categories) / np.maximum(size, 1.0)
-    chance = np.where(size > 0, (1.0 - own) * general + own * mine, general)
-    n = np.broadcast_to(top.lengths[:, None], shown.shape).astype(np.float64)
-    with np.errstate(divide="ignore"):
-        without = n * np.log1p(-chance)
-    least = np.maximum(shown, 1.0)
-    often = betainc(least, np.maximum(n - least, 0.0) + 1.0, chance)  # P[X >= least]
-    any_of = -np.expm1(without)
-    usual = np.log(ratio(often, any_of, nothing=1.0), where=shown > 0, out=np.zeros_like(shown))
-    lacking = np.where((shown == 0) & (chance > 0), without, 0.0).sum(axis=1)
-    column(shown, "items", categories)
-    column(chance, "chance of an item", categories)
-    coverage = np.exp(lacking / max(categories.n_features, 1))
-    text = "exp(log_chance / categories)"
-    worked(coverage, text, "coverage", log_chance=lacking, categories=max(categories.n_features, 1))
-    kinds, logs = np.count_nonzero(shown, axis=1), usual.sum(axis=1)
-    redundancy = np.exp(ratio(logs, kinds))
-    worked(redundancy, "exp(log_usual / shown)", "non_redundancy", log_usual=logs, shown=kinds)
-    if part == "both":
-        both = {"coverage": coverage, "non_redundancy": redundancy}
-        return np.asarray(worked(coverage * redundancy, "coverage * non_redundancy", **both))
-    chosen = coverage if part == "coverage" else redundancy
-    return np.asarray(worked(chosen, part, **{part: chosen}))

@@ -1,108 +1,40 @@
-"""Ranks of the first hit, averaged in other ways, and compared with a random order."""
+"""Link prediction: ranks compared with those of a random order of the candidates."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from rankmeter._checks import integer
 from rankmeter._hits import FloatArray, Hits, IntArray
-from rankmeter._steps import worked
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.discounts import sum_to
-from rankmeter.metrics.rankwise import mean_rank, rr
-from rankmeter.metrics.setwise import hit_rate
+from rankmeter.metrics.discounts import cumulative_discount
+from rankmeter.metrics.mean_rank import mean_rank
+from rankmeter.metrics.precision_recall import hit_rate
+from rankmeter.metrics.reciprocal_rank import rr
 from rankmeter.metrics.states import Ratio, Standardised
 
-Chance = tuple[FloatArray, FloatArray]
-"""Mean and variance of each user under a random order of the same candidates."""
+_POOLED: dict[str, Any] = {"reached": False, "aggregate": "micro"}
+_STANDARDISED: dict[str, Any] = {"low": -math.inf, "high": math.inf, **_POOLED}
 
 
-@register(
-    "Median rank",
-    low=1.0,
-    high=math.inf,
-    increasing=False,
-    aggregate="median",
-    synonyms=("median_of_ranks",),
-)
-def median_rank(hits: Hits) -> FloatArray:
-    """Rank of the first relevant item; the median over users. Lower is better.
+class Chance(NamedTuple):
+    """A number of each user under a random order of the same candidates."""
 
-    Notes
-    -----
-    A user without any hit is undefined. The interval of the median is that of the order
-    statistics, without an assumption about the distribution: Conover, Practical Nonparametric
-    Statistics, 3rd ed., ch. 3.2.
-
-    Examples
-    --------
-    >>> import rankmeter as rm
-    >>> rm.evaluate_ranks([1, 2, 3, 5, 50], "median_rank")["median_rank"].mean
-    3.0
-    """
-    return mean_rank(hits)
-
-
-@register(
-    "Geometric mean rank",
-    low=1.0,
-    high=math.inf,
-    increasing=False,
-    aggregate="geometric",
-    synonyms=("geometric_mean_rank",),
-)
-def gmr(hits: Hits) -> FloatArray:
-    """Rank of the first relevant item; the geometric mean over users. Lower is better.
-
-    Notes
-    -----
-    A user without any hit is undefined.
-
-    Examples
-    --------
-    >>> import rankmeter as rm
-    >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "gmr")["gmr"].mean, 4)
-    4.3174
-    """
-    return mean_rank(hits)
-
-
-@register(
-    "Harmonic mean rank",
-    low=1.0,
-    high=math.inf,
-    increasing=False,
-    open_ties=False,
-    aggregate="micro",
-    synonyms=("harmonic_mean_rank",),
-)
-def hmr(hits: Hits) -> Ratio:
-    """Rank of the first relevant item; the harmonic mean over users. Lower is better.
-
-    Notes
-    -----
-    One over MRR, as long as every user has a hit; a user without any hit is undefined.
-
-    Examples
-    --------
-    >>> import rankmeter as rm
-    >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "hmr")["hmr"].mean, 4)
-    2.4351
-    """
-    rank = mean_rank(hits)
-    return _defined(hits, np.ones_like(rank), 1.0 / rank, ("one", "reciprocal_rank"))
+    mean: FloatArray
+    variance: FloatArray
 
 
 @register(
     "Adjusted mean rank",
     high=math.inf,
     increasing=False,
-    reached=False,
-    aggregate="micro",
+    **_POOLED,
     synonyms=("aamr", "adjusted_mean_rank", "adjusted_arithmetic_mean_rank"),
 )
 def amr(hits: Hits) -> Ratio:
@@ -123,14 +55,13 @@ def amr(hits: Hits) -> Ratio:
     0.2416
     """
     names = "first_hit", "by_chance"
-    return _defined(hits, mean_rank(hits), chance_of_rank(hits)[0], names)
+    return _of_hits(hits, Ratio(mean_rank(hits), chance_of_rank(hits).mean, names))
 
 
 @register(
     "Adjusted mean rank index",
     low=-math.inf,
-    reached=False,
-    aggregate="micro",
+    **_POOLED,
     synonyms=("aamri", "adjusted_mean_rank_index", "adjusted_arithmetic_mean_rank_index"),
 )
 def amri(hits: Hits) -> Ratio:
@@ -147,15 +78,13 @@ def amri(hits: Hits) -> Ratio:
     >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "amri", candidates=100)["amri"].mean, 4)
     0.7737
     """
-    mean, _ = chance_of_rank(hits)
-    return _defined(hits, mean - mean_rank(hits), mean - 1.0, _ABOVE)
+    return _adjusted(hits, chance_of_rank(hits), mean_rank(hits), increasing=False)
 
 
 @register(
     "Adjusted reciprocal rank",
     low=-math.inf,
-    reached=False,
-    aggregate="micro",
+    **_POOLED,
     synonyms=("adjusted_mrr", "adjusted_inverse_harmonic_mean_rank"),
 )
 def amrr(hits: Hits) -> Ratio:
@@ -175,17 +104,11 @@ def amrr(hits: Hits) -> Ratio:
     >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "amrr", candidates=100)["amrr"].mean, 4)
     0.3784
     """
-    mean, _ = chance_of_reciprocal(hits)
-    return _defined(hits, rr(hits, None) - mean, 1.0 - mean, _ABOVE)
+    return _adjusted(hits, chance_of_reciprocal(hits), rr(hits, None))
 
 
 @register(
-    "Adjusted hit rate",
-    low=-math.inf,
-    reached=False,
-    aggregate="micro",
-    at="top",
-    synonyms=("ah", "adjusted_hits_at_k"),
+    "Adjusted hit rate", low=-math.inf, **_POOLED, at="top", synonyms=("ah", "adjusted_hits_at_k")
 )
 def adjusted_hits(hits: Hits, *, top: Annotated[int, Example(3, 1)] = 10) -> Ratio:
     """Hit rate, from 0 (a random order) to 1 (always a hit).
@@ -212,17 +135,12 @@ def adjusted_hits(hits: Hits, *, top: Annotated[int, Example(3, 1)] = 10) -> Rat
     >>> round(result["adjusted_hits@3"].mean, 4)
     0.5876
     """
-    mean, _ = chance_of_hit(hits, integer("top of adjusted_hits", top, least=1))
-    return _defined(hits, hit_rate(hits, top) - mean, 1.0 - mean, _ABOVE)
+    chance = chance_of_hit(hits, integer("top of adjusted_hits", top, least=1))
+    return _adjusted(hits, chance, hit_rate(hits, top))
 
 
 @register(
-    "Standardised mean rank",
-    low=-math.inf,
-    high=math.inf,
-    reached=False,
-    aggregate="micro",
-    synonyms=("z_arithmetic_mean_rank", "z_mean_rank"),
+    "Standardised mean rank", **_STANDARDISED, synonyms=("z_arithmetic_mean_rank", "z_mean_rank")
 )
 def zmr(hits: Hits) -> Ratio:
     """How many standard deviations the mean rank is better than that of a random order.
@@ -238,16 +156,12 @@ def zmr(hits: Hits) -> Ratio:
     >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "zmr", candidates=100)["zmr"].mean, 4)
     2.9669
     """
-    mean, variance = chance_of_rank(hits)
-    return _standardised(hits, mean - mean_rank(hits), variance)
+    return _standardised(hits, chance_of_rank(hits), mean_rank(hits), increasing=False)
 
 
 @register(
     "Standardised reciprocal rank",
-    low=-math.inf,
-    high=math.inf,
-    reached=False,
-    aggregate="micro",
+    **_STANDARDISED,
     synonyms=("z_inverse_harmonic_mean_rank", "z_mrr"),
 )
 def zmrr(hits: Hits) -> Ratio:
@@ -264,19 +178,10 @@ def zmrr(hits: Hits) -> Ratio:
     >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "zmrr", candidates=100)["zmrr"].mean, 4)
     6.8647
     """
-    mean, variance = chance_of_reciprocal(hits)
-    return _standardised(hits, rr(hits, None) - mean, variance)
+    return _standardised(hits, chance_of_reciprocal(hits), rr(hits, None))
 
 
-@register(
-    "Standardised hit rate",
-    low=-math.inf,
-    high=math.inf,
-    reached=False,
-    aggregate="micro",
-    at="top",
-    synonyms=("z_hits", "z_hits_at_k"),
-)
+@register("Standardised hit rate", **_STANDARDISED, at="top", synonyms=("z_hits", "z_hits_at_k"))
 def zhits(hits: Hits, *, top: Annotated[int, Example(3, 1)] = 10) -> Ratio:
     """How many standard deviations the hit rate is above that of a random order.
 
@@ -296,61 +201,75 @@ def zhits(hits: Hits, *, top: Annotated[int, Example(3, 1)] = 10) -> Ratio:
     >>> round(rm.evaluate_ranks([1, 2, 3, 5, 50], "zhits@3", candidates=100)["zhits@3"].mean, 4)
     7.4716
     """
-    mean, variance = chance_of_hit(hits, integer("top of zhits", top, least=1))
-    return _standardised(hits, hit_rate(hits, top) - mean, variance)
+    chance = chance_of_hit(hits, integer("top of zhits", top, least=1))
+    return _standardised(hits, chance, hit_rate(hits, top))
 
 
 # ---------------------------------------------------------------------------------------------
-# A random order of the candidates
+# The one derivation: a number compared with that of a random order
 
 
-_ABOVE = "better_than_chance", "perfect_than_chance"
-
-
-def _defined(
-    hits: Hits, part: FloatArray, whole: FloatArray, names: tuple[str, str] = _ABOVE
+def above_chance(
+    value: FloatArray, random: FloatArray, best: FloatArray | float, *, increasing: bool = True
 ) -> Ratio:
+    """How far a number is on the way from that of a random order to the best one."""
+    sign = 1.0 if increasing else -1.0
+    names = "better_than_chance", "perfect_than_chance"
+    return Ratio(sign * (value - random), sign * (best - random), names)
+
+
+def _adjusted(hits: Hits, chance: Chance, value: FloatArray, *, increasing: bool = True) -> Ratio:
+    """From 0, a random order, to 1, which is the best rank, reciprocal rank and hit rate."""
+    return _of_hits(hits, above_chance(value, chance.mean, 1.0, increasing=increasing))
+
+
+def _standardised(
+    hits: Hits, chance: Chance, value: FloatArray, *, increasing: bool = True
+) -> Ratio:
+    """In standard deviations of a random order."""
+    better = above_chance(value, chance.mean, 1.0, increasing=increasing).part
+    names = "better_than_chance", "variance"
+    return _of_hits(hits, Standardised(better, np.maximum(chance.variance, 0.0), names))
+
+
+def _of_hits(hits: Hits, share: Ratio) -> Ratio:
     """The shares of the users with a hit; the others are undefined."""
-    found = hits.offsets[:-1] < hits.offsets[1:]
-    return Ratio(np.where(found, part, np.nan), np.where(found, whole, 1.0), names)
+    has_hit = hits.offsets[:-1] < hits.offsets[1:]
+    part, whole = np.where(has_hit, share.part, np.nan), np.where(has_hit, share.whole, 1.0)
+    return replace(share, part=part, whole=whole)
 
 
-def _standardised(hits: Hits, part: FloatArray, variance: FloatArray) -> Ratio:
-    share = _defined(hits, part, np.maximum(variance, 0.0))
-    return Standardised(share.part, share.whole, ("better_than_chance", "variance"))
-
-
-def _found(hits: Hits) -> IntArray:
-    """Number of relevant items in each ranking, cut or not."""
-    return np.diff(hits.offsets)
+def _sizes(hits: Hits) -> tuple[IntArray, IntArray]:
+    """Number of items in each ranking, and of relevant ones among them, cut or not."""
+    return hits.n_ranked, np.diff(hits.offsets)
 
 
 def chance_of_rank(hits: Hits) -> Chance:
     """The rank of the first of m items in a random order of n: Var = m(n+1)(n-m)/((m+1)²(m+2))."""
-    n, m = hits.n_ranked.astype(np.float64), _found(hits).astype(np.float64)
-    mean = worked((n + 1.0) / (m + 1.0), "(ranked + 1) / (hits + 1)", "by_chance", ranked=n, hits=m)
-    return mean, m * (n + 1.0) * (n - m) / ((m + 1.0) ** 2 * (m + 2.0))
+    n, m = (size.astype(np.float64) for size in _sizes(hits))
+    mean = formula("(ranked + 1) / (hits + 1)", name="by_chance", ranked=n, hits=m)
+    return Chance(mean, m * (n + 1.0) * (n - m) / ((m + 1.0) ** 2 * (m + 2.0)))
 
 
 def chance_of_reciprocal(hits: Hits) -> Chance:
     """The reciprocal rank of the first hit in a random order."""
-    n, m = hits.n_ranked, _found(hits)
+    n, m = _sizes(hits)
     size = np.maximum(n, 1).astype(np.float64)
-    mean = sum_to("reciprocal", n) / size
+    mean = cumulative_discount("reciprocal", n) / size
     square = _squares(n) / size
     several = m > 1
     mean[several], square[several] = _first_of_several(n[several], m[several], lambda r: 1.0 / r)
-    return worked(mean, "by_chance", by_chance=mean), square - mean**2
+    return Chance(formula("by_chance", by_chance=mean), square - mean**2)
 
 
 def chance_of_hit(hits: Hits, k: int) -> Chance:
     """Whether a random order has a hit in its top k."""
-    n, m = hits.n_ranked, _found(hits)
+    n, m = _sizes(hits)
     mean = np.minimum(k / np.maximum(n, 1), 1.0)
     several = m > 1
     within = _first_of_several(n[several], m[several], lambda r: (r <= k).astype(np.float64))
     mean[several] = np.where(n[several] - m[several] < k, 1.0, within[0])
-    return worked(mean, "by_chance", by_chance=mean), mean * (1.0 - mean)
+    return Chance(formula("by_chance", by_chance=mean), mean * (1.0 - mean))
 
 
 def _squares(n: IntArray) -> FloatArray:
@@ -358,18 +277,18 @@ def _squares(n: IntArray) -> FloatArray:
     limit = 1 << 20
     near = np.minimum(n, limit)
     table = np.cumsum(1.0 / np.arange(1.0, near.max(initial=0) + 1.0) ** 2)
-    found: FloatArray = np.concatenate(([0.0], table))[near]
+    total: FloatArray = np.concatenate(([0.0], table))[near]
     far = n > limit
     x = n[far].astype(np.float64)
-    found[far] = math.pi**2 / 6 - 1 / x + 1 / (2 * x**2) - 1 / (6 * x**3)
-    return found
+    total[far] = math.pi**2 / 6 - 1 / x + 1 / (2 * x**2) - 1 / (6 * x**3)
+    return total
 
 
 def _first_of_several(
     n: IntArray, m: IntArray, weight: Callable[[FloatArray], FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
     """Means of the weight of the rank of the first of m items among n, and of its square."""
-    pairs, place = np.unique(np.stack([n, m]), axis=1, return_inverse=True)
+    pairs, rows = np.unique(np.stack([n, m]), axis=1, return_inverse=True)
     means = []
     for size, hits in pairs.T.tolist():
         rank = np.arange(1.0, size - hits + 2.0)
@@ -378,5 +297,5 @@ def _first_of_several(
         chance = hits / size * np.concatenate(([1.0], np.cumprod(steps)))
         value = weight(rank)
         means.append((float(chance @ value), float(chance @ value**2)))
-    found = np.array(means).reshape(-1, 2)[place.reshape(-1)]
-    return found[:, 0], found[:, 1]
+    by_user = np.array(means).reshape(-1, 2)[rows.reshape(-1)]
+    return by_user[:, 0], by_user[:, 1]

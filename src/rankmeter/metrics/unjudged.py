@@ -1,9 +1,4 @@
-"""Metrics that distinguish items judged as not relevant from unjudged items.
-
-Other metrics treat an item without a judgment as not relevant, which is unfair to a ranking that
-finds unjudged items. As in TREC, a negative gain means that the item was pooled but not judged; if
-it means dislike, choose ``negative="nonrelevant"``.
-"""
+"""Unjudged items: metrics for incomplete relevance judgments, and how incomplete they are."""
 
 from __future__ import annotations
 
@@ -15,7 +10,8 @@ import numpy as np
 
 from rankmeter._checks import number
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
-from rankmeter._steps import column, worked
+from rankmeter._steps import column
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
 
 Negative = Literal["unjudged", "nonrelevant"]
@@ -25,8 +21,8 @@ def number_above(hits: Hits, user: IntArray, rank: FloatArray) -> IntArray:
     """How many hits of each of the n users (by index, also repeatedly) are above a rank, (n,)."""
     # Hits are in order of user and rank, encoded as one number with the user as integer part.
     width = max(hits.rank.max(initial=0.0), rank.max(initial=0.0)) + 1.0
-    place = np.searchsorted(hits.user * width + hits.rank, user * width + rank)
-    number: IntArray = place - hits.offsets[user]
+    positions = np.searchsorted(hits.user * width + hits.rank, user * width + rank)
+    number: IntArray = positions - hits.offsets[user]
     return number
 
 
@@ -34,9 +30,9 @@ def _judged(nonrelevant: Hits, negative: Negative) -> Hits:
     """The items judged as not relevant, by the meaning of a negative gain."""
     if negative == "nonrelevant":
         return nonrelevant
-    every = nonrelevant.best
-    kept = nonrelevant.where(nonrelevant.gain >= 0)
-    return replace(kept, ideal=every.where(every.gain >= 0))
+    judged = nonrelevant.best
+    ranked = nonrelevant.where(nonrelevant.gain >= 0)
+    return replace(ranked, ideal=judged.where(judged.gain >= 0))
 
 
 @register(
@@ -69,8 +65,7 @@ def n_nonrelevant(
     >>> result["n_nonrelevant"].mean
     1.0
     """
-    found = _judged(nonrelevant, negative)
-    return found.count(k)
+    return _judged(nonrelevant, negative).count(k)
 
 
 @register("Judged", needs_relevant=False)
@@ -104,9 +99,9 @@ def judged(
     >>> [estimate.mean for estimate in result.values()]
     [1.0, 0.5, 0.5]
     """
-    known = hits.count(k) + n_nonrelevant(nonrelevant, k, negative=negative)
+    n_judged = hits.count(k) + n_nonrelevant(nonrelevant, k, negative=negative)
     length = hits.depth(k) if denominator == "ranked" or k is None else float(k)
-    return worked(ratio(known, length), "judged / length", judged=known, length=length)
+    return formula("judged / length", judged=n_judged, length=length)
 
 
 @register("Unjudged", increasing=False, synonyms=("unj", "hole"), needs_relevant=False)
@@ -137,16 +132,15 @@ def unjudged(
     >>> [estimate.mean for estimate in result.values()]
     [0.0, 0.5, 0.25]
     """
-    known = hits.count(k) + n_nonrelevant(nonrelevant, k, negative=negative)
+    n_judged = hits.count(k) + n_nonrelevant(nonrelevant, k, negative=negative)
     shown = hits.depth(k)
     length = shown if denominator == "ranked" or k is None else float(k)
-    value = ratio(shown - known, length)
-    return worked(value, "(shown - judged) / length", shown=shown, judged=known, length=length)
+    return formula("(shown - judged) / length", shown=shown, judged=n_judged, length=length)
 
 
 @register("Binary preference", open_ties=False, synonyms=("binary_preference",))
 def bpref(hits: Hits, nonrelevant: Hits, *, negative: Negative = "unjudged") -> FloatArray:
-    """How often a relevant item ranks above the items judged as not relevant.
+    """Binary preference (bpref): how often relevant items rank above judged nonrelevant ones.
 
     Parameters
     ----------
@@ -171,14 +165,13 @@ def bpref(hits: Hits, nonrelevant: Hits, *, negative: Negative = "unjudged") -> 
     >>> rm.evaluate({"u": ["a", "new", "x", "b"]}, truth, "bpref")["bpref"].mean
     0.75
     """
-    others = _judged(nonrelevant, negative)
-    above = number_above(others, hits.user, hits.rank)
+    judged = _judged(nonrelevant, negative)
+    above = number_above(judged, hits.user, hits.rank)
     relevant = hits.n_relevant[hits.user]
-    most = np.minimum(np.diff(others.best.offsets)[hits.user], relevant)
+    most = np.minimum(np.diff(judged.best.offsets)[hits.user], relevant)
     column(above, "nonrelevant above", hits)
     total = hits.sum(1.0 - ratio(np.minimum(above, relevant).astype(np.float64), most))
-    value = ratio(total, hits.n_relevant)
-    return worked(value, "sum / relevant", sum=total, relevant=hits.n_relevant)
+    return formula("sum / relevant", sum=total, relevant=hits.n_relevant)
 
 
 @register("Inferred average precision", reached=False, open_ties=False, synonyms=("inferred_ap",))
@@ -212,13 +205,12 @@ def infap(
     """
     number("epsilon", epsilon, above=0)
     relevant = hits.nth - 1.0
-    known = _judged(nonrelevant, "unjudged")
-    judged_above = relevant + number_above(known, hits.user, hits.rank)
+    judged_nonrelevant = _judged(nonrelevant, "unjudged")
+    judged_above = relevant + number_above(judged_nonrelevant, hits.user, hits.rank)
     pooled = relevant + number_above(nonrelevant, hits.user, hits.rank)
     share = (relevant + epsilon) / (judged_above + 2.0 * epsilon)
     above = hits.rank - 1.0
     column(pooled, "in the pool above", hits)
     column(share, "relevant share", hits)
     total = hits.sum(1.0 / hits.rank + above / hits.rank * ratio(pooled, above) * share)
-    value = ratio(total, hits.n_relevant)
-    return worked(value, "sum / relevant", sum=total, relevant=hits.n_relevant)
+    return formula("sum / relevant", sum=total, relevant=hits.n_relevant)

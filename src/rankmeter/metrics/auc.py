@@ -1,15 +1,15 @@
-"""Metrics of pairs of candidates: how often the better one of a pair is ranked above the other."""
+"""AUC: how often the better one of a pair of items is ranked above the other."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from rankmeter._hits import FloatArray, Hits, IntArray, ratio
-from rankmeter._steps import worked
+from rankmeter._hits import FloatArray, Hits, IntArray
+from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.setwise import check_catalogue
+from rankmeter.metrics.confusion_matrix import check_catalogue
 from rankmeter.metrics.states import Defined, Ratio
 
 Absent = Literal["random", "last"]
@@ -25,7 +25,7 @@ def auc(
     absent: Absent = "random",
     smooth: bool = False,
 ) -> Ratio:
-    """Share of the pairs of a relevant and an irrelevant candidate that are ranked in this order.
+    """Area under the ROC curve (AUC): share of pairs with the relevant candidate above the other.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def gauc(
 
 def _weighted(part: FloatArray, whole: FloatArray, weight: IntArray | FloatArray) -> Ratio:
     """Shares with other weights than their denominators; an undefined one has none."""
-    value = worked(ratio(part, whole), "ordered / pairs", ordered=part, pairs=whole)
+    value = formula("ordered / pairs", ordered=part, pairs=whole)
     return Defined(value * weight, np.where(whole > 0, weight, 0.0), None)
 
 
@@ -107,21 +107,20 @@ def _auc(
     hits: Hits, n_items: int | None, absent: Absent, *, smooth: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Pairs in the right order, and irrelevant candidates."""
-    found = hits.count(None)
+    n_hits = hits.count(None)
     check_catalogue(hits, None, n_items)
-    others = hits.n_ranked - found
-    negatives = others if n_items is None else n_items - hits.n_relevant.astype(np.float64)
+    misses = hits.n_ranked - n_hits
+    negatives = misses if n_items is None else n_items - hits.n_relevant.astype(np.float64)
     negatives = negatives + smooth
     wrong = hits.sum(_misses_above(hits), name="others above")
-    ordered, text = found * negatives - wrong, "hits * irrelevant - wrong"
+    text = "hits * irrelevant - wrong"
     if absent == "random":
-        ordered += (hits.n_relevant - found) * (negatives - others) / 2
         text += " + missed * (irrelevant - ranked_irrelevant) / 2"
-    known = {"hits": found, "irrelevant": negatives, "wrong": wrong}
-    missed = hits.n_relevant - found
-    return worked(
-        ordered, text, "ordered", missed=missed, ranked_irrelevant=others, **known
-    ), negatives
+    ordered = formula(
+        text, name="ordered", hits=n_hits, irrelevant=negatives, wrong=wrong,
+        missed=hits.n_relevant - n_hits, ranked_irrelevant=misses,
+    )  # fmt: skip
+    return ordered, negatives
 
 
 def _misses_above(hits: Hits) -> FloatArray:
@@ -179,25 +178,22 @@ def lauc(
     0.625
     """
     check_catalogue(hits, k, n_items)
-    found = hits.count(k)
+    n_hits = hits.count(k)
     above = hits.sum(hits.within(k) * _misses_above(hits), name="others above")
     length = hits.depth(k) if k is None or chosen == "ranked" else k
-    positives, negatives = found, length - found + smooth
+    positives, negatives = n_hits, length - n_hits + smooth
     if n_items is not None:
         positives = hits.n_relevant.astype(np.float64)
         negatives = n_items - positives + smooth
     if n_items is not None and k is not None and denominator == "min":
         positives = np.minimum(positives, k)
-    ordered, text = found * negatives - above, "hits * irrelevant - wrong"
+    text = "hits * irrelevant - wrong"
     if absent == "random":
-        ordered = ordered + (positives - found) * (negatives - (length - found)) / 2
         text += " + (relevant - hits) * (irrelevant - (length - hits)) / 2"
-    known = {"hits": found, "irrelevant": negatives, "relevant": positives}
-    worked(ordered, text, "ordered", wrong=above, length=length, **known)
-    value = ratio(ordered, positives * negatives)
-    value = np.where(negatives > 0, value, ratio(found, positives))
+    parts: dict[str, Any] = {"hits": n_hits, "irrelevant": negatives, "relevant": positives}
+    ordered = formula(text, name="ordered", wrong=above, length=length, **parts)
     text = "ordered / (relevant * irrelevant) if irrelevant > 0 else hits / relevant"
-    return worked(value, text, ordered=ordered, **known)
+    return formula(text, ordered=ordered, **parts)
 
 
 @register("Partial AUC", reached=False, synonyms=("partial_auc",))
@@ -235,9 +231,9 @@ def pauc(
     >>> rm.evaluate({"u": list("axyb")}, {"u": {"a", "b"}}, "pauc@2")["pauc@2"].mean
     0.5
     """
-    found = hits.count(None)
-    others = hits.n_ranked - found
-    most = others if k is None else np.full(hits.n_users, float(k))
+    n_hits = hits.count(None)
+    misses = hits.n_ranked - n_hits
+    most = misses if k is None else np.full(hits.n_users, float(k))
     counted = hits.n_relevant.astype(np.float64)
     if positives == "top":
         counted = np.minimum(counted, most)
@@ -251,10 +247,12 @@ def pauc(
         left = np.maximum(most[hits.user] - (hits.rank - hits.nth), 0.0)
         number = np.arange(hits.rank.size) - hits.offsets[hits.user]
         ordered = hits.sum(np.where(number < counted[hits.user], left, 0.0))
-    value = ratio(ordered, counted * most, nothing=np.nan if k is None else 0.0)
-    worked(value, "sum / (relevant * others)", sum=ordered, relevant=counted, others=most)
+    value = formula(
+        "sum / (relevant * others)", nothing=np.nan if k is None else 0.0,
+        sum=ordered, relevant=counted, others=most,
+    )  # fmt: skip
     if insufficient == "undefined":
-        return np.where((others < most) & (found < hits.n_relevant), np.nan, value)
+        return np.where((misses < most) & (n_hits < hits.n_relevant), np.nan, value)
     return value
 
 
@@ -271,19 +269,20 @@ def _expected_left(
     for i in np.flatnonzero(best < relevant):
         hits, n = int(relevant[i]), int(misses[i])
         expected[i] = sum(
-            _left_of(j, hits, n, int(terms[i]), left[i]) for j in range(1, int(best[i]) + 1)
+            _expected_left_of_nth(j, hits, n, int(terms[i]), left[i])
+            for j in range(1, int(best[i]) + 1)
         )
     return expected
 
 
-def _left_of(j: int, hits: int, misses: int, terms: int, left: float) -> float:
+def _expected_left_of_nth(j: int, hits: int, misses: int, terms: int, left: float) -> float:
     """The same for the j-th hit of a group: Σ of max(left - x, 0) times P(x misses before it)."""
     if not terms:
         return 0.0
     i, x = np.arange(j), np.arange(terms - 1)
-    none = np.log((hits - i) / (hits + misses - i)).sum()
-    more = (x + j) / (x + 1) * (misses - x) / (misses - x + hits - j)
-    log = np.concatenate(([none], none + np.cumsum(np.log(more))))
+    log_first = np.log((hits - i) / (hits + misses - i)).sum()
+    ratios = (x + j) / (x + 1) * (misses - x) / (misses - x + hits - j)
+    log = np.concatenate(([log_first], log_first + np.cumsum(np.log(ratios))))
     return float(np.exp(log) @ (left - np.arange(terms)))
 
 
@@ -313,35 +312,35 @@ def opa(hits: Hits, *, n_items: Annotated[int | None, Example(100, 50)] = None) 
     """
     ordered, negatives = _auc(hits, n_items, "random", smooth=False)
     lower, equal = _with_lower_gain(hits, hits.best)
-    found_lower, found_equal = _with_lower_gain(hits, hits)
-    every = hits.best.sum(_with_lower_gain(hits.best, hits.best)[0])
-    both = hits.sum(found_lower)
-    relevant, found = hits.n_relevant[hits.user], hits.count(None)[hits.user]
-    one = hits.sum(relevant - equal - (found - found_equal))  # found, and missed
-    right, above = _ordered(hits), hits.sum(lower - found_lower)
-    apart = (every - both - one) / 2
-    known = {"with_irrelevant": ordered, "of_hits": right, "above_missed": above}
+    lower_hits, equal_hits = _with_lower_gain(hits, hits)
+    all_pairs = hits.best.sum(_with_lower_gain(hits.best, hits.best)[0])
+    within_hits = hits.sum(lower_hits)
+    relevant, n_hits = hits.n_relevant[hits.user], hits.count(None)[hits.user]
+    hit_and_missed = hits.sum(relevant - equal - (n_hits - equal_hits))  # found, and missed
+    right, above = _pairs_in_order(hits), hits.sum(lower - lower_hits)
+    of_missed = (all_pairs - within_hits - hit_and_missed) / 2
+    terms: dict[str, Any] = {"with_irrelevant": ordered, "of_hits": right, "above_missed": above}
     text = "with_irrelevant + of_hits + above_missed + of_missed"
-    ordered = worked(ordered + right + above + apart, text, "ordered", of_missed=apart, **known)
-    return Defined(ordered, every + hits.n_relevant * negatives, ("ordered", "pairs"))
+    ordered = formula(text, name="ordered", of_missed=of_missed, **terms)
+    return Defined(ordered, all_pairs + hits.n_relevant * negatives, ("ordered", "pairs"))
 
 
 def _with_lower_gain(hits: Hits, others: Hits) -> tuple[FloatArray, FloatArray]:
     """How many of some other items of the user have a lower gain than each hit, and the same."""
     gains = np.unique(np.concatenate([hits.gain, others.gain]))
 
-    def key(one: Hits) -> IntArray:
-        place: IntArray = one.user * gains.size + np.searchsorted(gains, one.gain)
-        return place
+    def key(ranked: Hits) -> IntArray:
+        index: IntArray = ranked.user * gains.size + np.searchsorted(gains, ranked.gain)
+        return index
 
-    keys, mine = np.sort(key(others)), key(hits)
-    first = np.searchsorted(keys, mine)
+    keys, hit_keys = np.sort(key(others)), key(hits)
+    first = np.searchsorted(keys, hit_keys)
     lower = first - np.searchsorted(keys, hits.user * gains.size)
-    equal = np.searchsorted(keys, mine, "right") - first
+    equal = np.searchsorted(keys, hit_keys, "right") - first
     return lower.astype(np.float64), equal.astype(np.float64)
 
 
-def _ordered(hits: Hits) -> FloatArray:
+def _pairs_in_order(hits: Hits) -> FloatArray:
     """Pairs of hits of which the upper one has the larger gain; tied ones count as 1/2."""
     end = hits.offsets[hits.user + 1]
     upper, step = np.arange(hits.rank.size), 1

@@ -1,4 +1,4 @@
-"""Metrics of which relevant items are found: rare ones count more, or are measured apart."""
+"""Debiased accuracy: relevant items that are rarely seen count more."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from rankmeter._hits import FloatArray, Hits, IntArray
 from rankmeter._lists import Popularity, Propensity
 from rankmeter.errors import UsageError
 from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.discounts import RankDiscount, weight_of
+from rankmeter.metrics.discounts import RankDiscount, discount_function
+from rankmeter.metrics.popularity import Border, tail_of
 from rankmeter.metrics.states import Defined, Weighted
-from rankmeter.metrics.tailwise import Border, tail_of
 
 Cold = Literal["skip", "rarest"]
 
@@ -33,7 +33,7 @@ def snips(
     discount: RankDiscount = "none",
     p: Annotated[float, Example(0.5)] = 0.85,
 ) -> Weighted:
-    """Recall in which each item counts by how unlikely it was seen: 1 / propensity.
+    """Self-normalised inverse propensity score (SNIPS): recall weighted by 1 / propensity.
 
     Parameters
     ----------
@@ -70,10 +70,10 @@ def snips(
     >>> rm.evaluate(lists, truth, "snips@2", propensity={"a": 1, "b": 0.25})["snips@2"].mean
     0.2
     """
-    found, every = _weights(hits, propensity, popularity, gamma, clip, cold)
-    whole = hits.best.sum(every, name="weight")
-    part = hits.sum(_counted(hits, k, discount, p) * found)
-    squares = hits.best.sum(every**2, name="squared weight")
+    hit_weights, all_weights = _weights(hits, propensity, popularity, gamma, clip, cold)
+    whole = hits.best.sum(all_weights, name="weight")
+    part = hits.sum(_discounts_in_top(hits, k, discount, p) * hit_weights)
+    squares = hits.best.sum(all_weights**2, name="squared weight")
     return Weighted(part, whole, ("found", "all"), total=whole, squares=squares)
 
 
@@ -91,7 +91,7 @@ def ips(
     p: Annotated[float, Example(0.5)] = 0.85,
     denominator: Literal["one", "k", "relevant"] = "one",
 ) -> Weighted:
-    """Relevant items that the top k would have if all items had been seen, an unbiased estimate.
+    """Inverse propensity score (IPS): unbiased estimate of the hits if all items had been seen.
 
     Parameters
     ----------
@@ -117,24 +117,26 @@ def ips(
     >>> rm.evaluate(lists, truth, "ips@2", propensity={"a": 1, "b": 0.25})["ips@2"].mean
     4.0
     """
-    found, every = _weights(hits, propensity, popularity, gamma, clip, cold)
-    known = hits.best.sum((every > 0).astype(np.float64), name="known")
-    whole = np.ones_like(known)
+    hit_weights, all_weights = _weights(hits, propensity, popularity, gamma, clip, cold)
+    n_weighted = hits.best.sum((all_weights > 0).astype(np.float64), name="known")
+    whole = np.ones_like(n_weighted)
     if denominator == "k":
-        whole = hits.n_ranked.astype(np.float64) if k is None else np.full(known.size, float(k))
+        whole = (
+            hits.n_ranked.astype(np.float64) if k is None else np.full(n_weighted.size, float(k))
+        )
         whole = np.maximum(whole, 1.0)  # of an empty list
     elif denominator == "relevant":
-        whole = known
-    part = hits.sum(_counted(hits, k, discount, p) * found)
-    squares = hits.best.sum(every**2, name="squared weight")
-    whole = np.where(known > 0, whole, 0.0)
-    total = hits.best.sum(every, name="weight")
+        whole = n_weighted
+    part = hits.sum(_discounts_in_top(hits, k, discount, p) * hit_weights)
+    squares = hits.best.sum(all_weights**2, name="squared weight")
+    whole = np.where(n_weighted > 0, whole, 0.0)
+    total = hits.best.sum(all_weights, name="weight")
     return Weighted(part, whole, ("sum", denominator), total=total, squares=squares)
 
 
-def _counted(hits: Hits, k: int | None, discount: RankDiscount, p: float) -> FloatArray:
+def _discounts_in_top(hits: Hits, k: int | None, discount: RankDiscount, p: float) -> FloatArray:
     """What each hit counts at its rank; 0 below k."""
-    weight = weight_of(discount, p)
+    weight = discount_function(discount, p)
     return hits.within(k) if discount == "none" else hits.weigh(weight, k)
 
 
@@ -147,10 +149,10 @@ def _weights(
     cold: Cold,
 ) -> tuple[FloatArray, FloatArray]:
     """The weights of the hits, and of all relevant items; 0 for what is left out."""
-    found, every = _items(hits)
+    hit_items, all_items = _items(hits)
     if gamma is not None:
         power = (number("gamma", gamma, least=-1, most=20) + 1) / 2
-        n = _trained(popularity).interactions
+        n = _require_training(popularity).interactions
         value = np.where(n > 0, n / max(int(n.max(initial=0)), 1), np.nan) ** power
     elif propensity is not None:
         value = propensity.value
@@ -165,7 +167,7 @@ def _weights(
     weight = 1.0 / np.where(unknown, least, value)
     if clip is not None:
         weight = np.minimum(weight, number("clip", clip, least=1))
-    return weight[found], weight[every]
+    return weight[hit_items], weight[all_items]
 
 
 def _items(hits: Hits) -> tuple[IntArray, IntArray]:
@@ -175,7 +177,7 @@ def _items(hits: Hits) -> tuple[IntArray, IntArray]:
     return hits.item, hits.best.item
 
 
-def _trained(popularity: Popularity | None) -> Popularity:
+def _require_training(popularity: Popularity | None) -> Popularity:
     if popularity is None:
         raise UsageError("needs the training interactions: pass train=", option="train")
     return popularity
@@ -227,11 +229,11 @@ def stratum_recall(
     >>> [one.mean for one in rm.evaluate(lists, truth, metrics, train=train).values()]
     [1.0, 0.5]
     """
-    found, every = _items(hits)
+    hit_items, all_items = _items(hits)
     if fraction("tail", tail) < fraction("head", head):
         raise refused("tail", f"at least head, {head:g}", tail)
     below = tail_of(popularity, "interactions", head, "tail")
     last = tail_of(popularity, "interactions", tail, "tail")
-    inside = {"head": ~below, "middle": below & ~last, "tail": last}[stratum]
-    part = hits.sum(hits.within(k) * inside[found])
-    return Defined(part, hits.best.sum(inside[every].astype(np.float64)))
+    in_stratum = {"head": ~below, "middle": below & ~last, "tail": last}[stratum]
+    part = hits.sum(hits.within(k) * in_stratum[hit_items])
+    return Defined(part, hits.best.sum(in_stratum[all_items].astype(np.float64)))

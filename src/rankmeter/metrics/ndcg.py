@@ -1,175 +1,154 @@
-"""Metrics read off a curve along the ranking, at points that depend on each user's truth.
-
-The curves are precision over recall, and the cumulated gain of the ranking next to that of the
-ideal one. The points are levels of recall, multiples of the number of relevant items, the ranks
-of the hits, or the ranks at which the gains of the ideal ranking change.
-"""
+"""Cumulative gain: gains added up and discounted by rank, as in DCG and NDCG."""
 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from rankmeter._checks import number
 from rankmeter._hits import FloatArray, Hits, IntArray, ratio
 from rankmeter._steps import column, worked
-from rankmeter.metrics._registry import Example, register
-from rankmeter.metrics.discounts import DISCOUNTS, Discount
-from rankmeter.metrics.gainwise import Gain, dcg
-from rankmeter.metrics.judgedwise import number_above
-from rankmeter.metrics.rankwise import ap
-
-Rounding = Literal["trec9", "up", "nearest"]
+from rankmeter.errors import UsageError
+from rankmeter.metrics._formula import formula
+from rankmeter.metrics._registry import register
+from rankmeter.metrics.discounts import DISCOUNTS, Discount, cumulative_discount
+from rankmeter.metrics.unjudged import number_above
 
 
-def _rounded(number: npt.NDArray[Any], rounding: Rounding = "trec9") -> FloatArray:
-    """A number of items as an integer."""
-    if rounding == "up":
-        whole = np.ceil(number * (1.0 - 1e-12))  # 0.1 · 30 is a little more than 3
-    else:
-        whole = np.floor(number + (0.9 if rounding == "trec9" else 0.5))
-    return whole.astype(np.float64)
+@register("Cumulative gain", high=math.inf)
+def cg(hits: Hits, k: int | None = None) -> FloatArray:
+    """Sum of the gains in the top k.
+
+    Notes
+    -----
+    Order does not matter: see `dcg` for the sum that discounts by rank.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> truth = {"u": {"a": 2, "b": 3, "c": 3, "d": 1, "e": 2}}
+    >>> rm.evaluate({"u": list("abcde")}, truth, "cg")["cg"].mean
+    11.0
+    """
+    return hits.sum(hits.within(k) * hits.gain)
 
 
-@register(
-    "Interpolated precision",
-    synonyms=("interpolated_precision", "iprec_at_recall"),
-    at="recall",
-    open_ties=False,
-)
-def iprec(
+Gain = Literal["linear", "exp2", "binary"]
+
+
+def _exponential(gain: FloatArray) -> FloatArray:
+    """2^g - 1, for grades: a play count would overflow."""
+    if gain.max(initial=0.0) > LARGEST_GRADE:
+        raise UsageError(
+            f"gain='exp2' is for grades on a small scale, and overflows above {LARGEST_GRADE}: "
+            "choose gain='linear', or grade the gains first"
+        )
+    return np.exp2(gain) - 1.0
+
+
+LARGEST_GRADE = 1000
+"""Grades up to this can be summed as powers of 2."""
+
+
+GAINS: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "linear": lambda gain: gain,
+    "exp2": _exponential,
+    "binary": np.ones_like,
+}
+
+
+@register("Discounted cumulative gain", high=math.inf)
+def dcg(
+    hits: Hits, k: int | None = None, *, gain: Gain = "linear", discount: Discount = "log2"
+) -> FloatArray:
+    """Discounted cumulative gain: the gains in the top k, each divided by a logarithm of its rank.
+
+    Parameters
+    ----------
+    gain : {"linear", "exp2", "binary"}
+        The relevance g as it is, 2^g - 1, or 1.
+    discount : {"log2", "ln", "log10", "jarvelin", "reciprocal"}
+        log2(rank + 1), ln(rank + 1), log10(rank + 1); that of Järvelin and Kekäläinen 2002 with
+        b = 2: log2(max(rank, 2)), which gives ranks 1 and 2 the same weight; or the rank itself.
+
+    Notes
+    -----
+    Sources: Järvelin and Kekäläinen, TOIS 2002 (linear); Burges et al., ICML 2005 (exp2).
+
+    Examples
+    --------
+    Gains 2, 3, 3, 1, 2 in this order: 2/1 + 3/1.585 + 3/2 + 1/2.322 + 2/2.585.
+
+    >>> import rankmeter as rm
+    >>> truth = {"u": {"a": 2, "b": 3, "c": 3, "d": 1, "e": 2}}
+    >>> round(rm.evaluate({"u": list("abcde")}, truth, "dcg")["dcg"].mean, 4)
+    6.5972
+    """
+    weight = DISCOUNTS[discount]
+
+    def terms(weights: FloatArray) -> FloatArray:
+        worth = GAINS[gain](hits.gain)
+        if gain != "linear":
+            column(worth, f"gain ({gain})", hits)
+        return column(weights, "discount", hits) * worth
+
+    if hits.tied:
+        return hits.sum(terms(hits.weigh(weight, k)))
+    return hits.sum_top(k, (dcg, gain, discount), lambda: terms(weight(hits.rank)))
+
+
+@register("Normalised discounted cumulative gain", synonyms=("ndcg_cut", "normalized_dcg"))
+def ndcg(
     hits: Hits,
+    k: int | None = None,
     *,
-    recall: Annotated[float, Example(0.5, 0.0, 0.25, 0.3, 1.0)],
-    rounding: Rounding = "trec9",
+    gain: Gain = "linear",
+    discount: Discount = "log2",
+    ideal: Literal["truth", "uncut", "retrieved", "ones"] = "truth",
 ) -> FloatArray:
-    """Highest precision at any rank at which the level of recall is reached.
+    """Normalised discounted cumulative gain (NDCG): DCG over that of the ideal ranking.
 
     Parameters
     ----------
-    recall : float
-        Level of recall, from 0 to 1.
-    rounding : {"trec9", "up", "nearest"}
-        How many hits the level needs if ``recall * n_relevant`` is not an integer:
-        ``⌊recall * n_relevant + 0.9⌋``, the next larger integer, or the nearest.
+    gain : {"linear", "exp2", "binary"}
+        As in `dcg`.
+    discount : {"log2", "ln", "log10", "jarvelin", "reciprocal"}
+        As in `dcg`; the base of the logarithm cancels. With ``reciprocal`` it is the normalised
+        cumulative reciprocal rank.
+    ideal : {"truth", "uncut", "retrieved", "ones"}
+        The best ranking of the truth, cut at k; the same, not cut; the best order of the items
+        that the ranking contains; or k items of gain 1, whether or not so many are relevant.
 
     Notes
     -----
-    A point of the classical precision-recall graph; 0 where the recall is never reached. ``up`` is
-    the definition. ``trec9`` is the rule of trec_eval up to version 9, pytrec_eval and ranx; it
-    differs from ``up`` where the fraction is below 0.1. ``nearest`` is trec_eval 10.
+    Edge cases: no hit is 0; an ideal without gain is 0 with ``retrieved`` and undefined otherwise.
+    Without a cutoff ``ones`` takes as many as were ranked. Sources: as `dcg`.
 
     Examples
     --------
-    Hits at ranks 1 and 3, and one not found: recall 0.5 needs two hits, after which precision is
-    2/3.
+    Binary hits at ranks 2 and 5, three relevant: (1/log2 3 + 1/log2 6) / (1 + 1/log2 3 + 1/log2 4).
 
     >>> import rankmeter as rm
-    >>> result = rm.evaluate({"u": ["a", "x", "b"]}, {"u": set("abc")}, "iprec@0.5")
-    >>> round(result["iprec@0.5"].mean, 4)
-    0.6667
+    >>> ranking = {"u": [4, 6, 2, 3, 1, 8, 10, 9, 5, 7]}
+    >>> rm.evaluate(ranking, {"u": {1, 6, 9}}, "ndcg@5")["ndcg@5"].mean
+    0.4776237035032179
     """
-    number("recall", recall, least=0, most=1)
-    needed = _rounded(recall * hits.n_relevant, rounding)
-    precision = np.where(hits.nth >= needed[hits.user], hits.nth / hits.rank, 0.0)
-    column(hits.nth, "hits so far", hits)
-    column(precision, f"precision at recall {recall:g}", hits)
-    best = np.zeros(hits.n_users)
-    np.maximum.at(best, hits.user, precision)
-    return worked(best, "highest", highest=best, needed_hits=needed)
-
-
-@register("Eleven-point average", open_ties=False, synonyms=("11pt", "11pt_avg", "11_point"))
-def eleven_point(hits: Hits, *, rounding: Rounding = "trec9") -> FloatArray:
-    """Interpolated precision averaged over the recall levels 0, 0.1, …, 1.
-
-    Parameters
-    ----------
-    rounding : {"trec9", "up", "nearest"}
-        As in `iprec`.
-
-    Notes
-    -----
-    An estimate of the area under the precision-recall graph, superseded by `ap`. Source: Salton and
-    McGill 1983; ``11pt_avg`` of trec_eval.
-
-    Examples
-    --------
-    One relevant item at rank 2: its precision holds for every level.
-
-    >>> import rankmeter as rm
-    >>> rm.evaluate({"u": ["x", "a"]}, {"u": {"a"}}, "eleven_point")["eleven_point"].mean
-    0.5
-    """
-    levels = [iprec(hits, recall=i / 10, rounding=rounding) for i in range(10, -1, -1)]
-    total = sum(levels[1:], levels[0])
-    return worked(total / 11, "sum / 11", sum=total)
-
-
-@register("Precision at a multiple of R", synonyms=("r_precision_multiple",), at="multiple")
-def rprec_mult(
-    hits: Hits, *, multiple: Annotated[float, Example(0.5, 0.0, 0.2, 1.0, 2.5)]
-) -> FloatArray:
-    """Precision at a multiple of the user's number of relevant items.
-
-    Parameters
-    ----------
-    multiple : float
-        How many times n_relevant the cutoff is; 1 is `r_precision`.
-
-    Notes
-    -----
-    The cutoff is ⌊multiple · n_relevant + 0.9⌋, which rounds up for the usual multiples; at cutoff
-    0 it is 0. A shorter ranking is not excused. Source: ``Rprec_mult`` of trec_eval.
-
-    Examples
-    --------
-    Two relevant items: one of them in the top 2, both in the top 4.
-
-    >>> import rankmeter as rm
-    >>> result = rm.evaluate({"u": list("axby")}, {"u": set("ab")}, "rprec_mult@1,2")
-    >>> [estimate.mean for estimate in result.values()]
-    [0.5, 0.5]
-    """
-    number("multiple", multiple, least=0)
-    cutoff = _rounded(multiple * hits.n_relevant).astype(np.int64)
-    found = hits.sum(hits.within(cutoff))
-    return worked(ratio(found, cutoff), "hits / cutoff", hits=found, cutoff=cutoff)
-
-
-@register(
-    "Smoothed average precision",
-    low=-math.inf,
-    high=math.inf,
-    needs_relevant=False,
-    open_ties=False,
-)
-def yaap(hits: Hits) -> FloatArray:
-    """Average precision on a scale that treats bad and good rankings alike: smoothed log odds.
-
-    Notes
-    -----
-    log((1 + S) / (1 + n_relevant - S)), where S is the sum of the precisions at the hits: 0 where
-    nothing is relevant. For one
-    user it rises with `ap`; its mean depends less on easy users. Source: Robertson,
-    ECIR 2012.
-
-    Examples
-    --------
-    The only relevant item at rank 1: log 2.
-
-    >>> import rankmeter as rm
-    >>> round(rm.evaluate({"u": ["a"]}, {"u": {"a"}}, "yaap")["yaap"].mean, 4)
-    0.6931
-    """
-    relevant = hits.n_relevant
-    total = np.where(relevant > 0, ap(hits, denominator="relevant") * relevant, 0.0)
-    with np.errstate(invalid="ignore"):  # repeated items that all count may exceed the relevant
-        value = np.log((1.0 + total) / (1.0 + relevant - total))
-    return worked(value, "log((1 + sum) / (1 + relevant - sum))", sum=total, relevant=relevant)
+    value = dcg(hits, k, gain=gain, discount=discount)
+    if ideal == "ones":
+        depth = hits.n_ranked if k is None else np.full(hits.n_users, k)
+        best = cumulative_discount(discount, depth)
+    elif ideal == "retrieved":
+        best = dcg(Hits.perfect(hits.offsets, hits.gain), k, gain=gain, discount=discount)
+        best = np.where(np.isnan(best), 0.0, best)
+    else:
+        best = dcg(hits.best, None if ideal == "uncut" else k, gain=gain, discount=discount)
+    nothing = 0.0 if ideal in ("retrieved", "ones") else np.nan
+    # Negative gains can make an ideal negative: only an ideal of nothing is undefined.
+    result: FloatArray = np.full(hits.n_users, nothing)
+    np.divide(value, best, out=result, where=best != 0)
+    return worked(result, "dcg / ideal", dcg=value, ideal=best)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -185,15 +164,15 @@ def _running(values: FloatArray, offsets: IntArray) -> FloatArray:
     length = np.diff(offsets)
     result = np.empty_like(values)
     width = np.zeros(length.size, dtype=np.int64)
-    some = length > 0
-    width[some] = 1 << np.ceil(np.log2(length[some])).astype(np.int64)
-    for size in np.unique(width[some]).tolist():
+    not_empty = length > 0
+    width[not_empty] = 1 << np.ceil(np.log2(length[not_empty])).astype(np.int64)
+    for size in np.unique(width[not_empty]).tolist():
         segments = np.flatnonzero(width == size)
-        inside = np.arange(size) < length[segments][:, None]
-        place = (offsets[segments][:, None] + np.arange(size))[inside]
-        padded = np.zeros(inside.shape)
-        padded[inside] = values[place]
-        result[place] = padded.cumsum(axis=1)[inside]
+        is_value = np.arange(size) < length[segments][:, None]
+        positions = (offsets[segments][:, None] + np.arange(size))[is_value]
+        padded = np.zeros(is_value.shape)
+        padded[is_value] = values[positions]
+        result[positions] = padded.cumsum(axis=1)[is_value]
     return result
 
 
@@ -277,13 +256,12 @@ def ndcg_rel(hits: Hits) -> FloatArray:
     running, counts = _running(gained, hits.offsets), hits.gain > 0
     reached = column(ideal.dcg_to(hits.user, hits.rank), "ideal dcg here", hits)
     here = ratio(column(running, "dcg here", hits), reached)
-    found = hits.sum(np.where(counts, here, 0.0))
+    at_hits = hits.sum(np.where(counts, here, 0.0))
     missed = ideal.n - np.bincount(hits.user, counts, hits.n_users)
     best = ideal.dcg_to(everyone, ideal.n.astype(np.float64))
     whole = hits.sum(gained)
-    total = np.maximum(found + ratio(missed * whole, best), 0.0)
-    known = {"sum": found, "missed": missed, "dcg": whole, "ideal": best, "relevant": ideal.n}
-    return worked(ratio(total, ideal.n), "(sum + missed * dcg / ideal) / relevant", **known)
+    text = "max(sum + missed * dcg / ideal, 0) / relevant"
+    return formula(text, sum=at_hits, missed=missed, dcg=whole, ideal=best, relevant=ideal.n)
 
 
 @register("NDCG over gain levels", open_ties=False)
@@ -315,16 +293,15 @@ def rndcg(hits: Hits) -> FloatArray:
     number = number_above(hits, user, rank + 0.5)
     reached = _up_to(_running(gained, hits.offsets), hits.offsets, user, number)
     column(reached, "dcg", hits, rank)
-    at = column(ideal.dcg_to(user, rank), "ideal dcg", hits, rank)
-    total = hits.sum(ratio(reached, at), user, rank)
+    reached_ideal = column(ideal.dcg_to(user, rank), "ideal dcg", hits, rank)
+    total = hits.sum(ratio(reached, reached_ideal), user, rank)
     points = np.bincount(user, minlength=hits.n_users)
     whole = ideal.dcg_to(np.arange(hits.n_users), ideal.n.astype(np.float64))
     longer = (hits.n_ranked > ideal.n + 1) & (points > 0)
     gains: FloatArray = np.bincount(hits.user, gained, hits.n_users).astype(np.float64)
     end = ratio(gains, whole)
-    value = ratio(total + np.where(longer, end, 0.0), points + longer)
     text = "(sum + longer * at_the_end) / (turns + longer)"
-    return worked(value, text, sum=total, longer=longer, at_the_end=end, turns=points)
+    return formula(text, sum=total, longer=longer, at_the_end=end, turns=points)
 
 
 @register("G", open_ties=False)
@@ -360,4 +337,4 @@ def g(hits: Hits, *, gain: Literal["linear", "binary"] = "linear") -> FloatArray
     cost = hits.rank + ideal.sum_to(above_one, hits.user, hits.rank)
     lost = column(cost - _running(worth, hits.offsets), "lost above", hits)
     total, whole = hits.sum(worth / np.log2(2.0 + lost)), ideal.ranking.sum(best)
-    return worked(ratio(total, whole), "sum / all_gain", sum=total, all_gain=whole)
+    return formula("sum / all_gain", sum=total, all_gain=whole)

@@ -1,0 +1,79 @@
+"""A formula that computes: the text that `show` prints is what is evaluated."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from rankmeter._hits import FloatArray, ratio
+from rankmeter._steps import worked
+
+
+def formula(text: str, *, name: str = "", nothing: float = 0.0, **parts: Any) -> FloatArray:
+    """Evaluate an expression on arrays, and note it with its parts for `show`.
+
+    Parameters
+    ----------
+    text : str
+        An expression of Python with the names of the parts, such as ``"hits / relevant"``. It may
+        use ``sqrt``, ``log``, ``exp``, ``min``, ``max`` and ``a if condition else b``.
+    name : str
+        The name of the number where it is a part of another one.
+    nothing : float
+        Value of a division by 0.
+    **parts : array or float
+        One number per user, or one for all. None is infinite: a cutoff that does not cut.
+
+    Returns
+    -------
+    float64 array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> formula("hits / relevant", hits=np.array([1.0, 0.0]), relevant=np.array([2, 0]))
+    array([0.5, 0. ])
+    """
+    values = {part: np.inf if value is None else value for part, value in parts.items()}
+    divide = functools.partial(_divide, nothing=nothing)
+    value = eval(_compiled(text), {**_FUNCTIONS, "divide": divide}, values)  # noqa: S307
+    result: FloatArray = np.asarray(value, dtype=np.float64)
+    return worked(result, text, name, **parts)
+
+
+def _divide(part: Any, whole: Any, nothing: float) -> FloatArray:
+    if np.ndim(part) < np.ndim(whole):
+        part = np.broadcast_to(part, np.shape(whole))
+    return ratio(np.asarray(part), whole, nothing=nothing)
+
+
+_FUNCTIONS = {
+    "sqrt": np.sqrt, "log": np.log, "exp": np.exp, "min": np.minimum, "max": np.maximum,
+    "where": np.where, "infinity": np.inf, "__builtins__": {},
+}  # fmt: skip
+
+
+@functools.cache
+def _compiled(text: str) -> CodeType:
+    tree = _Vectorised().visit(ast.parse(text, mode="eval"))
+    return compile(ast.fix_missing_locations(tree), text, "eval")
+
+
+class _Vectorised(ast.NodeTransformer):
+    """Division and conditions as functions of arrays."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        return _call("divide", node.left, node.right) if isinstance(node.op, ast.Div) else node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        return _call("where", node.test, node.body, node.orelse)
+
+
+def _call(function: str, *args: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(function, ast.Load()), [*args], [])

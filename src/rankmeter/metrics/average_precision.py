@@ -1,0 +1,211 @@
+"""Average precision: the precision at the rank of each hit."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from rankmeter._hits import FloatArray, Hits, IntArray, ratio
+from rankmeter._steps import column, expected, worked
+from rankmeter.metrics._formula import formula
+from rankmeter.metrics._registry import register
+from rankmeter.metrics.discounts import cumulative_discount
+
+
+def _harmonic(n: int) -> FloatArray:
+    """H(0), H(1), …, H(n)."""
+    return np.concatenate(([0.0], np.cumsum(1.0 / np.arange(1.0, n + 1.0))))
+
+
+@register("Average precision", synonyms=("map", "average_precision", "mean_average_precision"))
+def ap(
+    hits: Hits,
+    k: int | None = None,
+    *,
+    denominator: Literal["min", "relevant", "k", "hits", "ranked", "all"] = "min",
+) -> FloatArray:
+    """Average precision: the precision at the rank of each hit, summed and normalised.
+
+    Parameters
+    ----------
+    denominator : {"min", "relevant", "k", "hits", "ranked", "all"}
+        What the sum over the hits in the top k is divided by:
+
+        * ``min``: min(n_relevant, k), so that a perfect top k has 1;
+        * ``relevant``: n_relevant, as in trec_eval also under a cutoff;
+        * ``k``: the cutoff;
+        * ``hits``: the hits found in the top k;
+        * ``ranked``: min(n_relevant, n_ranked, k);
+        * ``all``: more than a denominator: the mean of the precision at *every* rank 1..k, hit or
+          miss, without the relevance factor.
+
+    Notes
+    -----
+    Its mean over users is MAP. Edge cases: no hit is 0; without a cutoff ``min`` equals
+    ``relevant`` and ``k`` is the length of the ranking. Under unresolved ties the expectation over
+    all orders is exact: McSherry and Najork, ECIR 2008. With ``ties="together"`` it is the average
+    precision of scikit-learn.
+
+    Examples
+    --------
+    Hits at ranks 2 and 4 of five, three relevant items: (1/2 + 2/4) / 3.
+
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"u": list("ABCDE")}, {"u": set("BDZ")}, "ap@5")
+    >>> round(result["ap@5"].mean, 4)
+    0.3333
+    """
+    if denominator == "all":
+        return _mean_precision(hits, k)
+    if denominator == "hits":
+        return _ap_per_hit(hits, k)
+    relevant = hits.n_relevant
+    denominators = {
+        "min": relevant if k is None else np.minimum(relevant, k),
+        "relevant": relevant,
+        "k": hits.n_ranked if k is None else np.full(hits.n_users, k),
+        "ranked": np.minimum(relevant, hits.depth(k)),
+    }
+    total, n = _precision_at_hits(hits, k), denominators[denominator]
+    return formula("sum / denominator", sum=total, denominator=n)
+
+
+def _precision_at_hits(hits: Hits, k: int | None) -> FloatArray:
+    """Σ of the precision at each hit in the top k."""
+    if not hits.tied:
+        return hits.sum_top(k, ap, lambda: column(hits.nth, "hits so far", hits) / hits.rank)
+    groups = hits.groups
+    in_top = groups.size if k is None else np.clip(k - groups.above, 0, groups.size)
+    expected_sums = _expected_precision(
+        groups.above, groups.before, groups.size, groups.hits, in_top
+    )
+    return hits.sum(expected_sums, groups.user, groups.above + 1)
+
+
+def _expected_precision(
+    above: IntArray, before: IntArray, size: IntArray, relevant: IntArray, in_top: IntArray
+) -> FloatArray:
+    """Expected Σ of the precision at hits in the first places of tied groups (see `Groups`).
+
+    With `relevant` hits among `size` equally likely places, place i (of the first `inside`)
+    holds a hit with probability m/n, and then i - 1 places before it hold (i - 1)(m - 1)/(n - 1)
+    others on average; Σ over i is a difference of harmonic numbers.
+    """
+    m, n = relevant.astype(np.float64), size.astype(np.float64)
+    reciprocal = cumulative_discount("reciprocal", above + in_top) - cumulative_discount(
+        "reciprocal", above
+    )
+    reciprocal = np.where(in_top == 1, 1.0 / (above + 1.0), reciprocal)
+    other_hits = ratio(m - 1.0, n - 1.0)
+    later = in_top - (above + 1.0) * reciprocal  # Σ (i - 1) / (above + i)
+    later = np.where(in_top <= 1, 0.0, later)
+    chance = np.where(in_top > 0, ratio(m, n), 0.0)
+    precision: FloatArray = chance * ((before + 1.0) * reciprocal + other_hits * later)
+    return precision
+
+
+def _ap_per_hit(hits: Hits, k: int | None) -> FloatArray:
+    """Σ of the precision at hits in the top k, divided by the number of these hits."""
+    if not hits.tied:
+        total, n_hits = _precision_at_hits(hits, k), hits.count(k)
+        return formula("sum / hits", sum=total, hits=n_hits)
+    # How many hits are found is itself random, but only in the one group that straddles k:
+    # sum over their number j, which is hypergeometric.
+    groups = hits.groups
+    in_top = groups.size if k is None else np.clip(k - groups.above, 0, groups.size)
+    is_whole = in_top == groups.size
+    above, before = groups.above, groups.before
+    certain = _expected_precision(above, before, groups.size, groups.hits, in_top)
+    certain = np.where(is_whole, certain, 0.0)
+    total = hits.sum(certain, groups.user, groups.above + 1)
+    certain_hits = np.where(is_whole, groups.hits, 0.0)
+    n_hits = np.bincount(groups.user, certain_hits, hits.n_users).astype(np.float64)
+    result = formula("sum / hits", sum=total, hits=n_hits)
+    for index in np.flatnonzero(~is_whole & (in_top > 0)):
+        n, m, t = int(groups.size[index]), int(groups.hits[index]), int(in_top[index])
+        user = groups.user[index]
+        j = np.arange(max(0, m - (n - t)), min(m, t) + 1)
+        chance = np.array(
+            [math.comb(t, i) * math.comb(n - t, m - i) / math.comb(n, m) for i in j.tolist()]
+        )
+        ranks = np.full(j.size, t)
+        extra = _expected_precision(above[index], before[index], ranks, j, ranks)
+        value = ratio(total[user] + extra, n_hits[user] + j)
+        result[user] = expected(chance @ value, chance, value)
+    return result
+
+
+def _mean_precision(hits: Hits, k: int | None) -> FloatArray:
+    """Mean of the precision at every rank 1..k: a hit at rank r adds to ranks r, r + 1, …, k."""
+    last = hits.n_ranked if k is None else np.full(hits.n_users, k)
+    depth = last[hits.user]
+    top = cumulative_discount("reciprocal", last)[hits.user]
+    if hits.open is None:
+        rank = np.ceil(hits.rank).astype(np.int64)
+        share = np.where(rank <= depth, top - cumulative_discount("reciprocal", rank - 1), 0.0)
+    else:
+        harmonic = _harmonic(int(hits.open.high.max(initial=0)))
+        # Σ over the span of H(k) - H(r - 1), by the partial sums of H.
+        total = np.concatenate(([0.0], np.cumsum(harmonic)))
+        low, high = hits.open.low, np.minimum(hits.open.high, depth)
+        n_ranks = np.maximum(high - low + 1, 0)
+        spread = n_ranks * top - (total[np.maximum(high, low - 1)] - total[low - 1])
+        share = spread / (hits.open.high - low + 1)
+    total = hits.sum(share)
+    return formula("sum / depth", sum=total, depth=last)
+
+
+@register("Set average precision", synonyms=("set_map",))
+def set_ap(hits: Hits) -> FloatArray:
+    """Precision times recall of the ranking as a set: every hit has the precision of the whole.
+
+    Notes
+    -----
+    n_hits² / (n_ranked · n_relevant): what average precision would be if the ranking had no order.
+    An empty ranking has 0. Source: ``set_map`` of trec_eval.
+
+    Examples
+    --------
+    Two hits among four ranked and three relevant items: 2/4 · 2/3.
+
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"u": list("abcd")}, {"u": set("bdz")}, "set_ap")
+    >>> round(result["set_ap"].mean, 4)
+    0.3333
+    """
+    n_hits, ranked, relevant = hits.count(None), hits.n_ranked, hits.n_relevant
+    return formula("hits**2 / (ranked * relevant)", hits=n_hits, ranked=ranked, relevant=relevant)
+
+
+@register(
+    "Smoothed average precision",
+    low=-math.inf,
+    high=math.inf,
+    needs_relevant=False,
+    open_ties=False,
+)
+def yaap(hits: Hits) -> FloatArray:
+    """Average precision on a scale that treats bad and good rankings alike: smoothed log odds.
+
+    Notes
+    -----
+    log((1 + S) / (1 + n_relevant - S)), where S is the sum of the precisions at the hits: 0 where
+    nothing is relevant. For one
+    user it rises with `ap`; its mean depends less on easy users. Source: Robertson,
+    ECIR 2012.
+
+    Examples
+    --------
+    The only relevant item at rank 1: log 2.
+
+    >>> import rankmeter as rm
+    >>> round(rm.evaluate({"u": ["a"]}, {"u": {"a"}}, "yaap")["yaap"].mean, 4)
+    0.6931
+    """
+    relevant = hits.n_relevant
+    total = np.where(relevant > 0, ap(hits, denominator="relevant") * relevant, 0.0)
+    with np.errstate(invalid="ignore"):  # repeated items that all count may exceed the relevant
+        value = np.log((1.0 + total) / (1.0 + relevant - total))
+    return worked(value, "log((1 + sum) / (1 + relevant - sum))", sum=total, relevant=relevant)

@@ -1,0 +1,138 @@
+"""Calibration: the categories of a list compared with those of the user's history."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from rankmeter._checks import number
+from rankmeter._hits import FloatArray, ratio
+from rankmeter._lists import Features, Lists, Popularity, Profiles
+from rankmeter._steps import column
+from rankmeter.errors import UsageError
+from rankmeter.metrics._formula import formula
+from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics.category_diversity import category_counts, per_item
+from rankmeter.metrics.discounts import RankDiscount, discount_function
+from rankmeter.metrics.popularity import Border, tail_of
+
+_HEAD: Border = ("interactions", 0.2)
+
+
+_TAIL: Border = ("interactions", 0.8)
+
+
+def _borders(options: Mapping[str, Any]) -> list[Border]:
+    return [_HEAD, _TAIL] if options["of"] == "popularity" else []
+
+
+@register(
+    "Miscalibration",
+    high=math.inf,
+    increasing=False,
+    reached=False,
+    synonyms=("miscalibration",),
+    borders=_borders,
+)
+def calibration(
+    lists: Lists,
+    profiles: Profiles,
+    popularity: Popularity,
+    categories: Features | None,
+    k: int | None = None,
+    *,
+    of: Literal["categories", "popularity"] = "categories",
+    divergence: Literal["kl", "js", "hellinger"] = "kl",
+    alpha: Annotated[float, Example(0.1)] = 0.01,
+    base: Literal["e", "2"] = "e",
+    discount: RankDiscount = "none",
+    p: Annotated[float, Example(0.5)] = 0.85,
+    weights: Literal["none", "rating"] = "none",
+) -> FloatArray:
+    """How far the categories of the top k are from those that the user has: 0 is calibrated.
+
+    Parameters
+    ----------
+    of : {"categories", "popularity"}
+        What the items are grouped by. The groups of popularity are the most popular items with 20 %
+        of the training interactions, the least popular ones with 20 %, and those between.
+    divergence : {"kl", "js", "hellinger"}
+        Of the two distributions: Kullback-Leibler, Jensen-Shannon, or the Hellinger distance.
+    alpha : float
+        The share of the user's own distribution that is mixed into that of the list, for ``kl``;
+        with 0 a category that the list lacks makes the value infinite.
+    base : {"e", "2"}
+        Of the logarithm: nats or bits; ``hellinger`` has none.
+    discount : {"none", "log2", "reciprocal", "geometric"}
+        The weight of rank r: 1; 1 / log2(r + 1); 1 / r; or p^(r - 1).
+    p : float
+        Of the geometric discount, between 0 and 1.
+    weights : {"none", "rating"}
+        The weight of a training item: 1, or its rating.
+
+    Notes
+    -----
+    An item with several categories is shared by them, and items without any are left out. Where
+    nothing is left of the list or of the training items, the value is undefined (NaN). Source:
+    Steck, Calibrated recommendations, RecSys 2018; Abdollahpouri et al., User-centered evaluation
+    of popularity bias, UMAP 2021 (``of="popularity"``, with ``js`` in bits).
+
+    Examples
+    --------
+    Ann has action and drama, and is shown action: 1 ln (0.5 / 0.995) and ln (0.5 / 0.005), half
+    each.
+
+    >>> import rankmeter as rm
+    >>> genres = {"a": ["action"], "b": ["action"], "c": ["drama"]}
+    >>> lists, truth, train = {"ann": ["b"]}, {"ann": {"b"}}, {"ann": ["a", "c"]}
+    >>> result = rm.evaluate(lists, truth, "calibration@1", train=train, items=genres)
+    >>> round(result["calibration@1"].mean, 4)
+    1.9585
+    """
+    groups = _by_popularity(popularity) if of == "popularity" else categories
+    if groups is None:
+        raise UsageError("needs categories of the items: pass items=", option="items")
+    top, shared, weight = lists.top(k), per_item(groups), discount_function(discount, p)
+    alpha = number("alpha", alpha, least=0, most=1)
+    profile = _shares(
+        category_counts(profiles, shared, profiles.weight if weights == "rating" else None)
+    )
+    shown = _shares(category_counts(top, shared, weight(top.rank.astype(np.float64))))
+    column(profile, "of the user", groups)
+    column(shown, "in the list", groups)
+    unit = math.log(2) if base == "2" else 1.0
+    if divergence == "hellinger":
+        total = ((np.sqrt(profile) - np.sqrt(shown)) ** 2).sum(axis=1)
+        return formula("sqrt(squares / 2)", squares=total)
+    if divergence == "js":
+        middle = (profile + shown) / 2.0
+        first, second = _divergence(profile, middle), _divergence(shown, middle)
+        text = "(of_the_user + of_the_list) / (2 * unit)"
+        return formula(text, of_the_user=first, of_the_list=second, unit=unit)
+    mixed = column((1.0 - alpha) * shown + alpha * profile, "mixed", groups)
+    nats = _divergence(profile, mixed)
+    return formula("divergence / unit", divergence=nats, unit=unit)
+
+
+def _by_popularity(popularity: Popularity) -> Features:
+    """Head, middle and tail as categories; items without users are in the tail."""
+    head, tail = ~tail_of(popularity, *_HEAD, "tail"), tail_of(popularity, *_TAIL, "tail")
+    matrix = np.column_stack([head, ~head & ~tail, tail]).astype(np.float64)
+    return Features(matrix, np.ones(len(matrix), dtype=bool))
+
+
+def _shares(sums: FloatArray) -> FloatArray:
+    """The sums of each user over all of them; NaN where they are all 0."""
+    whole = np.broadcast_to(sums.sum(axis=1, keepdims=True), sums.shape)
+    return ratio(sums, whole, nothing=np.nan)
+
+
+def _divergence(p: FloatArray, q: FloatArray) -> FloatArray:
+    """Kullback-Leibler, in nats."""
+    with np.errstate(divide="ignore"):
+        ratios = np.divide(p, q, out=np.ones_like(p), where=p > 0)
+    whole: FloatArray = np.maximum((p * np.log(ratios)).sum(axis=1), 0.0)
+    return whole

@@ -1,0 +1,285 @@
+"""Coverage: how much of the catalogue the lists of all users show together."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+import numpy as np
+
+from rankmeter._hits import FloatArray, ratio
+from rankmeter._lists import Catalogue, Lists, Popularity
+from rankmeter.errors import UsageError
+from rankmeter.metrics._formula import formula
+from rankmeter.metrics._item_weights import deduplicate
+from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics.exposures import Exposure, Statistic, of_counts
+
+
+@register(
+    "Catalogue coverage",
+    aggregate="micro",
+    synonyms=("catalog_coverage", "catalogue_coverage", "item_coverage", "aggregate_diversity"),
+)
+def coverage(
+    lists: Lists,
+    catalogue: Catalogue | None,
+    popularity: Popularity | None,
+    k: int | None = None,
+    *,
+    scale: Literal["share", "count"] = "share",
+    outside: Literal["ignore", "count"] = "ignore",
+    items: Literal["catalogue", "training"] = "catalogue",
+) -> Exposure:
+    """Share of the catalogue that is in the top k of at least one user.
+
+    Parameters
+    ----------
+    scale : {"share", "count"}
+        The share, or the number of items.
+    outside : {"ignore", "count"}
+        Items that are not in the catalogue: ``ignore`` them, or ``count`` them above the line.
+    items : {"catalogue", "training"}
+        What the catalogue is: the ``catalogue``, or the items in the ``training`` data. A ``count``
+        of all items, inside and ``outside``, needs neither.
+
+    Notes
+    -----
+    The interval is that of the jackknife over users: leaving a user out loses the items that only
+    this user was shown. It is about the coverage that is expected of this number of users, not of
+    all users: more users show more items, so only systems over the same users compare. It is rather
+    too wide than too narrow (98 % to 100 % in place of 95 %, and several times too wide where
+    nearly the whole catalogue is shown), at least as wide as with one such item, and tests of
+    differences find too few.
+    Source: Ge, Delgado-Battenfeld and Jannach, Beyond accuracy, RecSys 2010.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> lists = {"ann": ["a", "b"], "bob": ["a", "c"]}
+    >>> truth = {"ann": {"a"}, "bob": {"a"}}
+    >>> rm.evaluate(lists, truth, "coverage@1", catalogue=4)["coverage@1"].mean
+    0.25
+    >>> rm.evaluate(lists, truth, "coverage@2", catalogue=4)["coverage@2"].mean
+    0.75
+    """
+    top, size = deduplicate(lists.top(k)), 1
+    if scale == "share" or outside == "ignore":
+        whole = (
+            _training_catalogue(popularity)
+            if items == "training"
+            else _require_catalogue(catalogue)
+        )
+        if whole.item is not None and outside == "ignore":
+            top = top.only(whole.item[top.item])
+        size = whole.size if scale == "share" else 1
+
+    def value(counts: FloatArray) -> float:
+        n = int(np.count_nonzero(counts))
+        return float(formula("different_items / size", different_items=n, size=size))
+
+    def loss(counts: FloatArray) -> FloatArray:
+        fewest = float(counts[counts > 0].min(initial=np.inf))
+        rare = np.asarray(counts == fewest, dtype=np.float64)
+        # Where every item has several lists: as uncertain as if one item had a single list.
+        least = 1.0 if fewest == 1 else 1 / math.sqrt(fewest * rare.sum())
+        losses: FloatArray = rare * (least / size)
+        return losses
+
+    return Exposure(top, np.ones(top.item.size), of_counts(value, loss))
+
+
+def _require_catalogue(catalogue: Catalogue | None) -> Catalogue:
+    if catalogue is None:
+        raise UsageError(
+            "needs the items that could be shown, or their number: pass catalogue=",
+            option="catalogue",
+        )
+    return catalogue
+
+
+def _training_catalogue(popularity: Popularity | None) -> Catalogue:
+    """The items in the training data as a catalogue."""
+    if popularity is None:
+        raise UsageError("needs the training interactions: pass train=", option="train")
+    return Catalogue(int(np.count_nonzero(popularity.known)), popularity.known)
+
+
+@register("User coverage", needs_items=False)
+def user_coverage(
+    lists: Lists, k: int | None = None, *, least: Annotated[int, Example(1, 3)] = 1
+) -> FloatArray:
+    """Share of the users with at least so many items in their top k.
+
+    Parameters
+    ----------
+    least : int
+        The number of items that a user needs.
+
+    Notes
+    -----
+    Users without a ranking count if ``users="all"``: those of the ground truth are then averaged.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> lists, truth = {"ann": ["a", "b"], "bob": []}, {"ann": {"a"}, "bob": {"a"}}
+    >>> rm.evaluate(lists, truth, "user_coverage@2")["user_coverage@2"].mean
+    0.5
+    """
+    n = lists.top(k).lengths
+    return formula("items >= least", items=n, least=least)
+
+
+@register("Entropy of items", high=math.inf, aggregate="micro", synonyms=("shannon_entropy",))
+def entropy(
+    lists: Lists,
+    k: int | None = None,
+    *,
+    base: Literal["e", "2"] = "e",
+    per: Literal["all", "item"] = "all",
+    weights: Literal["items", "lists"] = "items",
+) -> Exposure:
+    """Entropy of the items in the top k of all users: larger is more even.
+
+    Parameters
+    ----------
+    base : {"e", "2"}
+        Of the logarithm: the entropy in nats or in bits.
+    per : {"all", "item"}
+        The entropy, or the entropy divided by the number of different items.
+    weights : {"items", "lists"}
+        Whose mean self-information it is: that of all shown items, which is the entropy, or that of
+        the lists, where an item of a short list weighs more.
+
+    Notes
+    -----
+    Source: Adomavicius and Kwon, Improving aggregate recommendation diversity, TKDE 2012.
+    RecBole divides by the number of items, and Elliot weighs by lists.
+
+    Examples
+    --------
+    Four items, each shown once, have 2 bits.
+
+    >>> import rankmeter as rm
+    >>> lists, truth = {"ann": ["a", "b"], "bob": ["c", "d"]}, {"ann": {"a"}, "bob": {"a"}}
+    >>> rm.evaluate(lists, truth, "entropy(base=2)@2")["entropy(base=2)@2"].mean
+    2.0
+    """
+    top, unit = lists.top(k), math.log(2) if base == "2" else 1.0
+    size = top.lengths[top.user] if weights == "lists" else np.ones(top.item.size)
+    return Exposure(top, 1.0 / size, _entropy(unit, per_item=per == "item"))
+
+
+@register("Effective number of items", low=1.0, high=math.inf, aggregate="micro")
+def effective_items(lists: Lists, k: int | None = None) -> Exposure:
+    """How many items, each shown equally often, have the same entropy.
+
+    Notes
+    -----
+    Source: Hill, Diversity and evenness, Ecology 1973.
+
+    Examples
+    --------
+    >>> import rankmeter as rm
+    >>> lists, truth = {"ann": ["a", "b"], "bob": ["c", "d"]}, {"ann": {"a"}, "bob": {"a"}}
+    >>> round(rm.evaluate(lists, truth, "effective_items@2")["effective_items@2"].mean, 9)
+    4.0
+    """
+    top = lists.top(k)
+    return Exposure(top, np.ones(top.item.size), _entropy(exponential=True))
+
+
+def _entropy(unit: float = 1.0, *, per_item: bool = False, exponential: bool = False) -> Statistic:
+    """The mean of ln (Σ c / c), where c is how often an item is shown, with given weights."""
+
+    def number(
+        logs: FloatArray, weight: FloatArray, shown: FloatArray, kinds: FloatArray
+    ) -> FloatArray:
+        """From Σ w ln c, Σ w, Σ c, and the number of items."""
+        text = "log(max(shown, 1)) - logs / weights"
+        nats = formula(text, name="nats", shown=shown, logs=logs, weights=weight)
+        text = "exp(nats)" if exponential else "nats / unit"
+        entropy = formula(text, name="entropy", nats=nats, unit=unit)
+        if per_item:
+            entropy = formula("entropy / n", entropy=entropy, n=kinds)
+        return np.where(shown > 0, entropy, np.nan)
+
+    def sums(exposure: Exposure) -> tuple[FloatArray, FloatArray, tuple[FloatArray, ...]]:
+        counts, weight = exposure.shown(), exposure.counts()
+        logs = weight * np.log(np.maximum(counts, 1.0))
+        totals = (logs.sum(), weight.sum(), counts.sum(), np.count_nonzero(counts))
+        return counts, weight, tuple(np.array([total], dtype=np.float64) for total in totals)
+
+    def value(exposure: Exposure) -> float:
+        return float(number(*sums(exposure)[2])[0])
+
+    def without(exposure: Exposure) -> FloatArray:
+        (counts, weight, (logs, totals, shown, kinds)), lists = sums(exposure), exposure.lists
+        count, item_weight, entry_weight = counts[lists.item], weight[lists.item], exposure.weight
+        left = (item_weight - entry_weight) * np.log(np.maximum(count - 1.0, 1.0))
+        lost = item_weight * np.log(count) - left
+        return number(
+            logs - lists.sum(lost),
+            totals - lists.sum(entry_weight),
+            shown - lists.lengths,
+            kinds - lists.sum(count == 1.0),
+        )
+
+    return Statistic(value, without)
+
+
+@register("Personalization", aggregate="micro", synonyms=("personalisation",))
+def personalization(
+    lists: Lists, k: int | None = None, *, similarity: Literal["cosine", "overlap"] = "cosine"
+) -> Exposure:
+    """How different the lists of two users are, on average over all pairs of users.
+
+    Parameters
+    ----------
+    similarity : {"cosine", "overlap"}
+        Of two lists: the common items over the root of the product of the lengths, or over k.
+
+    Notes
+    -----
+    The sum over all pairs is exact and needs one pass: it is the sum over items of the squared
+    weights of their lists. Users without items are left out. Source: Zhou et al., PNAS 2010.
+
+    Examples
+    --------
+    Ann and Bob share one of two items, Cat shares nothing with them.
+
+    >>> import rankmeter as rm
+    >>> lists = {"ann": ["a", "b"], "bob": ["a", "c"], "cat": ["d", "e"]}
+    >>> result = rm.evaluate(lists, {"ann": {"a"}}, "personalization@2")
+    >>> round(result["personalization@2"].mean, 4)
+    0.8333
+    """
+    top = deduplicate(lists.top(k))
+    length = top.lengths.astype(np.float64)
+    if similarity == "overlap":
+        length = np.full(length.size, float(k or length.max(initial=1)))
+    weight = 1.0 / np.sqrt(np.maximum(length, 1.0))[top.user]
+    return Exposure(top, weight, Statistic(_difference, _differences_without))
+
+
+def _similarity(exposure: Exposure) -> tuple[FloatArray, int]:
+    """The sum of the similarities of each user's list to the others, and the number of lists."""
+    lists, weight = exposure.lists, exposure.weight
+    of_user_alone = lists.sum(weight * weight)
+    return lists.sum(weight * exposure.counts()[lists.item]) - of_user_alone, int(
+        (lists.lengths > 0).sum()
+    )
+
+
+def _difference(exposure: Exposure) -> float:
+    similar, n = _similarity(exposure)
+    total = float(similar.sum())
+    return float(formula("1 - similar / (n * (n - 1))", nothing=np.nan, similar=total, n=n))
+
+
+def _differences_without(exposure: Exposure) -> FloatArray:
+    """Each user is in two sums: as the first and as the second of all pairs."""
+    similar, n = _similarity(exposure)
+    left = n - (exposure.lists.lengths > 0)
+    return 1.0 - ratio(similar.sum() - 2 * similar, left * (left - 1.0), nothing=np.nan)

@@ -1,0 +1,247 @@
+"""Reciprocal rank: one over the rank of the first hit, and its expectation by grades."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+import numpy as np
+
+from rankmeter._checks import number, refused
+from rankmeter._hits import FloatArray, Hits
+from rankmeter._steps import column, is_noting, summed
+from rankmeter.errors import NotEnoughMemoryError
+from rankmeter.metrics._formula import formula
+from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics.ndcg import LARGEST_GRADE
+from rankmeter.metrics.rank_biased_precision import grade_share
+
+
+@register(
+    "Reciprocal rank", synonyms=("mrr", "recip_rank", "reciprocal_rank", "mean_reciprocal_rank")
+)
+def rr(hits: Hits, k: int | None = None) -> FloatArray:
+    """Reciprocal rank (RR) of the first hit; 0 without a hit in the top k.
+
+    Notes
+    -----
+    Its mean over users is MRR. Only the first hit matters. In an unresolved tie it is the
+    expectation of 1/rank, not 1/expected rank.
+
+    Examples
+    --------
+    First hits at ranks 3, 2 and 1: (1/3 + 1/2 + 1) / 3.
+
+    >>> import rankmeter as rm
+    >>> lists, truth = ["xyA", "xBy", "Cxy"], [{"A"}, {"B"}, {"C"}]
+    >>> round(rm.evaluate([list(items) for items in lists], truth, "rr")["rr"].mean, 4)
+    0.6111
+    """
+    if hits.tied:
+        return expected_first(hits, lambda rank: 1.0 / rank, k)
+    text = "1 / first_hit" if k is None else "(first_hit <= k) / first_hit"
+    return formula(text, first_hit=hits.first, k=k)
+
+
+def expected_first(
+    hits: Hits, weight: Callable[[FloatArray], FloatArray], k: int | None
+) -> FloatArray:
+    """Expected ``weight(rank)`` of each user's first hit, 0 below the cutoff.
+
+    The first of m hits among n tied places is at place i with probability
+    C(n - i, m - 1) / C(n, m) = m/n · Π_{j < m-1} (n - i - j) / (n - 1 - j). Beyond place 45 n/m
+    it is below 1e-19 together, so the work stays proportional to n however many are relevant.
+    Users with the same numbers, such as those without a hit, share the work.
+    """
+    groups = hits.groups
+    lead = np.flatnonzero(groups.before == 0)
+    ties = np.stack([groups.above[lead], groups.size[lead], groups.hits[lead]])
+    order = np.lexsort(ties)
+    first = np.flatnonzero(np.any(np.diff(ties[:, order], prepend=-1), axis=0))
+    above, size, m = ties[:, order[first]]
+    n_places = np.minimum(size - m + 1, 45 * size // m + 1)
+    if n_places.max(initial=0) > _MOST_PLACES:
+        raise NotEnoughMemoryError(
+            f"the expected rank of the first of {size.max():,} tied items needs too much memory: "
+            "choose ties='realistic', or a smaller n_items"
+        )
+    expected = np.empty(n_places.size)
+    part = np.cumsum(n_places) // _PLACES_AT_ONCE
+    for rows in filter(len, np.split(np.arange(n_places.size), np.flatnonzero(np.diff(part)) + 1)):
+        start = np.concatenate(([0], np.cumsum(n_places[rows])))
+        row = np.repeat(rows, n_places[rows])
+        i = np.arange(row.size) - np.repeat(start[:-1], n_places[rows]) + 1
+        chance = (m / size)[row]
+        for j in range(int(m[rows].max(initial=1)) - 1):
+            with_more = np.flatnonzero(m[row] - 1 > j)
+            n = size[row[with_more]]
+            chance[with_more] *= (n - i[with_more] - j) / (n - 1 - j)
+        rank = (above[row] + i).astype(np.float64)
+        value = chance * weight(rank)
+        if k is not None:
+            value = np.where(rank <= k, value, 0.0)
+        expected[rows] = np.bincount(row - rows[0], value)
+        if is_noting():  # of one user, who has one such tie
+            column(chance, "first hit here", hits, rank)
+            return hits.sum(value, groups.user[lead][row], rank)
+    of_lead = np.empty(lead.size)
+    of_lead[order] = np.repeat(expected, np.diff(first, append=lead.size))
+    return hits.sum(of_lead, groups.user[lead])
+
+
+_MOST_PLACES = 2**28
+
+
+_PLACES_AT_ONCE = 2**22
+
+
+@register("Reciprocal ranks", reached=False)
+def rr_all(hits: Hits, k: int | None = None) -> FloatArray:
+    """Mean reciprocal rank of all relevant items of a user; 0 for those not in the top k.
+
+    Notes
+    -----
+    With one relevant item it is `rr`. Source: ``mean_reciprocal_rank`` of rexmex.
+
+    Examples
+    --------
+    Two of three relevant items are at ranks 1 and 4: (1 + 1/4) / 3.
+
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"u": list("axyb")}, {"u": {"a", "b", "c"}}, "rr_all")
+    >>> round(result["rr_all"].mean, 4)
+    0.4167
+    """
+    total = hits.sum(hits.weigh(lambda rank: 1.0 / rank, k))
+    return formula("sum / relevant", sum=total, relevant=hits.n_relevant)
+
+
+@register("Expected reciprocal rank", reached=False, synonyms=("expected_reciprocal_rank",))
+def err(
+    hits: Hits,
+    k: int | None = None,
+    *,
+    max_gain: Annotated[float, Example(3.0, 4.0)],
+    gain: Literal["linear", "binary"] = "linear",
+) -> FloatArray:
+    """Expected reciprocal rank (ERR): one over the rank at which a satisfied reader stops.
+
+    Parameters
+    ----------
+    max_gain : float
+        Largest grade of the scale, up to 1000, which no gain may exceed. It is a constant of the
+        collection: without it two collections, or two runs, cannot be compared.
+    gain : {"linear", "binary"}
+        The grades as they are, or 1 for each hit.
+
+    Notes
+    -----
+    Σ (1 / rank) R Π (1 - R above), with R = (2^g - 1) / 2^max_gain. Source: Chapelle et al., CIKM
+    2009.
+
+    Examples
+    --------
+    Grades 1 and 1 at ranks 1 and 2 of a scale up to 1: 1/2 + 1/2 · 1/2 · 1/2.
+
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"u": ["a", "b"]}, {"u": {"a", "b"}}, "err(max_gain=1)")
+    >>> result["err(max_gain=1)"].mean
+    0.625
+    """
+    grade = np.ones_like(hits.gain) if gain == "binary" else hits.gain
+    if gain == "linear":
+        grade_share(hits, max_gain)
+    else:
+        number("max_gain", max_gain, least=1)
+    if max_gain > LARGEST_GRADE:
+        hint = ": err is for grades on a small scale, so grade the gains first"
+        raise refused("max_gain", f"≤ {LARGEST_GRADE}", max_gain, hint=hint)
+    stop = (np.exp2(grade) - 1.0) / 2.0**max_gain
+    if hits.tied:
+        return _expected_err(hits, stop, k)
+    column(stop, "stops", hits)
+    value = hits.within(k) * stop / hits.rank
+    # One hit of every user at a time, from the top: the probability that the reader continues.
+    order = np.arange(hits.rank.size) - hits.offsets[hits.user]
+    read, left = np.empty_like(value), np.ones(hits.n_users)
+    for i in range(int(order.max(initial=-1)) + 1):
+        here = np.flatnonzero(order == i) if i else hits.offsets[:-1][np.diff(hits.offsets) > 0]
+        user = hits.user[here]
+        read[here] = left[user]
+        left[user] *= 1.0 - stop[here]
+    return hits.sum(column(read, "reads", hits) * value)
+
+
+def _expected_err(hits: Hits, stop: FloatArray, k: int | None) -> FloatArray:
+    """ERR averaged over all orders of the tied groups.
+
+    Within a group of n places and m hits, place t follows j of the hits with hypergeometric
+    probability, and which j is again uniform: the mean of R·Π(1 - R) over the choices is a
+    ratio of elementary symmetric polynomials e_j of the values 1 - R.
+    """
+    groups = hits.groups
+    total, left = np.zeros(hits.n_users), np.ones(hits.n_users)
+    terms = np.zeros(groups.user.size)
+    for index, user in enumerate(groups.user.tolist()):
+        n, m, above = int(groups.size[index]), int(groups.hits[index]), int(groups.above[index])
+        if n == 1:  # the same bits as without unresolved ties in the block
+            stop_here = float(stop[groups.start[index]])
+            terms[index] = left[user] * (
+                stop_here / (above + 1.0) if k is None or above < k else 0.0
+            )
+            total[user] += terms[index]
+            left[user] *= 1.0 - stop_here
+            continue
+        stay = 1.0 - stop[groups.start[index] : groups.start[index + 1]]
+        symmetric = np.zeros(m + 2)
+        symmetric[0] = 1.0
+        for x in stay.tolist():
+            symmetric[1:] += x * symmetric[:-1].copy()
+        in_top = n if k is None else min(max(k - above, 0), n)
+        value = 0.0
+        for j in range(m):
+            mean_stop = (m - j) * symmetric[j] - (j + 1) * symmetric[j + 1]
+            # P(j hits in the first t - 1 places and one at place t), over the (m choose j) (m - j)
+            # ways in which they can be chosen.
+            ways = [
+                math.comb(t - 1, j) * math.comb(n - t, m - j - 1) / math.comb(n, m) / (above + t)
+                for t in range(1, in_top + 1)
+            ]
+            value += mean_stop * math.fsum(ways) / (math.comb(m, j) * (m - j))
+        terms[index] = left[user] * value
+        total[user] += terms[index]
+        left[user] *= symmetric[m]
+    return summed(total, terms, hits, groups.above + 1)
+
+
+@register("Normalised expected reciprocal rank")
+def nerr(
+    hits: Hits,
+    k: int | None = None,
+    *,
+    max_gain: Annotated[float, Example(3.0, 4.0)],
+    gain: Literal["linear", "binary"] = "linear",
+) -> FloatArray:
+    """Normalised expected reciprocal rank: ERR over that of the ideal ranking, cut at the same k.
+
+    Parameters
+    ----------
+    max_gain, gain
+        As in `err`.
+
+    Notes
+    -----
+    Source: as `err`.
+
+    Examples
+    --------
+    The only relevant item at rank 2 instead of 1.
+
+    >>> import rankmeter as rm
+    >>> rm.evaluate({"u": ["x", "a"]}, {"u": {"a"}}, "nerr(max_gain=1)")["nerr(max_gain=1)"].mean
+    0.5
+    """
+    value = err(hits, k, max_gain=max_gain, gain=gain)
+    best = err(hits.best, k, max_gain=max_gain, gain=gain)
+    return formula("err / ideal", nothing=np.nan, err=value, ideal=best)
