@@ -52,7 +52,6 @@ class Known:
 
     def count(
         self,
-        users: pl.Series,
         rows: pl.DataFrame,
         value: FloatArray,
         ties: TieRule | None,
@@ -64,7 +63,7 @@ class Known:
         order = (score_type, ties)
         number = rows["number"].to_numpy()
         if not own or (number >= self.end).any():
-            return self._count(users, rows, value, [order])[order]
+            return self._count(rows, value, [order])[order]
         if not number.size:
             return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
         self._prepare([order])
@@ -74,7 +73,7 @@ class Known:
         """See `Rest`."""
         raise _unknown()
 
-    def last_ranks(self, gone: pl.DataFrame) -> pl.DataFrame:  # noqa: ARG002
+    def last_ranks(self, cuts: pl.DataFrame) -> pl.DataFrame:  # noqa: ARG002
         """See `Rest`."""
         raise _unknown()
 
@@ -87,7 +86,6 @@ class Known:
 
     def _count(
         self,
-        users: pl.Series,  # noqa: ARG002
         rows: pl.DataFrame,  # noqa: ARG002
         value: FloatArray | None,  # noqa: ARG002
         orders: list[Order],  # noqa: ARG002
@@ -140,10 +138,10 @@ class Remainder(Known, ABC):
     def _prepare(self, orders: Iterable[Order]) -> None:
         missing = [order for order in dict.fromkeys(orders) if order not in self._known]
         if missing and self.kept.height:
-            self._known |= self._count(self.kept["user"], self.kept, None, missing)
+            self._known |= self._count(self.kept, None, missing)
 
     @abstractmethod
-    def last_ranks(self, gone: pl.DataFrame) -> pl.DataFrame:
+    def last_ranks(self, cuts: pl.DataFrame) -> pl.DataFrame:
         """See `Rest`."""
 
     @abstractmethod
@@ -153,7 +151,6 @@ class Remainder(Known, ABC):
     @abstractmethod
     def _count(
         self,
-        users: pl.Series,
         rows: pl.DataFrame,
         value: FloatArray | None,
         orders: list[Order],
