@@ -84,8 +84,7 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     in_rankings[user] = True
     ranking: Ranking
     if isinstance(rankings.rows, ByUser) and listing is None:
-        numbered = choices.ties == "input"
-        ranking = Lookup(rankings.rows, user, codes.n, choices.score_type, numbered=numbered)
+        ranking = Lookup(rankings.rows, user, codes.n, choices.score_type)
     else:
         if isinstance(rankings.rows, ByUser):
             user = codes.of(rankings.frame["user"])

@@ -39,9 +39,8 @@ class Judged:
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """The judgments as rows: user, item, gain, code."""
-        frame = self.rows.frame() if isinstance(self.rows, ByUser) else self.rows
-        return frame.with_columns(gain=series(self.gain), code=series(self.code))
+        """The item of each judgment, and the code of its user."""
+        return pl.DataFrame({"item": self.items.series(), "code": series(self.code)})
 
     @cached_property
     def items(self) -> Ids:

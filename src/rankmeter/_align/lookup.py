@@ -22,13 +22,11 @@ __all__ = ["Lookup"]
 class Lookup:
     """Items by user, of users with a `code` below `n_users`; see `Ranking`.
 
-    Rows have their true numbers only if `numbered`, or in lists without scores.
+    The rows of marks have no numbers but those of lists without scores.
     """
 
-    def __init__(
-        self, lists: ByUser, code: IntArray, n_users: int, score_type: str, *, numbered: bool
-    ) -> None:
-        self.lists, self.code, self.score_type, self.numbered = lists, code, score_type, numbered
+    def __init__(self, lists: ByUser, code: IntArray, n_users: int, score_type: str) -> None:
+        self.lists, self.code, self.score_type = lists, code, score_type
         self.order, self.n_users, self.end, self.falling = (
             lists.order,
             n_users,
@@ -51,7 +49,7 @@ class Lookup:
         sought = judged.sought(self.lists)
         if not np.array_equal(order, np.arange(at.size)):
             sought = sought.take(order)
-        return self._look_up(at[order], sought, judged.gain, judged.items, order, first=0)
+        return self._look_up(at[order], sought, judged.gain, judged.items, order)
 
     def selves(self) -> Marks:
         """See `Ranking`."""
@@ -64,7 +62,8 @@ class Lookup:
             users = IdSeries(ids)
         items, n = users.take(at), at.size
         sought = self.lists.sought(items)
-        return self._look_up(at, sought, np.zeros(n), items, np.arange(n), first=-n)
+        marks = self._look_up(at, sought, np.zeros(n), items, np.arange(n))
+        return marks if self.order == "list" else replace(marks, row=marks.row - 1)
 
     def twice(self) -> None:
         """See `Ranking`."""
@@ -82,28 +81,28 @@ class Lookup:
         n_ranked[self.code] = self.lists.lengths
         return replace(counts, user=marks.user, before=before, n_ranked=n_ranked)
 
+    def numbered(self, marks: Marks) -> Marks:
+        """See `Ranking`."""
+        at, row = self._place[marks.user], marks.row.copy()
+        some = np.flatnonzero(row < 0)
+        some = some[np.argsort(at[some], kind="stable")]
+        place = self.lists.places(at[some], self.lists.sought(marks.only(some).item))
+        row[some] = self.lists.offsets[at[some]] + place.astype(np.int64)
+        return replace(marks, row=row)
+
     def _look_up(
-        self,
-        at: IntArray,
-        sought: Any,
-        gain: FloatArray,
-        items: Ids,
-        which: IntArray,
-        *,
-        first: int,
+        self, at: IntArray, sought: Any, gain: FloatArray, items: Ids, which: IntArray
     ) -> Marks:
         """The marks of items that are in the lists `at`; `which` are their gains and names."""
         number = self.lists.look_up(at, sought)
         found = np.flatnonzero(~np.isnan(number))
-        place, row = number[found], np.arange(first, first + found.size)
-        at, which = at[found], which[found]
-        if self.numbered and self.order == "score":
-            place = self.lists.places(at, sought.take(found))
-        if self.numbered or self.order == "list":
-            row = self.lists.offsets[at] + place.astype(np.int64)
-        score = number[found] if self.order == "score" else None
-        value = row.astype(np.float64) if score is None else compared(score, self.score_type)
-        return Marks(self.code[at], gain[which], row, value, items, which, score)
+        at, which, number = at[found], which[found], number[found]
+        where = self.code[at], gain[which]
+        if self.order == "list":
+            row = self.lists.offsets[at] + number.astype(np.int64)
+            return Marks(*where, row, row.astype(np.float64), items, which)
+        value = compared(number, self.score_type)
+        return Marks(*where, np.full(at.size, -1), value, items, which, number)
 
 
 def _before(
@@ -131,15 +130,18 @@ def _before(
     key = places_of([items, lists.items_at(list_, place)], text=text)
     wanted, key = key[: at.size], key[at.size :]
     order = np.lexsort((key, mine))
+    key = key[order]
     ends = np.append(0, np.cumsum(np.bincount(mine, minlength=value_.size)))
     begin, end = ends[group], ends[group + 1]
-    nth = search(key[order], wanted, begin, end, np.less)
-    is_there = holds(key[order], wanted, nth, end)
-    if ties == "input":  # items that are not in the list follow it
-        wanted, order = place[order].take(nth, mode="clip"), np.lexsort((place, mine))
-        nth = search(place[order], wanted, begin, end, np.less)
-        return np.where(is_there, nth, end) - begin
-    return end - is_there - nth if "descending" in ties else nth - begin
+    nth = search(key, wanted, begin, end, np.less)
+    if not (ties == "input" or "descending" in ties):
+        return nth - begin
+    is_there = holds(key, wanted, nth, end)
+    if ties != "input":
+        return end - is_there - nth
+    wanted, order = place[order].take(nth, mode="clip"), np.lexsort((place, mine))
+    nth = search(place[order], wanted, begin, end, np.less)
+    return np.where(is_there, nth, end) - begin  # items that are not in the list follow it
 
 
 def _ranges(length: IntArray) -> IntArray:

@@ -5,7 +5,6 @@ Each order of the candidates is counted once, for all kept rows together.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
@@ -104,7 +103,7 @@ def taken(counts: Counts, at: slice | IntArray) -> Counts:
     return above[at], equal[at], None if before is None else before[at]
 
 
-class Remainder(Known, ABC):
+class Remainder(Known):
     """A `Rest`: all candidates of rankings without the kept rows, which are sorted by number.
 
     `users` are all users of the rankings, and `n_rows` says how many rows each has.
@@ -139,23 +138,6 @@ class Remainder(Known, ABC):
         missing = [order for order in dict.fromkeys(orders) if order not in self._known]
         if missing and self.kept.height:
             self._known |= self._count(self.kept, None, missing)
-
-    @abstractmethod
-    def last_ranks(self, cuts: pl.DataFrame) -> pl.DataFrame:
-        """See `Rest`."""
-
-    @abstractmethod
-    def grades(self, allowed: Callable[[FloatArray], bool]) -> pl.DataFrame | None:
-        """See `Rest`."""
-
-    @abstractmethod
-    def _count(
-        self,
-        rows: pl.DataFrame,
-        value: FloatArray | None,
-        orders: list[Order],
-    ) -> dict[Order, Counts]:
-        """Count for each of the rows in every order; without a value it is that of each row."""
 
 
 def changed() -> DataError:

@@ -58,6 +58,10 @@ class Rows:
         worse = np.setdiff1d(again["row"].to_numpy(), best_of(again, self.order)["row"].to_numpy())
         return self.candidates.marks(worse.astype(np.int64))
 
+    def numbered(self, marks: Marks) -> Marks:
+        """See `Ranking`."""
+        return marks
+
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
         """See `Ranking`."""
         counts = count(self.candidates, marks, ties)

@@ -55,6 +55,10 @@ class Ranking(Protocol):
         """All but the best row of each item that a user has several times; None without any."""
         ...
 
+    def numbered(self, marks: Marks) -> Marks:
+        """The marks with the place of each row among all rows, if that was left out."""
+        ...
+
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
         """All candidates, counted at each mark."""
         ...
@@ -269,9 +273,11 @@ class _Rules:
 
     def _few(self, rows: Marks) -> RankCounts:
         """The counts of a few candidates."""
-        r = self.ranking
-        few = Candidates.few(rows, r.n_users, r.order, falling=r.falling)
-        return count(few, self.marks, self.judged.choices.ties)
+        ranking, marks, ties = self.ranking, self.marks, self.judged.choices.ties
+        if ties == "input":
+            rows, marks = ranking.numbered(rows), ranking.numbered(marks)
+        few = Candidates.few(rows, ranking.n_users, ranking.order, falling=ranking.falling)
+        return count(few, marks, ties)
 
 
 def _without(c: Candidates, removed: Sequence[Marks], gaps: Marks | None) -> Candidates:
