@@ -11,10 +11,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from rankmeter._ingest._by_user import ByUser
-from rankmeter._ingest._id_columns import few
+from rankmeter._ingest._id_columns import Ids, few
 from rankmeter._ingest._memory import PER_LINE, check_memory
 from rankmeter._ingest._spans import SPAN, Spans
 from rankmeter._ingest._text import Piece, Text
@@ -75,12 +74,9 @@ class Lines(ByUser):
         """See `ByUser.items_at`."""
         return self.spans.take(self.offsets[at] + place)
 
-    def sought(self, judged: pl.DataFrame | ByUser) -> Spans:
+    def sought(self, items: Ids) -> Spans:
         """See `ByUser.sought`."""
-        if isinstance(judged, Lines):
-            return judged.spans
-        ids = judged["item"] if isinstance(judged, pl.DataFrame) else judged.items().series()
-        return Spans.of(ids.to_list(), self.spans.encoding)
+        return items if isinstance(items, Spans) else Spans.of([*items], self.spans.encoding)
 
     def look_up(self, at: npt.NDArray[np.int64], items: Spans) -> npt.NDArray[np.float64]:
         """See `ByUser.look_up`."""
@@ -88,6 +84,11 @@ class Lines(ByUser):
         lists = self.spans.content, self.spans.places, self.numbers, self.offsets
         _scan.look_up(*lists, at, items.content, items.places, found)
         return found
+
+    def places(self, at: npt.NDArray[np.int64], items: Spans) -> npt.NDArray[np.float64]:
+        """See `ByUser.places`."""
+        rows = np.arange(len(self), dtype=np.float64)
+        return replace(self, numbers=rows).look_up(at, items) - self.offsets[at]
 
     def only(self, chosen: npt.NDArray[np.int64]) -> Lines:
         """See `ByUser.only`."""

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from rankmeter._ingest._by_user import ByUser
-from rankmeter._ingest._id_columns import IdType, Objects, few
+from rankmeter._ingest._id_columns import Ids, IdType, Objects, few
 
 try:
     from rankmeter._ingest import _dicts
@@ -91,12 +90,9 @@ class Lists(ByUser):
             found += [listed[one] for one in places.tolist()]
         return Objects(found, self.item_type)
 
-    def sought(self, judged: pl.DataFrame | ByUser) -> Objects:
+    def sought(self, items: Ids) -> Objects:
         """See `ByUser.sought`."""
-        if isinstance(judged, Lists):
-            return judged.items()
-        ids = judged["item"] if isinstance(judged, pl.DataFrame) else judged.items().series()
-        return Objects(ids.to_list(), self.item_type)
+        return items if isinstance(items, Objects) else Objects(items.to_list(), self.item_type)
 
     def look_up(self, at: npt.NDArray[np.int64], items: Objects) -> npt.NDArray[np.float64]:
         """See `ByUser.look_up`."""
@@ -104,19 +100,19 @@ class Lists(ByUser):
             look_up = _dicts.find if self.numbers is None else _dicts.look_up
             look_up(self.containers, at, items.values, compiled := np.empty(at.size))
             return compiled
-        found: list[float | None]
         if self.numbers is None:
-            found = [*self._places(at.tolist(), items.values)]
-        else:
-            found = [*map(dict.get, map(self.containers.__getitem__, at.tolist()), items.values)]
+            return self.places(at, items)
+        found = [*map(dict.get, map(self.containers.__getitem__, at.tolist()), items.values)]
         return np.array(found, dtype=np.float64)  # None is NaN
 
-    def _places(self, at: list[int], items: Iterable[Any]) -> Iterator[float | None]:
-        before, places = -1, dict[Any, int]()
-        for number, item in zip(at, items, strict=True):
+    def places(self, at: npt.NDArray[np.int64], items: Objects) -> npt.NDArray[np.float64]:
+        """See `ByUser.places`."""
+        before, places, found = -1, dict[Any, int](), list[float | None]()
+        for number, item in zip(at.tolist(), items.values, strict=True):
             if number != before:
                 before, places = number, dict(zip(self.containers[number], count(), strict=False))
-            yield places.get(item)
+            found.append(places.get(item))
+        return np.array(found, dtype=np.float64)
 
 
 def _parts(offsets: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
