@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import rankmeter as rm
-from rankmeter._align import compiled
+from rankmeter import _compiled
 from rankmeter._align.codes import _Hashed
-from rankmeter._ingest import Lists, _spans
+from rankmeter._ingest import Lists
 from rankmeter._trec_eval import report
 
 pytestmark = pytest.mark.once
@@ -86,21 +86,21 @@ def work(monkeypatch, *args, **kwargs):
 
 @pytest.fixture
 def without_compiled_code(monkeypatch):
-    monkeypatch.setattr(compiled, "rows", None)
+    monkeypatch.setattr(_compiled, "native", None)
 
 
 @pytest.fixture
 def passes(monkeypatch):
     """How many numbers each call of compiled code gets, by the name of the function."""
-    if compiled.rows is None:
+    if _compiled.native is None:
         pytest.skip("no compiler with the headers of Python")
-    seen, rows = defaultdict(list), compiled.rows
+    seen, native = defaultdict(list), _compiled.native
 
     class Seen:
         def __getattr__(self, name):
-            return lambda *args: seen[name].append(len(args[0])) or getattr(rows, name)(*args)
+            return lambda *args: seen[name].append(len(args[0])) or getattr(native, name)(*args)
 
-    monkeypatch.setattr(compiled, "rows", Seen())
+    monkeypatch.setattr(_compiled, "native", Seen())
     return seen
 
 
@@ -205,7 +205,7 @@ def test_grades_with_many_ties_are_seen_without_the_items(monkeypatch):
     assert made == []
 
 
-@pytest.mark.skipif(_spans._scan is None, reason="not compiled")
+@pytest.mark.skipif(_compiled.native is None, reason="not compiled")
 @pytest.mark.parametrize("name", ["evaluate", "trec_eval"])
 def test_the_lines_of_trec_files_make_no_column_of_items(name, tmp_path, monkeypatch):
     rankings, truth = frames(300, length=50, strings=True, shuffled=False)
@@ -221,10 +221,10 @@ def test_the_lines_of_trec_files_make_no_column_of_items(name, tmp_path, monkeyp
         "trec_eval": lambda: [*report(str(qrels), str(run), measures)],
     }
     works[name]()
-    written, gather = [], _spans._scan.gather
-    scan = SimpleNamespace(**vars(_spans._scan))
-    scan.gather = lambda content, ids: written.append(len(ids)) or gather(content, ids)
-    monkeypatch.setattr(_spans, "_scan", scan)
+    written, gather = [], _compiled.native.gather
+    native = SimpleNamespace(**vars(_compiled.native))
+    native.gather = lambda content, ids: written.append(len(ids)) or gather(content, ids)
+    monkeypatch.setattr(_compiled, "native", native)
     monkeypatch.setattr(pl, "scan_csv", None)
     done = Work(works[name], monkeypatch)
     assert written == [300, 300]  # the users of both files

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankmeter._align import compiled
+from rankmeter import _compiled
 from rankmeter._align.packing import Groups
 from rankmeter._align.placing import ORDERED
 from rankmeter._choices import TieRule
@@ -182,11 +182,11 @@ def count(candidates: Candidates, targets: Targets, ties: TieRule) -> RankCounts
 def _spans(c: Candidates, t: Targets) -> tuple[IntArray, IntArray]:
     """For each target, how many candidates of its user are better, and how many are not worse."""
     ascending = np.all(t.user[1:] >= t.user[:-1])
-    if compiled.rows is not None and "ascending" not in vars(c) and ascending:
+    if _compiled.native is not None and "ascending" not in vars(c) and ascending:
         above, upto = np.empty((2, t.user.size), dtype=np.int64)
         value, user = np.ascontiguousarray(c.value), np.ascontiguousarray(t.user)
         wanted = np.ascontiguousarray(t.value)
-        compiled.rows.count(value, c.grouped, c.offsets, user, wanted, above, upto)
+        _compiled.native.count(value, c.grouped, c.offsets, user, wanted, above, upto)
         if c.falling:
             n = np.diff(c.offsets)[user]
             above, upto = np.subtract(n, upto, out=upto), np.subtract(n, above, out=above)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._align import compiled
+from rankmeter import _compiled
 from rankmeter._hits import IntArray
 
 __all__ = ["BITS", "Groups", "Keys", "bits", "sort"]
@@ -55,9 +55,9 @@ class Groups:
     def of(cls, user: IntArray, n_users: int) -> Groups:
         """Group rows by user, given the user of each, below `n_users`."""
         offsets = np.empty(n_users + 1, dtype=np.int64)
-        if compiled.rows is not None:
+        if _compiled.native is not None:
             order = np.empty_like(user)
-            grouped = compiled.rows.group(np.ascontiguousarray(user), order, offsets)
+            grouped = _compiled.native.group(np.ascontiguousarray(user), order, offsets)
             return cls(None if grouped else order, offsets)
         offsets[0] = 0
         np.cumsum(np.bincount(user, minlength=n_users), out=offsets[1:])

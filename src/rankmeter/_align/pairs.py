@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankmeter._align import compiled
+from rankmeter import _compiled
 from rankmeter._align.codes import FEW, are_dense
 from rankmeter._align.packing import BITS, Groups, Keys, bits, sort
 from rankmeter._checks import shown
@@ -79,13 +79,13 @@ def _looked_up(
     user: IntArray, item: pl.Series, n_users: int, code: IntArray, wanted: pl.Series
 ) -> Pairs | None:
     """The pairs by a table; None if that cannot be, or two rows seem to have the same pair."""
-    if compiled.rows is None or user.size > _LARGEST:
+    if _compiled.native is None or user.size > _LARGEST:
         return None
     groups, judged = Groups.of(user, n_users), Groups.of(code, n_users)
     low, width, (of_rows, of_judged) = _numbers([item, wanted])
     row, judgment = np.empty((2, code.size), dtype=np.int64)
     rows = of_rows, groups.order, groups.offsets
-    n = compiled.rows.match(
+    n = _compiled.native.match(
         *rows, of_judged, judged.order, judged.offsets, row, judgment, low, width
     )
     if n < 0:

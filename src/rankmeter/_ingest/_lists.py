@@ -13,13 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rankmeter import _compiled
 from rankmeter._ingest._by_user import ByUser
 from rankmeter._ingest._id_columns import IdType, Objects, few
-
-try:
-    from rankmeter._ingest import _dicts
-except ImportError:  # not compiled; the same is done in Python
-    _dicts = None  # type: ignore[assignment]
 
 __all__ = ["Lists"]
 
@@ -44,7 +40,7 @@ class Lists(ByUser):
     @classmethod
     def of(cls, users: Sequence[Any], containers: Sequence[Any]) -> Lists | None:
         """The lists, or None where any user, container or value needs a closer look."""
-        kinds = set(map(type, containers))
+        kinds, native = set(map(type, containers)), _compiled.native
         user_type = _type(list(users))
         if user_type is None or not (kinds <= _DICTS or kinds <= _PLAIN):
             return None
@@ -52,7 +48,8 @@ class Lists(ByUser):
         full = [one for one in containers if one]
         offsets = np.concatenate(([0], np.cumsum(lengths[lengths > 0])))
         numbers = np.empty(offsets[-1]) if kinds <= _DICTS else None
-        item_type = _compiled(full, numbers) or _read(full, offsets, numbers)
+        item_type = None if native is None else _KINDS[native.read(numbers, full)]
+        item_type = item_type or _read(full, offsets, numbers)
         if item_type is None:
             return None
         everyone = few(Objects([*users], user_type))
@@ -100,9 +97,9 @@ class Lists(ByUser):
 
     def look_up(self, at: npt.NDArray[np.int64], items: Objects) -> npt.NDArray[np.float64]:
         """See `ByUser.look_up`."""
-        if _dicts is not None:
-            look_up = _dicts.find if self.numbers is None else _dicts.look_up
-            look_up(self.containers, at, items.values, compiled := np.empty(at.size))
+        if _compiled.native is not None:
+            compiled = np.empty(at.size)
+            _compiled.native.find(at, compiled, self.containers, items.values)
             return compiled
         found: list[float | None]
         if self.numbers is None:
@@ -156,13 +153,6 @@ def _is_text(text: str) -> bool:
 
 
 _KINDS: tuple[IdType | None, ...] = (None, "String", "Int64")
-
-
-def _compiled(full: list[Any], numbers: npt.NDArray[np.float64] | None) -> IdType | None:
-    """The type of the items, if compiled code has read all of them, with their numbers."""
-    if _dicts is None:
-        return None
-    return _KINDS[_dicts.kind(full) if numbers is None else _dicts.read(full, numbers)]
 
 
 def _read(
