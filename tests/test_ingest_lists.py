@@ -327,8 +327,7 @@ def test_some_users_of_lists():
     assert table.of_user("w").empty_users.to_list() == ["w"]
 
 
-def test_many_items_are_looked_at_in_parts(monkeypatch):
-    monkeypatch.setattr("rankmeter._ingest._lists._AT_ONCE", 3)
+def test_all_items_of_all_dictionaries_are_looked_at():
     data = {u: {f"{u}{i}": float(i) for i in range(u % 5)} for u in range(40)}
     table = read_rankings(data)
     assert isinstance(table.rows, Lists)
