@@ -74,7 +74,7 @@ def test_a_metric_is_a_function_and_a_slow_definition(tmp_path):
         "(test_every_metric and weighted_recall) or of_every_metric or summaries or formulas_are"
     )
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-n0",
+        [sys.executable, "-m", "pytest", "-q", "-rP", "-p", "no:cacheprovider", "-n0",
          *checks, "-k", chosen],
         cwd=tmp_path, capture_output=True, text=True, check=False,
         env={**os.environ, "PYTHONPATH": f"{tmp_path / 'src'}{os.pathsep}{tmp_path / 'tests'}"},

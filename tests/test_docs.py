@@ -177,7 +177,8 @@ def test_summaries_in_korean_are_of_metrics_and_a_missing_one_is_noted():
         assert 2 <= len(re.findall(r"[가-힣]\.(?: |\Z)", text)) <= 5, name
         assert text.count("`") % 2 == 0, name
     if missing := METRICS.keys() - set(names):
-        pytest.skip(f"no summary in Korean of {', '.join(sorted(missing))}: docs/korean.toml")
+        names = ", ".join(sorted(missing))
+        sys.stderr.write(f"no summary in Korean of {names}: docs/korean.toml\n")
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_compare_curve_and_explain_exclude():
 
 
 def test_scores_and_ranks_have_no_items_to_exclude():
-    with pytest.raises(UsageError, match="`exclude` .* cannot act on ranks"):
+    with pytest.raises(UsageError, match=r"`exclude` .* cannot act on ranks"):
         rm.evaluate_ranks([1, 2], "rr(exclude=self)")
 
 

@@ -39,8 +39,13 @@ class Judged:
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """The item of each judgment, and the code of its user."""
-        return pl.DataFrame({"item": self.items.series(), "code": series(self.code)})
+        """The judgments as rows: item, gain, code of the user."""
+        columns = {
+            "item": self.items.series(),
+            "gain": series(self.gain),
+            "code": series(self.code),
+        }
+        return pl.DataFrame(columns)
 
     @cached_property
     def items(self) -> Ids:

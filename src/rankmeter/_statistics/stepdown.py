@@ -160,7 +160,16 @@ class _Family:
             for at in range(len(part.pairs))
         ]
         self.n_signs = sums[0].shape[1]
-        self.scores = functools.lru_cache(max(1, _CELLS // self.n_signs))(self._scores)
+        self.kept: dict[int, tuple[float, _Scores]] = {}
+
+    def scores(self, number: int) -> tuple[float, _Scores]:
+        """The p of a hypothesis and its statistics under all signs, kept if there is room."""
+        if number in self.kept:
+            return self.kept[number]
+        result = self._scores(number)
+        if len(self.kept) < _CELLS // self.n_signs:
+            self.kept[number] = result
+        return result
 
     def _scores(self, number: int) -> tuple[float, _Scores]:
         """The p of a hypothesis and its statistics under all signs, as normal scores."""

@@ -313,7 +313,7 @@ def _lookup(name: str) -> tuple[Metric, str]:
             "`rankmeter metrics` lists what it has"
         )
     hint = near(name, [*METRICS, *SYNONYMS, *PRESETS], likeness=0.7)
-    hint = hint or f"; known: {', '.join(METRICS)}"
+    hint = hint or f"; known: {', '.join(sorted(METRICS))}"
     raise UnknownMetricError(f"unknown metric {shown(name)}{hint}")
 
 
