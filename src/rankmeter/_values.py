@@ -123,10 +123,7 @@ def compare_values(
     users = read.frame["user"].unique().sort()
     specs = {entry.label: entry.spec for one in evaluated for entry in one.plan.metrics}
     metrics = _metrics(read.frame, specs, lower_is_better, scale)
-    table = [
-        _values(read.frame.filter(pl.col("metric") == label), users, names, label, *facts)
-        for label, facts in metrics.items()
-    ]
+    table = [_values(read.frame, users, names, label, *facts) for label, facts in metrics.items()]
     unused: dict[str, int] = {}
     tested = {one.label: one.tested(common) for one in table}
     averaged = np.any([*tested.values()], axis=0)
@@ -247,7 +244,8 @@ def _values(
     averaged, runs = [], []
     rows = users.to_frame("user").with_row_index("row")
     for name in names:
-        own = frame.filter(pl.col("system") == name).join(rows, on="user")
+        own = frame.filter(system=name, metric=label).select("user", "seed", "value")
+        own = own.join(rows, on="user")
         seeds = own["seed"].unique(maintain_order=True).to_list()
         table = np.full((len(users), max(len(seeds), 1)), np.nan)
         columns = own["seed"].replace_strict(seeds, range(len(seeds)), return_dtype=pl.Int64)

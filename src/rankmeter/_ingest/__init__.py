@@ -27,7 +27,7 @@ from __future__ import annotations
 from rankmeter._ingest._by_user import ByUser
 from rankmeter._ingest._collapse import Collapse, read_collapse
 from rankmeter._ingest._doubts import all_relevant, look_like_labels, look_misread
-from rankmeter._ingest._id_columns import Ids, IdSeries, Objects, as_ids
+from rankmeter._ingest._id_columns import Ids, IdSeries, Objects, as_ids, series
 from rankmeter._ingest._items import Items, read_item_ids, read_item_numbers, read_items
 from rankmeter._ingest._kind import POLARS, Frame, Kind, to_pandas
 from rankmeter._ingest._labels import Labels, fit_ids, read_labels, read_users
@@ -47,7 +47,6 @@ from rankmeter._ingest._read import (
     read_rankings,
     read_truth,
 )
-from rankmeter._ingest._series import series
 from rankmeter._ingest._spark import in_spark, is_spark, spark_session
 from rankmeter._ingest._table import Origin, Table, meet, meet_all, no_judgments, slices
 

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankmeter._ingest._id_columns import Ids, IdType
-from rankmeter._ingest._series import series
+from rankmeter._ingest._id_columns import Ids, IdType, series
 
 __all__ = ["ByUser"]
 

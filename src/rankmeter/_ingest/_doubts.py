@@ -12,8 +12,8 @@ import polars as pl
 from rankmeter._checks import exact
 from rankmeter._hits import FloatArray
 from rankmeter._ingest._by_user import ByUser
+from rankmeter._ingest._id_columns import series
 from rankmeter._ingest._no_ids import GRADES
-from rankmeter._ingest._series import series
 from rankmeter._ingest._table import Table
 
 __all__ = ["all_relevant", "look_like_labels", "look_misread"]

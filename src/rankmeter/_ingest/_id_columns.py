@@ -11,12 +11,22 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankmeter._ingest._series import series
-
-__all__ = ["IdSeries", "IdType", "Ids", "Objects", "as_ids", "few"]
+__all__ = ["IdSeries", "IdType", "Ids", "Objects", "as_ids", "few", "series"]
 
 IdType: TypeAlias = Literal["Int64", "UInt64", "String"]
 """The type of ids, by its name in Polars."""
+_SHORT = 1000
+_TYPES = {"int64": "Int64", "float64": "Float64", "bool": "Boolean"}
+
+
+def series(values: npt.NDArray[Any], name: str = "") -> pl.Series:
+    """An array as a series; a short one by way of a list.
+
+    Polars imports ``numpy.ma`` to read an array, which takes longer than a small evaluation.
+    """
+    if values.size > _SHORT or values.dtype.name not in _TYPES:
+        return pl.Series(name, values)
+    return pl.Series(name, values.tolist(), getattr(pl, _TYPES[values.dtype.name]))
 
 
 class Ids(ABC):

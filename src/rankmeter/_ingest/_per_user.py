@@ -81,7 +81,9 @@ def read_per_user(data: object, *, columns: Mapping[str, str] | None = None) -> 
     if infinite := int(frame["value"].is_infinite().sum()):
         raise InvalidValueError(f"{infinite} of {frame.height} values are infinite")
     keys = ["system", "metric", "seed", "user"]
-    if (twice := frame.filter(frame.select(keys).is_duplicated())).height:
+    part = frame.group_by(keys[:3]).agg(pl.col("user").n_unique(), n=pl.len())
+    if (part["user"] < part["n"]).any():
+        twice = frame.filter(frame.select(keys).is_duplicated())
         row = twice.sort(keys).row(0, named=True)
         raise DataError(
             f"{twice.height} rows repeat a user: user {short(row['user'])} of system "

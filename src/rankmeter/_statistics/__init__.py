@@ -6,7 +6,6 @@ UsageError, other values an InvalidValueError. SciPy is imported by the function
 they are called.
 """
 
-from rankmeter._statistics.corrections import adjust
 from rankmeter._statistics.crossed import (
     Crossed,
     crossed_interval,
@@ -58,7 +57,7 @@ from rankmeter._statistics.spread import (
     share_of_ties,
     spread,
 )
-from rankmeter._statistics.stepdown import MOST_FLIPPED, Hypotheses, StepDown, step_down
+from rankmeter._statistics.stepdown import MOST_FLIPPED, Hypotheses, StepDown, adjust, step_down
 from rankmeter._statistics.student import t_quantile, t_tail
 from rankmeter._statistics.sums import ExactSums
 from rankmeter._statistics.vectors import Moments, moments, paired_moments

@@ -20,18 +20,18 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._checks import fraction, integer
-from rankmeter._statistics.corrections import adjust
+from rankmeter._checks import choice, fraction, integer
 from rankmeter._statistics.randomization import FLIPS, Flipped
 from rankmeter._statistics.randomness import generator
 from rankmeter._statistics.vectors import Floats, table
+from rankmeter.errors import InvalidValueError
 
-__all__ = ["MOST_FLIPPED", "Hypotheses", "StepDown", "step_down"]
+__all__ = ["MOST_FLIPPED", "Hypotheses", "StepDown", "adjust", "step_down"]
 
 MOST_FLIPPED = 100_000
 """Users with differing values whose signs are flipped; beyond, flips have their normal limit."""
@@ -296,3 +296,34 @@ def _limit(scores: Floats, n_resamples: int, seed: int, number: int) -> Floats:
     drawn = generator(seed, number).standard_normal((len(values), n_resamples))
     result: Floats = (vectors * np.sqrt(np.maximum(values, 0.0))) @ drawn
     return result
+
+
+def adjust(
+    p: npt.ArrayLike, method: Literal["holm", "bonferroni", "benjamini-hochberg"] = "holm"
+) -> Floats:
+    """Adjusted p-values, in the shape and order of ``p``: compare them with the family's level.
+
+    Holm (Scand. J. Stat. 6, 1979) and Bonferroni bound the probability of any false claim in the
+    family, and Holm never claims less; Benjamini and Hochberg (JRSS B 57, 1995) bound the expected
+    share of false claims among all. A NaN is a test without a result: it stays NaN and does not
+    count towards the size of the family. The running maximum and minimum keep the order of ``p``.
+    """
+    choice("method", method, ("holm", "bonferroni", "benjamini-hochberg"))
+    values = np.array(p, dtype=np.float64)
+    known = ~np.isnan(values)
+    family = values[known]
+    if np.any((family < 0.0) | (family > 1.0)):
+        raise InvalidValueError(
+            f"`p` must have values between 0 and 1, got {family.min()} to {family.max()}"
+        )
+    order = np.argsort(family, kind="stable")
+    ranked, n = family[order], family.size
+    if method == "bonferroni":
+        ranked = ranked * n
+    elif method == "holm":
+        ranked = np.maximum.accumulate(ranked * np.arange(n, 0, -1))
+    else:
+        ranked = np.minimum.accumulate((ranked * (n / np.arange(1, n + 1)))[::-1])[::-1]
+    family[order] = np.minimum(ranked, 1.0)
+    values[known] = family
+    return values
