@@ -25,8 +25,7 @@ ROOT = PACKAGE.parents[1]
 # Each module may import the layers before its own; a module alone in a list is a layer. The root
 # of the package, which knows them all, is the last one.
 LAYERS = [
-    ["_native"],
-    ["errors", "_version", "_compiled"],
+    ["errors", "_version"],
     ["_words", "_caution"],
     ["_checks"],
     ["_files", "_progress"],
