@@ -134,7 +134,7 @@ class _Part:
 
     @property
     def flipped(self) -> bool:
-        """Whether signs are flipped; the sums of larger tables are drawn from their normal limit."""
+        """Whether signs are flipped, instead of sums drawn from their normal limit."""
         return self.active.size <= MOST_FLIPPED
 
     def statistics(self, sums: Floats, number: int) -> Floats:
