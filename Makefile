@@ -17,7 +17,7 @@ SPARK := $(if $(CI)$(shell command -v java),--group spark)
 PYTEST := python -m pytest -n auto --max-worker-restart=0
 GROUPS := --group test $(if $(CI),--group frameworks) $(SPARK)
 
-.PHONY: help demo test fuzz test-floor lint types docs picture bench bench-quick build conformance clean
+.PHONY: help demo test fuzz test-floor lint types docs picture bench bench-quick build conformance sanitize clean
 .DEFAULT_GOAL := help
 
 help:
@@ -31,6 +31,7 @@ help:
 	@echo "make bench-quick  the same in minutes: small data, and the tools that are installed"
 	@echo "make build        build wheel and sdist; install and try the wheel outside the checkout"
 	@echo "make conformance  run the other tools again and compare with the recorded outputs"
+	@echo "make sanitize     run the tests of compiled code with AddressSanitizer and UBSan"
 	@echo "make clean        remove everything that make created"
 
 demo: $(VENV)/.demo
@@ -65,6 +66,9 @@ build: $(VENV)/.dev
 conformance: $(VENV)/.test
 	$(BIN)/python tests/conformance/record.py --check $(ARGS)
 
+sanitize: $(VENV)/.test
+	sh .ci/sanitize "$(BIN)"
+
 fuzz: $(VENV)/.test
 	PYTHONPATH=tests $(BIN)/python -m fuzz --n $(N) $(ARGS)
 
@@ -75,7 +79,7 @@ clean:
 	rm -rf $(VENV) $(FLOOR) .bench build dist demo fuzz-failures docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # What an installation is made of, besides modules of Python.
-BUILD := pyproject.toml hatch_build.py $(shell find src -name "*.c")
+BUILD := pyproject.toml hatch_build.py src/rankmeter/_native.c
 
 # One environment with the packages that the target needs.
 $(VENV)/.python:

@@ -25,7 +25,8 @@ ROOT = PACKAGE.parents[1]
 # Each module may import the layers before its own; a module alone in a list is a layer. The root
 # of the package, which knows them all, is the last one.
 LAYERS = [
-    ["errors", "_version"],
+    ["_native"],
+    ["errors", "_version", "_compiled"],
     ["_words", "_caution"],
     ["_checks"],
     ["_files", "_progress"],

@@ -6,6 +6,7 @@ import gzip
 import itertools
 import os
 import shutil
+import subprocess
 import sys
 import sysconfig
 import warnings
@@ -16,7 +17,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankmeter import compare, evaluate
+from rankmeter import _compiled, compare, evaluate
 from rankmeter._ingest import Lines, _files, _lines, _memory, _text, read_rankings, read_truth
 from rankmeter._ingest._spans import SPAN, Spans
 from rankmeter._ingest._text import Large, Text, state_of
@@ -28,7 +29,7 @@ COMPILES = shutil.which("cc") and Path(sysconfig.get_path("include"), "Python.h"
 pytestmark = [
     pytest.mark.once,
     pytest.mark.skipif(
-        not COMPILES and _lines._scan is None, reason="no compiler with the headers of Python"
+        not COMPILES and _compiled.native is None, reason="no compiler with the headers of Python"
     ),
 ]
 
@@ -244,7 +245,7 @@ def test_compiled_code_finds_what_polars_finds(seed, tmp_path, monkeypatch):
     monkeypatch.setattr(_lines, "_PIECE", draw.choice([4, 50, 2**20]))
     monkeypatch.setattr(_files, "_LARGE", draw.choice([1, 2**20]))
     compiled = [outcome(call) for call in calls]
-    monkeypatch.setattr(_lines, "_scan", None)
+    monkeypatch.setattr(_compiled, "native", None)
     for number, (call, found) in enumerate(zip(calls, compiled, strict=True)):
         assert repr(outcome(call)) == repr(found), number
 
@@ -492,7 +493,7 @@ def both_ways(call):
         compiled = outcome(call)
         patch.setattr(_files, "_LARGE", 1)
         assert outcome(call) == compiled
-        patch.setattr(_lines, "_scan", None)
+        patch.setattr(_compiled, "native", None)
         return compiled, outcome(call)
 
 
@@ -578,24 +579,33 @@ def spans(*places):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda scan: scan.gather(b"abc", spans((2, 2))),
-        lambda scan: scan.gather(b"abc", spans((-1, 1))),
-        lambda scan: scan.write_hashes(b"abc", spans((4, 0))),
-        lambda scan: look_up(scan, at=[1]),
-        lambda scan: look_up(scan, at=[-1]),
-        lambda scan: look_up(scan, offsets=[0, 2]),
-        lambda scan: look_up(scan, at=[0, 0]),
-        lambda scan: scan.scan(b"q 0 d 1\n", 4, 4, *arrays(1), room(8), 0),
-        lambda scan: scan.scan(b"q 0 d 1\n", 4, 3, *arrays(1)[:3], *arrays(2)[3:], room(8), 0),
-        lambda scan: scan.scan(b"q 0 d 1\n", 4, 3, *arrays(1), room(7), 0),
-        lambda scan: scan.scan(b"q 0 d 1\n", 4, 3, *arrays(1), room(8), 1),
-        lambda scan: scan.scan(b"q 0 d 1\n", 4, 3, *arrays(1), room(8), -1),
-        lambda scan: scan.scan(b"q 0 d 1\n", 4, 3, *arrays(1), room(8), 9),
+        lambda native: native.gather(b"abc", spans((2, 2))),
+        lambda native: native.gather(b"abc", spans((-1, 1))),
+        lambda native: find(native, at=[1]),
+        lambda native: find(native, at=[-1]),
+        lambda native: find(native, offsets=[0, 2]),
+        lambda native: find(native, at=[0, 0]),
+        lambda native: find(native, sought=(1, 1)),
+        lambda native: find(native, item=(1, 1)),
+        lambda native: native.scan(LINE, *arrays(1), room(8), progress(number=4)),
+        lambda native: native.scan(LINE, *arrays(1), room(8), progress(number=2)),
+        lambda native: native.scan(LINE, *arrays(1), room(8), progress(n_fields=9)),
+        lambda native: native.scan(LINE, *arrays(1), room(8), progress()[:5]),
+        lambda native: native.scan(LINE, *arrays(1)[:3], *arrays(2)[3:], room(8), progress()),
+        lambda native: native.scan(LINE, *arrays(1), room(7), progress()),
+        lambda native: native.scan(LINE, *arrays(1), room(8), progress(used=1)),
+        lambda native: native.scan(LINE, *arrays(1), room(8), progress(used=-1)),
+        lambda native: native.scan(LINE, *arrays(1), room(8), progress(used=9)),
+        lambda native: native.scan(LINE, *arrays(1), room(8), progress(n=2)),
+        lambda native: native.scan(LINE, *arrays(1), room(8), progress(n_topics=1)),
     ],
 )
 def test_compiled_code_refuses_what_is_out_of_bounds(call):
-    with pytest.raises((IndexError, ValueError), match=r"inside|length|places|third|room"):
-        call(_lines._scan)
+    with pytest.raises(ValueError, match="do not fit"):
+        call(_compiled.native)
+
+
+LINE = b"q 0 d 1\n"
 
 
 def arrays(n):
@@ -606,56 +616,109 @@ def room(n):
     return np.empty(n, np.uint8)
 
 
-def look_up(scan, at=(0,), offsets=(0, 1)):
-    items, found = spans((0, 1)), np.empty(1)
-    at, offsets = np.array(at), np.array(offsets)
-    scan.look_up(b"a", items, np.ones(1), offsets, at, b"a", items, found)
+def progress(*, n_fields=4, number=3, last=1, n=0, n_topics=0, used=0):
+    return np.array([n_fields, number, last, n, n_topics, used])
+
+
+def scanned(content):
+    """The ids of a content of so many lines as `scan` writes them."""
+    written, kept = arrays(content.count(b"\n")), room(len(content))
+    assert _compiled.native.scan(content, *written, kept, progress()) == len(content)
+    return kept, written[0]
+
+
+def find(native, at=(0,), offsets=(0, 1), item=None, sought=(0, 1)):
+    kept, items = scanned(b"q 0 a 1\n")
+    items = items if item is None else spans(item)
+    at, offsets, found = np.array(at), np.array(offsets), np.empty(1)
+    native.find_in_lines(kept, items, np.ones(1), offsets, at, b"a", spans(sought), found)
     return found.tolist()
 
 
 def test_compiled_code_needs_room_for_all_lines():
-    scan = _lines._scan
-    assert scan.scan(b"q 0 d 1\nq 0 e 1\n", 4, 3, *arrays(1), room(16), 0) is None
+    native = _compiled.native
+    content, at = b"q 0 d 1\nq 0 e 1\n", progress(used=4)
+    assert native.scan(content, *arrays(1), room(16), progress()) == -1
     written, kept = arrays(2), room(20)
-    assert scan.scan(b"q 0 d 1\nq 0 e 1\n", 4, 3, *written, kept, 4) == (2, 1, 7)
+    assert native.scan(content, *written, kept, at) == 16
+    assert at[3:].tolist() == [2, 1, 7]
     assert kept[4:7].tobytes() == b"qde"
     assert written[0]["start"].tolist() == [5, 6]
-    assert scan.scan(b"", 4, 3, *arrays(0), room(0), 0) == (0, 0, 0)
-    assert scan.gather(b"", arrays(0)[0]) == b""
-    assert look_up(scan) == [1.0]
+    assert native.scan(b"", *arrays(0), room(0), progress()) == 0
+    assert native.gather(b"", arrays(0)[0]) == b""
+    assert find(native) == [1.0]
 
 
-def test_ids_of_equal_hashes_are_compared():
-    scan, items = _lines._scan, spans((0, 1), (1, 1))
-    assert scan.different(b"ab", items)
-    assert not scan.different(b"aa", items)
-    found = np.empty(2)
-    arguments = np.array([1.0, 2.0]), np.array([0, 2]), np.array([0, 0])
-    scan.look_up(b"ab", items, *arguments, b"ba", items, found)
-    assert found.tolist() == [2.0, 1.0]
+def test_lines_and_topics_go_on_in_the_next_piece():
+    content = b"q 0 a 1\nq 0 b 2\nr 0 a 3\nr 0 c 4"
+    for cut in range(len(content)):
+        written, kept, at = arrays(4), room(len(content)), progress(last=0)
+        start = _compiled.native.scan(content[:cut], *written, kept, at)
+        assert start == content.rfind(b"\n", 0, cut) + 1
+        at[2] = 1
+        assert _compiled.native.scan(content[start:], *written, kept, at) == len(content) - start
+        assert at[3:].tolist() == [4, 2, 6]
+        assert written[1].tolist() == [1, 2, 3, 4]
+        assert written[3][:2].tolist() == [0, 2]
+        again = progress(last=0)
+        _compiled.native.scan(content[:cut], *written, kept, again)
+        again[2] = 1
+        repeated = content[start:].replace(b"b 2", b"a 2").replace(b"c 4", b"a 4")
+        assert _compiled.native.scan(repeated, *written, kept, again) == -1
 
 
-@pytest.mark.parametrize("size", range(20))
+def test_ids_are_compared_themselves():
+    kept, items = scanned(b"q 0 a 1\nq 0 b 2\n")
+    found = np.empty(3)
+    items["hash"][1] = items["hash"][0]
+    arguments = np.array([1.0, 2.0]), np.array([0, 2]), np.zeros(3, dtype=np.int64)
+    sought = spans((0, 1), (1, 1), (1, 1))  # the last one is repeated
+    _compiled.native.find_in_lines(kept, items, *arguments, b"ca", sought, found)
+    assert repr(found.tolist()) == "[nan, 1.0, 1.0]"
+
+
+def test_hashes_of_another_process_are_refused():
+    """As after pickling: they are random, so that crafted ids do not collide."""
+    code = "import sys, test_ingest_lines as t; print(t.scanned(b'q 0 abc 1\\n')[1]['hash'][0])"
+    paths = os.pathsep.join(sys.path)
+    hashes = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            check=True,
+            env={**os.environ, "PYTHONPATH": paths},
+        ).stdout
+        for _ in range(2)
+    }
+    assert len(hashes) == 2
+    kept, items = scanned(b"q 0 a 1\n")
+    items["hash"] ^= 1
+    with pytest.raises(ValueError, match="do not fit"):
+        _compiled.native.find_in_lines(
+            kept, items, np.ones(1), np.array([0, 1]), np.array([0]), b"a", spans((0, 1)), room(8)
+        )
+
+
+@pytest.mark.parametrize("size", range(1, 20))
 def test_a_hash_depends_on_the_bytes_alone(size):
-    content = b"x" * 40
-    places = spans((0, size), (40 - size, size), (7, size))
-    _lines._scan.write_hashes(content, places)
-    assert len({*places["hash"].tolist()}) == 1
+    name = b"x" * size
+    content = b"q 0 " + name + b" 1\nrr 0 " + name + b" 22\n"
+    _, items = scanned(content)
+    _, last = scanned(b"q 0 " + name + b" 1\nq " + b"0 " * 1 + b"y" + name + b" 1\n")
+    assert len({*items["hash"].tolist(), last["hash"][0].item()}) == 1
+    assert last["hash"][0] != last["hash"][1]
 
 
 def test_compiled_code_keeps_no_reference():
     content = b"q 0 d 1\nq 0 e 1e-30\n"
-    written = [*arrays(2), room(30)]
-    watched = [content, *written, None]
+    written, at = [*arrays(2), room(30)], progress()
+    watched = [content, *written, at, None]
     before = [*map(sys.getrefcount, watched)][:-1]
     for _ in range(100):
-        _lines._scan.scan(content, 4, 3, *written[:4], written[4], 0)
-        _lines._scan.scan(content[:-1] + b"x", 4, 3, *written[:4], written[4], 0)
-        _lines._scan.different(written[4], written[0])
-        _lines._scan.gather(written[4], written[0])
-        _lines._scan.count(content)
-        _lines._scan.first_topic(content)
-        _lines._scan.last_topic(content)
+        for piece in (content, content[:-1] + b"x"):
+            at[3:] = 0
+            _compiled.native.scan(piece, *written, at)
+        _compiled.native.gather(written[4], written[0])
     assert [*map(sys.getrefcount, watched)][:-1] == before
 
 
@@ -669,27 +732,25 @@ def test_topics_are_not_cut():
     assert all(cut >= at for at, cut in enumerate(cuts, start=1))
 
 
-TOPICS_IN_PIECES = [  # a piece, where its second topic and where its last one begin
-    (b"", -1, 0),
-    (b"a 1\n", -1, 0),
-    (b"a 1\na 2\n", -1, 0),
-    (b"a 1\nb 2\n", -1, 4),  # the first line may not be whole
-    (b"1\na 1\nb 2\n", 6, 6),
-    (b"1\n\na 1\n \na 2\n\n  b 2\nb 3\n", 14, 14),
-    (b"1\na 1\nb", -1, 2),  # perhaps bb
-    (b"1\na 1\nb\n", 6, 6),
-    (b"1\na 1\nb 2", 6, 2),
-    (b"1\na 1\na 2\nab 1", 10, 2),
-    (b"a 1\nb 1\nc 1\nc 2\nd 1", 8, 8),
-    (b"no end", -1, 0),
-    (b"\n\n\n", -1, 0),
+TOPICS_IN_PIECES = [  # a content, and where its second whole topic begins
+    (b"a 1\n", -1),
+    (b"a 1\na 2\n", -1),
+    (b"a 1\nb 2\n", -1),  # the first line may not be whole
+    (b"1\na 1\nb 2\n", 6),
+    (b"1\n\na 1\n \na 2\n\n  b 2\nb 3\n", 14),
+    (b"1\na 1\nb", -1),  # perhaps bb
+    (b"1\na 1\nb\n", 6),
+    (b"1\na 1\nb 2", -1),
+    (b"a 1\nb 1\nc 1\nc 2\nd 1", 8),
+    (b"no end", -1),
+    (b"\n\n\n", -1),
 ]
 
 
-@pytest.mark.parametrize(("piece", "first", "last"), TOPICS_IN_PIECES)
-def test_where_topics_begin_in_a_piece(piece, first, last):
-    assert _lines._scan.first_topic(piece) == first
-    assert _lines._scan.last_topic(piece) == last
+@pytest.mark.parametrize(("content", "second"), TOPICS_IN_PIECES)
+def test_where_topics_begin_in_a_piece(content, second):
+    with Text("run", content).opened() as piece:
+        assert _lines._cut(piece, 1, len(content)) == (len(content) if second < 0 else second)
 
 
 @pytest.mark.parametrize("size", [1, 15, 16, 17, 4096])

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankmeter import compare, evaluate
+from rankmeter import _compiled, compare, evaluate
 from rankmeter._align import Codes, align, prepare
 from rankmeter._choices import Alignment
 from rankmeter._ingest import Lists, _lists, read_rankings, read_truth
@@ -33,7 +33,7 @@ from rankmeter.errors import (
 
 COMPILES = shutil.which("cc") and Path(sysconfig.get_path("include"), "Python.h").exists()
 needs_compiled = pytest.mark.skipif(
-    not COMPILES and _lists._dicts is None, reason="no compiler with the headers of Python"
+    not COMPILES and _compiled.native is None, reason="no compiler with the headers of Python"
 )
 
 IN_PLACE = {
@@ -136,7 +136,7 @@ def test_compiled_code_reads_what_python_reads(seed, monkeypatch):
 
     compiled = found()
     rows = outcome_of(data)
-    monkeypatch.setattr(_lists, "_dicts", None)
+    monkeypatch.setattr(_compiled, "native", None)
     assert rows == outcome_of(data)
     if found() is not None:  # otherwise rows of the same values are made
         assert compiled == found()
@@ -166,7 +166,7 @@ def test_compiled_code_reads_and_looks_up_lists_as_python_does(monkeypatch, seed
         return lists.item_type, lists.offsets.tolist(), repr(looked_up)
 
     compiled = found(), outcome_of(data)
-    monkeypatch.setattr(_lists, "_dicts", None)
+    monkeypatch.setattr(_compiled, "native", None)
     assert compiled == (found(), outcome_of(data))
 
 
@@ -188,36 +188,58 @@ def test_compiled_code_reads_plain_dictionaries(monkeypatch):
 @needs_compiled
 @pytest.mark.parametrize(
     "arguments",
-    [([{}], [0, 0], ["a"], 1), ([{}], [0], ["a"], 2), ([{}], [1], ["a"], 1), ([[]], [0], ["a"], 1)],
+    [
+        ([{}], [0, 0], ["a"], 1),
+        ([{}], [0], ["a"], 2),
+        ([{}], [0], [], 1),
+        ([{}], [1], ["a"], 1),
+        ([{}], [-1], ["a"], 1),
+        ([("a",)], [0], ["a"], 1),
+    ],
 )
 def test_compiled_code_refuses_arrays_that_do_not_fit(arguments):
-    dicts, at, items, size = arguments
-    with pytest.raises((ValueError, IndexError), match="`at`"):
-        _lists._dicts.look_up(dicts, np.array(at), items, np.empty(size))
-    if isinstance(dicts[0], dict):
-        lists = [[*one] for one in dicts]
-        with pytest.raises((ValueError, IndexError), match="`at`"):
-            _lists._dicts.find(lists, np.array(at), items, np.empty(size))
-    with pytest.raises(IndexError, match="`at`"):
-        _lists._dicts.find([("a",)], np.array([0]), ["a"], np.empty(1))
+    containers, at, items, size = arguments
+    find, read = _compiled.native.find, _compiled.native.read
+    for some in (containers, [[*one] for one in containers if isinstance(one, dict)]):
+        if some:
+            with pytest.raises(ValueError, match="do not fit"):
+                find(np.array(at), np.empty(size), some, items)
     with pytest.raises(TypeError):
-        _lists._dicts.kind([7])
-    assert _lists._dicts.read([{"a": 1.0, "b": 2.0}], np.empty(1)) == 0
-    assert _lists._dicts.read([{"a": 1.0}], np.empty(2)) == 0
+        read(None, [7])
+    with pytest.raises(TypeError):
+        find(np.array([0]), np.empty(1), [{}])
+    assert read(np.empty(1), [{"a": 1.0, "b": 2.0}]) == 0
+    assert read(np.empty(2), [{"a": 1.0}]) == 0
+    assert read(None, [("a",)]) == read(None, [{"a": 1.0}]) == 0
+
+
+@needs_compiled
+@pytest.mark.parametrize("container", [["a"], {"a": 1}])
+def test_what_cannot_be_hashed_or_compared_is_an_error(container):
+    class Odd(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, _):
+            raise ZeroDivisionError
+
+    for item, error in (([], TypeError), (Odd("a"), ZeroDivisionError)):
+        with pytest.raises(error):
+            _compiled.native.find(np.array([0]), np.empty(1), [container], [item])
 
 
 @needs_compiled
 def test_compiled_code_keeps_no_reference():
-    key, number = "k" * 50, 0.123
+    key, number, native = "k" * 50, 0.123, _compiled.native
     data = [{key: number} for _ in range(100)]
     before = sys.getrefcount(key), sys.getrefcount(number)
     found = np.empty(100)
     for _ in range(10):
-        _lists._dicts.read(data, found)
-        _lists._dicts.look_up(data, np.arange(100), [key] * 100, found)
-        assert _lists._dicts.kind([[key, "b"], {key}]) == 1
-        assert _lists._dicts.kind([[key, key]]) == _lists._dicts.kind([[key, number]]) == 0
-        _lists._dicts.find([[key]] * 100, np.arange(100), [key] * 100, found)
+        native.read(found, data)
+        native.find(np.arange(100), found, data, [key] * 100)
+        assert native.read(None, [[key, "b"], {key}]) == 1
+        assert native.read(None, [[key, key]]) == native.read(None, [[key, number]]) == 0
+        native.find(np.arange(100), found, [[key]] * 100, [key] * 100)
     assert (sys.getrefcount(key), sys.getrefcount(number)) == before
 
 
@@ -305,8 +327,7 @@ def test_some_users_of_lists():
     assert table.of_user("w").empty_users.to_list() == ["w"]
 
 
-def test_many_items_are_looked_at_in_parts(monkeypatch):
-    monkeypatch.setattr("rankmeter._ingest._lists._AT_ONCE", 3)
+def test_all_items_of_all_dictionaries_are_looked_at():
     data = {u: {f"{u}{i}": float(i) for i in range(u % 5)} for u in range(40)}
     table = read_rankings(data)
     assert isinstance(table.rows, Lists)

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import rankmeter as rm
-from rankmeter._align import compiled
+from rankmeter import _compiled
 from rankmeter._align.codes import _Hashed
-from rankmeter._ingest import Lists, _spans
+from rankmeter._ingest import Lists
 from rankmeter._trec_eval import report
 
 pytestmark = pytest.mark.once
@@ -85,22 +85,17 @@ def work(monkeypatch, *args, **kwargs):
 
 
 @pytest.fixture
-def without_compiled_code(monkeypatch):
-    monkeypatch.setattr(compiled, "rows", None)
-
-
-@pytest.fixture
 def passes(monkeypatch):
     """How many numbers each call of compiled code gets, by the name of the function."""
-    if compiled.rows is None:
+    if _compiled.native is None:
         pytest.skip("no compiler with the headers of Python")
-    seen, rows = defaultdict(list), compiled.rows
+    seen, native = defaultdict(list), _compiled.native
 
     class Seen:
         def __getattr__(self, name):
-            return lambda *args: seen[name].append(len(args[0])) or getattr(rows, name)(*args)
+            return lambda *args: seen[name].append(len(args[0])) or getattr(native, name)(*args)
 
-    monkeypatch.setattr(compiled, "rows", Seen())
+    monkeypatch.setattr(_compiled, "native", Seen())
     return seen
 
 
@@ -126,24 +121,6 @@ def test_compiled_code_sees_the_rows_three_times_and_nothing_is_sorted(
     assert done.cells == 0
 
 
-@pytest.mark.usefixtures("without_compiled_code")
-@pytest.mark.parametrize("shuffled", [True, False])
-@pytest.mark.parametrize("strings", [True, False])
-@pytest.mark.parametrize("n_hits", [1, 20])
-def test_the_rows_are_sorted_once_and_the_scores_of_each_user_once(
-    monkeypatch, n_hits, strings, shuffled
-):
-    done, rankings, truth = work(
-        monkeypatch, 400, n_hits=n_hits, strings=strings, shuffled=shuffled
-    )
-    n, t = rankings.height, truth.height
-    large = [shape for shape in done.sorts if shape[0] > t]
-    assert large == [(n + t,)]  # all pairs, as packed numbers
-    assert large[0] in done.by_value
-    assert done.cells == n  # the scores
-    assert len(done.sorts) < 20
-
-
 @pytest.mark.parametrize("strings", [True, False])
 def test_no_query_reads_all_rows(monkeypatch, strings):
     done, rankings, _ = work(monkeypatch, 2000, strings=strings)
@@ -151,22 +128,15 @@ def test_no_query_reads_all_rows(monkeypatch, strings):
     assert max(sizes, default=0) < rankings.height / 4
 
 
+@pytest.mark.parametrize("is_compiled", [True, False])
 @pytest.mark.parametrize("strings", [True, False])
-def test_the_number_of_calls_does_not_grow_with_the_users(monkeypatch, strings):
+def test_the_number_of_calls_does_not_grow_with_the_users(monkeypatch, strings, is_compiled):
+    if not is_compiled:
+        monkeypatch.setattr(_compiled, "native", None)
     few, _, _ = work(monkeypatch, 300, strings=strings)
     many, _, _ = work(monkeypatch, 6000, strings=strings)
     # Text is read in up to eight parts, so a few calls more; far less than one for each user.
     assert many.calls - few.calls < (6000 if strings else 100)
-
-
-@pytest.mark.usefixtures("without_compiled_code")
-@pytest.mark.parametrize("strings", [True, False])
-def test_lists_of_users_without_judgments_are_not_sorted(monkeypatch, strings):
-    rankings, truth = frames(200, strings=strings)
-    some = truth.filter(pl.col("user").is_in(truth["user"].unique().sort().head(20).implode()))
-    with monkeypatch.context() as patch:
-        done = Work(lambda: rm.evaluate(rankings, some, METRICS), patch)
-    assert done.cells == 20 * 50
 
 
 def work_on_dicts(monkeypatch, n_users, length, *, form):
@@ -205,7 +175,7 @@ def test_grades_with_many_ties_are_seen_without_the_items(monkeypatch):
     assert made == []
 
 
-@pytest.mark.skipif(_spans._scan is None, reason="not compiled")
+@pytest.mark.skipif(_compiled.native is None, reason="not compiled")
 @pytest.mark.parametrize("name", ["evaluate", "trec_eval"])
 def test_the_lines_of_trec_files_make_no_column_of_items(name, tmp_path, monkeypatch):
     rankings, truth = frames(300, length=50, strings=True, shuffled=False)
@@ -221,10 +191,10 @@ def test_the_lines_of_trec_files_make_no_column_of_items(name, tmp_path, monkeyp
         "trec_eval": lambda: [*report(str(qrels), str(run), measures)],
     }
     works[name]()
-    written, gather = [], _spans._scan.gather
-    scan = SimpleNamespace(**vars(_spans._scan))
-    scan.gather = lambda content, ids: written.append(len(ids)) or gather(content, ids)
-    monkeypatch.setattr(_spans, "_scan", scan)
+    written, gather = [], _compiled.native.gather
+    native = SimpleNamespace(**vars(_compiled.native))
+    native.gather = lambda content, ids: written.append(len(ids)) or gather(content, ids)
+    monkeypatch.setattr(_compiled, "native", native)
     monkeypatch.setattr(pl, "scan_csv", None)
     done = Work(works[name], monkeypatch)
     assert written == [300, 300]  # the users of both files

@@ -16,13 +16,13 @@ from types import FunctionType
 
 GROUPS = {
     "repeated pairs, with the hits": (
-        r"_align\.pairs\._(looked_up|side_by_side)",
+        r"_align\.pairs\._(looked_up|joined)",
         r"_align\.pairs\.unique_\w+",
     ),
     "types of ids and numbers": (
         r"_ingest\._ids\.ids",
         r"_ingest\._numbers\.numbers",
-        r"_ingest\._lists\._(compiled|read|type)",
+        r"_ingest\._lists\._(read|type)",
     ),
     "missing, infinite and odd numbers": (
         r"_ingest\._read\._settle_scores",

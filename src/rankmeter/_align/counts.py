@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankmeter._align import compiled
+from rankmeter import _compiled
 from rankmeter._align.packing import Groups
 from rankmeter._align.placing import ORDERED
 from rankmeter._choices import TieRule
@@ -96,7 +96,7 @@ class Candidates:
         else:
             value = frame[order].to_numpy()
             value = compared(value, score_type) if falling else sort_key(value, order, score_type)
-        if groups is None or (groups.mixed and order == "list"):
+        if groups is None:
             groups = Groups.of(user, n_users)
         items, where = IdSeries(frame["item"]), (groups.order, groups.offsets)
         return cls(user, number, value, order, items, *where, falling)
@@ -111,11 +111,6 @@ class Candidates:
         if _is_sorted(value, self.offsets):
             return value
         return sort_within(value.copy() if value is self.value else value, self.offsets)
-
-    def of_users(self, chosen: npt.NDArray[np.bool_]) -> FloatArray:
-        """The sort keys of some users, by user."""
-        inside = np.repeat(chosen, np.diff(self.offsets))
-        return self.value[inside if self.grouped is None else self.grouped[inside]]
 
     def numbers(self, at: IntArray) -> IntArray:
         """The numbers of the rows at some positions."""
@@ -181,37 +176,23 @@ def count(candidates: Candidates, targets: Targets, ties: TieRule) -> RankCounts
 
 def _spans(c: Candidates, t: Targets) -> tuple[IntArray, IntArray]:
     """For each target, how many candidates of its user are better, and how many are not worse."""
-    ascending = np.all(t.user[1:] >= t.user[:-1])
-    if compiled.rows is not None and "ascending" not in vars(c) and ascending:
+    if _compiled.native is not None and np.all(t.user[1:] >= t.user[:-1]):
         above, upto = np.empty((2, t.user.size), dtype=np.int64)
         value, user = np.ascontiguousarray(c.value), np.ascontiguousarray(t.user)
         wanted = np.ascontiguousarray(t.value)
-        compiled.rows.count(value, c.grouped, c.offsets, user, wanted, above, upto)
+        _compiled.native.count(value, c.grouped, c.offsets, user, wanted, above, upto)
         if c.falling:
             n = np.diff(c.offsets)[user]
             above, upto = np.subtract(n, upto, out=upto), np.subtract(n, above, out=above)
         return above, upto
     if c.falling:
         c, t = replace(c, value=-c.value, falling=False), replace(t, value=-t.value)
-    # Only the lists of users with targets need sorting.
-    length = np.diff(c.offsets)
-    has = np.zeros(length.size, dtype=bool)
-    has[t.user] = True
-    if not has.any():
+    if not c.value.size:
         return np.zeros_like(t.user), np.zeros_like(t.user)
-    if has.all() or "ascending" in vars(c):
-        offsets, value = c.offsets, c.ascending
-    else:
-        offsets = np.concatenate(([0], np.cumsum(np.where(has, length, 0))))
-        value = sort_within(c.of_users(has), offsets)
-    if value.size == 0:
-        return np.zeros_like(t.user), np.zeros_like(t.user)
-    begin, end = offsets[t.user], offsets[t.user + 1]
-    above = search(value, t.value, begin, end, np.less)
-    upto = above + holds(value, t.value, above, end)
-    # Few targets are tied with anything but themselves.
-    tied = np.flatnonzero(holds(value, t.value, upto, end))
-    upto[tied] = search(value, t.value[tied], upto[tied], end[tied], np.less_equal)
+    begin, end = c.offsets[t.user], c.offsets[t.user + 1]
+    above, upto = (
+        search(c.ascending, t.value, begin, end, before) for before in (np.less, np.less_equal)
+    )
     return above - begin, upto - begin
 
 

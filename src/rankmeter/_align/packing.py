@@ -1,8 +1,4 @@
-"""Rows grouped and sorted by small integers.
-
-Where `_rows` is not compiled they are packed into one 64-bit number each and sorted by value, which
-is several times faster than sorting positions.
-"""
+"""Rows grouped by small integers, and pairs of such integers packed into one number each."""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._align import compiled
+from rankmeter import _compiled
 from rankmeter._hits import IntArray
 
 __all__ = ["BITS", "Groups", "Keys", "bits", "sort"]
@@ -45,22 +41,21 @@ def sort(keys: Keys, width: int) -> tuple[Keys, IntArray]:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Rows by user, without being moved; those of a user are in their order unless `mixed`."""
+    """Rows by user, without being moved; those of a user are in their order."""
 
     order: IntArray | None  # (n_rows,) positions of the rows by user; None if they are
     offsets: IntArray  # (n_users + 1,) where the rows of each user begin in this order
-    mixed: bool = False
 
     @classmethod
     def of(cls, user: IntArray, n_users: int) -> Groups:
         """Group rows by user, given the user of each, below `n_users`."""
         offsets = np.empty(n_users + 1, dtype=np.int64)
-        if compiled.rows is not None:
+        if _compiled.native is not None:
             order = np.empty_like(user)
-            grouped = compiled.rows.group(np.ascontiguousarray(user), order, offsets)
+            grouped = _compiled.native.group(np.ascontiguousarray(user), order, offsets)
             return cls(None if grouped else order, offsets)
         offsets[0] = 0
         np.cumsum(np.bincount(user, minlength=n_users), out=offsets[1:])
         if np.all(user[1:] >= user[:-1]):
             return cls(None, offsets)
-        return cls(sort(user.astype(np.uint64), bits(n_users))[1], offsets)
+        return cls(np.argsort(user, kind="stable"), offsets)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._align import compiled
-from rankmeter._align.packing import BITS, Groups, bits, sort
+from rankmeter import _compiled
+from rankmeter._align.packing import Groups
 from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
@@ -96,17 +96,11 @@ def place(counts: RankCounts, ties: TieRule, depth: int | None = None) -> Placed
 def _order(placed: Placed) -> IntArray:
     """Positions by user and rank, large gains first within one rank."""
     user, rank = np.ascontiguousarray(placed.user), np.ascontiguousarray(placed.rank)
-    if compiled.rows is not None:
+    if _compiled.native is not None:
         grouped, order = Groups.of(user, int(user.max()) + 1).order, np.empty_like(user)
         of_user = (user, rank) if grouped is None else (user[grouped], rank[grouped])
-        if compiled.rows.sort(*of_user, order):
+        if _compiled.native.sort(*of_user, order):
             return order if grouped is None else grouped[order]
-    twice = (2 * rank).astype(np.uint64)  # a rank can end in .5
-    users, ranks = bits(int(user.max()) + 1), bits(int(twice.max()) + 1)
-    if users + ranks <= BITS:
-        keys, order = sort((user.astype(np.uint64) << np.uint64(ranks)) | twice, users + ranks)
-        if not np.any(keys[1:] == keys[:-1]):
-            return order
     return np.lexsort((*_last(placed.item), -placed.gain, rank, user))
 
 

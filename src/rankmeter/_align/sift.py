@@ -17,12 +17,12 @@ import polars as pl
 
 from rankmeter._align.counts import holds, search
 from rankmeter._align.excluded import is_self, refuse_repeated_self
-from rankmeter._align.listing import Tops
 from rankmeter._align.packing import BITS, Keys, bits
 from rankmeter._align.repeats import Repeats
 from rankmeter._align.sizes import Sizes
 from rankmeter._align.tally import Counted
 from rankmeter._align.threads import over
+from rankmeter._align.tops import Tops
 from rankmeter._hits import IntArray
 from rankmeter._ingest import IdSeries, Pieces, Table
 

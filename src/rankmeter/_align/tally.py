@@ -16,9 +16,9 @@ import polars as pl
 from rankmeter._align.codes import Codes
 from rankmeter._align.counts import Candidates, Targets, before_in, search, sort_key
 from rankmeter._align.excluded import moved_up
-from rankmeter._align.listing import Tops
 from rankmeter._align.remainder import Counts, Order, Remainder, changed
 from rankmeter._align.threads import over
+from rankmeter._align.tops import Tops
 from rankmeter._choices import TieRule
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import IdSeries, Pieces, series

@@ -8,9 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from importlib.machinery import PathFinder
 from importlib.metadata import PackageNotFoundError, requires, version
-from pathlib import Path
 from typing import Any
 
 import click
@@ -19,6 +17,7 @@ from rankmeter._cli._command import Command
 from rankmeter._cli._exits import complain
 from rankmeter._cli._output import answer, json_option
 from rankmeter._cli._terminal import page
+from rankmeter._compiled import native
 from rankmeter._version import __version__
 
 __all__ = ["command"]
@@ -74,7 +73,7 @@ def _machine() -> dict[str, Any]:
         "cores": _cores(),
         "memory": _memory(),
         "Java": _java(),
-        "compiled code": _compiled(),
+        "compiled code": _compiled_code(),
     }
 
 
@@ -111,11 +110,8 @@ def _java() -> str:
     return f"{said} ({java})"
 
 
-def _compiled() -> str:
-    """Whether the compiled modules are there; looked up, because they need NumPy."""
-    package = Path(__file__).parent.parent
-    modules = (("_align", "_rows"), ("_ingest", "_dicts"), ("_ingest", "_scan"))
-    if all(PathFinder.find_spec(name, [str(package / folder)]) for folder, name in modules):
+def _compiled_code() -> str:
+    if native is not None:
         return "used"
     return "not used, which is slower: pip found no C compiler with the headers of Python"
 

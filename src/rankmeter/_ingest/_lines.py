@@ -13,16 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rankmeter import _compiled
 from rankmeter._ingest._by_user import ByUser
-from rankmeter._ingest._id_columns import few
+from rankmeter._ingest._id_columns import Ids, Objects, few
 from rankmeter._ingest._memory import PER_LINE, check_memory
 from rankmeter._ingest._spans import SPAN, Spans
 from rankmeter._ingest._text import Piece, Text
-
-try:
-    from rankmeter._ingest import _scan
-except ImportError:  # not compiled; `_trec` does the same
-    _scan = None  # type: ignore[assignment]
 
 __all__ = ["Lines"]
 
@@ -48,7 +44,7 @@ class Lines(ByUser):
         line, the second the item, which is the third field, and the last the number.
         """
         user, item, number = (fields.index(one) for one in wanted)
-        if _scan is None or (user, item) != (0, 2):
+        if _compiled.native is None or (user, item) != (0, 2):
             return None
         form = (len(fields), number)
         found = _in_pieces(file, form)
@@ -56,10 +52,9 @@ class Lines(ByUser):
             found = _Scan.of(file, form).found()
         if found is None:
             return None
-        users = few(replace(found.spans, places=found.topics))
         return cls(
-            users=users,
-            empty_users=users.take(found.offsets[:0]),
+            users=found.users,
+            empty_users=found.users.take(found.offsets[:0]),
             offsets=found.offsets,
             numbers=found.numbers,
             item_type="String",
@@ -86,7 +81,7 @@ class Lines(ByUser):
         """See `ByUser.look_up`."""
         found = np.empty(at.size)
         lists = self.spans.content, self.spans.places, self.numbers, self.offsets
-        _scan.look_up(*lists, at, items.content, items.places, found)
+        _compiled.native.find_in_lines(*lists, at, items.content, items.places, found)
         return found
 
     def only(self, chosen: npt.NDArray[np.int64]) -> Lines:
@@ -123,9 +118,9 @@ def _in_pieces(file: Text, form: tuple[int, int]) -> _Found | None:
 class _Found(NamedTuple):
     """The lines of a file."""
 
+    users: Ids
     spans: Spans
     numbers: npt.NDArray[np.float64]
-    topics: npt.NDArray[Any]  # of `SPAN`, in the content of the spans
     offsets: npt.NDArray[np.int64]
     is_ascii: bool
 
@@ -163,14 +158,15 @@ class _Scan:
         n = [one for one in self._each(read) if one is not None]
         if len(n) < len(self.parts):
             return None
-        lines, topics = zip(*n, strict=True)
+        lines, of_topics = zip(*n, strict=True)
         items, numbers = (_joined(one, room, lines) for one in arrays[:2])
-        users, first = (_joined(one, room, topics) for one in arrays[2:])
-        before = np.repeat(np.cumsum([0, *lines[:-1]]), topics)
-        if not items.size or not _scan.different(kept, users):
+        topics, first = (_joined(one, room, of_topics) for one in arrays[2:])
+        before = np.repeat(np.cumsum([0, *lines[:-1]]), of_topics)
+        spans = Spans(kept, items, self.file.encoding)
+        users = few(replace(spans, places=topics))
+        if not items.size or not _differ(users):
             return None
-        offsets = np.append(first + before, items.size)
-        return _Found(Spans(kept, items, self.file.encoding), numbers, users, offsets, is_ascii)
+        return _Found(users, spans, numbers, np.append(first + before, items.size), is_ascii)
 
     def _count(self, i: int) -> tuple[int, bool]:
         """The number of lines of a part, and whether all of it is ASCII."""
@@ -178,10 +174,10 @@ class _Scan:
         n, is_ascii, last = 0, True, ord("\n")
         with self.file.opened() as piece:
             for at in range(start, stop, _PIECE):
-                some = piece(at, min(at + _PIECE, stop))
-                if len(some):
-                    more, ascii_only = _scan.count(some)
-                    n, is_ascii, last = n + more, is_ascii and ascii_only, some[-1]
+                some = np.frombuffer(piece(at, min(at + _PIECE, stop)), dtype=np.uint8)
+                if some.size:
+                    n += int(np.count_nonzero(some == ord("\n")))
+                    is_ascii, last = is_ascii and bool(some.max() < 128), some[-1]
         return n + (last != ord("\n")), is_ascii
 
     def _read(
@@ -190,24 +186,18 @@ class _Scan:
         """How many lines and topics of a part were written into the arrays."""
         at, stop = self.parts[i]
         items, numbers, topics, first = arrays
-        n, n_topics, used, size = 0, 0, at, _PIECE
+        size, last, scan = _PIECE, 2, _compiled.native.scan
+        progress = np.array([*self.form, 0, 0, 0, at])  # as `scan` has it
         with self.file.opened() as piece:
             while at < stop:
                 some = piece(at, min(at + size, stop))
-                end = len(some) if at + len(some) == stop else _scan.last_topic(some)
-                if end == 0:
-                    if len(some) < size:
-                        return None  # the file has become shorter
-                    size *= 4
-                    continue
-                last = n_topics + items.size - n
-                room = (items[n:], numbers[n:], topics[n_topics:last], first[n_topics:last])
-                found = _scan.scan(some[:end], *self.form, *room, kept, used)
-                if found is None:
-                    return None
-                first[n_topics : n_topics + found[1]] += n
-                n, n_topics, used, at = n + found[0], n_topics + found[1], found[2], at + end
-        return n, n_topics
+                progress[last] = at + len(some) == stop
+                n_bytes = scan(some, items, numbers, topics, first, kept, progress)
+                if n_bytes < 0 or len(some) < min(size, stop - at):
+                    return None  # the latter if the file has become shorter
+                size = _PIECE if n_bytes else 4 * size
+                at += n_bytes
+        return int(progress[3]), int(progress[4])
 
     def _each(self, work: Callable[[int], _T]) -> list[_T]:
         """The results for all parts."""
@@ -221,12 +211,24 @@ def _cut(piece: Piece, at: int, end: int) -> int:
     """A place after another where a topic begins; or the end."""
     size = 2**16
     while True:
-        found = _scan.first_topic(piece(at - 1, min(at + size, end)))
-        if found >= 0:
-            return at - 1 + found
+        first, *lines = bytes(piece(at - 1, min(at + size, end))).split(b"\n")
+        begin, topic = at + len(first), b""
+        for line in lines[:-1]:  # the last one may not be whole
+            words = line.split(None, 1)
+            if words and topic not in (b"", words[0]):
+                return begin
+            topic = words[0] if words else topic
+            begin += len(line) + 1
         if at + size >= end:
             return end
         size *= 4
+
+
+def _differ(users: Ids) -> bool:
+    """Whether no user is named twice."""
+    if isinstance(users, Objects):
+        return len({*users.values}) == len(users)
+    return users.series().n_unique() == len(users)
 
 
 def _joined(

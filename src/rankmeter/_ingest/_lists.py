@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import marshal
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,13 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rankmeter import _compiled
 from rankmeter._ingest._by_user import ByUser
 from rankmeter._ingest._id_columns import IdType, Objects, few
-
-try:
-    from rankmeter._ingest import _dicts
-except ImportError:  # not compiled; the same is done in Python
-    _dicts = None  # type: ignore[assignment]
 
 __all__ = ["Lists"]
 
@@ -29,7 +24,6 @@ _TEXT = frozenset({str, np.str_})  # whose hash is that of the text, unlike that
 _WHOLE = frozenset({int, np.int64, np.int32})
 _REAL = frozenset({float, np.float64, np.float32})
 _EXACT = 2**53  # integers up to here have a float
-_AT_ONCE = 4_000  # items that are looked at together, so that they stay in the cache of a core
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -44,7 +38,7 @@ class Lists(ByUser):
     @classmethod
     def of(cls, users: Sequence[Any], containers: Sequence[Any]) -> Lists | None:
         """The lists, or None where any user, container or value needs a closer look."""
-        kinds = set(map(type, containers))
+        kinds, native = set(map(type, containers)), _compiled.native
         user_type = _type(list(users))
         if user_type is None or not (kinds <= _DICTS or kinds <= _PLAIN):
             return None
@@ -52,7 +46,8 @@ class Lists(ByUser):
         full = [one for one in containers if one]
         offsets = np.concatenate(([0], np.cumsum(lengths[lengths > 0])))
         numbers = np.empty(offsets[-1]) if kinds <= _DICTS else None
-        item_type = _compiled(full, numbers) or _read(full, offsets, numbers)
+        item_type = None if native is None else _KINDS[native.read(numbers, full)]
+        item_type = item_type or _read(full, numbers)
         if item_type is None:
             return None
         everyone = few(Objects([*users], user_type))
@@ -80,7 +75,7 @@ class Lists(ByUser):
 
     def items(self) -> Objects:
         """All items, by user."""
-        return Objects(_joined(self.containers), self.item_type)
+        return Objects([item for one in self.containers for item in one], self.item_type)
 
     def items_at(self, at: npt.NDArray[np.int64], place: npt.NDArray[np.int64]) -> Objects:
         """See `ByUser.items_at`."""
@@ -100,9 +95,9 @@ class Lists(ByUser):
 
     def look_up(self, at: npt.NDArray[np.int64], items: Objects) -> npt.NDArray[np.float64]:
         """See `ByUser.look_up`."""
-        if _dicts is not None:
-            look_up = _dicts.find if self.numbers is None else _dicts.look_up
-            look_up(self.containers, at, items.values, compiled := np.empty(at.size))
+        if _compiled.native is not None:
+            compiled = np.empty(at.size)
+            _compiled.native.find(at, compiled, self.containers, items.values)
             return compiled
         found: list[float | None]
         if self.numbers is None:
@@ -117,22 +112,6 @@ class Lists(ByUser):
             if number != before:
                 before, places = number, dict(zip(self.containers[number], count(), strict=False))
             yield places.get(item)
-
-
-def _parts(offsets: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """First and last list of each part of them, which has about `_AT_ONCE` items or one list."""
-    start, last = 0, len(offsets) - 1
-    while start < last:
-        stop = int(np.searchsorted(offsets, offsets[start] + _AT_ONCE))
-        yield start, (start := min(max(stop, start + 1), last))
-
-
-def _joined(containers: Iterable[Iterable[Any]]) -> list[Any]:
-    """All elements, one container after the other; faster than a chain of them."""
-    found: list[Any] = []
-    for one in containers:
-        found += one
-    return found
 
 
 def _type(ids: list[Any]) -> IdType | None:
@@ -158,63 +137,18 @@ def _is_text(text: str) -> bool:
 _KINDS: tuple[IdType | None, ...] = (None, "String", "Int64")
 
 
-def _compiled(full: list[Any], numbers: npt.NDArray[np.float64] | None) -> IdType | None:
-    """The type of the items, if compiled code has read all of them, with their numbers."""
-    if _dicts is None:
-        return None
-    return _KINDS[_dicts.kind(full) if numbers is None else _dicts.read(full, numbers)]
-
-
-def _read(
-    full: list[Any], offsets: npt.NDArray[np.int64], numbers: npt.NDArray[np.float64] | None
-) -> IdType | None:
+def _read(full: list[Any], numbers: npt.NDArray[np.float64] | None) -> IdType | None:
     """The type of the items, with their numbers; None where any needs a closer look."""
-    item_type: IdType | None = None
-    for start, stop in _parts(offsets):
-        some = full[start:stop]
-        found = _type(_joined(some))
-        if found is None or item_type not in (None, found):
-            return None
-        item_type = found
-        if numbers is None:
-            if any(len(set(one)) < len(one) for one in some):
-                return None
-        elif not _write(some, numbers[offsets[start] : offsets[stop]]):
-            return None
-    return item_type
-
-
-def _write(some: Sequence[Any], numbers: npt.NDArray[np.float64]) -> bool:
-    """Write the numbers of some dicts into an array; False if any is not one that it holds."""
-    values = _joined(one.values() for one in some)  # in the order of the keys, if they were moved
-    found = _numbers(values)
-    if found is not None:
-        numbers[:] = found
-    else:
-        kinds = set(map(type, values))
-        if not kinds <= _REAL | _WHOLE:
-            return False
-        if kinds & _WHOLE and not all(-_EXACT < one < _EXACT for one in values):
-            return False
-        numbers[:] = values
-    return not np.isnan(numbers).any()
-
-
-_WRITTEN = {b"g": np.dtype([("type", "S1"), ("value", "<f8")])}
-_WRITTEN[b"i"] = np.dtype([("type", "S1"), ("value", "<i4")])
-
-
-def _numbers(values: list[Any]) -> npt.NDArray[Any] | None:
-    """The values as an array if each of them is a float, or each an integer of 32 bits.
-
-    `marshal` writes the type in front of each value, which is the fastest way to see all of them.
-    """
-    try:
-        written = memoryview(marshal.dumps(values, 2))[5:]
-    except ValueError:
+    item_type = _type([item for one in full for item in one]) if full else None
+    if item_type is None:
         return None
-    for letter, dtype in _WRITTEN.items():
-        if len(written) == len(values) * dtype.itemsize:
-            found = np.frombuffer(written, dtype)
-            return found["value"] if (found["type"] == letter).all() else None
-    return None
+    if numbers is None:
+        return item_type if all(len({*one}) == len(one) for one in full) else None
+    values = [value for one in full for value in one.values()]
+    kinds = set(map(type, values))
+    if not kinds <= _REAL | _WHOLE:
+        return None
+    if kinds & _WHOLE and not all(-_EXACT < one < _EXACT for one in values):
+        return None
+    numbers[:] = values
+    return None if np.isnan(numbers).any() else item_type

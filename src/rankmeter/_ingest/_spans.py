@@ -10,17 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rankmeter import _compiled
 from rankmeter._ingest._id_columns import Ids, IdType
-
-try:
-    from rankmeter._ingest import _scan
-except ImportError:  # not compiled, and never used
-    _scan = None  # type: ignore[assignment]
 
 __all__ = ["SPAN", "Spans"]
 
 SPAN = np.dtype([("start", "<i8"), ("size", "<u4"), ("hash", "<u4")])
-"""Where an id is in the content, and its hash, as in `_scan.c`."""
+"""Where an id is in the content, and its hash, as in `_native.c`; compiled code knows the hash."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +34,7 @@ class Spans(Ids):
         places = np.zeros(len(written), SPAN)
         places["size"] = [*map(len, written)]
         places["start"] = np.cumsum(places["size"], dtype=np.int64) - places["size"]
-        content = b"".join(written)
-        _scan.write_hashes(content, places)
-        return cls(content, places, encoding)
+        return cls(b"".join(written), places, encoding)
 
     def __len__(self) -> int:
         return self.places.size
@@ -67,5 +61,5 @@ class Spans(Ids):
 
     def _lines(self) -> bytes:
         """Each id and the end of its line, in UTF-8."""
-        lines: bytes = _scan.gather(self.content, self.places)
+        lines: bytes = _compiled.native.gather(self.content, self.places)
         return lines if self.encoding == "utf-8" else lines.decode(self.encoding).encode()
