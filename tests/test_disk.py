@@ -27,7 +27,7 @@ import rankmeter as rm
 from command_line import rankmeter
 from rankmeter._align import sift
 from rankmeter._align.repeats import Repeats
-from rankmeter._align.sizes import Sizes
+from rankmeter._align.sift import Sizes
 from rankmeter._choices import CHOICES
 from rankmeter._engine import Memory
 from rankmeter._ingest import Cut, meet_all, read_rankings, read_truth

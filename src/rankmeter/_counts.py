@@ -63,13 +63,14 @@ class RankCounts:
         )
 
     def __add__(self, other: RankCounts) -> RankCounts:
-        """Counts over both sets of candidates, which must be disjoint.
+        """Counts over both sets of candidates, which must be disjoint."""
+        return self._combined(other, np.add)
 
-        Raises
-        ------
-        ValueError
-            If the two are not about the same judged items of the same users.
-        """
+    def __sub__(self, other: RankCounts) -> RankCounts:
+        """Counts without some of the candidates."""
+        return self._combined(other, np.subtract)
+
+    def _combined(self, other: RankCounts, combine: np.ufunc) -> RankCounts:
         if not (
             np.array_equal(self.user, other.user)
             and np.array_equal(self.gain, other.gain)
@@ -79,8 +80,8 @@ class RankCounts:
         known = self.before is not None and other.before is not None
         return replace(
             self,
-            above=self.above + other.above,
-            equal=self.equal + other.equal,
-            before=self.before + other.before if known else None,  # type: ignore[operator]
-            n_ranked=self.n_ranked + other.n_ranked,
+            above=combine(self.above, other.above),
+            equal=combine(self.equal, other.equal),
+            before=combine(self.before, other.before) if known else None,
+            n_ranked=combine(self.n_ranked, other.n_ranked),
         )

@@ -5,17 +5,14 @@ from __future__ import annotations
 from rankmeter._align.align import (
     Aligned,
     Facts,
-    Judged,
     align,
-    perfect,
-    prepare,
-    reached,
     relevant_items,
     settle,
 )
 from rankmeter._align.cluster import gather
 from rankmeter._align.codes import Codes, distinct
 from rankmeter._align.counts import Candidates, by_item
+from rankmeter._align.judged import Judged, perfect, prepare, reached
 from rankmeter._align.listing import Listing, listed
 from rankmeter._align.packing import bits, sort
 from rankmeter._align.pairs import Refused

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from rankmeter._align.codes import Codes
-from rankmeter._align.counts import Candidates, Targets, count, sort_key
-from rankmeter._align.excluded import is_self, refuse_repeated_self
+from rankmeter._align.counts import Candidates, Marks, count, sort_key
+from rankmeter._align.pairs import is_self
 from rankmeter._align.remainder import Counts, Known, Order, Remainder, changed, taken
 from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
@@ -64,7 +64,9 @@ def gather(
             more = rows.candidates.selectExpr("*", _HASH).join(rows.send(again), "hash", "semi")
             more = rows.collect(more.drop("hash"))
             more = more.join(pairs, on=_PAIR, how="anti").select(kept.columns)
-            kept = pl.concat([kept, more.filter(~is_self()) if own else more])
+            if own:
+                more = more.filter(~series(is_self(more["user"], more["item"])))
+            kept = pl.concat([kept, more])
     if not some_judged:
         more = _examples(rows, pairs).select(kept.columns)
         kept = pl.concat([kept, more.join(kept, on=_PAIR, how="anti")])
@@ -79,8 +81,6 @@ def gather(
     users = _typed(first.users, table)["user"]
     tops = kept.clear()
     if depth:
-        if own and rows.order == "rank":
-            refuse_repeated_self(kept, table.source)
         tops = rows.collect(foremost(rows, depth, own=own)).select(*_PAIR, rows.order)
         tops = _typed(tops, table).join(kept.select(*_PAIR, "number"), on=_PAIR, how="left")
         beyond_kept = kept.height + pl.int_range(pl.len())
@@ -303,19 +303,20 @@ class Clustered(Remainder):
             for mine, at in zip(users, rows, strict=True)
         ]
 
-    def last_ranks(self, gone: pl.DataFrame) -> pl.DataFrame:
+    def last_ranks(self, cuts: pl.DataFrame) -> pl.DataFrame:
         """See `Rest`."""
         kept = _plain(self.kept.select(_PAIR).unique())
 
         def others(rows: Query, kept: pl.DataFrame) -> Any:
             found = rows.candidates.join(rows.send(kept), _PAIR, "anti")
-            if gone.height:
-                gaps = rows.send(_plain(gone.select("user", gap="rank")))
-                gaps = rows.grouped(gaps, ["user"], "collect_list(gap) AS gaps").hint("broadcast")
-                fewer = "CASE WHEN gaps IS NULL THEN 0 ELSE size(filter(gaps, g -> g < rank)) END"
-                found = found.join(gaps, "user", "left")
-                found = found.selectExpr("user", f"rank - {fewer} AS rank")
-            return rows.grouped(found, ["user"], "max(rank) AS rank")
+            above = "0"
+            if cuts.height:
+                sent = rows.send(_plain(cuts.select("user", cut="rank")))
+                sent = rows.grouped(sent, ["user"], "collect_list(cut) AS at").hint("broadcast")
+                found = found.join(sent, "user", "left")
+                above = "CASE WHEN at IS NULL THEN 0 ELSE size(filter(at, c -> c < rank)) END"
+            found = found.selectExpr("user", "rank", f"{above} AS cuts")
+            return rows.grouped(found, ["user", "cuts"], "max(rank) AS rank")
 
         found = _by_parts(self.query, kept, "user", self.room, others)
         return found.with_columns(pl.col("user").cast(self.users.dtype))
@@ -330,24 +331,22 @@ class Clustered(Remainder):
 
     def _count(
         self,
-        users: pl.Series,
         rows: pl.DataFrame,
         value: FloatArray | None,
         orders: list[Order],
     ) -> dict[Order, Counts]:
         """See `Remainder`; each precision takes one pass, and each rule that orders tied items."""
         if self.order == "rank":  # which has no precision
-            found = self._count_scored(users, rows, value, "float64", {ties for _, ties in orders})
+            found = self._count_scored(rows, value, "float64", {ties for _, ties in orders})
             return {(kind, ties): found["float64", ties] for kind, ties in orders}
         found = {}
         for kind in dict.fromkeys(kind for kind, _ in orders):
             rules = {ties for one, ties in orders if one == kind}
-            found |= self._count_scored(users, rows, value, kind, rules)
+            found |= self._count_scored(rows, value, kind, rules)
         return found
 
     def _count_scored(
         self,
-        users: pl.Series,
         rows: pl.DataFrame,
         value: FloatArray | None,
         kind: str,
@@ -355,7 +354,7 @@ class Clustered(Remainder):
     ) -> dict[Order, Counts]:
         """Count for each of the rows with scores of one precision."""
         tally = self._first
-        asked = _asked(rows.with_columns(users.alias("user")), self.order, kind, value)
+        asked = _asked(rows, self.order, kind, value)
         if value is not None or kind != self._kind:
             tally = _tally(self.query, asked, kind, self.room)
             if not tally.users.equals(self._first.users):
@@ -403,7 +402,7 @@ class Clustered(Remainder):
         # Rows outside of all others: each is counted as equal to itself, and before no equal one.
         outside = np.full(len(asked.user), -1)
         gain = np.zeros(len(asked.user))
-        targets = Targets(codes.of(asked.user), gain, outside, asked.value, IdSeries(asked.item))
+        targets = Marks(codes.of(asked.user), gain, outside, asked.value, IdSeries(asked.item))
         return count(candidates, targets, ties or "expected")
 
 

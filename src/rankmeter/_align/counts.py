@@ -25,7 +25,7 @@ from rankmeter._ingest import Ids, IdSeries, places, series
 
 __all__ = [
     "Candidates",
-    "Targets",
+    "Marks",
     "before_in",
     "by_item",
     "by_text",
@@ -43,20 +43,39 @@ _AT_ONCE = 2**15  # targets, so that the steps of a search stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
-class Targets:
-    """The judged items in a ranking, with everything that counting in a part of its rows needs."""
+class Marks:
+    """Rows of rankings at which counting is asked for, or which are candidates of their own."""
 
-    user: IntArray  # (n_found,) row of evaluation
+    user: IntArray  # (n,) row of evaluation
     gain: FloatArray  # as judged
-    row: IntArray  # number of the ranking row with the item
-    value: FloatArray  # sort key of that row; smaller is better
+    row: IntArray  # the place of each among all rows of the rankings
+    value: FloatArray  # its sort key, as that of the candidates
     items: Ids  # where the items are
     at: IntArray | None = None  # and the place of each in them; None if these are all
+    score: FloatArray | None = None  # as given, for rankings that are ordered by scores
 
     @cached_property
     def item(self) -> Ids:
         """The items themselves, which only ties need."""
         return self.items if self.at is None else self.items.take(self.at)
+
+    def only(self, chosen: npt.NDArray[np.bool_] | IntArray) -> Marks:
+        """Some of the marks, by mask or place."""
+        if chosen.dtype == bool and chosen.all():
+            return self
+        at = np.arange(self.user.size) if self.at is None else self.at
+        score = None if self.score is None else self.score[chosen]
+        rows = self.user[chosen], self.gain[chosen], self.row[chosen], self.value[chosen]
+        return Marks(*rows, self.items, at[chosen], score)
+
+    def followed_by(self, more: Marks) -> Marks:
+        """These and more, whose items are at places of the same ids."""
+        both: dict[str, Any] = {
+            name: np.concatenate([getattr(self, name), getattr(more, name)])
+            for name in ("user", "gain", "row", "value", "at", "score")
+            if getattr(self, name) is not None
+        }
+        return replace(self, **both)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,9 +144,27 @@ class Candidates:
         where = groups.order, groups.offsets
         return Candidates(user, row, value, self.order, item, *where, self.falling)
 
-    def targets(self, row: IntArray, gain: FloatArray) -> Targets:
-        """Judged items as targets of counting, given the positions of the rows that hold them."""
-        return Targets(self.user[row], gain, self.numbers(row), self.value[row], self.item, row)
+    def marks(self, row: IntArray, gain: FloatArray | None = None) -> Marks:
+        """The rows at some positions as marks."""
+        gain = np.zeros(row.size) if gain is None else gain
+        return Marks(self.user[row], gain, self.numbers(row), self.value[row], self.item, row)
+
+    def followed_by(self, marks: Marks) -> Candidates:
+        """With more rows, whose numbers are higher."""
+        row = np.concatenate([self.numbers(np.arange(self.user.size)), marks.row])
+        user = np.concatenate([self.user, marks.user])
+        value = np.concatenate([self.value, marks.value])
+        item = IdSeries(pl.concat([self.item.series(), marks.item.series()]))
+        groups = Groups.of(user, self.offsets.size - 1)
+        where = groups.order, groups.offsets
+        return Candidates(user, row, value, self.order, item, *where, self.falling)
+
+    @classmethod
+    def few(cls, marks: Marks, n_users: int, order: str, *, falling: bool = False) -> Candidates:
+        """Some rows as candidates."""
+        groups = Groups.of(marks.user, n_users)
+        where = groups.order, groups.offsets
+        return cls(marks.user, marks.row, marks.value, order, marks.item, *where, falling)
 
 
 def sort_key(number: FloatArray, order: str, score_type: str = "float64") -> FloatArray:
@@ -140,31 +177,27 @@ def compared(score: FloatArray, score_type: str) -> FloatArray:
     return score.astype(np.float32).astype(np.float64) if score_type == "float32" else score
 
 
-def count(candidates: Candidates, targets: Targets, ties: TieRule) -> RankCounts:
-    """Count the candidates above, equal to and before each target.
+def count(candidates: Candidates, marks: Marks, ties: TieRule) -> RankCounts:
+    """Count the candidates above, equal to and before each mark, which is not equal to itself.
 
     The counts of disjoint candidates add up to those of all of them. The order within tied groups
     is counted only for a rule that needs it.
     """
-    c, t = candidates, targets
+    c, t = candidates, marks
     n_ranked = np.diff(c.offsets)
     ordered = ties in ORDERED
-    if c.row is None and c.order == "list":
+    if c.row is None and c.order == "list":  # marks beyond all rows are at the end
         place = t.row
         if c.grouped is not None:
-            places = np.empty(c.user.size, dtype=np.int64)
-            places[c.grouped] = np.arange(c.user.size)
-            place = places[t.row]
-        above = place - c.offsets[t.user]
+            places = np.empty(c.user.size + 1, dtype=np.int64)
+            places[c.grouped], places[-1] = np.arange(c.user.size), c.user.size
+            place = places[np.minimum(t.row, c.user.size)]
+        above = np.minimum(place, c.offsets[t.user + 1]) - c.offsets[t.user]
         equal = np.zeros_like(above)
         return RankCounts(t.user, t.gain, above, equal, equal if ordered else None, n_ranked)
-    # A target is not counted as equal to itself.
-    own = np.ones(t.row.size, dtype=bool) if c.row is None else np.isin(t.row, c.row)
     above, upto = _spans(c, t)
     equal = upto - above
-    equal -= own
-    if c.order == "rank":  # already counted by the tool that wrote the rank
-        above = np.where(own, t.value.astype(np.int64) - 1, 0)
+    equal -= t.row < c.offsets[-1] if c.row is None else np.isin(t.row, c.row)
     before: IntArray | None = None
     if ordered:
         before = np.zeros_like(equal)
@@ -174,15 +207,20 @@ def count(candidates: Candidates, targets: Targets, ties: TieRule) -> RankCounts
     return RankCounts(t.user, t.gain, above, equal, before, n_ranked)
 
 
-def _spans(c: Candidates, t: Targets) -> tuple[IntArray, IntArray]:
+def _spans(c: Candidates, t: Marks) -> tuple[IntArray, IntArray]:
     """For each target, how many candidates of its user are better, and how many are not worse."""
-    if _compiled.native is not None and np.all(t.user[1:] >= t.user[:-1]):
+    if _compiled.native is not None:
         above, upto = np.empty((2, t.user.size), dtype=np.int64)
         value, user = np.ascontiguousarray(c.value), np.ascontiguousarray(t.user)
-        wanted = np.ascontiguousarray(t.value)
+        wanted, order = np.ascontiguousarray(t.value), None
+        if np.any(user[1:] < user[:-1]):
+            order = np.argsort(user, kind="stable")
+            user, wanted = user[order], wanted[order]
         _compiled.native.count(value, c.grouped, c.offsets, user, wanted, above, upto)
+        if order is not None:
+            above[order], upto[order] = above.copy(), upto.copy()
         if c.falling:
-            n = np.diff(c.offsets)[user]
+            n = np.diff(c.offsets)[t.user]
             above, upto = np.subtract(n, upto, out=upto), np.subtract(n, above, out=above)
         return above, upto
     if c.falling:
@@ -280,7 +318,7 @@ def holds(
     return held & (at < end)
 
 
-def before_in(c: Candidates, t: Targets, tied: npt.NDArray[np.bool_], ties: TieRule) -> IntArray:
+def before_in(c: Candidates, t: Marks, tied: npt.NDArray[np.bool_], ties: TieRule) -> IntArray:
     """How many candidates of its tied group precede each tied target, by item or by row."""
     mine = _rows(t.user, t.value, t.item, t.row).filter(series(tied))
     runs = mine.select("user", "bits").unique()
@@ -292,7 +330,7 @@ def before_in(c: Candidates, t: Targets, tied: npt.NDArray[np.bool_], ties: TieR
     members = _rows(c.user[at], c.value[at], c.item.take(at), c.numbers(at)).join(
         runs, on=["user", "bits"], how="semi"
     )
-    # Targets are put just before their own rows; the rows in front of them are counted.
+    # Marks are put just before their own rows; the rows in front of them are counted.
     both = pl.concat(
         [
             mine.with_row_index("target").with_columns(rows=pl.lit(0, pl.Int64)),

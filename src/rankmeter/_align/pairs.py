@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from rankmeter import _compiled
@@ -23,13 +24,13 @@ from rankmeter._choices import Alignment
 from rankmeter._hits import IntArray
 from rankmeter._ingest import Table, series
 
-__all__ = ["Pairs", "Refused", "best_of", "unique_items", "unique_judgements"]
+__all__ = ["Pairs", "Refused", "best_of", "is_self", "unique_judgements"]
 
 SHOWN = 3
 _LARGEST = 2**32 - 1
 """Dense items that compiled code has room for."""
 _SEED = secrets.randbits(63)
-"""Of hashes, so that crafted ids do not collide."""
+"""Of hashes: nobody can choose ids that collide."""
 
 
 @dataclass(frozen=True)
@@ -39,16 +40,17 @@ class Refused:
     n: int = 0
     examples: tuple[tuple[Any, Any], ...] = ()  # the smallest three
 
+    @classmethod
+    def of(cls, n: int, pairs: pl.DataFrame) -> Refused:
+        """So many pairs, of which these are some."""
+        smallest = pairs.select("user", "item").unique().sort("user", "item").head(SHOWN)
+        return cls(n, tuple(smallest.iter_rows()))
+
     def __add__(self, other: Refused) -> Refused:
         return Refused(self.n + other.n, tuple(sorted(self.examples + other.examples)[:SHOWN]))
 
     def __str__(self) -> str:
         return "; ".join(f"user {shown(user)} item {shown(item)}" for user, item in self.examples)
-
-
-def _refused(n: int, pairs: pl.DataFrame) -> Refused:
-    smallest = pairs.select("user", "item").unique().sort("user", "item").head(SHOWN)
-    return Refused(n, tuple(smallest.iter_rows()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,24 +129,11 @@ def _hashes(item: pl.Series) -> Keys:
     return item.hash(_SEED).to_numpy()
 
 
-def unique_items(
-    rankings: Table, choices: Alignment, counts: dict[str, int], *, repeated: bool
-) -> tuple[pl.DataFrame, Refused]:
-    """The ranking rows, each item once per user unless every occurrence counts."""
-    frame = rankings.frame
-    if not repeated:
-        return frame, Refused()
-    again = frame.filter(pl.struct("user", "item").is_duplicated())
-    extra = again.height - again.select("user", "item").n_unique()
-    if choices.duplicates in ("error", "unchecked"):
-        return frame, _refused(extra, again)
-    if choices.duplicates == "each":
-        counts["duplicate_items_counted"] = extra
-        return frame, Refused()
-    counts["duplicate_items_dropped"] = extra
-    if choices.duplicates == "best":
-        frame = best_of(frame.with_row_index("row"), rankings.order).drop("row")
-    return frame, Refused()
+def is_self(user: pl.Series, item: pl.Series) -> npt.NDArray[np.bool_]:
+    """Where the item has the id of the user."""
+    if user.dtype != item.dtype:
+        user, item = user.cast(pl.String), item.cast(pl.String)
+    return (user == item).to_numpy()
 
 
 def best_of(numbered: pl.DataFrame, by: str) -> pl.DataFrame:
@@ -165,4 +154,4 @@ def unique_judgements(
     merged = pairs.agg(gain.n_unique().alias("values"), kept)
     counts["duplicate_judgements_merged"] = frame.height - merged.height
     clash = merged.filter(pl.col("values") > 1) if choices.judgements == "error" else merged.clear()
-    return merged.select("user", "item", "gain"), _refused(clash.height, clash)
+    return merged.select("user", "item", "gain"), Refused.of(clash.height, clash)

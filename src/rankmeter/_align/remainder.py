@@ -5,7 +5,6 @@ Each order of the candidates is counted once, for all kept rows together.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
@@ -52,7 +51,6 @@ class Known:
 
     def count(
         self,
-        users: pl.Series,
         rows: pl.DataFrame,
         value: FloatArray,
         ties: TieRule | None,
@@ -64,7 +62,7 @@ class Known:
         order = (score_type, ties)
         number = rows["number"].to_numpy()
         if not own or (number >= self.end).any():
-            return self._count(users, rows, value, [order])[order]
+            return self._count(rows, value, [order])[order]
         if not number.size:
             return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
         self._prepare([order])
@@ -74,7 +72,7 @@ class Known:
         """See `Rest`."""
         raise _unknown()
 
-    def last_ranks(self, gone: pl.DataFrame) -> pl.DataFrame:  # noqa: ARG002
+    def last_ranks(self, cuts: pl.DataFrame) -> pl.DataFrame:  # noqa: ARG002
         """See `Rest`."""
         raise _unknown()
 
@@ -87,7 +85,6 @@ class Known:
 
     def _count(
         self,
-        users: pl.Series,  # noqa: ARG002
         rows: pl.DataFrame,  # noqa: ARG002
         value: FloatArray | None,  # noqa: ARG002
         orders: list[Order],  # noqa: ARG002
@@ -106,7 +103,7 @@ def taken(counts: Counts, at: slice | IntArray) -> Counts:
     return above[at], equal[at], None if before is None else before[at]
 
 
-class Remainder(Known, ABC):
+class Remainder(Known):
     """A `Rest`: all candidates of rankings without the kept rows, which are sorted by number.
 
     `users` are all users of the rankings, and `n_rows` says how many rows each has.
@@ -140,25 +137,7 @@ class Remainder(Known, ABC):
     def _prepare(self, orders: Iterable[Order]) -> None:
         missing = [order for order in dict.fromkeys(orders) if order not in self._known]
         if missing and self.kept.height:
-            self._known |= self._count(self.kept["user"], self.kept, None, missing)
-
-    @abstractmethod
-    def last_ranks(self, gone: pl.DataFrame) -> pl.DataFrame:
-        """See `Rest`."""
-
-    @abstractmethod
-    def grades(self, allowed: Callable[[FloatArray], bool]) -> pl.DataFrame | None:
-        """See `Rest`."""
-
-    @abstractmethod
-    def _count(
-        self,
-        users: pl.Series,
-        rows: pl.DataFrame,
-        value: FloatArray | None,
-        orders: list[Order],
-    ) -> dict[Order, Counts]:
-        """Count for each of the rows in every order; without a value it is that of each row."""
+            self._known |= self._count(self.kept, None, missing)
 
 
 def changed() -> DataError:

@@ -7,6 +7,7 @@ decided for every other table.
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,19 +17,18 @@ import numpy as np
 import polars as pl
 
 from rankmeter._align.counts import holds, search
-from rankmeter._align.excluded import is_self, refuse_repeated_self
 from rankmeter._align.packing import BITS, Keys, bits
+from rankmeter._align.pairs import is_self
 from rankmeter._align.repeats import Repeats
-from rankmeter._align.sizes import Sizes
 from rankmeter._align.tally import Counted
 from rankmeter._align.threads import over
-from rankmeter._align.tops import Tops
 from rankmeter._hits import IntArray
 from rankmeter._ingest import IdSeries, Pieces, Table
 
-__all__ = ["sift"]
+__all__ = ["Sizes", "sift"]
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
+_MANY = 2**22  # rows or counts that are kept before those of one user are put together
 _SMALLEST = 3  # ids that the error of two sides without a common one shows
 
 
@@ -47,19 +47,20 @@ def sift(
     types = {role: table.dtype(role) for role in ("user", "item")}
     judged, sizes = _Hashes(_keys(truth.frame)), Sizes(types["user"])
     seen = Repeats(pieces.n_rows, limit) if repeats else None
-    tops = Tops(table.order, depth, own=own)
+    tops = _Tops(table.order, depth, own=own)
 
     def look(n: int) -> _Sifted:
         piece = pieces.read(n)
         rows = piece.rows.cast(types)  # type: ignore[arg-type]
         keys = _keys(rows)
         at = judged.find(keys)
-        found = rows[np.union1d(at, rows.select(is_self().arg_true()).to_series()) if own else at]
+        if own:
+            at = np.union1d(at, np.flatnonzero(is_self(rows["user"], rows["item"])))
         sizes.add(rows["user"])
         if seen is not None:
             seen.add(keys)
         top = tops.of(rows) if depth else rows.clear()
-        return _Sifted(found, top, piece.empty_users.cast(types["user"]), piece.counts)
+        return _Sifted(rows[at], top, piece.empty_users.cast(types["user"]), piece.counts)
 
     counts = Counter(table.counts)
     kept, empty = [], [table.empty_users.series()]
@@ -74,13 +75,12 @@ def sift(
         if again.size:
             rows = pl.concat([rows, _rows_of(pieces, types, _Hashes(again))])
             rows = (rows.unique("number") if own else rows).sort("number")
-    if own and depth and table.order == "rank":
-        refuse_repeated_self(rows, table.source)
     if not _any_judged(rows, truth.frame):
         rows = pl.concat([rows, _examples(pieces, types, truth)]).unique("number").sort("number")
     pieces.check()
     users, n_rows = sizes.counted()
-    rest = Counted(pieces, table.order, rows, users, n_rows, room=limit, tops=tops)
+    found = tops.found(), tops.depth
+    rest = Counted(pieces, table.order, rows, users, n_rows, room=limit, tops=found)
     others = pl.concat(empty)
     named = users if others.is_empty() else pl.concat([users, others]).unique().sort()
     origin = replace(table.origin, counts={"rows": counts["rows"], **+counts})
@@ -171,3 +171,117 @@ def _extremes(rows: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
         for role in ("user", "item")
     ]
     return pl.concat([*smallest, more]).unique("number", maintain_order=True)
+
+
+class _Tops:
+    """Rows that may have a rank up to `depth`, of pieces in any order.
+
+    With `own` that is also the rank without the item that has the id of its user.
+    """
+
+    def __init__(self, order: str, depth: int, *, own: bool = False) -> None:
+        self.order, self.depth, self.own = order, depth, own
+        self._kept: list[pl.DataFrame] = []
+        self._n = 0
+
+    def of(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Those of some rows. Scores that are equal as float32 count as tied, so none is lost."""
+        if self.order == "rank":
+            return rows.filter(pl.col("rank") <= self.depth + self.own)
+        value = -pl.col("score").cast(pl.Float32) if self.order == "score" else pl.col("number")
+        if self.own:
+            rows = rows.with_columns(own=is_self(rows["user"], rows["item"]))
+            kept = pl.col("own") | (value.rank("min").over("user", "own") <= self.depth)
+            return rows.filter(kept).drop("own")
+        return rows.filter(value.rank("min").over("user") <= self.depth)
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Keep the rows that `of` gave."""
+        self._kept.append(rows)
+        self._n += rows.height
+        if self._n > _MANY:
+            self._kept = [self.of(pl.concat(self._kept))]
+            self._n = min(self._kept[0].height, _MANY // 2)
+
+    def found(self) -> pl.DataFrame:
+        """The rows of all pieces, in their order."""
+        return self.of(pl.concat(self._kept)).sort("number")
+
+
+class Sizes:
+    """Rows by user: in a table where integer ids are dense, and otherwise in a frame."""
+
+    def __init__(self, dtype: pl.DataType) -> None:
+        self.low, self.table = 0, np.zeros(0, dtype=np.int64)
+        self.frame = pl.DataFrame(schema={"user": dtype, "n": pl.Int64})
+        self.waiting: list[pl.DataFrame] = []
+        self.n_rows = 0
+        self.dense = dtype == pl.Int64
+        self._lock = threading.Lock()
+
+    def add(self, users: pl.Series) -> None:
+        """Count the users of some rows."""
+        if len(users) == 0:
+            return
+        ids: IntArray = users.to_numpy() if self.dense else np.zeros(1, np.int64)
+        with self._lock:
+            self.n_rows += len(users)
+            dense = self._reaches(int(ids.min()), int(ids.max()))
+            if dense and self.table.size <= 4 * len(users):
+                self.table += np.bincount(ids - self.low, minlength=self.table.size)
+                return
+        if dense:
+            each, n = _runs(np.sort(ids))
+            with self._lock:
+                if self.dense:
+                    self.table[each - self.low] += n
+                    return
+                counted = pl.DataFrame({"user": each, "n": n})
+        else:
+            counted = users.to_frame("user").group_by("user").len("n")
+        with self._lock:
+            self.waiting.append(counted.with_columns(pl.col("n").cast(pl.Int64)))
+            if sum(map(len, self.waiting)) > _MANY + self.frame.height:
+                self._merge()
+
+    def counted(self) -> tuple[pl.Series, IntArray]:
+        """All users, ascending, and the number of rows of each."""
+        self._spread()
+        self._merge()
+        frame = self.frame.sort("user")
+        return frame["user"], frame["n"].to_numpy()
+
+    def _reaches(self, low: int, high: int) -> bool:
+        """Make the table reach these ids, if it does not become too large for the rows seen."""
+        if not self.dense:
+            return False
+        if self.table.size:
+            low, high = min(low, self.low), max(high, self.low + self.table.size - 1)
+        if high - low >= 4 * self.n_rows + 1_000_000:
+            self._spread()
+            self.dense = False
+            return False
+        if high - low >= self.table.size:
+            room = (high - low + 1) // 4  # the next ids may be a little higher
+            table = np.zeros(high - low + 1 + room, dtype=np.int64)
+            table[self.low - low :][: self.table.size] = self.table
+            self.low, self.table = low, table
+        return True
+
+    def _spread(self) -> None:
+        """The counts of the table as rows."""
+        if self.table.size:
+            at = np.flatnonzero(self.table)
+            self.waiting.append(pl.DataFrame({"user": at + self.low, "n": self.table[at]}))
+            self.table = self.table[:0]
+
+    def _merge(self) -> None:
+        frame = pl.concat([self.frame, *self.waiting])
+        self.frame = frame.group_by("user").agg(pl.col("n").sum())
+        self.waiting = []
+
+
+def _runs(ids: IntArray) -> tuple[IntArray, IntArray]:
+    """The different values of sorted numbers, and how often each occurs."""
+    start = np.flatnonzero(np.diff(ids, prepend=ids[0] - 1))
+    return ids[start], np.diff(start, append=ids.size)

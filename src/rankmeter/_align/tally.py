@@ -14,11 +14,9 @@ import numpy as np
 import polars as pl
 
 from rankmeter._align.codes import Codes
-from rankmeter._align.counts import Candidates, Targets, before_in, search, sort_key
-from rankmeter._align.excluded import moved_up
+from rankmeter._align.counts import Candidates, Marks, before_in, search, sort_key
 from rankmeter._align.remainder import Counts, Order, Remainder, changed
 from rankmeter._align.threads import over
-from rankmeter._align.tops import Tops
 from rankmeter._choices import TieRule
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import IdSeries, Pieces, series
@@ -38,24 +36,29 @@ class Counted(Remainder):
         n_rows: IntArray,
         *,
         room: int,
-        tops: Tops,
+        tops: tuple[pl.DataFrame, int],
     ) -> None:
         self.pieces, self._n_all = pieces, int(n_rows.sum())
         end = max(pieces.n_rows, self._n_all)
-        found = tops.found(), tops.depth
-        super().__init__(kept, users, n_rows, order=order, end=end, room=room, tops=found)
+        super().__init__(kept, users, n_rows, order=order, end=end, room=room, tops=tops)
 
-    def last_ranks(self, gone: pl.DataFrame) -> pl.DataFrame:
+    def last_ranks(self, cuts: pl.DataFrame) -> pl.DataFrame:
         """See `Rest`."""
+        cuts = cuts.select("user", cut="rank")
 
         def look(n: int) -> pl.DataFrame:
             rows = self.pieces.read(n, items=False).rows.select("user", "rank", "number")
             rows = rows.with_columns(pl.col("user").cast(self.users.dtype))
-            rows = moved_up(rows.join(self.kept, on="number", how="anti"), gone)
-            return rows.group_by("user").agg(pl.col("rank").max())
+            rows = rows.join(self.kept, on="number", how="anti")
+            above = rows.join(cuts, on="user").filter(pl.col("cut") < pl.col("rank"))
+            above = above.group_by("number").len("cuts")
+            rows = rows.join(above, on="number", how="left").with_columns(
+                pl.col("cuts").fill_null(0)
+            )
+            return rows.group_by("user", "cuts").agg(pl.col("rank").max())
 
         parts = pl.concat([*over(self.pieces, look, "finding the last ranks")])
-        return parts.group_by("user").agg(pl.col("rank").max())
+        return parts.group_by("user", "cuts").agg(pl.col("rank").max())
 
     def grades(self, allowed: Callable[[FloatArray], bool]) -> pl.DataFrame | None:
         """See `Rest`."""
@@ -74,14 +77,13 @@ class Counted(Remainder):
 
     def _count(
         self,
-        users: pl.Series,
         rows: pl.DataFrame,
         value: FloatArray | None,
         orders: list[Order],
     ) -> dict[Order, Counts]:
         """See `Remainder`; all orders take one pass."""
-        codes = Codes(users.unique().sort())
-        code = codes.of(users)
+        codes = Codes(rows["user"].unique().sort())
+        code = codes.of(rows["user"])
         tallies = {}
         for score_type in dict.fromkeys(kind for kind, _ in orders):
             rules = [ties for kind, ties in orders if kind == score_type and ties is not None]
@@ -201,7 +203,7 @@ class _Tally:
         mine = IdSeries(marks.item if named else series(marks.number))
         # All rows of a group have one user and one value.
         candidates = Candidates(group, number, marks.value[group], "score", item, group, group)
-        targets = Targets(
+        targets = Marks(
             marks.group[asked], marks.value[asked], marks.number[asked], marks.value[asked],
             mine.take(asked),
         )  # fmt: skip

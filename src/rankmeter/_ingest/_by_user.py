@@ -38,8 +38,8 @@ class ByUser(ABC):
         """Some items: those at a `place` of the list `at`, which ascends."""
 
     @abstractmethod
-    def sought(self, judged: pl.DataFrame | ByUser) -> Any:
-        """The items of judgments, in the form in which `look_up` takes them."""
+    def sought(self, items: Ids) -> Any:
+        """Items of the type of these, in the form in which `look_up` takes them."""
 
     @abstractmethod
     def look_up(self, at: npt.NDArray[np.int64], items: Any) -> npt.NDArray[np.float64]:
@@ -47,6 +47,10 @@ class ByUser(ABC):
 
         All items of a list follow one another.
         """
+
+    @abstractmethod
+    def places(self, at: npt.NDArray[np.int64], items: Any) -> npt.NDArray[np.float64]:
+        """The same, but always the place."""
 
     @abstractmethod
     def only(self, chosen: npt.NDArray[np.int64]) -> Self:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from rankmeter import _compiled
 from rankmeter._ingest._by_user import ByUser
@@ -70,12 +69,9 @@ class Lines(ByUser):
         """See `ByUser.items_at`."""
         return self.spans.take(self.offsets[at] + place)
 
-    def sought(self, judged: pl.DataFrame | ByUser) -> Spans:
+    def sought(self, items: Ids) -> Spans:
         """See `ByUser.sought`."""
-        if isinstance(judged, Lines):
-            return judged.spans
-        ids = judged["item"] if isinstance(judged, pl.DataFrame) else judged.items().series()
-        return Spans.of(ids.to_list(), self.spans.encoding)
+        return items if isinstance(items, Spans) else Spans.of([*items], self.spans.encoding)
 
     def look_up(self, at: npt.NDArray[np.int64], items: Spans) -> npt.NDArray[np.float64]:
         """See `ByUser.look_up`."""
@@ -83,6 +79,11 @@ class Lines(ByUser):
         lists = self.spans.content, self.spans.places, self.numbers, self.offsets
         _compiled.native.find_in_lines(*lists, at, items.content, items.places, found)
         return found
+
+    def places(self, at: npt.NDArray[np.int64], items: Spans) -> npt.NDArray[np.float64]:
+        """See `ByUser.places`."""
+        rows = np.arange(len(self), dtype=np.float64)
+        return replace(self, numbers=rows).look_up(at, items) - self.offsets[at]
 
     def only(self, chosen: npt.NDArray[np.int64]) -> Lines:
         """See `ByUser.only`."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, count
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from rankmeter import _compiled
 from rankmeter._ingest._by_user import ByUser
-from rankmeter._ingest._id_columns import IdType, Objects, few
+from rankmeter._ingest._id_columns import Ids, IdType, Objects, few
 
 __all__ = ["Lists"]
 
@@ -86,12 +85,9 @@ class Lists(ByUser):
             found += [listed[one] for one in places.tolist()]
         return Objects(found, self.item_type)
 
-    def sought(self, judged: pl.DataFrame | ByUser) -> Objects:
+    def sought(self, items: Ids) -> Objects:
         """See `ByUser.sought`."""
-        if isinstance(judged, Lists):
-            return judged.items()
-        ids = judged["item"] if isinstance(judged, pl.DataFrame) else judged.items().series()
-        return Objects(ids.to_list(), self.item_type)
+        return items if isinstance(items, Objects) else Objects(items.to_list(), self.item_type)
 
     def look_up(self, at: npt.NDArray[np.int64], items: Objects) -> npt.NDArray[np.float64]:
         """See `ByUser.look_up`."""
@@ -99,19 +95,19 @@ class Lists(ByUser):
             compiled = np.empty(at.size)
             _compiled.native.find(at, compiled, self.containers, items.values)
             return compiled
-        found: list[float | None]
         if self.numbers is None:
-            found = [*self._places(at.tolist(), items.values)]
-        else:
-            found = [*map(dict.get, map(self.containers.__getitem__, at.tolist()), items.values)]
+            return self.places(at, items)
+        found = [*map(dict.get, map(self.containers.__getitem__, at.tolist()), items.values)]
         return np.array(found, dtype=np.float64)  # None is NaN
 
-    def _places(self, at: list[int], items: Iterable[Any]) -> Iterator[float | None]:
-        before, places = -1, dict[Any, int]()
-        for number, item in zip(at, items, strict=True):
+    def places(self, at: npt.NDArray[np.int64], items: Objects) -> npt.NDArray[np.float64]:
+        """See `ByUser.places`."""
+        before, places, found = -1, dict[Any, int](), list[float | None]()
+        for number, item in zip(at.tolist(), items.values, strict=True):
             if number != before:
                 before, places = number, dict(zip(self.containers[number], count(), strict=False))
-            yield places.get(item)
+            found.append(places.get(item))
+        return np.array(found, dtype=np.float64)
 
 
 def _type(ids: list[Any]) -> IdType | None:
@@ -140,9 +136,7 @@ _KINDS: tuple[IdType | None, ...] = (None, "String", "Int64")
 def _read(full: list[Any], numbers: npt.NDArray[np.float64] | None) -> IdType | None:
     """The type of the items, with their numbers; None where any needs a closer look."""
     item_type = _type([item for one in full for item in one]) if full else None
-    if item_type is None:
-        return None
-    if numbers is None:
+    if numbers is None or item_type is None:
         return item_type if all(len({*one}) == len(one) for one in full) else None
     values = [value for one in full for value in one.values()]
     kinds = set(map(type, values))

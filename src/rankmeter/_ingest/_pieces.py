@@ -142,7 +142,6 @@ class Rest(Protocol):
 
     def count(
         self,
-        users: pl.Series,
         rows: pl.DataFrame,
         value: Any,
         ties: TieRule | None,
@@ -152,8 +151,8 @@ class Rest(Protocol):
     ) -> tuple[Any, Any, Any]:
         """How many candidates are above, equal to and, by the order `ties`, before each row.
 
-        `rows` have an item and a number; a lower `value` is better, and `own` says whether it is
-        that of the row itself.
+        `rows` have a user, an item and a number; a lower `value` is better, and `own` says whether
+        it is that of the row itself.
         """
         ...
 
@@ -164,8 +163,8 @@ class Rest(Protocol):
         """
         ...
 
-    def last_ranks(self, gone: pl.DataFrame) -> pl.DataFrame:
-        """The largest ``rank`` of each ``user`` once rows of the table that are gone left a gap."""
+    def last_ranks(self, cuts: pl.DataFrame) -> pl.DataFrame:
+        """The largest ``rank`` of each ``user`` below so many ``cuts``, which are ranks, too."""
         ...
 
     def grades(self, allowed: Callable[[FloatArray], bool]) -> pl.DataFrame | None:

@@ -1,0 +1,135 @@
+"""The ground truth of some users, prepared once for any number of rankings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankmeter._align.codes import Codes
+from rankmeter._align.pairs import Pairs, Refused, unique_judgements
+from rankmeter._choices import Alignment
+from rankmeter._hits import FloatArray, Hits, IntArray
+from rankmeter._ingest import ByUser, Ids, IdSeries, Table, series
+
+__all__ = ["Judged", "offsets_of", "perfect", "prepare", "reached", "worth"]
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The ground truth of a block in one alignment, prepared once for any number of rankings."""
+
+    choices: Alignment
+    codes: Codes  # the users of the block
+    rows: pl.DataFrame | ByUser  # one judgment per user and item
+    code: IntArray  # (n_judged,) the user of each
+    gain: FloatArray  # (n_judged,) and what it counts, which may differ from that of the rows
+    relevant: Hits  # the perfect rankings of the relevant items
+    others: Hits  # and of the other judged ones
+    counts: dict[str, int]
+    contradictions: Refused
+    item: IntArray | None = None  # (n_judged,) the code of each item, if hits have their items
+    _sought: dict[type[ByUser], Any] = field(default_factory=dict)
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """The judgments as rows: item, gain, code of the user."""
+        columns = {
+            "item": self.items.series(),
+            "gain": series(self.gain),
+            "code": series(self.code),
+        }
+        return pl.DataFrame(columns)
+
+    @cached_property
+    def items(self) -> Ids:
+        """The item of each judgment."""
+        return _items(self.rows)
+
+    def sought(self, lists: ByUser) -> Any:
+        """The items in the form in which they are looked up in lists."""
+        kind = type(lists)
+        if kind not in self._sought:
+            self._sought[kind] = lists.sought(self.items)
+        return self._sought[kind]
+
+
+def _items(rows: pl.DataFrame | ByUser) -> Ids:
+    return rows.items() if isinstance(rows, ByUser) else IdSeries(rows["item"])
+
+
+def prepare(truth: Table, codes: Codes, choices: Alignment, names: Codes | None = None) -> Judged:
+    """Prepare the ground truth of a block for `align`; with `names` hits have the item codes."""
+    counts: dict[str, int] = {}
+    code, rows, contradictions = codes.of(truth.users), truth.rows, Refused()
+    if isinstance(rows, ByUser):  # without repeated items
+        code = np.repeat(code, rows.lengths)
+        gain = truth.gains
+    else:
+        if Pairs.of(code, rows["item"], codes.n).repeated:
+            rows, contradictions = unique_judgements(truth, choices, counts)
+            code = codes.of(rows["user"])
+        gain = rows["gain"].to_numpy()
+    gain = reached(code, gain, codes.n, choices)
+    item = None if names is None else names.of(_items(rows))
+    ideals = perfect(code, gain, codes.n, choices, item)
+    return Judged(choices, codes, rows, code, gain, *ideals, counts, contradictions, item)
+
+
+def reached(user: IntArray, gain: FloatArray, n_users: int, choices: Alignment) -> FloatArray:
+    """The gains of ``gains="reached"``: positive only for users with something relevant."""
+    if choices.gains != "reached":
+        return gain
+    some = np.zeros(n_users, dtype=bool)
+    some[user[replace(choices, gains="relevant").is_relevant(gain)]] = True
+    return np.where(some[user], gain, np.minimum(gain, 0.0))
+
+
+def perfect(
+    user: IntArray,
+    gain: FloatArray,
+    n_users: int,
+    choices: Alignment,
+    item: IntArray | None = None,
+) -> tuple[Hits, Hits]:
+    """The perfect rankings of the relevant judged items, and of the others."""
+    wanted = choices.is_relevant(gain)
+    relevant, others = (slice(None), slice(0)) if wanted.all() else (wanted, ~wanted)
+
+    def of(chosen: Any, gains: FloatArray) -> Hits:
+        codes = None if item is None else item[chosen]
+        return _perfect(user[chosen], gains, n_users, codes)
+
+    return of(relevant, worth(gain[relevant], choices)), of(others, gain[others])
+
+
+def worth(gain: FloatArray, choices: Alignment) -> FloatArray:
+    """The gains that relevant items contribute."""
+    if choices.gains != "above":
+        return gain
+    operator, threshold = choices.threshold
+    return gain - threshold + (operator == ">=")
+
+
+def offsets_of(user: IntArray, n_users: int) -> IntArray:
+    """Where the items of each user begin, given the user of each item, and the end."""
+    offsets = np.zeros(n_users + 1, dtype=np.int64)
+    if user.size:
+        np.cumsum(np.bincount(user, minlength=n_users), out=offsets[1:])
+    return offsets
+
+
+def _perfect(user: IntArray, gain: FloatArray, n_users: int, item: IntArray | None = None) -> Hits:
+    offsets = offsets_of(user, n_users)
+    if item is not None:
+        order = np.lexsort((item, -gain, user))
+        return replace(Hits.perfect(offsets, gain[order]), item=item[order])
+    if np.any(user[1:] < user[:-1]):
+        gain = gain[np.lexsort((-gain, user))]
+    return Hits.perfect(offsets, gain)

@@ -1,0 +1,322 @@
+"""Rules about candidates, for rankings of every kind: the only place that knows them.
+
+Counts are signed. A rule is a few rows: those that it removes are counted by themselves and
+subtracted, those that it appends are added. So rankings know no rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple, Protocol, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankmeter._align.counts import Candidates, Marks, count, search
+from rankmeter._align.judged import Judged
+from rankmeter._align.listing import Listing, listed
+from rankmeter._align.pairs import Pairs, Refused, is_self
+from rankmeter._align.rows import Rows
+from rankmeter._choices import TieRule
+from rankmeter._counts import RankCounts
+from rankmeter._hits import FloatArray, IntArray
+from rankmeter._ingest import Rest, series
+from rankmeter._lists import Lists
+from rankmeter.errors import UsageError
+
+__all__ = ["Counted", "Ranking", "count_candidates"]
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+class Ranking(Protocol):
+    """Candidates of users, which can be found and counted. No method knows a rule."""
+
+    n_users: int
+    end: int  # above the number of every row
+    falling: bool  # whether larger values are better
+
+    @property
+    def order(self) -> str:
+        """By "score" or given "rank", or as in the "list"."""
+        ...
+
+    def find(self, judged: Judged) -> Marks:
+        """The rows with judged items; `at` says which judgment each has."""
+        ...
+
+    def selves(self) -> Marks:
+        """The rows of items whose id is that of their user."""
+        ...
+
+    def twice(self) -> Marks | None:
+        """All but the best row of each item that a user has several times; None without any."""
+        ...
+
+    def numbered(self, marks: Marks) -> Marks:
+        """The marks with the place of each row among all rows, if that was left out."""
+        ...
+
+    def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
+        """All candidates, counted at each mark."""
+        ...
+
+
+class Counted(NamedTuple):
+    """What is counted at the judged items of a ranking."""
+
+    counts: RankCounts
+    positive: BoolArray | None  # which of the items have a positive score, if there are scores
+    refused: Refused  # repeated items
+    lists: Lists | None
+
+
+def count_candidates(
+    ranking: Ranking, judged: Judged, notes: dict[str, int], listing: Listing | None = None
+) -> Counted:
+    """Count the candidates that the rules leave, and list them if asked to.
+
+    Notes say how many rows the rules concern. Lists, and given ranks, are those of `Rows`.
+    """
+    choices, rules = judged.choices, _Rules(ranking, judged)
+    worse = ranking.twice()
+    refused = Refused() if worse is None else rules.resolve_repeated(worse, notes)
+    if choices.exclude == "self":
+        rules.leave_out(ranking.selves(), notes)
+    if choices.pool == "judged":
+        rules.keep_judged()
+    if choices.scope == "appended":
+        rules.append()
+    lists = None if listing is None else rules.listed(listing)
+    counts, marks = rules.count(), rules.marks
+    if judged.item is not None:
+        counts = replace(counts, item=judged.item[marks.at])
+    return Counted(counts, None if marks.score is None else marks.score > 0, refused, lists)
+
+
+class _Rules:
+    """The rows for which rules make a difference, as one rule acts after the other."""
+
+    def __init__(self, ranking: Ranking, judged: Judged) -> None:
+        self.ranking, self.judged = ranking, judged
+        self.marks = ranking.find(judged)
+        self.candidates: Marks | None = None  # if these are not all
+        self.holders = self.marks  # judged rows that hold ranks, also if they are not marks
+        self.removed: list[Marks] = []
+        self.appended: Marks | None = None
+        self.gaps: Marks | None = None  # given ranks below these have moved up
+        self.is_own = np.zeros(judged.code.size, dtype=bool)
+
+    def resolve_repeated(self, worse: Marks, notes: dict[str, int]) -> Refused:
+        """Of repeated rows only the best is a mark; the others hold ranks or are removed."""
+        rule, n = self.judged.choices.duplicates, worse.row.size
+        if rule in ("error", "unchecked"):
+            return Refused.of(n, self._named(worse))
+        notes["duplicate_items_counted" if rule == "each" else "duplicate_items_dropped"] = n
+        if rule != "each":
+            self.marks = self.marks.only(~np.isin(self.marks.row, worse.row))
+        if rule == "best":
+            self.holders = self.marks
+            self.removed.append(worse)
+        return Refused()
+
+    def leave_out(self, rows: Marks, notes: dict[str, int]) -> None:
+        """Remove the rows of the item of the user; given ranks below them move up."""
+        for worse in self.removed:
+            rows = rows.only(~np.isin(rows.row, worse.row))
+        if rows.row.size:
+            notes["excluded_items"] = rows.row.size
+        items, codes = self.judged.items, self.judged.codes
+        self.is_own = is_self(codes.users.series().gather(series(self.judged.code)), items.series())
+        self.marks, self.holders = (
+            one.only(~self.is_own[one.at]) for one in (self.marks, self.holders)
+        )
+        self.removed.append(rows)
+        if self.ranking.order == "rank" and rows.row.size:
+            self.gaps = rows
+            self.marks, self.holders = _moved_up(self.marks, rows), _moved_up(self.holders, rows)
+            self.removed = [_moved_up(one, rows) for one in self.removed]
+
+    def keep_judged(self) -> None:
+        """Only judged items are candidates; a negative gain is no judgment here."""
+        self.marks, self.candidates = (
+            one.only(one.gain >= 0) for one in (self.marks, self.holders)
+        )
+
+    def append(self) -> None:
+        """Put judged items behind all candidates of their users, tied unless these are a list."""
+        judged, ranking, marks = self.judged, self.ranking, self.marks
+        absent = ~self.is_own
+        absent[marks.at] = False
+        at = np.flatnonzero(absent)
+        row, user = ranking.end + np.arange(at.size), judged.code[at]
+        value, score = row.astype(np.float64), None
+        if ranking.order == "score":
+            score = np.full(at.size, -np.inf)
+            value = score if ranking.falling else -score
+        elif ranking.order == "rank":
+            value = self._last_ranks()[user] + 1
+        self.appended = Marks(user, judged.gain[at], row, value, judged.items, at, score)
+        self.marks = marks.followed_by(self.appended)
+
+    def count(self) -> RankCounts:
+        """The counts at the marks, over the candidates with the rules."""
+        marks = self.marks
+        if self.candidates is not None:
+            counts = self._few(self.candidates)
+        else:
+            counts = self._all()
+            for rows in self.removed:
+                counts -= self._few(rows)
+        if self.appended is not None:
+            counts += self._few(self.appended)
+        if self.ranking.order == "rank":  # what is above was counted by the tool that ranked
+            counts = replace(counts, above=marks.value.astype(np.int64) - 1)
+        return counts
+
+    def listed(self, listing: Listing) -> Lists:
+        """The first of the candidates with the rules."""
+        rows, marks, choices = cast("Rows", self.ranking), self.marks, self.judged.choices
+        if rows.rest is not None and self.candidates is None:
+            left = self._first_rows(rows.rest, listing)
+        else:
+            left = self._left()
+            if self.appended is not None:
+                left = left.followed_by(self.appended)
+        numbers = left.numbers(np.arange(left.user.size))
+        at = np.searchsorted(numbers, marks.row)
+        is_there = numbers.take(at, mode="clip") == marks.row if numbers.size else marks.row < 0
+        return listed(left, at[is_there], marks.gain[is_there], choices, listing)
+
+    def _first_rows(self, rest: Rest, listing: Listing) -> Candidates:
+        """The rows down to a rank of rankings of which these rows are kept apart."""
+        if listing.depth is None or listing.depth > rest.depth:
+            raise UsageError("rankings on disk were listed down to a smaller rank", option="engine")
+        codes, choices, order = self.judged.codes, self.judged.choices, self.ranking.order
+        user = codes.find(rest.tops["user"])
+        frame, user = rest.tops.filter(series(user >= 0)), user[user >= 0]
+        tops = Candidates.of(frame, user, codes.n, order, choices.score_type)
+        if choices.exclude == "self":
+            if order == "rank":
+                self._refuse_repeated_self()
+            own = tops.marks(np.flatnonzero(is_self(frame["user"], frame["item"])))
+            tops = _without(tops, [own], own if order == "rank" else None)
+        if (
+            choices.duplicates == "best"
+            and Pairs.of(tops.user, tops.item.series(), codes.n).repeated
+        ):
+            raise UsageError(
+                "duplicates='best' moves items up that were not kept: choose engine='memory'",
+                option="duplicates",
+            )
+        return tops
+
+    def _refuse_repeated_self(self) -> None:
+        """Refuse rows that move others up by several ranks, where one rank more is listed."""
+        user = np.sort(self.ranking.selves().user)
+        again = user[1:][user[1:] == user[:-1]]
+        if again.size:
+            user = self.judged.codes.users.series()[int(again[0])]
+            raise UsageError(
+                f"exclude='self' with given ranks, and metrics of what was shown: "
+                f"{cast('Rows', self.ranking).source} repeats the item of user {user!r}. Remove "
+                f"repeated items, or choose engine='memory'",
+                option="exclude",
+            )
+
+    def _left(self) -> Candidates:
+        """The candidates in memory with all rules but the appended ones."""
+        every = cast("Rows", self.ranking).candidates
+        if self.candidates is None:
+            return _without(every, self.removed, self.gaps) if self.removed else every
+        chosen = np.isin(every.numbers(np.arange(every.user.size)), self.candidates.row)
+        return _moved_up(every.only(np.flatnonzero(chosen)), self.gaps)
+
+    def _last_ranks(self) -> FloatArray:
+        """The last given rank of each user, 0 without any."""
+        rows, left = cast("Rows", self.ranking), self._left()
+        last = np.zeros(rows.n_users)
+        np.maximum.at(last, left.user, left.value)
+        if rows.rest is not None and self.candidates is None:
+            gaps = self.gaps or left.marks(np.zeros(0, dtype=np.int64))
+            found = rows.rest.last_ranks(self._named(gaps).select("user", "rank"))
+            code = self.judged.codes.find(found["user"])
+            rank = (found["rank"] - found["cuts"]).to_numpy()
+            np.maximum.at(last, code[code >= 0], rank[code >= 0])
+        return last
+
+    def _all(self) -> RankCounts:
+        """The counts of all candidates, at the ranks to which the rules have moved them."""
+        marks, ties = self.marks, self.judged.choices.ties
+        if self.gaps is None:
+            return self.ranking.tally(marks, ties)
+        rows = cast("Rows", self.ranking)
+        counts = count(_moved_up(rows.candidates, self.gaps), marks, ties)
+        if rows.rest is None:
+            return counts
+        # The others are counted at the ranks that they were given.
+        at, rank = _given_ranks(marks, self.gaps)
+        some = marks.only(at)
+        each = rows.beyond(rows.rest, replace(some, value=rank), ties, own=False)
+        sums = replace(counts, equal=np.zeros_like(counts.equal), n_ranked=each.n_ranked)
+        np.add.at(sums.equal, at, each.equal)
+        if each.before is not None:
+            sums = replace(sums, before=(before := np.zeros_like(sums.equal)))
+            np.add.at(before, at, each.before)
+        return counts + sums
+
+    def _named(self, rows: Marks) -> pl.DataFrame:
+        users = self.judged.codes.users.series().gather(series(rows.user))
+        return pl.DataFrame({"user": users, "item": rows.item.series(), "rank": rows.value})
+
+    def _few(self, rows: Marks) -> RankCounts:
+        """The counts of a few candidates."""
+        ranking, marks, ties = self.ranking, self.marks, self.judged.choices.ties
+        if ties == "input":
+            rows, marks = ranking.numbered(rows), ranking.numbered(marks)
+        few = Candidates.few(rows, ranking.n_users, ranking.order, falling=ranking.falling)
+        return count(few, marks, ties)
+
+
+def _without(c: Candidates, removed: Sequence[Marks], gaps: Marks | None) -> Candidates:
+    """The candidates without some rows, at the ranks that they have without the gaps."""
+    rows = np.concatenate([one.row for one in removed])
+    kept = ~np.isin(c.numbers(np.arange(c.user.size)), rows)
+    return _moved_up(c.only(np.flatnonzero(kept)), gaps)
+
+
+_Rows = TypeVar("_Rows", Marks, Candidates)
+
+
+def _moved_up(rows: _Rows, gaps: Marks | None) -> _Rows:
+    """Rows with given ranks, of which those below a gap are one rank higher for each gap."""
+    if gaps is None:
+        return rows
+    rank, begin, end = _of_users(gaps, rows.user)
+    return replace(rows, value=rows.value - search(rank, rows.value, begin, end, np.less) + begin)
+
+
+def _of_users(gaps: Marks, user: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
+    """The ranks of gaps by user, and where those of some users begin and end."""
+    order = np.lexsort((gaps.value, gaps.user))
+    users = gaps.user[order]
+    return gaps.value[order], np.searchsorted(users, user), np.searchsorted(users, user, "right")
+
+
+def _given_ranks(marks: Marks, gaps: Marks) -> tuple[IntArray, FloatArray]:
+    """What the rank of each mark was before `_moved_up`: positions, and the rank that it was there.
+
+    It may have been two: the rank of a gap, which another row shared, and the next.
+    """
+    rank, begin, end = _of_users(gaps, marks.user)
+    rank = np.append(rank, np.inf)
+    n = end - begin + 1
+    at = np.repeat(np.arange(n.size), n)
+    nth = np.arange(at.size) - (np.cumsum(n) - n)[at]
+    low = np.where(nth > 0, rank[begin[at] + nth - 1], -np.inf)
+    high = np.where(nth < n[at] - 1, rank[begin[at] + nth], np.inf)
+    given = marks.value[at] + nth
+    is_in = (low < given) & (given <= high)
+    return at[is_in], given[is_in]
