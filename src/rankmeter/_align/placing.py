@@ -94,8 +94,14 @@ def place(counts: RankCounts, ties: TieRule, depth: int | None = None) -> Placed
 
 
 def _order(placed: Placed) -> IntArray:
-    """Positions by user and rank, large gains first within one rank."""
-    user, rank = np.ascontiguousarray(placed.user), np.ascontiguousarray(placed.rank)
+    """Positions by user and rank, large gains first within one rank.
+
+    Unresolved ties are ordered by their first rank: given ranks such as 2, 2, 2, 3 have spans that
+    overlap, and the mean of the first can be beyond that of the second.
+    """
+    is_open = np.any(placed.low < placed.high)
+    key = placed.low.astype(np.float64) if is_open else placed.rank
+    user, rank = np.ascontiguousarray(placed.user), np.ascontiguousarray(key)
     if _compiled.native is not None:
         grouped, order = Groups.of(user, int(user.max()) + 1).order, np.empty_like(user)
         of_user = (user, rank) if grouped is None else (user[grouped], rank[grouped])

@@ -136,7 +136,9 @@ _KINDS: tuple[IdType | None, ...] = (None, "String", "Int64")
 def _read(full: list[Any], numbers: npt.NDArray[np.float64] | None) -> IdType | None:
     """The type of the items, with their numbers; None where any needs a closer look."""
     item_type = _type([item for one in full for item in one]) if full else None
-    if numbers is None or item_type is None:
+    if item_type is None:
+        return None
+    if numbers is None:
         return item_type if all(len({*one}) == len(one) for one in full) else None
     values = [value for one in full for value in one.values()]
     kinds = set(map(type, values))

@@ -22,7 +22,6 @@ from rankmeter._statistics.effects import (
     relative_gain,
     wins_ties_losses,
 )
-from rankmeter._statistics.heterogeneity import heterogeneity
 from rankmeter._statistics.intervals import (
     Interval,
     bootstrap_interval,
@@ -47,7 +46,7 @@ from rankmeter._statistics.randomization import (
     randomization_tests,
 )
 from rankmeter._statistics.results import TestResult
-from rankmeter._statistics.several import randomized_tukey_hsd, tukey_hsd
+from rankmeter._statistics.several import heterogeneity, randomized_tukey_hsd, tukey_hsd
 from rankmeter._statistics.spread import (
     Spread,
     cluster_sums,

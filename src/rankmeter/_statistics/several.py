@@ -1,4 +1,4 @@
-"""Which of several systems differ? Tests of all pairs at once.
+"""Which of several systems differ, and do segments? Tests of all pairs at once.
 
 The users are blocks: each is measured under every system, so differences in difficulty between
 users are removed before systems are compared. ``scipy.stats.tukey_hsd`` and similar functions
@@ -9,6 +9,7 @@ differ far more than systems do.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations
 
@@ -19,10 +20,11 @@ from rankmeter._checks import fraction, integer
 from rankmeter._statistics.intervals import Interval
 from rankmeter._statistics.randomness import generators
 from rankmeter._statistics.results import TestResult, positive_p, too_few_users
+from rankmeter._statistics.spread import Spread
 from rankmeter._statistics.student import t_tail
 from rankmeter._statistics.vectors import Floats, table
 
-__all__ = ["randomized_tukey_hsd", "tukey_hsd"]
+__all__ = ["heterogeneity", "randomized_tukey_hsd", "tukey_hsd"]
 
 
 def tukey_hsd(scores: npt.ArrayLike, *, confidence: float = 0.95) -> list[TestResult]:
@@ -127,3 +129,24 @@ def _residual(values: Floats) -> tuple[Floats, float, int]:
     mse = float(np.square(residual, out=residual).sum()) / ((n - 1) * (m - 1))
     noise = 4 * np.finfo(np.float64).eps * float(np.abs(values).max())
     return means, 0.0 if math.sqrt(mse) <= noise else mse, (n - 1) * (m - 1)
+
+
+def heterogeneity(groups: Sequence[Spread]) -> tuple[float, float]:
+    """Cochran's Q of the means of disjoint groups of users, and its p by Welch's test.
+
+    Q weights every mean with its own variance (Cochran, JRSS Suppl. 4, 1937). For few users its
+    chi-squared distribution rejects too often; Welch (Biometrika 38, 1951) compares Q with an F
+    distribution instead. NaN where a group has no variation, whose weight would be infinite.
+    """
+    from scipy.stats import f
+
+    n = len(groups)
+    means, se, df = np.array([(one.mean, one.se, one.df) for one in groups]).reshape(-1, 3).T
+    if n < 2 or not np.all(se > 0.0):
+        return math.nan, math.nan
+    weights = 1.0 / np.square(se)
+    share = weights / weights.sum()
+    q = float((weights * np.square(means - (share * means).sum())).sum())
+    uneven = float((np.square(1.0 - share) / df).sum()) / (n * n - 1.0)
+    statistic = q / (n - 1) / (1.0 + 2.0 * (n - 2) * uneven)
+    return q, positive_p(float(f.sf(statistic, n - 1, 1.0 / (3.0 * uneven))))
