@@ -54,8 +54,6 @@ from rankmeter.errors import (
 )
 from rankmeter.metrics import Metric
 
-__all__ = ["Accumulator", "accumulator"]
-
 Keep = Literal["values", "moments"]
 AT_ONCE = 4096
 """Queries that are counted before ``moments`` makes values of them."""

@@ -15,8 +15,6 @@ from rankmeter.errors import UsageError
 from rankmeter.metrics import Metric, read_metric
 from rankmeter.metrics.link_prediction import chance_of_hit, chance_of_rank, chance_of_reciprocal
 
-__all__ = ["adjust"]
-
 
 def adjust(
     results: Mapping[str, float], *, candidates: Any, n: int | None = None

@@ -33,8 +33,6 @@ from rankmeter._words import USERS, Words, speaking
 from rankmeter.errors import DataError, RankmeterWarning, UsageError
 from rankmeter.metrics import Metric
 
-__all__ = ["DEFAULT_METRICS", "ONE", "curve", "evaluate", "read_all", "words_of"]
-
 DEFAULT_METRICS = ("ndcg@10", "map@10", "mrr@10", "precision@10", "recall@10", "hr@10")
 """The default metrics."""
 ONE = "rankings"

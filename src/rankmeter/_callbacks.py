@@ -16,8 +16,6 @@ from rankmeter.errors import DataError, UsageError
 from rankmeter.metrics import METRICS, Metric
 from rankmeter.metrics import metric as metric_of
 
-__all__ = ["compute_metrics", "scorer"]
-
 
 def compute_metrics(
     metrics: str | Metric | Iterable[str | Metric] = RANK_METRICS, **options: Any

@@ -15,24 +15,6 @@ from typing import Any, get_args
 from rankmeter._words import in_words
 from rankmeter.errors import UsageError
 
-__all__ = [
-    "LARGEST",
-    "choice",
-    "counted",
-    "exact",
-    "flag",
-    "fraction",
-    "integer",
-    "near",
-    "number",
-    "refused",
-    "seed_of",
-    "shown",
-    "significance",
-    "unknown",
-]
-
-
 Bounds = dict[str, float | int | None]
 _BOOLEANS = frozenset({"bool", "bool_"})  # those of Python and NumPy are integers to some versions
 _HOLDS = {">": operator.gt, "≥": operator.ge, "<": operator.lt, "≤": operator.le}

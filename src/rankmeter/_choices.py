@@ -26,28 +26,6 @@ from rankmeter._checks import LARGEST, exact, flag, fraction, integer, seed_of, 
 from rankmeter._checks import choice as one_of
 from rankmeter.errors import UsageError
 
-__all__ = [
-    "CHOICES",
-    "EVERY",
-    "GEOMETRIC_FLOOR",
-    "RELEVANCE",
-    "SETTINGS",
-    "Alignment",
-    "Averaging",
-    "Choice",
-    "Choices",
-    "EveryChoice",
-    "Input",
-    "Setting",
-    "TieRule",
-    "acting",
-    "checked",
-    "refuse_inert",
-    "show",
-    "takes_choices",
-    "takes_choices_of",
-]
-
 TieRule = Literal[
     "item",
     "item-descending",

@@ -23,8 +23,6 @@ from rankmeter._side import NO_SIDE, Side
 from rankmeter._statistics import CAUTIONS
 from rankmeter.errors import UsageError
 
-__all__ = ["compare_tables"]
-
 
 def compare_tables(
     systems: Mapping[str, Ingested],

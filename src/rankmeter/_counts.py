@@ -15,8 +15,6 @@ import numpy.typing as npt
 
 from rankmeter._hits import FloatArray, IntArray
 
-__all__ = ["RankCounts"]
-
 
 @dataclass(frozen=True, eq=False)
 class RankCounts:

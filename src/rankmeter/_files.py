@@ -13,8 +13,6 @@ from typing import IO
 
 from rankmeter.errors import DataError
 
-__all__ = ["is_special", "new_folder", "replacing", "temporary", "writing_temporary"]
-
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:

@@ -20,8 +20,6 @@ import numpy.typing as npt
 from rankmeter._steps import column, is_noting, summed
 from rankmeter.errors import UsageError
 
-__all__ = ["FloatArray", "Groups", "Hits", "IntArray", "Span", "ratio"]
-
 DEEP = 65_535
 """Cutoffs from here on share no work."""
 

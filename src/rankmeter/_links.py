@@ -14,8 +14,6 @@ from rankmeter._hits import IntArray
 from rankmeter._matrix import host
 from rankmeter.errors import DataError, UsageError
 
-__all__ = ["LinkQueries", "link_queries"]
-
 Side = Literal["head", "tail"]
 SIDES: tuple[Side, ...] = ("head", "tail")
 

@@ -23,8 +23,6 @@ from rankmeter._lists import (
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Exposure, Spec
 
-__all__ = ["check_list_metric"]
-
 _N_ITEMS = 24
 _CUTOFFS = (None, 1, 3, 5)
 Evidence = dict[str, Any]

@@ -17,17 +17,6 @@ import numpy.typing as npt
 from rankmeter._hits import BoolArray, FloatArray, IntArray, ratio
 from rankmeter._steps import summed, worked
 
-__all__ = [
-    "Catalogue",
-    "Features",
-    "Likeness",
-    "Lists",
-    "Popularity",
-    "Profiles",
-    "Propensity",
-    "Similarity",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Lists:

@@ -32,8 +32,6 @@ from rankmeter.errors import UnknownMetricError, UsageError
 from rankmeter.metrics import ADJUSTED, METRICS, Metric, Spec
 from rankmeter.metrics.popularity import Border
 
-__all__ = ["MetricPlan", "Plan", "resolve"]
-
 _BUGGY = " with its bugs"
 
 

@@ -14,8 +14,6 @@ from rankmeter._hits import FloatArray
 from rankmeter._ingest import read_per_user
 from rankmeter.errors import UsageError
 
-__all__ = ["SampleSize", "sample_size"]
-
 MOST = 10**12
 
 

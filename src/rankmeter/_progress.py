@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-__all__ = ["followed", "listening"]
-
 _T = TypeVar("_T")
 _LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)
 

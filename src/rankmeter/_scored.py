@@ -43,20 +43,6 @@ from rankmeter.conventions import load_convention
 from rankmeter.errors import DuplicateError, UsageError
 from rankmeter.metrics import Metric
 
-__all__ = [
-    "RANK_METRICS",
-    "asked_of",
-    "evaluate_ranks",
-    "evaluate_scores",
-    "own_users",
-    "plan_of",
-    "query_ids",
-    "refuse_unknown_candidates",
-    "summary_of",
-    "ties_of_half",
-    "what_is_a_query",
-]
-
 RANK_METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
 """The default metrics of scores and ranks."""
 MANY_TIES = 0.01

@@ -14,21 +14,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = [
-    "Column",
-    "Formula",
-    "Sum",
-    "Value",
-    "column",
-    "expected",
-    "is_noting",
-    "noting",
-    "summed",
-    "unnoted",
-    "valued",
-    "worked",
-]
-
 T = TypeVar("T")
 
 

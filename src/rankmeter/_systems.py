@@ -21,8 +21,6 @@ from rankmeter._words import speaking
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Metric
 
-__all__ = ["compare"]
-
 
 @takes_choices
 def compare(

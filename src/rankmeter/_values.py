@@ -25,8 +25,6 @@ from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import ADJUSTED, Spec
 from rankmeter.metrics import metric as metric_of
 
-__all__ = ["compare_values"]
-
 
 def compare_values(
     values: object,

@@ -15,17 +15,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = [
-    "LINKS",
-    "QUERIES",
-    "RETRIEVAL",
-    "USERS",
-    "Words",
-    "in_its_words",
-    "in_words",
-    "speaking",
-]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -22,14 +22,6 @@ from rankmeter._hits import Hits, IntArray, Span
 from rankmeter._ingest import ByUser, Table
 from rankmeter._lists import Lists as Shown
 
-__all__ = [
-    "Aligned",
-    "Facts",
-    "align",
-    "relevant_items",
-    "settle",
-]
-
 BoolArray = npt.NDArray[np.bool_]
 
 

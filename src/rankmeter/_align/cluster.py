@@ -24,8 +24,6 @@ from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import IdSeries, Query, Table, series, slices
 from rankmeter.errors import IdTypeError
 
-__all__ = ["beyond", "foremost", "gather", "judged_or_counted", "preceding", "repeated"]
-
 _SMALLEST = 3  # ids that the error of two sides without a common one shows
 _PAIR = ["user", "item"]
 _PER_SENT = 100

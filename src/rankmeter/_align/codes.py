@@ -13,8 +13,6 @@ from rankmeter._align.packing import bits
 from rankmeter._hits import IntArray
 from rankmeter._ingest import Ids, IdSeries, Objects, Table, as_ids, series
 
-__all__ = ["FEW", "Codes", "are_dense", "distinct", "runs"]
-
 FEW = 4000
 """So many ids are looked up one by one in less time than a query of Polars takes."""
 

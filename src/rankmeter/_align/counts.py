@@ -23,21 +23,6 @@ from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import Ids, IdSeries, places, series
 
-__all__ = [
-    "Candidates",
-    "Marks",
-    "before_in",
-    "by_item",
-    "by_text",
-    "compared",
-    "count",
-    "holds",
-    "order_within",
-    "search",
-    "sort_key",
-    "sort_within",
-]
-
 _LOOKED_AT = 2**16  # values that are compared at once
 _AT_ONCE = 2**15  # targets, so that the steps of a search stay in the cache
 

@@ -16,8 +16,6 @@ from rankmeter._choices import Alignment
 from rankmeter._hits import FloatArray, Hits, IntArray
 from rankmeter._ingest import ByUser, Ids, IdSeries, Table, series
 
-__all__ = ["Judged", "offsets_of", "perfect", "prepare", "reached", "worth"]
-
 BoolArray = npt.NDArray[np.bool_]
 
 

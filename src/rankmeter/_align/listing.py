@@ -17,8 +17,6 @@ from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import Ids, series
 from rankmeter._lists import Lists
 
-__all__ = ["Listing", "listed"]
-
 
 @dataclass(frozen=True, eq=False)
 class Listing:

@@ -16,8 +16,6 @@ from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import ByUser, Ids, IdSeries, Objects, places_of
 
-__all__ = ["Lookup"]
-
 
 class Lookup:
     """Items by user, of users with a `code` below `n_users`; see `Ranking`.

@@ -10,8 +10,6 @@ import numpy.typing as npt
 from rankmeter import _compiled
 from rankmeter._hits import IntArray
 
-__all__ = ["BITS", "Groups", "Keys", "bits", "sort"]
-
 Keys = npt.NDArray[np.uint64]
 
 BITS = 64

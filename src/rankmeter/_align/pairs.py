@@ -24,8 +24,6 @@ from rankmeter._choices import Alignment
 from rankmeter._hits import IntArray
 from rankmeter._ingest import Table, series
 
-__all__ = ["Pairs", "Refused", "best_of", "is_self", "unique_judgements"]
-
 SHOWN = 3
 _LARGEST = 2**32 - 1
 """Dense items that compiled code has room for."""

@@ -14,8 +14,6 @@ from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter.errors import UsageError
 
-__all__ = ["ORDERED", "Placed", "ordered", "place"]
-
 ORDERED = ("item", "item-descending", "text", "text-descending", "native-descending", "input")
 """The tie rules that put tied items into one order."""
 

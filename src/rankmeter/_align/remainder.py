@@ -18,8 +18,6 @@ from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import Query
 from rankmeter.errors import DataError
 
-__all__ = ["Counts", "Known", "Order", "Remainder", "changed", "taken"]
-
 Order: TypeAlias = "tuple[str, TieRule | None]"
 """The precision of scores, and the rule that puts tied items into one order if it is one."""
 Counts: TypeAlias = "tuple[IntArray, IntArray, IntArray | None]"

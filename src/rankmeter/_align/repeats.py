@@ -18,8 +18,6 @@ from rankmeter._files import writing_temporary
 from rankmeter._ingest import size as shown
 from rankmeter.errors import DataError
 
-__all__ = ["Repeats"]
-
 _WIDTH = 8  # bytes of a number
 
 

@@ -14,8 +14,6 @@ from rankmeter._counts import RankCounts
 from rankmeter._hits import IntArray
 from rankmeter._ingest import Rest, Table, series
 
-__all__ = ["Rows"]
-
 
 class Rows:
     """Ranking rows of the users with some codes; see `Ranking`."""

@@ -26,8 +26,6 @@ from rankmeter._ingest import Rest, series
 from rankmeter._lists import Lists
 from rankmeter.errors import UsageError
 
-__all__ = ["Counted", "Ranking", "count_candidates"]
-
 BoolArray = npt.NDArray[np.bool_]
 
 

@@ -13,8 +13,6 @@ from rankmeter._align.codes import Codes, runs
 from rankmeter._hits import IntArray
 from rankmeter._ingest import Ids, Table
 
-__all__ = ["Share", "in_order", "shares"]
-
 Share = tuple[Codes, list[Table]]
 """Some users, and their rows in each table."""
 

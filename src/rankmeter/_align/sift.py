@@ -25,8 +25,6 @@ from rankmeter._align.threads import over
 from rankmeter._hits import IntArray
 from rankmeter._ingest import IdSeries, Pieces, Table
 
-__all__ = ["Sizes", "sift"]
-
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _MANY = 2**22  # rows or counts that are kept before those of one user are put together
 _SMALLEST = 3  # ids that the error of two sides without a common one shows

@@ -21,8 +21,6 @@ from rankmeter._choices import TieRule
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import IdSeries, Pieces, series
 
-__all__ = ["Counted"]
-
 
 class Counted(Remainder):
     """The candidates outside of a table, counted by reading the pieces again."""

@@ -11,8 +11,6 @@ from typing import TypeVar
 from rankmeter._ingest import Pieces
 from rankmeter._progress import followed
 
-__all__ = ["THREADS", "in_threads", "over"]
-
 _T = TypeVar("_T")
 
 THREADS = min(4, os.cpu_count() or 1)

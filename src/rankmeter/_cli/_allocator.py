@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["keep_freed_memory"]
-
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # of malloc.h
 
 

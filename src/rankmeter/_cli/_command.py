@@ -11,19 +11,6 @@ import click
 from rankmeter._cli._allocator import keep_freed_memory
 from rankmeter.errors import RankmeterError
 
-__all__ = [
-    "LARGE",
-    "RARE",
-    "SIDE",
-    "Command",
-    "Option",
-    "as_typed",
-    "flag",
-    "reworded",
-    "write_example",
-]
-
-
 USUAL = ("metrics", "relevant", "like", "columns", "form", "output", "help", "_click_default_help")
 """The options that most need, which the help of a command that measures shows first."""
 SIDE, LARGE, RARE = "Side data", "Large data", "Rarely needed options"

@@ -36,8 +36,6 @@ from rankmeter.errors import (
     UsageError,
 )
 
-__all__ = ["CODES", "code_of", "complain", "exit_code"]
-
 CODES = {UsageError: 2, DataError: 3, MissingDependencyError: 4}
 """The exit code of each kind of error."""
 

@@ -19,16 +19,6 @@ from rankmeter._cli._command import reworded
 from rankmeter._files import is_special, new_folder, replacing, temporary
 from rankmeter.errors import DataError, RankmeterError, UsageError
 
-__all__ = [
-    "RANKINGS",
-    "STDIN",
-    "TABLES",
-    "check_paths",
-    "format_of",
-    "standard_input",
-    "write_frames",
-]
-
 STDIN = "-"
 """The name of standard input or output on the command line."""
 

@@ -23,15 +23,6 @@ if TYPE_CHECKING:
     from rankmeter._results.compared import Compared
     from rankmeter._results.summary import Summary
 
-__all__ = [
-    "ComparisonGate",
-    "Gate",
-    "exit_on",
-    "margins_of",
-    "read_comparison_gate",
-    "read_gate",
-]
-
 _COMPARE = {
     "<=": operator.le,
     ">=": operator.ge,

@@ -8,8 +8,6 @@ from importlib.util import find_spec, module_from_spec
 from types import ModuleType
 from typing import Any
 
-__all__ = ["import_later"]
-
 
 class _Later(ModuleType):
     """A module that is imported when one of its names is first used.

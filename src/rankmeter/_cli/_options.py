@@ -22,17 +22,6 @@ from rankmeter._cli._command import LARGE, RARE, SIDE, Option, flag
 from rankmeter._cli._docstring import parameter_text, plain, read_docstring
 from rankmeter.errors import UsageError
 
-__all__ = [
-    "complete_conventions",
-    "complete_metrics",
-    "given",
-    "metrics_option",
-    "options_of",
-    "own_options",
-    "side_files",
-    "summaries",
-]
-
 COLUMNS_HELP = (
     "Which column has which role, if the names do not say so: user=member,item=sku. "
     "May be repeated."

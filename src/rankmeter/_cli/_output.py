@@ -13,8 +13,6 @@ from rankmeter._estimates.wording import plain
 from rankmeter._files import replacing
 from rankmeter.errors import UsageError
 
-__all__ = ["Formats", "answer", "check_page", "dumps", "json_option", "page_option"]
-
 T = TypeVar("T")
 
 

@@ -10,8 +10,6 @@ from rankmeter._cli._terminal import print_walk
 from rankmeter._results.walkthrough import Walkthrough
 from rankmeter.errors import UsageError
 
-__all__ = ["check_show", "print_walks", "show_option"]
-
 
 def show_option(where: str = "") -> Option:
     """The option; `where` says more about the values."""

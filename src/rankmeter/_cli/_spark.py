@@ -6,8 +6,6 @@ from rankmeter._cli._command import LARGE, Option
 from rankmeter._ingest import spark_session
 from rankmeter.errors import UsageError
 
-__all__ = ["master_option", "start_spark"]
-
 
 def master_option() -> Option:
     """The option ``--master``."""

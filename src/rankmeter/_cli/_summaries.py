@@ -17,8 +17,6 @@ from rankmeter._cli._terminal import print_table
 from rankmeter._report.table import Table
 from rankmeter._results.summary import Summary
 
-__all__ = ["FORMATS", "check_output", "files_of", "output_options", "write"]
-
 
 def _tables(result: Summary) -> list[Table]:
     """The means, and those of groups."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from rankmeter._report.table import Style, Table
     from rankmeter._results.walkthrough import Walkthrough
 
-__all__ = ["note", "page", "print_table", "print_walk", "with_interval", "working"]
-
 _COLOURS = {"better": "green", "worse": "red"}
 _LINES = {"best": "bold", "second": "underline"}
 _ENDLESS = 10_000  # characters in a line of a file

@@ -16,8 +16,6 @@ from rankmeter._cli._terminal import note, working
 from rankmeter._ingest import Interactions, read_users
 from rankmeter.baselines import BASELINES
 
-__all__ = ["command"]
-
 
 def _run(train: str, method: str, output: str, users: str | None, **choices: Any) -> None:
     chosen = own_options(BASELINES, method, choices)

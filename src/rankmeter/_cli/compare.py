@@ -30,8 +30,6 @@ from rankmeter._results.compared import Compared
 from rankmeter._systems import compare
 from rankmeter.errors import UsageError
 
-__all__ = ["FORMATS", "command", "fail_if_option", "files_of", "names_of"]
-
 Runs = dict[str, str | list[Path]]
 """By system, its file, or those of its training runs."""
 

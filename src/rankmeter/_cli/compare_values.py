@@ -15,8 +15,6 @@ from rankmeter._cli.compare import FORMATS, fail_if_option, files_of, names_of
 from rankmeter._values import compare_values
 from rankmeter.errors import UsageError
 
-__all__ = ["command"]
-
 
 def _run(
     files: tuple[str, ...],

@@ -8,8 +8,6 @@ from click.shell_completion import ShellComplete, get_completion_class
 from rankmeter._cli import COMPLETE, main
 from rankmeter._cli._command import Command
 
-__all__ = ["command"]
-
 ENABLE = {
     "bash": 'to enable it, put into ~/.bashrc:  eval "$(rankmeter completion bash)"',
     "zsh": 'to enable it, put into ~/.zshrc:  eval "$(rankmeter completion zsh)"',

@@ -14,8 +14,6 @@ from rankmeter._cli._output import answer, json_option
 from rankmeter._cli._terminal import page
 from rankmeter.conventions import Convention, convention_names, load_convention
 
-__all__ = ["command"]
-
 
 def _run(name: str | None, as_json: bool) -> None:
     if name is not None:

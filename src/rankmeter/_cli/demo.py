@@ -35,8 +35,6 @@ from rankmeter.datasets import movielens, movielens_items, synthetic
 from rankmeter.errors import ColumnError, DataError, MissingDependencyError
 from rankmeter.splits import Split, holdout, k_fold
 
-__all__ = ["command"]
-
 CUTOFFS = (1, 5, 10, 20, 50, 100)
 MAIN = "ndcg@10"
 OF_LISTS = ("popularity", "random", "item-knn", "svd")

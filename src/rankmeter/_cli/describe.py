@@ -13,8 +13,6 @@ from rankmeter._cli._output import answer, json_option
 from rankmeter._cli._terminal import working
 from rankmeter._interactions.describe import describe
 
-__all__ = ["command"]
-
 
 def _run(data: str, as_json: bool, **choices: Any) -> None:
     with standard_input(data) as (path,), working("reading"):

@@ -20,8 +20,6 @@ from rankmeter._cli._terminal import page
 from rankmeter._compiled import native
 from rankmeter._version import __version__
 
-__all__ = ["command"]
-
 PURPOSES = {
     "altair": "charts in reports",
     "click": "the command line",

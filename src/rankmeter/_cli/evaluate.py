@@ -26,8 +26,6 @@ from rankmeter._cli._terminal import print_table, working
 from rankmeter._results.summary import Summary
 from rankmeter.errors import UsageError
 
-__all__ = ["command"]
-
 FORMATS: Formats[Summary] = Formats(
     lambda result: print_table(result.table()),
     table=lambda result: result.table().to_text(),

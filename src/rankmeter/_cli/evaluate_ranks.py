@@ -16,8 +16,6 @@ from rankmeter._cli._terminal import working
 from rankmeter._matrix import is_array_file
 from rankmeter._scored import evaluate_ranks
 
-__all__ = ["command"]
-
 
 def _run(
     ranks: str,

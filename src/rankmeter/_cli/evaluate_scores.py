@@ -14,8 +14,6 @@ from rankmeter._cli._summaries import FORMATS, check_output, files_of, output_op
 from rankmeter._cli._terminal import working
 from rankmeter._scored import evaluate_scores
 
-__all__ = ["command"]
-
 
 def _run(
     scores: str,

@@ -16,8 +16,6 @@ from rankmeter._explain import explain
 from rankmeter._results.explanation import Explanation
 from rankmeter.errors import UsageError
 
-__all__ = ["command"]
-
 
 def _show(found: Explanation) -> None:
     print_table(found.table())

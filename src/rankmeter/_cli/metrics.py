@@ -15,8 +15,6 @@ from rankmeter._cli._output import answer, json_option
 from rankmeter._cli._terminal import page
 from rankmeter.metrics import METRICS, Option, Spec, metric
 
-__all__ = ["command"]
-
 
 def _run(name: str | None, as_json: bool) -> None:
     if name is None:

@@ -12,8 +12,6 @@ from rankmeter._cli._options import given, options_of
 from rankmeter._cli._output import answer, json_option
 from rankmeter._planning import sample_size
 
-__all__ = ["command"]
-
 
 def _run(pilot: str | None, difference: float, as_json: bool, **choices: Any) -> None:
     with standard_input(pilot) as (file,):

@@ -13,8 +13,6 @@ from rankmeter._cli._terminal import print_table, with_interval
 from rankmeter._report.page import read_page
 from rankmeter._report.table import Table, one_line
 
-__all__ = ["command"]
-
 
 def _run(read: str, as_json: bool) -> None:
     with standard_input(read) as (path,):

@@ -24,8 +24,6 @@ from rankmeter._ingest import Interactions
 from rankmeter.errors import UsageError
 from rankmeter.splits import SPLITS, Split
 
-__all__ = ["command"]
-
 
 def _run(
     ratings: str,

@@ -11,8 +11,6 @@ from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import standard_input
 from rankmeter._trec_eval import FORMS, MEASURES, NICKNAMES, report
 
-__all__ = ["command"]
-
 
 def _run(qrels: str, run: str, measures: tuple[str, ...], **choices: Any) -> None:
     with standard_input(run) as (results,):

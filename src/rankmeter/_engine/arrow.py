@@ -19,8 +19,6 @@ from rankmeter._ingest import IdSeries
 from rankmeter.errors import MissingDependencyError, RankmeterError, UsageError
 from rankmeter.metrics import Ratio, states
 
-__all__ = ["from_arrow", "to_arrow"]
-
 _KEY = b"rankmeter"
 _FLAGS = ("in_truth", "in_rankings", "has_truth")
 

@@ -21,8 +21,6 @@ from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import State
 from rankmeter.metrics.popularity import Border
 
-__all__ = ["Block", "scores_of"]
-
 
 class Block:
     """The data of some users; every other user is in another block.

@@ -17,8 +17,6 @@ from rankmeter.errors import UsageError
 from rankmeter.metrics import Ratio
 from rankmeter.metrics.link_prediction import above_chance
 
-__all__ = ["Evidence", "adjusted", "by_chance", "call", "no_lists"]
-
 ROUNDING = 1e-12
 """A smaller share of a value than this is nothing to gain."""
 

@@ -12,8 +12,6 @@ from rankmeter._ingest import Table
 from rankmeter._plan import Plan
 from rankmeter.errors import NotEnoughMemoryError, UsageError
 
-__all__ = ["chance"]
-
 
 def chance(truth: Table, plan: Plan, n_items: int) -> tuple[Scores, Scores]:
     """The values of a random and of a perfect ranking of `n_items` candidates, for all users.

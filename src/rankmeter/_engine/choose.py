@@ -25,8 +25,6 @@ from rankmeter._ingest import (
 from rankmeter._plan import Plan
 from rankmeter.errors import UsageError
 
-__all__ = ["EngineName", "Reading", "reading"]
-
 EngineName: TypeAlias = Literal["auto", "memory", "disk", "spark"]
 
 _UNITS = {"": 1, "b": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4,

@@ -20,8 +20,6 @@ from rankmeter.errors import UsageError
 if TYPE_CHECKING:  # many modules, which lists do not need
     from rankmeter._matrix import Queries
 
-__all__ = ["Counted", "aligned_queries", "score_queries"]
-
 
 @dataclass(frozen=True, eq=False)
 class Counted:

@@ -27,8 +27,6 @@ from rankmeter._plan import Plan
 from rankmeter._version import __version__
 from rankmeter.metrics import METRICS
 
-__all__ = ["measured", "scored"]
-
 _WORTH = 10.0
 """The least number of seconds that executors must save the driver."""
 _PER_PART = 0.02

@@ -18,9 +18,6 @@ from rankmeter._plan import Plan
 from rankmeter._side import NO_SIDE, Side, SideTables
 from rankmeter.errors import UsageError
 
-__all__ = ["Data", "Engine", "Memory", "Source", "Tables"]
-
-
 _PER_KEPT_ROW = 200
 """Bytes for each row of a table while it is measured, where memory is limited."""
 

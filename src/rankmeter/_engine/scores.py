@@ -22,8 +22,6 @@ from rankmeter._plan import MetricPlan, Plan
 from rankmeter.errors import DataError, RankmeterError, UsageError
 from rankmeter.metrics import State, Weighted
 
-__all__ = ["Averaged", "Scores"]
-
 BoolArray = npt.NDArray[np.bool_]
 
 

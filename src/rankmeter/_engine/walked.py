@@ -29,8 +29,6 @@ from rankmeter._plan import MetricPlan
 from rankmeter._steps import Column, Formula, Step, Sum, Value, noting
 from rankmeter.metrics import Exposure
 
-__all__ = ["Grid", "Line", "Place", "Walk", "ranking_of", "walks"]
-
 
 @dataclass
 class Place:

@@ -15,8 +15,6 @@ from rankmeter._plan import Plan
 from rankmeter._words import RETRIEVAL
 from rankmeter.errors import DuplicateError, NoOverlapError, RankmeterError
 
-__all__ = ["check"]
-
 
 def check(plan: Plan, scores: Scores, truth: Table, rankings: Table) -> Scores:
     """Add the errors that concern all users to their scores.

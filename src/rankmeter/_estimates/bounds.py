@@ -11,8 +11,6 @@ from rankmeter._estimates.estimates import estimate
 from rankmeter._estimates.wording import number
 from rankmeter._plan import Plan
 
-__all__ = ["tie_bounds"]
-
 
 def tie_bounds(plan: Plan, score: Callable[[Plan], Scores], tied: int, n: int) -> str:
     """A note with the share of the targets that are tied, and the bounds of the means.

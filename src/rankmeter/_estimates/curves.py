@@ -22,9 +22,6 @@ from rankmeter._plan import MetricPlan, Plan
 from rankmeter._statistics import cluster_sums, covariance, share_of_ties, spread, t_quantile
 from rankmeter.errors import UsageError
 
-__all__ = ["Curve", "curves_of", "distinct_curves", "usual_k"]
-
-
 MOST = 10_000
 """The largest cutoff of a curve: every cutoff is a metric of its own, with an interval."""
 LOSSES = {

@@ -16,8 +16,6 @@ from rankmeter._hits import FloatArray
 from rankmeter._plan import MetricPlan
 from rankmeter._words import in_words
 
-__all__ = ["Difference", "Verdicts", "moved", "paired_values", "turned"]
-
 Verdicts = Literal["better", "worse", "equivalent", "undecided", ""]
 """The answers of a comparison; empty without an answer."""
 

@@ -25,16 +25,6 @@ from rankmeter._statistics import (
     wilson_interval,
 )
 
-__all__ = [
-    "Estimate",
-    "crossed_estimate",
-    "estimate",
-    "estimate_of",
-    "inside",
-    "interval_of_moments",
-    "mean_interval",
-]
-
 UNBOUNDED = (-math.inf, math.inf)
 
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from rankmeter._hits import FloatArray, IntArray
 
-__all__ = ["gap_values"]
-
 
 def gap_values(values: FloatArray, group: IntArray) -> FloatArray:
     """Jackknife values of the mean absolute difference between the means of each two groups.

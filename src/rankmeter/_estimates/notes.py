@@ -22,23 +22,6 @@ from rankmeter._plan import MetricPlan, Plan
 from rankmeter._statistics import effective
 from rankmeter._words import in_words
 
-__all__ = [
-    "UNUSED_LABELS",
-    "Facts",
-    "alike",
-    "chance_notes",
-    "cluster_notes",
-    "clustered",
-    "clustered_by",
-    "compared",
-    "counts_of",
-    "facts_of",
-    "missing_users",
-    "notes_of",
-    "uneven",
-    "unused_labels",
-]
-
 Facts = Mapping[str, str]
 """Facts by subject: ``{"users without a ranking": "1 (zero)"}``."""
 

@@ -24,8 +24,6 @@ from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter._words import in_words
 from rankmeter.errors import InvalidValueError, RankmeterWarning
 
-__all__ = ["Heterogeneity", "PairedTests", "segment_notes"]
-
 LARGEST_VALUE = 1e100
 """Sums of the third powers of larger values would overflow, and so would all that is tested."""
 FEW_USERS = 10

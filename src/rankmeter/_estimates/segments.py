@@ -15,16 +15,6 @@ from rankmeter._engine import Scores
 from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter._ingest import Frame, Interactions, read_interactions, read_labels, read_users
 
-__all__ = [
-    "by_activity",
-    "by_popularity",
-    "clusters_of",
-    "labels_of",
-    "masks_of",
-    "numbered",
-    "without",
-]
-
 Bins: TypeAlias = "int | Sequence[float] | Mapping[str, float]"
 
 COLD = "cold: 0 interactions"

@@ -10,8 +10,6 @@ from rankmeter._checks import choice, exact, flag, integer, number, refused, sig
 from rankmeter._choices import MOST_RESAMPLES
 from rankmeter.errors import UsageError
 
-__all__ = ["Common", "Correction", "Family", "Settings", "Test"]
-
 Test = Literal[
     "auto",
     "t",

@@ -11,8 +11,6 @@ from rankmeter._engine import Scores
 from rankmeter._plan import MetricPlan, Plan, resolve
 from rankmeter.errors import RankmeterError
 
-__all__ = ["Shares", "first_hits", "popularity_shown"]
-
 RANKS = (1, 2, 3, 5, 10, 20, 50, 100)
 """The first hits are counted up to each of these ranks."""
 POPULAR = (0.01, 0.05, 0.2, 0.5)

@@ -15,8 +15,6 @@ from rankmeter._estimates.wording import level, number
 from rankmeter._hits import FloatArray
 from rankmeter._words import in_words
 
-__all__ = ["Spread", "ends", "headline_of", "spread_of"]
-
 
 @dataclass(frozen=True)
 class Spread:

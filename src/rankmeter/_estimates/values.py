@@ -16,8 +16,6 @@ from rankmeter._plan import Plan
 from rankmeter._statistics import crossed_variance
 from rankmeter.metrics import Runs
 
-__all__ = ["Values", "mean_of_runs", "values_of", "with_runs"]
-
 
 @dataclass(frozen=True, eq=False)
 class Values:

@@ -19,25 +19,6 @@ from rankmeter._estimates.wording import number, p_text, signed
 from rankmeter._hits import FloatArray
 from rankmeter._words import in_words
 
-__all__ = [
-    "MAX_PAIRS",
-    "MAX_SYSTEMS",
-    "Headline",
-    "Histogram",
-    "Verdict",
-    "by_segment",
-    "extremes",
-    "headline",
-    "histogram",
-    "histogram_of",
-    "leaders",
-    "pairs_shown",
-    "places",
-    "scattered",
-    "segments_clause",
-    "verdict",
-]
-
 MAX_SYSTEMS = 10
 """Systems in one chart: as many as there are distinct colours."""
 MAX_NAMED = 3

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-__all__ = ["change", "level", "number", "p_text", "p_value", "plain", "signed"]
-
 
 def number(value: float | None, digits: int = 4) -> str:
     """A value as tables show it, a dash for NaN; with the usual four decimals one for thousands."""

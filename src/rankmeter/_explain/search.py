@@ -29,8 +29,6 @@ from rankmeter.conventions import convention_names, has_metric
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import metric
 
-__all__ = ["search", "turn"]
-
 MAX_GRADES = 10
 """The largest number of thresholds tried."""
 MAX_ROWS = 40_000_000

@@ -26,8 +26,6 @@ from rankmeter.conventions import convention_names, translate_all
 from rankmeter.errors import RankmeterError, UnknownMetricError, UsageError
 from rankmeter.metrics import Metric
 
-__all__ = ["explain"]
-
 SHOWN_USERS = 5
 SHOWN_ITEMS = 10
 

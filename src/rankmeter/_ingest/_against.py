@@ -10,8 +10,6 @@ import polars as pl
 from rankmeter._ingest._numbers import against_ranks, numbers
 from rankmeter._ingest._spool import Spool, check_space
 
-__all__ = ["count_against"]
-
 _ON_DISK, _IN_MEMORY = 24, 150  # bytes of a row
 
 

@@ -14,8 +14,6 @@ from rankmeter._ingest._frames import numpy_column, origin
 from rankmeter._ingest._ids import refuse_rounded
 from rankmeter.errors import DataError
 
-__all__ = ["from_array", "from_sparse"]
-
 
 def from_array(data: Any, side: Side) -> Columns:
     """Item ids of shape (users, k), or (k,) for one user; an array of lists is a list of lists.

@@ -12,21 +12,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from rankmeter._checks import shown
 from rankmeter._ingest._columns import Column, Columns, Side
 from rankmeter._ingest._frames import from_duckdb
-from rankmeter._ingest._messages import short, some
+from rankmeter._ingest._messages import some
 from rankmeter.errors import DataError, FileFormatError
-
-__all__ = [
-    "from_database",
-    "is_beir",
-    "is_bundle",
-    "is_database",
-    "judged_in",
-    "local",
-    "parted",
-    "predictions",
-]
 
 
 def local(data: str | PathLike[str]) -> Path:
@@ -47,11 +37,11 @@ def _chosen(parts: Sequence[str], part: str, source: str, what: str) -> str:
     """The part that is named, or the only one."""
     if part in parts or (not part and len(parts) == 1):
         return part or parts[0]
-    shown = some(sorted(parts), 12) if parts else "none"
+    listed = some(sorted(parts), 12) if parts else "none"
     if part:
-        raise DataError(f"{source} has no {what} {short(part)}. It has: {shown}.")
+        raise DataError(f"{source} has no {what} {shown(part)}. It has: {listed}.")
     example = f" Name one, such as '{source}#{min(parts)}'." if parts else ""
-    raise DataError(f"{source} has {len(parts)} {what}s: {shown}.{example}")
+    raise DataError(f"{source} has {len(parts)} {what}s: {listed}.{example}")
 
 
 def is_bundle(data: object) -> bool:
@@ -69,7 +59,7 @@ def predictions(data: Mapping[str, Any], part: str, source: str) -> Mapping[str,
     }
     rankings = found[_chosen([*found], part, source, "subset and split")]
     if not isinstance(rankings, Mapping):
-        raise DataError(f"{source} has {short(rankings)} where {{query: {{document: score}}}} is.")
+        raise DataError(f"{source} has {shown(rankings)} where {{query: {{document: score}}}} is.")
     return rankings
 
 

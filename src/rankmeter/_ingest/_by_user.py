@@ -12,8 +12,6 @@ import polars as pl
 
 from rankmeter._ingest._id_columns import Ids, IdType, series
 
-__all__ = ["ByUser"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ByUser(ABC):

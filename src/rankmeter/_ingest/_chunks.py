@@ -14,17 +14,16 @@ import numpy as np
 import polars as pl
 
 from rankmeter._ingest._columns import Columns, Side, resolve
-from rankmeter._ingest._files import as_text, read_first, reader_of, unreadable
+from rankmeter._ingest._files import as_text, read_first, reader_of
 from rankmeter._ingest._json import read_json
 from rankmeter._ingest._memory import size
+from rankmeter._ingest._messages import unreadable
 from rankmeter._ingest._packed import packing, refuse_misnamed, unpacked
 from rankmeter._ingest._spool import Spool, check_space
 from rankmeter._ingest._table import whole_numbers
 from rankmeter._ingest._text import Text, read_delimited
 from rankmeter._ingest._unused import refuse_unused_numbers
 from rankmeter.errors import DataError, NotEnoughMemoryError
-
-__all__ = ["Chunks", "read_chunks"]
 
 _ZIPPED = 8  # usually text is at most so many times larger than when it is compressed
 _LONGEST = 4  # chunks that one line may fill

@@ -11,18 +11,16 @@ from typing import Any
 
 import polars as pl
 
-from rankmeter._checks import counted, refused
+from rankmeter._checks import counted, refused, shown
 from rankmeter._ingest._columns import Column, plain
 from rankmeter._ingest._forms import find, is_accepted
 from rankmeter._ingest._id_columns import IdSeries
 from rankmeter._ingest._ids import ids
-from rankmeter._ingest._messages import short, some
+from rankmeter._ingest._messages import some
 from rankmeter._ingest._pieces import Piece, Pieces, Query
 from rankmeter._ingest._spool import Spool
 from rankmeter._ingest._table import Table
 from rankmeter.errors import ColumnError, DataError, DuplicateError
-
-__all__ = ["Collapse", "read_collapse"]
 
 _PARTS = frozenset({"chunk", "chunkid", "passage", "passageid", "pid", "part", "item", "itemid"})
 _WHOLES = frozenset({"document", "documentid", "doc", "docid", "docno", "parent", "parentid"})
@@ -56,7 +54,7 @@ class Collapse:
             if item.dtype != pl.String:
                 raise DataError(
                     f"collapse= is a rule for text, and the items of {rankings.source} are "
-                    f"integers, for example {short(item[0])}. Pass a mapping from part to whole."
+                    f"integers, for example {shown(item[0])}. Pass a mapping from part to whole."
                 )
             return frame.with_columns(self.rule.alias("item"))
         table = self.parts_like(item, rankings)
@@ -93,7 +91,7 @@ def _lacking(unknown: Sequence[object] | pl.Series, n: int, lost: int, source: s
 
 def _repeating(source: str, user: object, part: object) -> DuplicateError:
     return DuplicateError(
-        f"{source} repeats parts of items, for example user {short(user)} item {short(part)}. "
+        f"{source} repeats parts of items, for example user {shown(user)} item {shown(part)}. "
         f"Remove them: which of their places counts is not certain."
     )
 
@@ -258,7 +256,7 @@ def read_collapse(data: object) -> Collapse | None:
     table = pl.DataFrame(columns).unique(maintain_order=True)
     if (twice := table["item"].is_duplicated()).any():
         raise DataError(
-            f"{short(table.filter(twice)['item'][0])} of {source} is part of two items."
+            f"{shown(table.filter(twice)['item'][0])} of {source} is part of two items."
         )
     return Collapse(f"items are collapsed by {source}, the best part of each", table=table)
 

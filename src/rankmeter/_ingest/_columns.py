@@ -9,30 +9,13 @@ from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
-from rankmeter._checks import refused
+from rankmeter._checks import near, refused, shown
 from rankmeter._ingest._by_user import ByUser
 from rankmeter._ingest._kind import POLARS, Kind
-from rankmeter._ingest._messages import near, short, some
+from rankmeter._ingest._messages import some
 from rankmeter._ingest._table import Shape
 from rankmeter._words import RETRIEVAL, USERS, Words
 from rankmeter.errors import ColumnError, UsageError
-
-__all__ = [
-    "LIST_NAMES",
-    "OF_USERS",
-    "ROLES",
-    "SYNONYMS",
-    "VALUE",
-    "Column",
-    "Columns",
-    "Side",
-    "holds_lists",
-    "kind_of",
-    "named",
-    "plain",
-    "resolve",
-    "words_of",
-]
 
 Side: TypeAlias = Literal[
     "rankings", "truth", "interactions", "segments", "clusters", "users", "items"
@@ -225,7 +208,7 @@ def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> di
     chosen = {key: str(name) for key, name in (columns or {}).items()}
     if odd := [key for key in chosen if key not in SYNONYMS]:
         raise UsageError(
-            f"unknown role {short(odd[0])} in columns=; the roles are "
+            f"unknown role {shown(odd[0])} in columns=; the roles are "
             f"{some(SYNONYMS, len(SYNONYMS))}{near(odd[0], SYNONYMS) or '.'}"
         )
     if found.roles is not None:
@@ -238,7 +221,7 @@ def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> di
         }
         if len(set(roles.values())) < len(roles):
             raise UsageError(
-                f"columns={short(roles)} names one column for two roles; each needs its own."
+                f"columns={shown(roles)} names one column for two roles; each needs its own."
             )
         for role in ROLES[side]:
             if role not in roles and (name := _by_synonym(role, found, roles, side)):
@@ -257,13 +240,13 @@ def _explicit(role: str, name: str, found: Columns) -> str:
     if count == 1:
         return name
     wrong = (
-        f"{count} columns of {found.source}, which are all called {short(name)}. Rename all but "
+        f"{count} columns of {found.source}, which are all called {shown(name)}. Rename all but "
         f"one."
         if count
         else f"a column that {found.source} does not have. {_names(found)}"
         f"{near(name, found.names) or '.'}"
     )
-    raise ColumnError(f"columns={{{role!r}: {short(name)}}} names {wrong}")
+    raise ColumnError(f"columns={{{role!r}: {shown(name)}}} names {wrong}")
 
 
 def _is_run(roles: Mapping[str, str]) -> bool:
@@ -291,7 +274,7 @@ def _by_synonym(role: str, found: Columns, taken: Mapping[str, str], side: Side)
             candidates = [name for name in candidates if name in found.nested]
     if len(candidates) > 1:
         choose = (
-            f"Say which one, for example columns={{{role!r}: {short(candidates[0])}}}, or rename"
+            f"Say which one, for example columns={{{role!r}: {shown(candidates[0])}}}, or rename"
         )
         if side in _WITHOUT_CHOICE:
             choose = "Rename"

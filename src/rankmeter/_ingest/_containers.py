@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from rankmeter._checks import shown
 from rankmeter._ingest._bundles import is_bundle, predictions
 from rankmeter._ingest._columns import (
     LIST_NAMES,
@@ -27,7 +28,7 @@ from rankmeter._ingest._columns import (
 )
 from rankmeter._ingest._frames import made_by
 from rankmeter._ingest._lists import Lists
-from rankmeter._ingest._messages import short, some
+from rankmeter._ingest._messages import some
 from rankmeter._ingest._unused import refuse_unused_lists
 from rankmeter._ingest._values import (
     are_scored,
@@ -39,15 +40,6 @@ from rankmeter._ingest._values import (
     refuse_twice,
 )
 from rankmeter.errors import ColumnError, DataError
-
-__all__ = [
-    "from_item_rows",
-    "from_listing",
-    "from_mapping",
-    "from_pandas_series",
-    "records_of",
-    "starts_with_record",
-]
 
 RECORDS: Sequence[Mapping[Side, str]] = [
     {"rankings": ranked, "truth": judged, "interactions": judged, "users": judged}
@@ -185,7 +177,7 @@ def _row(value: object) -> Literal["record", "list", "item", ""]:
         return "item"
     if all(map(_is_scalar, value.values())):
         raise ColumnError(
-            f"{short(value)} names a user but no item. Name the item as one of "
+            f"{shown(value)} names a user but no item. Name the item as one of "
             f"{some(sorted(SYNONYMS['item']), 4)}; if these are items with their numbers, name "
             f"their user: {{user: {{item: number}}}}."
         )
@@ -230,7 +222,7 @@ def _from_list_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
         where = f"Row {number} of {source}"
         if len(user) != 1 or len(items) != 1 or len(numbers) > 1:
             raise DataError(
-                f"{where} is not one user with one list of items: {short(row)}. "
+                f"{where} is not one user with one list of items: {shown(row)}. "
                 f"Expected {{'user': ..., 'items': [...]}}, with at most one list of "
                 f"{some(sorted(known[VALUE[side]]))} next to the items."
             )
@@ -249,7 +241,7 @@ def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
     for number, record in enumerate(records, start=1):
         if not isinstance(record, Mapping) or key not in record:
             raise DataError(
-                f"Record {number} of {source} has no {key!r}: {short(record)}. Expected "
+                f"Record {number} of {source} has no {key!r}: {shown(record)}. Expected "
                 f"{{{keys_of['rankings']!r}: [...], {keys_of['truth']!r}: {{...}}}}."
             )
     values = [record[key] for record in records]
@@ -260,7 +252,7 @@ def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
         if len(names) != 1:
             what = f"has {len(names)} users, {some(names)}" if names else "has no user"
             raise DataError(
-                f"Record {number} of {source} {what}: {short(record)}, while other records name "
+                f"Record {number} of {source} {what}: {shown(record)}, while other records name "
                 f"theirs. Name one user in each record, or in none."
             )
     users = [record[name] for record, (name,) in zip(records, keys, strict=True)]
@@ -276,7 +268,7 @@ def _refuse_tuples(rows: Sequence[Any], side: Side, source: str) -> None:
         return
     names = ["user", "item", VALUE[side], "time"][: len(first)]
     raise DataError(
-        f"Row 1 of {source} is the tuple {short(first)}, and whether its fields are "
+        f"Row 1 of {source} is the tuple {shown(first)}, and whether its fields are "
         f"{', '.join(names)} or all of them items is not certain. For rows, pass "
         f"pl.DataFrame(rows, schema={names}, orient='row'); for items of users, {{user: [items]}} "
         f"or a list of lists; for items of one user, {{item: {VALUE[side]}}}."
@@ -290,8 +282,8 @@ def _only_mappings(rows: Sequence[Any], source: str) -> None:
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, Mapping):
             raise DataError(
-                f"Row {number} of {source} is {short(row)}, where the rows before it name their "
-                f"columns: {short(rows[0])}. Give all rows the same form."
+                f"Row {number} of {source} is {shown(row)}, where the rows before it name their "
+                f"columns: {shown(rows[0])}. Give all rows the same form."
             )
 
 
@@ -318,7 +310,7 @@ def _users_of_listing(values: list[Any], side: Side, source: str) -> Columns | N
     for number, value in enumerate(values, start=1):
         if not isinstance(value, Sequence) or isinstance(value, str | bytes) or len(value) != 2:
             raise DataError(
-                f"Row {number} of {source} is {short(value)} where a user and a {ROLES[side][1]} "
+                f"Row {number} of {source} is {shown(value)} where a user and a {ROLES[side][1]} "
                 f"belong. Pass pairs, or {{user: {ROLES[side][1]}}}."
             )
     return _by_user(zip(*values, strict=True), side, source)

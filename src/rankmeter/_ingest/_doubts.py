@@ -16,8 +16,6 @@ from rankmeter._ingest._id_columns import series
 from rankmeter._ingest._no_ids import GRADES
 from rankmeter._ingest._table import Table
 
-__all__ = ["all_relevant", "look_like_labels", "look_misread"]
-
 _LOWEST, _HIGHEST = (0.5, 1), (5, 10)  # grades of the usual scales of ratings
 _MANY_GRADES = 20  # 0.5, 1, …, 10
 _LONG_LIST = 10

@@ -10,6 +10,7 @@ from io import BytesIO
 from os import PathLike
 from pathlib import Path
 
+from rankmeter._checks import near, shown
 from rankmeter._ingest._bundles import (
     from_database,
     is_beir,
@@ -22,27 +23,12 @@ from rankmeter._ingest._columns import Columns, Side
 from rankmeter._ingest._containers import starts_with_record
 from rankmeter._ingest._json import read_json, read_json_lines
 from rankmeter._ingest._memory import PER_TEXT_BYTE, available, check_memory, size
-from rankmeter._ingest._messages import near, short, unreadable
+from rankmeter._ingest._messages import unreadable
 from rankmeter._ingest._packed import packing, refuse_misnamed, unpacked, unpacked_name
 from rankmeter._ingest._parquet import PARQUET, matching, read_parquet
 from rankmeter._ingest._text import START, Large, Text, read_delimited, read_lines, state_of
 from rankmeter._ingest._trec import looks_like_trec, read_qrels, read_run
 from rankmeter.errors import FileFormatError, RankmeterError
-
-__all__ = [
-    "as_text",
-    "from_path",
-    "holds_records",
-    "is_parquet",
-    "is_text",
-    "large",
-    "local",
-    "read_content",
-    "read_first",
-    "reader_of",
-    "start_of",
-    "unreadable",
-]
 
 ACCEPTED = (
     "a Parquet file or a folder of them, CSV or TSV with a header line, JSON, JSON Lines, a TREC "
@@ -97,7 +83,7 @@ def from_path(data: str | PathLike[str], side: Side) -> Columns:
 def _part_of_json(path: Path, part: str, side: Side) -> Columns:
     text = as_text(read_content(path), path)
     if reader_of(text, path, side) is not read_json:
-        raise FileFormatError(f"{path} is one table, so there is no part {short(part)} of it.")
+        raise FileFormatError(f"{path} is one table, so there is no part {shown(part)} of it.")
     return read_json(text, side, part)
 
 
@@ -271,5 +257,5 @@ def reader_of(text: Text, path: Path, side: Side) -> Callable[[Text, Side], Colu
         return read_lines
     raise FileFormatError(
         f"The format of {path} is not known: its name does not say it, and its first line is "
-        f"{short(header)}. Accepted are {ACCEPTED}."
+        f"{shown(header)}. Accepted are {ACCEPTED}."
     )

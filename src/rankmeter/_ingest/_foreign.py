@@ -10,8 +10,6 @@ from rankmeter._ingest._containers import from_listing, from_mapping
 from rankmeter._ingest._frames import made_by, origin
 from rankmeter.errors import DataError
 
-__all__ = ["from_foreign", "is_foreign"]
-
 
 def is_foreign(data: object) -> bool:
     """Whether this is an object of a retrieval library."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from rankmeter._checks import shown
 from rankmeter._ingest._arrays import from_array, from_sparse
 from rankmeter._ingest._columns import Columns, Side
 from rankmeter._ingest._containers import (
@@ -28,11 +29,8 @@ from rankmeter._ingest._frames import (
     from_polars,
     made_by,
 )
-from rankmeter._ingest._messages import short
 from rankmeter._ingest._spark import from_spark, is_spark
 from rankmeter.errors import DataError
-
-__all__ = ["FORMS", "Form", "find", "is_accepted"]
 
 
 class Form(NamedTuple):
@@ -105,6 +103,6 @@ def find(data: object, side: Side) -> Columns:
         if form.recognise(data):
             found = form.read(data, side)
             return records_of(found, side) or found
-    what = "None" if data is None else f"{short(data)} ({type(data).__name__})"
+    what = "None" if data is None else f"{shown(data)} ({type(data).__name__})"
     accepted = "; ".join(form.name for form in FORMS)
     raise DataError(f"{what} cannot be read as {side}. Accepted: {accepted}.")

@@ -13,20 +13,6 @@ from rankmeter._ingest._columns import Column, Columns, Side, holds_lists, named
 from rankmeter._ingest._messages import polars_errors, reason
 from rankmeter.errors import DataError, RankmeterError
 
-__all__ = [
-    "from_arrow",
-    "from_dataset",
-    "from_duckdb",
-    "from_lazy",
-    "from_pandas",
-    "from_polars",
-    "made_by",
-    "nested_in",
-    "numpy_column",
-    "origin",
-    "query_errors",
-]
-
 
 def origin(data: object) -> str:
     """What an object is, for messages: ``"pyarrow Table"``."""

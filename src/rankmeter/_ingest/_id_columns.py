@@ -11,8 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-__all__ = ["IdSeries", "IdType", "Ids", "Objects", "as_ids", "few", "series"]
-
 IdType: TypeAlias = Literal["Int64", "UInt64", "String"]
 """The type of ids, by its name in Polars."""
 _SHORT = 1000

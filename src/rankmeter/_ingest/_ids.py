@@ -14,22 +14,11 @@ from uuid import UUID
 import numpy as np
 import polars as pl
 
+from rankmeter._checks import shown
 from rankmeter._ingest._columns import Column
-from rankmeter._ingest._messages import rows, short
+from rankmeter._ingest._messages import rows
 from rankmeter._ingest._table import whole_numbers
 from rankmeter.errors import IdTypeError, InvalidValueError
-
-__all__ = [
-    "as_integer",
-    "converted",
-    "examples",
-    "floats",
-    "ids",
-    "is_null",
-    "kinds",
-    "refuse_rounded",
-    "strings",
-]
 
 _T = TypeVar("_T")
 
@@ -104,7 +93,7 @@ def _canonical(
     if dtype == pl.Boolean and otherwise:
         todo = otherwise
     raise IdTypeError(
-        f"The {role} ids of {source} are of type {dtype}, for example {short(series[0])}; ids are "
+        f"The {role} ids of {source} are of type {dtype}, for example {shown(series[0])}; ids are "
         f"integers or strings. {todo}"
     )
 
@@ -127,7 +116,7 @@ def _whole(series: pl.Series, role: str, source: str, otherwise: str) -> pl.Seri
     if len(broken):
         raise IdTypeError(
             f"{len(broken)} of {len(series)} {role} ids of {source} are not integers, for "
-            f"example {short(broken[0])}; ids are integers or strings. {otherwise}"
+            f"example {shown(broken[0])}; ids are integers or strings. {otherwise}"
         )
     if series.dtype.is_decimal():
         return series.cast(pl.Int128)
@@ -154,7 +143,7 @@ def refuse_rounded(items: list[Any], dtype: object, source: str) -> None:
 
 def _rounded(role: str, source: str, value: object, kind: str, limit: int) -> IdTypeError:
     return IdTypeError(
-        f"The {role} ids of {source} are floats of {limit} or more, for example {short(value)}, "
+        f"The {role} ids of {source} are floats of {limit} or more, for example {shown(value)}, "
         f"where {kind} cannot hold every integer: some ids may already be wrong. Keep them as "
         f"integers or strings from the start."
     )
@@ -162,7 +151,7 @@ def _rounded(role: str, source: str, value: object, kind: str, limit: int) -> Id
 
 def _too_wide(role: str, source: str, value: object) -> IdTypeError:
     return IdTypeError(
-        f"The {role} ids of {source} hold {short(value)}, which no 64-bit integer can hold "
+        f"The {role} ids of {source} hold {shown(value)}, which no 64-bit integer can hold "
         f"together with the others. Cast the ids to strings."
     )
 
@@ -279,7 +268,7 @@ def strings(values: list[str | None], role: str, source: str) -> pl.Series:
     except UnicodeEncodeError as error:
         at = next(at for at, text in enumerate(values) if text and _LONE_SURROGATE.search(text))
         raise InvalidValueError(
-            f"The {role} id {short(values[at])} of {source} in row {at + 1} holds half of a "
+            f"The {role} id {shown(values[at])} of {source} in row {at + 1} holds half of a "
             f"surrogate pair, which is not a character: it was cut or decoded wrongly. Correct the "
             f"id."
         ) from error
@@ -291,7 +280,7 @@ def examples(values: Sequence[object]) -> list[str]:
     for row, value in enumerate(values, start=1):
         if not is_null(value):
             first.setdefault(_kind(type(value)), (row, value))
-    return [f"{kind} {short(first[kind][1])} in row {first[kind][0]}" for kind in sorted(first)]
+    return [f"{kind} {shown(first[kind][1])} in row {first[kind][0]}" for kind in sorted(first)]
 
 
 def _refused(
@@ -307,7 +296,7 @@ def _refused(
     if role == "item" and isinstance(value, Sequence | Mapping):
         todo = "If these are items with their scores or gains, pass {item: number} for each user."
     elif isinstance(value, Enum):
-        todo = f"Use their values, such as {short(value.value)}, if these are integers or strings."
+        todo = f"Use their values, such as {shown(value.value)}, if these are integers or strings."
     elif present == {"boolean"} and otherwise:
         todo = otherwise
     elif isinstance(value, tuple):

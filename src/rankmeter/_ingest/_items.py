@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter._checks import counted
+from rankmeter._checks import counted, shown
 from rankmeter._ingest._columns import Columns, plain, resolve
 from rankmeter._ingest._forms import find, is_accepted
 from rankmeter._ingest._ids import ids
-from rankmeter._ingest._messages import short, some
+from rankmeter._ingest._messages import some
 from rankmeter._ingest._numbers import typed
 from rankmeter.errors import DataError, InvalidValueError
-
-__all__ = ["Items", "read_item_ids", "read_item_numbers", "read_items"]
 
 _NO_CATEGORY = "(no genres listed)"  # in MovieLens
 
@@ -72,7 +70,7 @@ def read_items(data: object) -> Items:
     if not is_accepted(data) or isinstance(data, list | tuple):
         raise DataError(
             f"items= must be a mapping from item to categories or vector, a pair (ids, matrix), or "
-            f"a frame or file with a column for the item, got {short(data)}"
+            f"a frame or file with a column for the item, got {shown(data)}"
         )
     return _of_columns(find(data, "items"))
 
@@ -111,11 +109,11 @@ def read_item_numbers(data: object, what: str) -> Items:
     if isinstance(data, tuple) and len(data) == 2:
         item, values = ids([*data[0]], "item", f"{what}=", Counter()), np.asarray(data[1])
         if values.shape != (len(item),) or not len(item) or values.dtype.kind not in "fiub":
-            raise DataError(f"{what}= must be {wanted}, got {short(data[1])}")
+            raise DataError(f"{what}= must be {wanted}, got {shown(data[1])}")
         _each_once(item, f"{what}=")
         return Items(item, None, values.astype(np.float64)[:, None], f"{what}=")
     if not is_accepted(data) or isinstance(data, list | tuple):
-        raise DataError(f"{what}= must be {wanted}, got {short(data)}")
+        raise DataError(f"{what}= must be {wanted}, got {shown(data)}")
     found = _of_columns(find(data, "items"))
     if found.features is None or found.features.shape[1] != 1:
         raise DataError(f"{what}= must be {wanted}: {found.source} has other columns")
@@ -176,7 +174,7 @@ def _listed(value: object) -> list[Any]:
     except TypeError:
         raise DataError(
             f"an item of items= must have a category, a list of categories or a vector, got "
-            f"{short(value)}"
+            f"{shown(value)}"
         ) from None
 
 

@@ -12,14 +12,13 @@ from typing import Any
 
 import polars as pl
 
+from rankmeter._checks import shown
 from rankmeter._ingest._bundles import is_bundle, predictions
 from rankmeter._ingest._columns import Columns, Side, named
 from rankmeter._ingest._containers import from_item_rows, from_listing, from_mapping
-from rankmeter._ingest._messages import polars_errors, short
+from rankmeter._ingest._messages import polars_errors
 from rankmeter._ingest._text import Text
 from rankmeter.errors import FileFormatError
-
-__all__ = ["read_json", "read_json_lines", "read_rows"]
 
 
 def read_json(file: Text, side: Side, part: str = "") -> Columns:
@@ -34,7 +33,7 @@ def read_json(file: Text, side: Side, part: str = "") -> Columns:
             f"{error.colno}. Was it written completely?"
         ) from error
     if part and not is_bundle(data):
-        raise FileFormatError(f"{file.name} has no parts, so {short(part)} cannot be read of it.")
+        raise FileFormatError(f"{file.name} has no parts, so {shown(part)} cannot be read of it.")
     if is_bundle(data):
         data = predictions(data, part, file.name)
     if isinstance(data, Mapping):
@@ -43,7 +42,7 @@ def read_json(file: Text, side: Side, part: str = "") -> Columns:
         found = from_listing(data, side, file.name)
     else:
         raise FileFormatError(
-            f"{file.name} holds {short(data)}; expected an object user → items or an array of rows."
+            f"{file.name} holds {shown(data)}; expected an object user → items or an array of rows."
         )
     return replace(found, textual=True)
 
@@ -76,7 +75,7 @@ def _parse(text: str, where: str) -> Any:
         if len(found) < len(pairs):
             twice = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
             raise FileFormatError(
-                f"{where} has the key {short(twice)} twice in one object, and only one of them "
+                f"{where} has the key {shown(twice)} twice in one object, and only one of them "
                 f"could be read. Merge the two."
             )
         return found
@@ -106,7 +105,7 @@ def _parse_lines(file: Text) -> list[Any]:
         except json.JSONDecodeError as error:
             raise FileFormatError(
                 f"{file.name}, line {number} is not valid JSON ({error.msg}, column "
-                f"{error.colno}): {short(line)}. Complete or remove the line."
+                f"{error.colno}): {shown(line)}. Complete or remove the line."
             ) from error
     return values
 

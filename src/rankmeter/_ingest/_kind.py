@@ -10,8 +10,6 @@ import polars as pl
 
 from rankmeter.errors import MissingDependencyError
 
-__all__ = ["POLARS", "Frame", "Kind", "to_pandas"]
-
 Frame: TypeAlias = Any
 """A Polars frame, or a frame of pandas or Spark where the data came in one."""
 

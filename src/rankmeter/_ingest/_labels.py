@@ -8,16 +8,15 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
+from rankmeter._checks import shown
 from rankmeter._ingest._columns import SYNONYMS, Column, Columns, Side, named, resolve
 from rankmeter._ingest._forms import find, is_accepted
 from rankmeter._ingest._frames import made_by
 from rankmeter._ingest._ids import as_integer, converted, examples, ids, is_null, kinds, strings
-from rankmeter._ingest._messages import short, some
+from rankmeter._ingest._messages import some
 from rankmeter._ingest._numbers import typed
 from rankmeter._ingest._table import Table
 from rankmeter.errors import DataError, IdTypeError, UsageError
-
-__all__ = ["Labels", "as_text", "fit_ids", "read_labels", "read_users"]
 
 _is_series, _is_frame = made_by("pandas", "Series"), made_by("pandas", "DataFrame")
 
@@ -50,7 +49,7 @@ def read_labels(data: object, column: Kind, users: pl.Series, *, textual: bool =
     if not is_accepted(data):
         raise UsageError(
             f"`{side}` must be a mapping from user to label, or a frame or file with the columns "
-            f"user and {column}, got {short(data)}"
+            f"user and {column}, got {shown(data)}"
         )
     found = find(data, side)
     roles = _two_columns(found, column) or resolve(found, side, None)
@@ -61,8 +60,8 @@ def read_labels(data: object, column: Kind, users: pl.Series, *, textual: bool =
     if twice := table.filter(pl.col("user").is_duplicated()).sort("user", column).head(2).rows():
         (user, one), (_, other) = twice
         raise DataError(
-            f"User {short(user)} of {found.source} has two {side}, {short(one)} and "
-            f"{short(other)}. Give each user one."
+            f"User {shown(user)} of {found.source} has two {side}, {shown(one)} and "
+            f"{shown(other)}. Give each user one."
         )
     fitting = _fitted(table["user"], users, textual=textual or found.textual)
     if fitting is None:
@@ -105,7 +104,7 @@ def as_text(column: Column, kind: str, source: str) -> pl.Series:
     if labels.dtype.is_nested() or labels.dtype in (pl.Object, pl.Binary):
         raise DataError(
             f"The {kind}s of {source} are of type {labels.dtype}, for example "
-            f"{short(labels.to_list()[0])}. A label is a text or a number: {{user: {kind}}}."
+            f"{shown(labels.to_list()[0])}. A label is a text or a number: {{user: {kind}}}."
         )
     if labels.dtype.is_float():
         labels = labels.fill_nan(None) + 0.0  # -0.0 is 0.0
@@ -208,6 +207,6 @@ def _fitted(ids: pl.Series, others: pl.Series, *, textual: bool) -> pl.Series | 
 
 def _apart(source: str, ids: pl.Series, whose: str, others: pl.Series) -> IdTypeError:
     return IdTypeError(
-        f"{source} has {ids.dtype} ids such as {short(ids.first())}, {whose} has {others.dtype} "
-        f"ids such as {short(others.first())}: convert one of them"
+        f"{source} has {ids.dtype} ids such as {shown(ids.first())}, {whose} has {others.dtype} "
+        f"ids such as {shown(others.first())}: convert one of them"
     )

@@ -19,8 +19,6 @@ from rankmeter._ingest._memory import PER_LINE, check_memory
 from rankmeter._ingest._spans import SPAN, Spans
 from rankmeter._ingest._text import Piece, Text
 
-__all__ = ["Lines"]
-
 _T = TypeVar("_T")
 _PER_THREAD = 2**20  # bytes for which another thread is worth starting
 _PIECE = 2**20  # bytes that are read at a time, so that they stay in the cache of a core

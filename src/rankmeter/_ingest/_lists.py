@@ -15,8 +15,6 @@ from rankmeter import _compiled
 from rankmeter._ingest._by_user import ByUser
 from rankmeter._ingest._id_columns import Ids, IdType, Objects, few
 
-__all__ = ["Lists"]
-
 _DICTS = frozenset({dict, OrderedDict, defaultdict})
 _PLAIN = frozenset({list, set, frozenset})
 _TEXT = frozenset({str, np.str_})  # whose hash is that of the text, unlike that of an enumeration

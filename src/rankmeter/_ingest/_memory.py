@@ -12,16 +12,6 @@ from pathlib import Path
 
 from rankmeter.errors import NotEnoughMemoryError
 
-__all__ = [
-    "PER_LINE",
-    "PER_MEASURED_ROW",
-    "PER_PARQUET_ROW",
-    "PER_TEXT_BYTE",
-    "available",
-    "check_memory",
-    "size",
-]
-
 PER_TEXT_BYTE = 4
 """Bytes for each byte of a text file, decompressed."""
 PER_LINE = 24

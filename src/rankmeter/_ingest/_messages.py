@@ -8,11 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from rankmeter._checks import near
-from rankmeter._checks import shown as short
+from rankmeter._checks import shown
 from rankmeter.errors import FileFormatError
-
-__all__ = ["near", "polars_errors", "reason", "rows", "short", "some", "unreadable"]
 
 
 def polars_errors() -> tuple[type[Exception], type[BaseException], type[OSError]]:
@@ -33,7 +30,7 @@ def reason(error: object) -> str:
 
 def some(values: Iterable[object], n: int = 3) -> str:
     """The first values, as a list in words."""
-    first = [short(value) for value in islice(iter(values), n + 1)]
+    first = [shown(value) for value in islice(iter(values), n + 1)]
     return ", ".join(first[:n]) + (", …" if len(first) > n else "")
 
 

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from rankmeter._checks import shown
 from rankmeter._ingest._columns import VALUE, Column, Columns, Side, holds_lists
-from rankmeter._ingest._messages import short, some
+from rankmeter._ingest._messages import some
 from rankmeter._ingest._values import implied, items_of, refuse_twice
 from rankmeter.errors import DataError
-
-__all__ = ["unnested"]
 
 
 def unnested(
@@ -92,7 +91,7 @@ def _along(
     for number, (one, n) in enumerate(zip(lists, lengths.tolist(), strict=True), start=1):
         if one is None or isinstance(one, Mapping | AbstractSet) or len(one) != n:
             raise DataError(
-                f"Row {number} of {source} has {n} items but {short(one)} in {short(name)}. Each "
+                f"Row {number} of {source} has {n} items but {shown(one)} in {shown(name)}. Each "
                 f"item needs one value."
             )
     if isinstance(column, pl.Series):

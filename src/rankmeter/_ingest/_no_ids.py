@@ -8,8 +8,6 @@ from rankmeter._ingest._columns import Side
 from rankmeter._ingest._messages import some
 from rankmeter.errors import DataError
 
-__all__ = ["GRADES", "instead_of_values", "refuse_labels"]
-
 _OF_ONE_USER = (
     "For the items of one user, pass {item: score} as rankings and {item: gain} as ground truth."
 )

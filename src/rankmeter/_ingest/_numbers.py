@@ -12,14 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankmeter._checks import counted
+from rankmeter._checks import counted, shown
 from rankmeter._ingest._columns import Column
 from rankmeter._ingest._ids import floats, is_null, kinds
-from rankmeter._ingest._messages import rows, short
+from rankmeter._ingest._messages import rows
 from rankmeter._ingest._table import whole_numbers
 from rankmeter.errors import InvalidValueError
-
-__all__ = ["against_ranks", "gains", "numbers", "ranks", "rounded", "typed"]
 
 
 def numbers(
@@ -91,13 +89,13 @@ def ranks(values: pl.Series, source: str, *, rounded: int = 0) -> None:
         hint = " Ranks start at 1: add 1 to ranks that start at 0." if worst == 0 else ""
         raise InvalidValueError(
             f"{len(where)} of {len(values)} ranks of {source} are not finite numbers ≥ 1, "
-            f"for example {short(worst)}, first at {rows(where)}.{hint} To order by the score "
+            f"for example {shown(worst)}, first at {rows(where)}.{hint} To order by the score "
             f"instead, name it: columns={{'score': ...}}."
         )
     if len(where := (values >= 2**53 if rounded else values > 2**53).arg_true()):
         raise InvalidValueError(
             f"{counted(len(where), 'rank is', 'ranks are')} above 2^53 in {source}, for example "
-            f"{short(values[int(where[0])])}, first at {rows(where)}. If they mark items that were "
+            f"{shown(values[int(where[0])])}, first at {rows(where)}. If they mark items that were "
             "not ranked, drop these rows; if higher is better, it is a score: "
             "columns={'score': ...}."
         )
@@ -133,7 +131,7 @@ def gains(values: npt.NDArray[np.float64], source: str) -> None:
         first = None if np.isnan(values[where[0]]) else float(values[where[0]])
         raise InvalidValueError(
             f"{len(where)} of {len(values)} gains of {source} are missing or infinite, for example "
-            f"{short(first)}, first at {rows(where)}. A gain is a finite number: "
+            f"{shown(first)}, first at {rows(where)}. A gain is a finite number: "
             f"fill or drop these judgments."
         )
 
@@ -194,7 +192,7 @@ def _not_a_number(
     role: str, source: str, value: object, where: pl.Series | list[int]
 ) -> InvalidValueError:
     return InvalidValueError(
-        f"The {role} {short(value)} of {source} is not a number ({type(value).__name__}), first at "
+        f"The {role} {shown(value)} of {source} is not a number ({type(value).__name__}), first at "
         f"{rows(where)}. Convert the {role}s to numbers, or name another column: "
         f"columns={{{role!r}: ...}}."
     )

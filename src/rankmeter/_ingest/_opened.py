@@ -15,9 +15,10 @@ from typing import Any, Protocol
 import polars as pl
 
 from rankmeter._ingest._against import count_against
+from rankmeter._ingest._bundles import local
 from rankmeter._ingest._chunks import read_chunks
 from rankmeter._ingest._columns import Columns, resolve
-from rankmeter._ingest._files import is_parquet, is_text, local
+from rankmeter._ingest._files import is_parquet, is_text
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._frames import from_polars, made_by, origin, query_errors
 from rankmeter._ingest._id_columns import Objects
@@ -28,8 +29,6 @@ from rankmeter._ingest._spool import Spool
 from rankmeter._ingest._table import Table
 from rankmeter._ingest._unused import refuse_unused_numbers
 from rankmeter.errors import DataError
-
-__all__ = ["needed_memory", "open_rankings"]
 
 _EXAMPLES = 1000  # rows
 _PER_LINE = 16  # bytes of text that are read for a row; most lines are longer

@@ -11,8 +11,6 @@ import polars as pl
 
 from rankmeter._ingest._id_columns import Ids
 
-__all__ = ["places", "places_of"]
-
 _WHOLE = r"^(0|-?[1-9][0-9]*)$"
 _FEW = 10_000  # ids that are ordered in less time than it takes to import Polars
 _NAME = 2**40  # longer than any text

@@ -11,8 +11,6 @@ from typing import IO, Any
 
 from rankmeter.errors import FileFormatError, MissingDependencyError
 
-__all__ = ["packing", "refuse_misnamed", "unpacked", "unpacked_name"]
-
 _MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
 _SUFFIXES = {".gz": "gzip", ".zst": "zstd"}
 

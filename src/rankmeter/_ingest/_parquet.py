@@ -12,14 +12,13 @@ from urllib.parse import unquote
 
 import polars as pl
 
+from rankmeter._checks import shown
 from rankmeter._ingest._columns import Column, Columns, named
 from rankmeter._ingest._frames import from_polars, nested_in
 from rankmeter._ingest._memory import PER_PARQUET_ROW, check_memory
-from rankmeter._ingest._messages import polars_errors, reason, short, some
+from rankmeter._ingest._messages import polars_errors, reason, some
 from rankmeter._ingest._numbers import typed
 from rankmeter.errors import FileFormatError
-
-__all__ = ["PARQUET", "ParquetFiles", "matching", "read_parquet"]
 
 PARQUET = (".parquet", ".pq")
 """The extensions of Parquet files."""
@@ -167,8 +166,8 @@ def _partition_keys(files: Sequence[Path], path: Path) -> dict[str, list[str | N
     odd = next((n for n, pairs in enumerate(found) if pairs.keys() != keys.keys()), None)
     if odd is not None:
         raise FileFormatError(
-            f"The files of {path} are not in folders of the same keys: {short(str(files[0]))} and "
-            f"{short(str(files[odd]))}. Pass the folder or the file that is meant."
+            f"The files of {path} are not in folders of the same keys: {shown(str(files[0]))} and "
+            f"{shown(str(files[odd]))}. Pass the folder or the file that is meant."
         )
     return keys
 
@@ -206,7 +205,7 @@ def _unlike(files: Sequence[Path], path: Path) -> FileFormatError | None:
             if kinds[0] != kinds[1]:
                 said = [f"of type {kind}" if kind else "missing" for kind in kinds]
                 return FileFormatError(
-                    f"The files of {path} differ: the column {short(name)} is {said[0]} in "
+                    f"The files of {path} differ: the column {shown(name)} is {said[0]} in "
                     f"{files[0].name} and {said[1]} in {file.name}. Write all of them with the "
                     f"same columns."
                 )

@@ -13,19 +13,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from rankmeter._checks import refused
+from rankmeter._checks import refused, shown
 from rankmeter._ingest._columns import Columns, kind_of, named, plain
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._frames import made_by
 from rankmeter._ingest._ids import ids
 from rankmeter._ingest._kind import POLARS, Kind
 from rankmeter._ingest._labels import as_text
-from rankmeter._ingest._messages import short, some
+from rankmeter._ingest._messages import some
 from rankmeter._ingest._numbers import typed
 from rankmeter._ingest._spark import is_spark, kind_in_spark
 from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError, UsageError
-
-__all__ = ["PerUser", "read_per_user"]
 
 _ROLES = {
     "system": frozenset({"system", "model", "method", "algorithm"}),
@@ -55,7 +53,7 @@ def read_per_user(data: object, *, columns: Mapping[str, str] | None = None) -> 
     """Read a frame or file, or a mapping from system to the values of its users."""
     if isinstance(columns, Mapping) and (odd := sorted(set(columns) - {"user", *_ROLES})):
         known = ", ".join(["user", *_ROLES])
-        raise UsageError(f"unknown role {short(odd[0])} in columns=; the roles are {known}")
+        raise UsageError(f"unknown role {shown(odd[0])} in columns=; the roles are {known}")
     if columns is not None and not isinstance(columns, Mapping):
         raise refused("columns", "a mapping from role to column name", columns)
     counts: Counter[str] = Counter()
@@ -86,7 +84,7 @@ def read_per_user(data: object, *, columns: Mapping[str, str] | None = None) -> 
         twice = frame.filter(frame.select(keys).is_duplicated())
         row = twice.sort(keys).row(0, named=True)
         raise DataError(
-            f"{twice.height} rows repeat a user: user {short(row['user'])} of system "
+            f"{twice.height} rows repeat a user: user {shown(row['user'])} of system "
             f"{row['system']} has two values of {row['metric']}"
         )
     first = next(iter(data.values())) if isinstance(data, Mapping) else data
@@ -138,7 +136,7 @@ def _numbers(values: Any, name: str) -> pl.Series:
         found = np.array([math.nan if v is None else v for v in values], dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidValueError(
-            f"the values of {name} must be numbers, one for each user, got {short(values)}"
+            f"the values of {name} must be numbers, one for each user, got {shown(values)}"
         ) from None
     if found.ndim != 1:
         raise InvalidValueError(f"the values of {name} must be one number for each user")
@@ -206,7 +204,7 @@ def _roles(found: Columns, columns: Mapping[str, str] | None) -> dict[str, str]:
     for role, name in chosen.items():
         if name not in found.names:
             raise ColumnError(
-                f"columns= names {short(name)} as the {role}, and {found.source} has "
+                f"columns= names {shown(name)} as the {role}, and {found.source} has "
                 f"{some(found.names)}"
             )
     for role in ("user", *_ROLES):
@@ -231,7 +229,7 @@ def _column(values: pl.Series | list[Any], name: str, found: Columns) -> pl.Seri
     series = typed(values, name, untyped=found.untyped)
     if not (series.dtype.is_numeric() or series.dtype == pl.Null):
         raise InvalidValueError(
-            f"column {short(name)} of {found.source} must hold numbers, got {series.dtype} such as "
-            f"{short(series.drop_nulls().first())}"
+            f"column {shown(name)} of {found.source} must hold numbers, got {series.dtype} such as "
+            f"{shown(series.drop_nulls().first())}"
         )
     return series.cast(pl.Float64).fill_nan(None)

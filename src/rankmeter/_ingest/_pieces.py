@@ -11,8 +11,6 @@ import polars as pl
 from rankmeter._choices import Alignment, TieRule
 from rankmeter._hits import FloatArray
 
-__all__ = ["Cut", "Piece", "Pieces", "Query", "Rest"]
-
 
 class Piece(NamedTuple):
     """Some rows of rankings, checked."""

@@ -11,16 +11,15 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
+from rankmeter._checks import shown
 from rankmeter._ingest._columns import Columns, resolve
 from rankmeter._ingest._frames import from_polars, origin
 from rankmeter._ingest._id_columns import IdSeries
-from rankmeter._ingest._messages import short, some
+from rankmeter._ingest._messages import some
 from rankmeter._ingest._read import BadScores, rankings_of
 from rankmeter._ingest._spark import collected, expression, kind_in_spark, mapped, quoted, sent
 from rankmeter._ingest._table import Origin, Table
 from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError
-
-__all__ = ["open_spark"]
 
 _EXAMPLES = 1000  # rows
 _SHORT = frozenset({"tinyint", "smallint", "int"})
@@ -184,7 +183,7 @@ class _Rows:
     def _bad_scores(self, missing: int, n: int) -> DataError:
         bad = self.all.where("score IS NULL").select("user", "item")
         first = self.collect(bad.orderBy("user", "item").limit(3)).rows()
-        pairs = ", ".join(f"user {short(user)} item {short(item)}" for user, item in first)
+        pairs = ", ".join(f"user {shown(user)} item {shown(item)}" for user, item in first)
         return InvalidValueError(
             f"{missing} of {n} scores of {self.source} are missing or NaN: {pairs}. Tools differ "
             f"in where they sort NaN, so it is refused; bad_scores='drop' leaves these rows out, "

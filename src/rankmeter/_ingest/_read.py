@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankmeter._checks import choice
+from rankmeter._checks import choice, shown
 from rankmeter._ingest._by_user import ByUser
 from rankmeter._ingest._columns import (
     Columns,
@@ -28,7 +28,7 @@ from rankmeter._ingest._forms import find
 from rankmeter._ingest._id_columns import Ids, IdSeries
 from rankmeter._ingest._ids import ids
 from rankmeter._ingest._kind import POLARS, Frame, Kind
-from rankmeter._ingest._messages import rows, short, some
+from rankmeter._ingest._messages import rows, some
 from rankmeter._ingest._nested import unnested
 from rankmeter._ingest._no_ids import instead_of_values, refuse_labels
 from rankmeter._ingest._numbers import against_ranks, gains, numbers, ranks, typed
@@ -36,8 +36,6 @@ from rankmeter._ingest._spark import is_spark, kind_in_spark
 from rankmeter._ingest._table import Origin, Table
 from rankmeter._ingest._unused import refuse_unused_numbers
 from rankmeter.errors import ColumnError, DataError, InvalidValueError
-
-__all__ = ["Interactions", "is_records", "read_interactions", "read_rankings", "read_truth"]
 
 BadScores = Literal["error", "drop", "worst"]
 
@@ -144,7 +142,7 @@ class Interactions:
         names = Counter([*roles, *others])
         if twice := [name for name, n in names.items() if n > 1]:
             raise ColumnError(
-                f"{found.source} would have two columns called {short(twice[0])}: "
+                f"{found.source} would have two columns called {shown(twice[0])}: "
                 f"{some(found.names, 12)}, of which {some(roles.items(), 4)} are named after "
                 f"their roles. Rename one of the two."
             )
@@ -263,7 +261,7 @@ def _settle_scores(
     bad = frame.filter(scores.is_null())
     if bad_scores == "error":
         pairs = ", ".join(
-            f"user {short(user)} item {short(item)}" for user, item, _ in bad.head(3).rows()
+            f"user {shown(user)} item {shown(item)}" for user, item, _ in bad.head(3).rows()
         )
         raise InvalidValueError(
             f"{missing} of {frame.height} scores of {source} are missing or NaN: {pairs}; first at "

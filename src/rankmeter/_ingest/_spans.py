@@ -13,8 +13,6 @@ import polars as pl
 from rankmeter import _compiled
 from rankmeter._ingest._id_columns import Ids, IdType
 
-__all__ = ["SPAN", "Spans"]
-
 SPAN = np.dtype([("start", "<i8"), ("size", "<u4"), ("hash", "<u4")])
 """Where an id is in the content, and its hash, as in `_native.c`; compiled code knows the hash."""
 

@@ -12,25 +12,13 @@ from typing import Any
 
 import polars as pl
 
+from rankmeter._ingest._bundles import local
 from rankmeter._ingest._columns import Column, Columns, Side
-from rankmeter._ingest._files import is_parquet, local
+from rankmeter._ingest._files import is_parquet
 from rankmeter._ingest._frames import from_polars, origin, query_errors
 from rankmeter._ingest._kind import Kind
 from rankmeter._ingest._messages import reason
 from rankmeter.errors import UsageError
-
-__all__ = [
-    "collected",
-    "expression",
-    "from_spark",
-    "in_spark",
-    "is_spark",
-    "kind_in_spark",
-    "mapped",
-    "quoted",
-    "sent",
-    "spark_session",
-]
 
 _PER_ARRAY = 2**18  # values of a table that is sent
 

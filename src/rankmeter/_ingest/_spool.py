@@ -16,8 +16,6 @@ from rankmeter._files import temporary, writing_temporary
 from rankmeter._ingest._memory import size
 from rankmeter.errors import DataError
 
-__all__ = ["Spool", "check_space"]
-
 
 class Spool:
     """Frames in one temporary file, which ends with this object, or with the process."""

@@ -9,26 +9,15 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-from rankmeter._checks import counted, exact
+from rankmeter._checks import counted, exact, shown
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest._by_user import ByUser
 from rankmeter._ingest._id_columns import Ids, IdSeries, IdType, Objects
 from rankmeter._ingest._kind import POLARS, Kind
-from rankmeter._ingest._messages import short, some
+from rankmeter._ingest._messages import some
 from rankmeter._ingest._pieces import Pieces, Query, Rest
 from rankmeter._words import USERS, Words
 from rankmeter.errors import DataError, IdTypeError, InvalidValueError
-
-__all__ = [
-    "Origin",
-    "Shape",
-    "Table",
-    "meet",
-    "meet_all",
-    "no_judgments",
-    "slices",
-    "whole_numbers",
-]
 
 Shape: TypeAlias = Literal["flat", "pairs", "rows", ""]
 """The form of users without names.
@@ -306,13 +295,13 @@ def _both_readings(flat: Table, user: object, *, rows: bool) -> str:
     """How to write each of the two possible meanings of a flat list or mapping."""
     frame = flat.frame.head(3)
     more = ", …" if len(flat.frame) > len(frame) else ""
-    items = list(map(short, frame["item"]))
+    items = list(map(shown, frame["item"]))
     lists = ", ".join(f"[{item}]" for item in items)
     if flat.origin.shape == "pairs":
         numbers = frame.to_series(2).to_list()
         pairs = list(zip(items, map(exact, numbers), strict=True))
         whole = ", ".join(f"{item}: {number}" for item, number in pairs)
-        named = f"If these are items with their numbers, name their user: {{{short(user)}: "
+        named = f"If these are items with their numbers, name their user: {{{shown(user)}: "
         named += f"{{{whole}{more}}}}}"
         if not all(map(float.is_integer, numbers)):
             return f"{named}."
@@ -323,10 +312,10 @@ def _both_readings(flat: Table, user: object, *, rows: bool) -> str:
             f"If each user has one item, write [{lists}{more}]; if all are of the first user, "
             f"write a list for each of the others too."
         )
-    each = f"{{{short(user)}: [{items[0]}]{more}}}" if items else "{user: [item]}"
+    each = f"{{{shown(user)}: [{items[0]}]{more}}}" if items else "{user: [item]}"
     return (
         f"If each user has one item, write {each}; if all are of one user, name the user: "
-        f"{{{short(user)}: [{', '.join(items)}{more}]}}."
+        f"{{{shown(user)}: [{', '.join(items)}{more}]}}."
     )
 
 

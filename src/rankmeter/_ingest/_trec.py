@@ -9,15 +9,14 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from rankmeter._checks import shown
 from rankmeter._ingest._columns import VALUE, Columns, Side, named
 from rankmeter._ingest._lines import Lines
-from rankmeter._ingest._messages import polars_errors, short
+from rankmeter._ingest._messages import polars_errors
 from rankmeter._ingest._numbers import rounded
 from rankmeter._ingest._text import Text, refuse_returns
 from rankmeter._words import RETRIEVAL
 from rankmeter.errors import FileFormatError
-
-__all__ = ["looks_like_trec", "read_qrels", "read_run", "trec_fields"]
 
 _RUN = "qid Q0 docid rank score tag"
 _QRELS = "qid 0 docid rel"
@@ -61,8 +60,8 @@ def _refuse_subtopics(file: Text, side: Side) -> None:
         qid, docid, subtopics = several.row(0)
         raise FileFormatError(
             f"{file.name} judges {several.height} pairs of query and document several times "
-            f"with different second fields, for example {short(docid)} of query {short(qid)} for "
-            f"{', '.join(map(short, subtopics[:4]))}. Judgments by subtopic (intents) are not "
+            f"with different second fields, for example {shown(docid)} of query {shown(qid)} for "
+            f"{', '.join(map(shown, subtopics[:4]))}. Judgments by subtopic (intents) are not "
             "read: write one judgment for each query and document, such as the largest grade"
         )
 
@@ -237,8 +236,8 @@ def _refuse_split_docids(name: str, lines: pl.Series) -> None:
     if len(bad):
         at = int(bad[0])
         raise FileFormatError(
-            f"{name}, line {at + 1}: more fields than {_RUN}, and the rank {short(rank[at])} is "
-            f"not an integer: {short(lines[at])}. If the docid has a space, replace it in the run "
+            f"{name}, line {at + 1}: more fields than {_RUN}, and the rank {shown(rank[at])} is "
+            f"not an integer: {shown(lines[at])}. If the docid has a space, replace it in the run "
             f"and in the judgments."
         )
 
@@ -250,8 +249,8 @@ def _bad_line(
     if len(found) < len(fields) or (exact and len(found) > len(fields)):
         what = f"{len(found)} fields where a line needs {len(fields)}"
     else:
-        what = f"the {value} {short(found[fields.index(value)])} is not a number"
+        what = f"the {value} {shown(found[fields.index(value)])} is not a number"
     return FileFormatError(
-        f"{name}, line {number}: {what} ({' '.join(fields)}): {short(line)}. Correct or remove the "
+        f"{name}, line {number}: {what} ({' '.join(fields)}): {shown(line)}. Correct or remove the "
         f"line."
     )

@@ -9,12 +9,11 @@ from typing import Any
 
 import polars as pl
 
+from rankmeter._checks import shown
 from rankmeter._ingest._columns import SYNONYMS, VALUE, Column, Columns, Side, plain
 from rankmeter._ingest._ids import kinds
-from rankmeter._ingest._messages import short, some
+from rankmeter._ingest._messages import some
 from rankmeter.errors import ColumnError
-
-__all__ = ["refuse_unused_lists", "refuse_unused_numbers"]
 
 # The names of a written row index in front of the frame, as pandas writes and reads it.
 _INDEX = frozenset({"", "unnamed:0"})
@@ -44,7 +43,7 @@ def refuse_unused_numbers(found: Columns, side: Side, used: Collection[str]) -> 
         return
     if twice := [name for name, n in Counter(others).items() if n > 1]:
         raise ColumnError(
-            f"{found.source} has two columns called {short(twice[0])}, and either may hold the "
+            f"{found.source} has two columns called {shown(twice[0])}, and either may hold the "
             f"{VALUE[side]}s. Rename or drop them."
         )
     columns = dict(found.fetch(others))
@@ -138,7 +137,7 @@ def _missing(texts: pl.Series) -> int:
 
 
 def _unused(source: str, side: Side, numeric: list[str]) -> ColumnError:
-    named, them = short(numeric[0]), "it" if len(numeric) == 1 else "them"
+    named, them = shown(numeric[0]), "it" if len(numeric) == 1 else "them"
     what = f"but numbers in {some(numeric, 9)}"
     swapped = [name for name in numeric if plain(name) in _OF_THE_OTHER[side]]
     if side == "rankings":

@@ -7,23 +7,12 @@ from collections.abc import Set as AbstractSet
 from itertools import repeat
 from typing import Any, NamedTuple
 
-from rankmeter._checks import counted
+from rankmeter._checks import counted, shown
 from rankmeter._ingest._columns import ROLES, VALUE, Side, named, plain
 from rankmeter._ingest._frames import made_by
 from rankmeter._ingest._ids import is_null, kinds, refuse_rounded
-from rankmeter._ingest._messages import short, some
+from rankmeter._ingest._messages import some
 from rankmeter.errors import DataError, DuplicateError
-
-__all__ = [
-    "Numbered",
-    "are_scored",
-    "implied",
-    "is_hit",
-    "is_pair",
-    "items_of",
-    "paired",
-    "refuse_twice",
-]
 
 _is_pandas_series = made_by("pandas", "Series")
 
@@ -39,7 +28,7 @@ def paired(items: Any, numbers: Any, where: str) -> Numbered:
     """Items and their numbers from two lists of one length."""
     for part in (items, numbers):
         if not isinstance(part, Sequence) or isinstance(part, str):
-            raise DataError(f"{where} has {short(part)} where a list belongs.")
+            raise DataError(f"{where} has {shown(part)} where a list belongs.")
     if len(items) != len(numbers):
         raise DataError(
             f"{where} has {counted(len(items), 'item')} but "
@@ -102,7 +91,7 @@ def _from_hits(
     (item,) = _item_keys(hits[0])
     fields = {key: value for hit in hits if isinstance(hit, Mapping) for key, value in hit.items()}
     number = named(VALUE[side], [*fields])
-    where = f"User {short(user)} of {source} has hits"
+    where = f"User {shown(user)} of {source} has hits"
     if len(number) > 1:
         raise DataError(
             f"{where} with {len(number)} fields that could be the {VALUE[side]}: {some(number)}. "
@@ -111,7 +100,7 @@ def _from_hits(
     for place, hit in enumerate(hits, start=1):
         if not isinstance(hit, Mapping) or item not in hit or any(n not in hit for n in number):
             raise DataError(
-                f"Hit {place} of user {short(user)} of {source} is {short(hit)}, where others have "
+                f"Hit {place} of user {shown(user)} of {source} is {shown(hit)}, where others have "
                 f"{some([item, *number])}."
             )
     items = [hit[item] for hit in hits]
@@ -121,7 +110,7 @@ def _from_hits(
         floats = {key for hit in hits for key, value in hit.items() if kinds([value]) == {"float"}}
         if unused := [key for key in fields if key in floats or named("rank", [key])]:
             raise DataError(
-                f"{where} without a score but with numbers, {some(unused)}: {short(hits[0])}. Call "
+                f"{where} without a score but with numbers, {some(unused)}: {shown(hits[0])}. Call "
                 f"the one that orders them 'score' (the highest comes first), or drop them if the "
                 f"order of the list is the ranking."
             )
@@ -185,8 +174,8 @@ def _from_series(
     if numeric and not counts_rows and ("integer" not in kind or keys == {"string"}):
         return index, values
     raise DataError(
-        f"User {short(user)} of {source} has a pandas Series, and whether its values "
-        f"({short(values[0])}, …) or its index ({short(index[0])}, …) are the items is not "
+        f"User {shown(user)} of {source} has a pandas Series, and whether its values "
+        f"({shown(values[0])}, …) or its index ({shown(index[0])}, …) are the items is not "
         f"certain. Pass .tolist() if the values are the items in order, .to_dict() if they are the "
         f"{_number(side)}s of the items in the index."
     )
@@ -197,13 +186,13 @@ def _listed(user: object, value: Any, side: Side, source: str) -> list[Any]:
         return value
     if isinstance(value, str | bytes):
         raise DataError(
-            f"User {short(user)} of {source} has the text {short(value)} where a list of items "
-            f"belongs. For one item, write [{short(value)}]."
+            f"User {shown(user)} of {source} has the text {shown(value)} where a list of items "
+            f"belongs. For one item, write [{shown(value)}]."
         )
     if isinstance(value, AbstractSet):
         if side == "rankings":
             raise DataError(
-                f"User {short(user)} of {source} has a set of items, and a set has no order. Pass "
+                f"User {shown(user)} of {source} has a set of items, and a set has no order. Pass "
                 f"a list in the order of the ranking, or {{item: score}}. If it is the ground "
                 f"truth, are the two arguments swapped?"
             )
@@ -216,7 +205,7 @@ def _listed(user: object, value: Any, side: Side, source: str) -> list[Any]:
             refuse_rounded(items, getattr(value, "dtype", ""), source)
             return items
     raise DataError(
-        f"User {short(user)} of {source} has {short(value)} ({type(value).__name__}) where a list "
+        f"User {shown(user)} of {source} has {shown(value)} ({type(value).__name__}) where a list "
         f"of items, or {{item: {_number(side)}}}, belongs."
     )
 
@@ -236,6 +225,6 @@ def refuse_twice(users: Sequence[Any], source: str) -> None:
     for number, user in enumerate(users, start=1):
         if not is_null(user) and (before := first.setdefault(user, number)) != number:
             raise DuplicateError(
-                f"User {short(user)} of {source} has two lists, number {before} and number "
+                f"User {shown(user)} of {source} has two lists, number {before} and number "
                 f"{number}. Which comes first is not known: merge them, or leave one out."
             )

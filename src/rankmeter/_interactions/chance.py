@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from rankmeter._checks import seed_of
 
-__all__ = ["Numbers", "Shuffle", "draws", "mix"]
-
 Words = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
 _Step = Callable[[Words, Words], Words]

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from rankmeter._checks import choice, shown
 from rankmeter.errors import ColumnError, InvalidValueError, UsageError
 
-__all__ = ["Clock", "Unit", "share_of"]
-
 Unit = Literal["s", "ms", "us", "ns"]
 """What a time that is a number counts, since 1970-01-01 UTC."""
 

@@ -17,8 +17,6 @@ from rankmeter._interactions.clock import Clock
 from rankmeter._interactions.page import html_table, html_title
 from rankmeter.errors import DataError
 
-__all__ = ["Description", "Spread", "Times", "describe"]
-
 _FEW = 20  # more distinct ratings are shown in classes
 _CLASSES = 10
 

@@ -13,8 +13,6 @@ from rankmeter._checks import flag, integer
 from rankmeter._ingest import places, series
 from rankmeter._interactions.recommend import audience_of
 
-__all__ = ["factorised", "neighbours", "ranked"]
-
 _CELLS = 2**22  # users × items that are scored at a time
 _DENSE = 2**17  # cells of a matrix that is decomposed as a whole
 _DIGITS = 10  # of scores: rounding errors must not order items

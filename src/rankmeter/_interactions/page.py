@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["html_table", "html_title"]
-
 
 def html_title(text: str) -> str:
     """A line above the tables."""

@@ -19,8 +19,6 @@ from rankmeter._ingest._forms import is_accepted
 from rankmeter._interactions.chance import Numbers, Shuffle, draws
 from rankmeter.errors import UsageError
 
-__all__ = ["audience_of", "in_its_kind", "recommend"]
-
 Baseline = TypeVar("Baseline", bound=Callable[..., Frame])
 
 

@@ -13,8 +13,6 @@ from rankmeter._ingest import Frame, Interactions
 from rankmeter._interactions.page import html_table, html_title
 from rankmeter.errors import DataError
 
-__all__ = ["Split", "part"]
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Split:

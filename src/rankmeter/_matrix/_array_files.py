@@ -11,8 +11,6 @@ import numpy as np
 
 from rankmeter.errors import FileFormatError
 
-__all__ = ["is_array_file", "read_array_file"]
-
 SUFFIXES = (".npy", ".npz", ".json")
 
 PAIRS = (("row", "col"), ("row", "column"), ("rows", "columns"))

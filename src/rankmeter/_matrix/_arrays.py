@@ -15,28 +15,6 @@ from rankmeter._checks import shown
 from rankmeter._hits import IntArray
 from rankmeter.errors import DataError
 
-__all__ = [
-    "asarray",
-    "ascending",
-    "floating",
-    "half_type",
-    "host",
-    "is_number",
-    "is_sparse",
-    "is_torch",
-    "joined",
-    "length",
-    "namespace",
-    "nonzero",
-    "on_device_of",
-    "pick",
-    "pick_rows",
-    "places_in",
-    "refuse_places",
-    "take",
-    "type_name",
-]
-
 HALF = ("float16", "bfloat16", "float8")
 """Types whose few digits make ties."""
 

@@ -13,8 +13,6 @@ from rankmeter._hits import FloatArray, IntArray
 from rankmeter._matrix._arrays import asarray, host, is_sparse, nonzero, take, type_name
 from rankmeter.errors import DataError, DuplicateError
 
-__all__ = ["LARGEST", "NO_CELLS", "Cells", "is_ragged", "read_cells"]
-
 
 @dataclass(frozen=True, eq=False)
 class Cells:

@@ -24,8 +24,6 @@ from rankmeter._matrix._arrays import (
 )
 from rankmeter._matrix._cells import Cells
 
-__all__ = ["Counts", "Level", "compare_cells", "compare_rows", "count_before"]
-
 WIDE = 4096
 """The number of columns from which NumPy counts row by row."""
 WIDE_TOGETHER = 512

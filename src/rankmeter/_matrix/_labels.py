@@ -18,8 +18,6 @@ from rankmeter._matrix._arrays import asarray, host
 from rankmeter._matrix._rank_files import is_path, read_table
 from rankmeter.errors import DataError
 
-__all__ = ["row_frame", "row_ids", "row_labels"]
-
 
 def row_ids(data: Any, n_rows: int, counts: Counter[str]) -> pl.Series:
     """An id of a user for each row, checked as in rankings; `counts` gets ``float_user_ids``.

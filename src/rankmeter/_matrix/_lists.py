@@ -13,8 +13,6 @@ from rankmeter._matrix._cells import LARGEST, Cells, read_cells
 from rankmeter._matrix._queries import Queries
 from rankmeter.errors import DataError, DuplicateError
 
-__all__ = ["count_lists"]
-
 
 def count_lists(items: Any, target: Any, *, each: bool) -> Queries:
     """Count in lists of ids of shape (n, k), best first; -1 is padding.

@@ -13,8 +13,6 @@ import numpy.typing as npt
 from rankmeter._counts import RankCounts
 from rankmeter._hits import IntArray
 
-__all__ = ["Queries"]
-
 
 @dataclass(frozen=True, eq=False)
 class Queries:

@@ -22,8 +22,6 @@ from rankmeter._ingest._text import read_lines
 from rankmeter._matrix._array_files import reason
 from rankmeter.errors import ColumnError, FileFormatError
 
-__all__ = ["is_path", "is_table", "read_rank_table", "read_table"]
-
 ROLES = {
     "ranks": ("rank", "ranks"),
     "upper": ("upper", "rank_upper", "worst_rank"),

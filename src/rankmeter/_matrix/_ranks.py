@@ -15,8 +15,6 @@ from rankmeter._matrix._arrays import asarray, host
 from rankmeter._matrix._queries import Queries
 from rankmeter.errors import DataError, InvalidValueError
 
-__all__ = ["read_ranks"]
-
 LARGEST = 2**53
 """Up to this float64 has every integer."""
 

@@ -24,8 +24,6 @@ from rankmeter._matrix._queries import Queries
 from rankmeter._matrix._scores import Asked
 from rankmeter.errors import DataError, InvalidValueError
 
-__all__ = ["count_samples"]
-
 
 def count_samples(positive: Any, negatives: Any, asked: Asked) -> Queries:
     """Count the negatives above and equal to each positive.

@@ -41,8 +41,6 @@ from rankmeter._matrix._counting import (
 from rankmeter._matrix._queries import Queries
 from rankmeter.errors import DataError, InvalidValueError, UsageError
 
-__all__ = ["Asked", "count_scores"]
-
 AT_ONCE = 1 << 25
 """Cells of a product of factors that are computed at once."""
 

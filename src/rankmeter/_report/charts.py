@@ -22,23 +22,6 @@ from rankmeter._estimates.wording import level, plain
 from rankmeter._words import in_words
 from rankmeter.errors import MissingDependencyError
 
-__all__ = [
-    "COLOURS",
-    "as_svg",
-    "bins",
-    "curve",
-    "distribution",
-    "first_hits",
-    "forest",
-    "means",
-    "popularity",
-    "require_altair",
-    "scatter",
-    "segments",
-    "side_by_side",
-    "tradeoff",
-]
-
 # Observable 10: light enough for a dark page, dark enough for a light one, and distinct for
 # colour-blind readers; shapes repeat the distinction.
 COLOURS = (

@@ -11,8 +11,6 @@ from xml.etree import ElementTree as ET
 from rankmeter._report.charts import BETTER, BLUES, COLOURS, NEITHER, WORSE, as_svg
 from rankmeter._report.table import visible
 
-__all__ = ["Drawing", "drawing"]
-
 WIDTH = 320
 """Pixels: a column of the page, or a phone."""
 CONFIG = {

@@ -27,17 +27,6 @@ from rankmeter._version import __version__
 from rankmeter._words import in_words
 from rankmeter.errors import FileFormatError, MissingDependencyError
 
-__all__ = [
-    "Digest",
-    "MeanCell",
-    "Portrait",
-    "read_page",
-    "render",
-    "render_one",
-    "require_packages",
-    "write",
-]
-
 MAX_ROWS = 200
 """Differences in the table of the page; the machine-readable result holds all of them."""
 RESULT = "rankmeter-result"

@@ -12,8 +12,6 @@ from rankmeter._estimates.verdicts import places
 from rankmeter._estimates.wording import number
 from rankmeter._report.table import as_latex, as_markdown, floated
 
-__all__ = ["Means"]
-
 _SIGNS = {"▲": "+", "▼": "-"}
 
 

@@ -9,18 +9,6 @@ from typing import Literal, TypeAlias
 
 from rankmeter.errors import LONGEST_NAME, shortened
 
-__all__ = [
-    "Style",
-    "Table",
-    "as_json",
-    "as_latex",
-    "as_latex_note",
-    "as_markdown",
-    "floated",
-    "one_line",
-    "visible",
-]
-
 # Line breaks, control characters of a terminal, and characters that change the direction of text.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {

@@ -10,8 +10,6 @@ from typing import Any
 
 from rankmeter.errors import UsageError
 
-__all__ = ["flat", "safe_name", "send"]
-
 BATCH = 1000
 """The most metrics that MLflow takes in one request."""
 

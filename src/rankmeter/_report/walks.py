@@ -13,8 +13,6 @@ from rankmeter._report.table import Table
 from rankmeter._words import in_words
 from rankmeter.errors import shortened
 
-__all__ = ["Heading", "named", "parts_of"]
-
 FIRST = 10
 """Ranks that are always shown; of the others only items that count."""
 _MOST = 50

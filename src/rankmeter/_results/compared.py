@@ -35,8 +35,6 @@ from rankmeter._results.result import Measured, decimals
 from rankmeter._words import in_its_words
 from rankmeter.errors import UsageError
 
-__all__ = ["Compared", "letters_of"]
-
 
 class Compared(Measured):
     """A result with differences between systems."""

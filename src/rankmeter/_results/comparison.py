@@ -35,8 +35,6 @@ from rankmeter._results.walkthrough import (
 from rankmeter._words import in_its_words, in_words
 from rankmeter.errors import UsageError
 
-__all__ = ["Comparison"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(ComparisonPage):

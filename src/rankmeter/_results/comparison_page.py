@@ -41,8 +41,6 @@ from rankmeter.errors import UsageError
 if TYPE_CHECKING:
     from rankmeter._report.page import Digest, MeanCell
 
-__all__ = ["KINDS", "ComparisonPage"]
-
 KINDS = ("forest", "curve", "differences", "segments", "tradeoff")
 """The kinds of charts."""
 

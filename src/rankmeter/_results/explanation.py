@@ -14,8 +14,6 @@ from rankmeter._report.table import Table
 from rankmeter._results.result import Result
 from rankmeter._words import in_words
 
-__all__ = ["Explanation", "Match", "Step", "UserChange"]
-
 
 @dataclass(frozen=True)
 class Step:

@@ -31,8 +31,6 @@ from rankmeter.errors import RankmeterError
 if TYPE_CHECKING:
     from rankmeter._report.page import Portrait
 
-__all__ = ["Reported"]
-
 OWN = "rankings"
 """What the rankings of one evaluation are called."""
 

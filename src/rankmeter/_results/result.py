@@ -20,8 +20,6 @@ from rankmeter._words import USERS, Words, in_its_words
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Measured", "Name", "Result", "decimals"]
-
 
 class Result(ABC):
     """A result that renders itself: a subclass gives its table and its values."""

@@ -46,8 +46,6 @@ from rankmeter.errors import UsageError
 if TYPE_CHECKING:
     from rankmeter._results.walkthrough import Walkthrough
 
-__all__ = ["Summary", "summarise", "summed"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Summary(Reported, Mapping[str, Estimate]):

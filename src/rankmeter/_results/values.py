@@ -21,8 +21,6 @@ from rankmeter._results.compared import Compared
 from rankmeter._words import in_its_words
 from rankmeter.errors import UsageError
 
-__all__ = ["ValueComparison"]
-
 NEED_RANKINGS = ("curve", "segments", "tradeoff")
 """Kinds of charts that values cannot give."""
 

@@ -19,9 +19,6 @@ from rankmeter._results.result import Result
 from rankmeter._words import USERS, Words, in_its_words, in_words
 from rankmeter.errors import DataError, UsageError
 
-__all__ = ["Walkthrough", "choices_of", "entries_of", "top_of", "walk_user"]
-
-
 TOP, MOST = 10, 20
 """How many items of a list are shown: the first ones, and with further relevant ones."""
 

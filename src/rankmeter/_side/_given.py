@@ -24,8 +24,6 @@ from rankmeter._ingest import (
 )
 from rankmeter.errors import DataError, InvalidValueError
 
-__all__ = ["NO_SIDE", "Given", "Side", "read_side"]
-
 
 @dataclass(frozen=True, eq=False)
 class Given:

@@ -28,8 +28,6 @@ from rankmeter._side._given import Side
 from rankmeter.errors import UsageError
 from rankmeter.metrics.popularity import Border, at_border
 
-__all__ = ["SideTables"]
-
 _NEEDS = {
     "popularity": ("train", "the training interactions"),
     "propensity": ("propensity", "the propensities of the items"),

@@ -14,14 +14,6 @@ from rankmeter._statistics.spread import pseudo_change
 from rankmeter._statistics.student import t_quantile, t_tail
 from rankmeter._statistics.vectors import Floats, moments
 
-__all__ = [
-    "Crossed",
-    "crossed_interval",
-    "crossed_margin_tests",
-    "crossed_test",
-    "crossed_variance",
-]
-
 
 class Crossed(NamedTuple):
     """Variance of a mean over users × runs, by its sources, and its degrees of freedom."""

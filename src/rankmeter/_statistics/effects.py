@@ -14,16 +14,6 @@ from rankmeter._statistics.spread import covariance, spread
 from rankmeter._statistics.student import t_quantile
 from rankmeter._statistics.vectors import moments, pair, paired_moments
 
-__all__ = [
-    "RelativeGain",
-    "WinsTiesLosses",
-    "cohens_dz",
-    "hedges_g",
-    "probability_of_superiority",
-    "relative_gain",
-    "wins_ties_losses",
-]
-
 
 class WinsTiesLosses(NamedTuple):
     """Users for whom A is better than, equal to, and worse than B."""

@@ -14,18 +14,6 @@ from rankmeter._statistics.spread import cluster_sums, spread
 from rankmeter._statistics.student import t_quantile
 from rankmeter._statistics.vectors import Floats, Moments, moments, vector
 
-__all__ = [
-    "Interval",
-    "bootstrap_interval",
-    "median_interval",
-    "resampled_means",
-    "score_interval",
-    "t_interval",
-    "t_interval_of",
-    "wilson_interval",
-]
-
-
 PRIOR_HITS = 0.5
 """Hits that support the largest possible variance: a half, as in Jeffreys' prior of a share."""
 

@@ -20,8 +20,6 @@ from rankmeter._statistics.spread import (
 from rankmeter._statistics.student import t_tail
 from rankmeter._statistics.vectors import Floats, pair
 
-__all__ = ["Margins", "margin_tests"]
-
 PSEUDO_CHANGES = 2.0
 """Units that are added to the variance; an interval, which has two sides, needs one."""
 

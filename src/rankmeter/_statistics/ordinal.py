@@ -18,8 +18,6 @@ from rankmeter._statistics.randomization import EXACT_LIMIT, exact_p
 from rankmeter._statistics.results import TestResult, positive_p, too_few_users
 from rankmeter._statistics.vectors import pair, paired_moments
 
-__all__ = ["CAUTIONS", "sign_test", "wilcoxon_test"]
-
 CAUTIONS: Mapping[str, str] = {
     name.lower(): (
         f"the {name} test does not test the difference of means: where the means are equal it "

@@ -16,8 +16,6 @@ from rankmeter._statistics.results import TestResult, positive_p, too_few_users
 from rankmeter._statistics.student import t_tail
 from rankmeter._statistics.vectors import pair, paired_moments
 
-__all__ = ["AUTO_LIMIT", "bootstrap_test", "paired_t_test", "paired_test"]
-
 Method = Literal["auto", "t", "randomization", "mid-p", "bootstrap", "wilcoxon", "sign"]
 
 AUTO_LIMIT = 100_000

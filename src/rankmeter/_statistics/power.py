@@ -10,8 +10,6 @@ import numpy as np
 from rankmeter._checks import fraction, number
 from rankmeter._statistics.student import t_quantile
 
-__all__ = ["detectable_share", "minimum_detectable_effect", "minimum_detectable_share"]
-
 MOST_SUMMED = 100
 """Differing users up to which the power of a test of hits and misses is summed."""
 

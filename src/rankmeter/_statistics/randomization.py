@@ -23,15 +23,6 @@ from rankmeter._statistics.results import TestResult, too_few_users
 from rankmeter._statistics.vectors import Floats, pair, paired_moments, table
 from rankmeter.errors import UsageError
 
-__all__ = [
-    "EXACT_LIMIT",
-    "FLIPS",
-    "Flipped",
-    "exact_p",
-    "randomization_test",
-    "randomization_tests",
-]
-
 EXACT_LIMIT = 30
 """Largest number of differences other than zero whose signs are enumerated."""
 

@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from rankmeter._checks import seed_of
 
-__all__ = ["coins", "generator", "generators", "key"]
-
 _CELLS = 2**16
 """Numbers in one block of resamples: few enough for the caches, enough to keep NumPy busy."""
 

@@ -10,8 +10,6 @@ from typing import ClassVar
 
 from rankmeter._statistics.intervals import UNKNOWN, Interval
 
-__all__ = ["TestResult", "positive_p", "too_few_users"]
-
 
 @dataclass(frozen=True)
 class TestResult:

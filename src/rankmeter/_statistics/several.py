@@ -24,8 +24,6 @@ from rankmeter._statistics.spread import Spread
 from rankmeter._statistics.student import t_tail
 from rankmeter._statistics.vectors import Floats, table
 
-__all__ = ["heterogeneity", "randomized_tukey_hsd", "tukey_hsd"]
-
 
 def tukey_hsd(scores: npt.ArrayLike, *, confidence: float = 0.95) -> list[TestResult]:
     """Tukey's honestly significant differences of all pairs, with users as blocks.

@@ -12,18 +12,6 @@ import numpy.typing as npt
 from rankmeter._statistics.vectors import Floats, moments
 from rankmeter.errors import UsageError
 
-__all__ = [
-    "FEW_CHANGES",
-    "Spread",
-    "cluster_sums",
-    "covariance",
-    "effective",
-    "largest_change",
-    "pseudo_change",
-    "share_of_ties",
-    "spread",
-]
-
 FEW_CHANGES = 6
 """Differing units below which their differences say little about how large rare ones are."""
 

@@ -31,8 +31,6 @@ from rankmeter._statistics.randomness import generator
 from rankmeter._statistics.vectors import Floats, table
 from rankmeter.errors import InvalidValueError
 
-__all__ = ["MOST_FLIPPED", "Hypotheses", "StepDown", "adjust", "step_down"]
-
 MOST_FLIPPED = 100_000
 """Users with differing values whose signs are flipped; beyond, flips have their normal limit."""
 _Scores = npt.NDArray[np.float32]

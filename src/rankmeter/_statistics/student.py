@@ -22,8 +22,6 @@ from functools import lru_cache
 
 from rankmeter._checks import number
 
-__all__ = ["t_quantile", "t_tail"]
-
 
 def t_tail(t: float, df: float) -> float:
     """P(T > t) for ``df`` ≥ 1, with a relative error near 1e-14 however far out ``t`` lies.

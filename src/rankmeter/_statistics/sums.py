@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from rankmeter._statistics.vectors import Moments
 
-__all__ = ["ExactSums"]
-
 UNIT = 1_074
 """The smallest float is 2 to the power of minus this."""
 HALF = 27

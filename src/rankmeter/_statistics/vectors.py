@@ -15,8 +15,6 @@ import numpy.typing as npt
 
 from rankmeter.errors import InvalidValueError, UsageError
 
-__all__ = ["Floats", "Moments", "moments", "pair", "paired_moments", "table", "vector"]
-
 Floats = npt.NDArray[np.float64]
 """An array of float64."""
 

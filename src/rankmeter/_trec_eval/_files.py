@@ -16,8 +16,6 @@ from rankmeter._ingest._text import Text
 from rankmeter._ingest._trec import read_run, trec_fields
 from rankmeter.errors import DuplicateError, FileFormatError, InvalidValueError
 
-__all__ = ["FORMS", "as_written", "read_judgments", "read_results"]
-
 _COMMENT = re.compile(rb"^[ \t]*#.*$", re.MULTILINE)
 _SPACE = b" \t\n\x0b\x0c"
 

@@ -22,8 +22,6 @@ from rankmeter.conventions import load_convention, translate
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Metric
 
-__all__ = ["MEASURES", "NICKNAMES", "Measure", "choose"]
-
 # ---------------------------------------------------------------------------------------------
 # Parameters. A reader gives the end of the printed name and the value, for each line to print.
 

@@ -26,8 +26,6 @@ from rankmeter._ingest import Table
 from rankmeter._trec_eval._files import as_written
 from rankmeter.errors import DataError, DuplicateError
 
-__all__ = ["COUNTS", "RATIOS", "Preferences"]
-
 COUNTS = ("num_prefs_poss", "num_prefs_ful", "num_prefs_ful_ret")
 """Numbers of preferences, possible and fulfilled."""
 

@@ -17,8 +17,6 @@ from rankmeter._trec_eval._topics import Groups, Topics
 from rankmeter._trec_eval._zscores import References, read_references, standardised
 from rankmeter.errors import DataError, UsageError
 
-__all__ = ["report"]
-
 
 def report(
     qrels: str,

@@ -21,8 +21,6 @@ from rankmeter._trec_eval._files import as_written
 from rankmeter.errors import DuplicateError
 from rankmeter.metrics import Metric
 
-__all__ = ["Gains", "Groups", "Reading", "Topics"]
-
 Gains = Mapping[int, float]
 """The gains of grades whose gain is not the grade itself."""
 

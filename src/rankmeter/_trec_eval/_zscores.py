@@ -10,8 +10,6 @@ import numpy as np
 from rankmeter._hits import FloatArray
 from rankmeter.errors import DuplicateError, FileFormatError
 
-__all__ = ["References", "read_references", "standardised"]
-
 References = dict[tuple[str, str], tuple[float, float]]
 """Mean and standard deviation of the reference runs, by topic and measure as it is printed."""
 

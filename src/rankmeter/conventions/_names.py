@@ -24,8 +24,6 @@ from rankmeter.metrics import (
     take_cutoffs,
 )
 
-__all__ = ["has_metric", "translate", "translate_all"]
-
 _GROUP = re.compile(r"[\[({]([^\[\](){}]*)[\])}]")
 _CUTOFF = re.compile(r"(?:(?:k|n|top_?[kn])\s*=\s*)?(\d{1,18})", re.IGNORECASE)
 """A cutoff among the options: ``Recall(k=10)``, ``RetrievalMAP(top_k=10)``, ``ndcgAt(10)``."""

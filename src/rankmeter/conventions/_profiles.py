@@ -59,8 +59,6 @@ from rankmeter._checks import unknown
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-__all__ = ["Convention", "convention_names", "load_convention"]
-
 
 @dataclass(frozen=True)
 class Convention:

@@ -13,8 +13,6 @@ from rankmeter._choices import CHOICES, SETTINGS, checked
 from rankmeter.errors import UnknownMetricError, UsageError
 from rankmeter.metrics._registry import ADJUSTED, METRICS, SYNONYMS, Option, Spec
 
-__all__ = ["Metric", "is_elsewhere", "metric", "parse_metrics", "read_metric", "take_cutoffs"]
-
 PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
     "f2": ("f_beta", {"beta": 2.0}),
     "f0.5": ("f_beta", {"beta": 0.5}),
