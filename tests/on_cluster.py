@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import math
 import os
 import signal
 import sys
@@ -21,13 +20,11 @@ from pathlib import Path
 import polars as pl
 from pyspark.sql import SparkSession
 
-import rankmeter as rm
 from rankmeter._align import gather
 from rankmeter._align.cluster import judged_or_counted
-from rankmeter._engine import Memory, executors
+from rankmeter._engine import Memory
 from rankmeter._ingest import meet_all, open_spark, read_rankings, read_truth
 from rankmeter._plan import resolve
-from rankmeter.metrics import register
 from test_disk import assert_same, outcome, some
 from test_spark import CASES, SETTINGS, many
 
@@ -135,40 +132,6 @@ def killed(session, folder):
     return found | {"equal": result == wanted}
 
 
-def in_executors(session, folder):
-    """What is found if executors compute, and if one of them is killed while it does."""
-    executors._WORTH, executors._FEW, executors._PART = -math.inf, 0, 2**12
-    rankings, truth = some(1000)
-    frame, driver, mark = read(session, folder, rankings), os.getpid(), Path(folder) / "killed"
-
-    def deadly(hits, k=None):
-        """End the executor that computes this first."""
-        if os.getpid() != driver:
-            try:
-                mark.touch(exist_ok=False)
-            except FileExistsError:
-                pass
-            else:
-                daemon = Path(f"/proc/{os.getppid()}/stat").read_text("utf-8")
-                os.kill(int(daemon.rpartition(")")[2].split()[1]), signal.SIGKILL)
-        return hits.n_relevant * 1.0
-
-    found = rm.evaluate(frame, truth, "ndcg@5 rr recall@9")
-    equal = found.values_by_user.equals(rm.evaluate(rankings, truth, "ndcg@5 rr recall@9").per_user)
-    sent = [tuple(row) for row in found.per_user.collect()] == found.values_by_user.rows()
-    register("Deadly")(deadly)
-    before, after = executor_processes(), rm.evaluate(frame, truth, "rr deadly")
-    wanted = rm.evaluate(rankings, truth, "rr deadly")
-    return {
-        "equal": equal,
-        "frame": sent,
-        "engine": found.plan.engine.split("; ")[-1],
-        "engine after": after.plan.engine.split("; ")[-1],
-        "killed": len(before - executor_processes()),
-        "equal after": after.values_by_user.equals(wanted.per_user),
-    }
-
-
 def main():
     began = time.monotonic()
     session = start()
@@ -178,7 +141,6 @@ def main():
                 "equal": equal_by_rules(session, folder),
                 "exchanges": plan_of_the_first_pass(session, folder),
                 "killed": killed(session, folder),
-                "computed": in_executors(session, folder),
             }
     finally:
         session.stop()

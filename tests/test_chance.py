@@ -150,10 +150,9 @@ class TestAdjusted:
         last = curve.frame.filter(k=5, system="new")["mean"][0]
         assert last == pytest.approx(found.estimates["recall(adjusted)@5", "new"].mean)
 
-    def test_blocks_and_arrow_keep_the_scale(self):
+    def test_blocks_keep_the_scale(self):
         from rankmeter._api import read_all
         from rankmeter._engine import Scores, open_data
-        from rankmeter._engine.arrow import from_arrow, to_arrow
         from rankmeter._plan import resolve
 
         plan = resolve("rr(adjusted)@5", choices=self.options)
@@ -161,7 +160,7 @@ class TestAdjusted:
         for half in (list(self.truth)[:9], list(self.truth)[9:]):
             truth, lists = ({u: both[u] for u in half} for both in (self.truth, self.lists))
             judged, tables = read_all({"s": lists}, truth, plan)
-            parts.append(from_arrow(to_arrow(open_data(judged, tables).run(plan)["s"])))
+            parts.append(open_data(judged, tables).run(plan)["s"])
         whole = rm.evaluate(self.lists, self.truth, "rr(adjusted)@5", **self.options).scores
         assert Scores.merge(parts).lowest == whole.lowest
         assert whole.lowest["rr(adjusted)@5"] < 0

@@ -15,7 +15,6 @@ import rankmeter as rm
 from command_line import rankmeter
 from rankmeter._align.placing import ORDERED
 from rankmeter._engine import Memory
-from rankmeter._engine.arrow import from_arrow, to_arrow
 from rankmeter.errors import IdTypeError, RankmeterError, RankmeterWarning, UsageError
 
 LISTS = {"ann": ["a", "b", "x"], "bob": ["c", "x"], "cat": ["x", "a"]}
@@ -152,14 +151,6 @@ def test_rankings_in_pieces_have_the_same_bits(ties, tmp_path, monkeypatch):
     assert parts.plan.engine
     assert parts.per_user.equals(whole.per_user)
     assert dict(parts.counts) == dict(whole.counts)
-
-
-def test_scores_travel_as_arrow():
-    pytest.importorskip("pyarrow")
-    scores = rm.evaluate(LISTS, TRUTH, ["snips@2"], propensity=SEEN).scores
-    back = from_arrow(to_arrow(scores)).states["snips@2"].arrays()
-    for name, column in scores.states["snips@2"].arrays().items():
-        assert np.array_equal(back[name], column)
 
 
 # -- the effective sample size -----------------------------------------------------------------

@@ -21,7 +21,6 @@ from rankmeter._align.placing import place
 from rankmeter._choices import CHOICES, SETTINGS
 from rankmeter._counts import RankCounts
 from rankmeter._engine import Memory, Scores
-from rankmeter._engine.arrow import from_arrow, to_arrow
 from rankmeter._engine.block import Block
 from rankmeter._engine.memory import _blocks
 from rankmeter._hits import FloatArray, Hits
@@ -260,30 +259,6 @@ def scores_of(metrics=("ndcg@2", "precision(aggregate=micro)@2", "err(max_gain=1
     judged, tables = meet_all(read_truth(CLASH), {"r": read_rankings(TWICE)})
     found = Block(judged, tables).score(plan)["r"]
     return found if ids else dataclasses.replace(found, ids=None)
-
-
-@pytest.mark.parametrize("ids", [True, False])
-def test_scores_travel_as_arrow(ids):
-    scores = scores_of(ids=ids)
-    assert scores.errors  # err refuses gains above 1
-    back = from_arrow(to_arrow(scores))
-    assert (back.ids is None) == (scores.ids is None)
-    assert back.users.to_list() == scores.users.to_list()
-    assert back.labels == scores.labels
-    np.testing.assert_array_equal(back.matrix, scores.matrix)
-    for name in ("in_truth", "in_rankings", "has_truth"):
-        np.testing.assert_array_equal(getattr(back, name), getattr(scores, name))
-    assert back.counts == scores.counts
-    for alignment, facts in scores.facts.items():
-        assert back.facts[alignment].repeated_items == facts.repeated_items
-        assert back.facts[alignment].contradictions == facts.contradictions
-    (a,), (b,) = scores.states.values(), back.states.values()
-    np.testing.assert_array_equal(a.whole, b.whole)
-    assert {k: (type(e), str(e), e.extent) for k, e in scores.errors.items()} == {
-        k: (type(e), str(e), e.extent) for k, e in back.errors.items()
-    }
-    with pytest.raises(UsageError, match="record batch of scores"):
-        from_arrow(to_arrow(scores).replace_schema_metadata(None))
 
 
 def test_rows_without_names_merge_in_their_order():

@@ -14,11 +14,9 @@ import shutil
 import subprocess
 import sys
 import threading
-import warnings
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
@@ -520,14 +518,7 @@ def test_a_name_that_spark_cannot_tell_apart_changes_nothing(spark):
 
 
 # ---------------------------------------------------------------------------------------------
-# Metrics in executors
-
-
-@pytest.fixture
-def executors(monkeypatch):
-    """Have executors do what they can, in small parts."""
-    for name, value in {"_WORTH": -np.inf, "_FEW": 0, "_PART": 2**12, "_SENT": 2**15}.items():
-        monkeypatch.setattr(f"rankmeter._engine.executors.{name}", value)
+# Metrics of the user
 
 
 @contextmanager
@@ -539,162 +530,9 @@ def own_metric(function):
         unregister(function.__name__)
 
 
-def elsewhere():
-    """A metric that is 1 where it is not computed by this process."""
-    driver = os.getpid()
-
-    def elsewhere(hits, k=None):
-        """Whether another process computes this."""
-        return np.full(hits.n_users, float(os.getpid() != driver))
-
-    return own_metric(elsewhere)
-
-
-def qualifies(label, order):
-    alignment = resolve(label, choices={"n_items": 30}).metrics[0].alignment
-    moves_up = order == "rank" and alignment.exclude == "self"
-    return alignment.scope != "appended" and not moves_up
-
-
 @pytest.mark.once
-@pytest.mark.usefixtures("executors")
-@pytest.mark.parametrize(("order", "words"), CASES)
-def test_executors_compute_the_scores_of_rankings_in_memory(order, words, spark):
-    seed = CASES.index((order, words))
-    rankings, truth = many(seed, order, words=words)
-    asked = [*metrics(seed)[::3], "recall(aggregate=micro)@3", "rr(adjusted,ties=pessimistic)"]
-    plan = resolve([one for one in asked if qualifies(one, order)], choices={"n_items": 30})
-    judged, tables = meet_all(read_truth(truth), {"a": read_rankings(rankings)})
-    wanted = Memory().open(judged, tables).run(plan)["a"]
-    table = open_spark(in_spark(spark, rankings))
-    table = replace(table, origin=replace(table.origin, source="polars DataFrame"))
-    judged, tables = meet_all(judged, {"a": table})
-    gathered = gather(tables["a"], judged, room=2**30, repeats=True, own=True)
-    for blocks, keep in ((1, False), (3, True)):
-        data = Memory(blocks).open(judged, {"a": gathered, "b": gathered}, keep=keep)
-        for found in data.run(plan).values():
-            assert found.by_executors
-            assert_same(found, wanted)
-            for label, state in wanted.states.items():
-                for name, values in state.arrays().items():
-                    np.testing.assert_array_equal(found.states[label].arrays()[name], values)
-
-
-@pytest.mark.usefixtures("executors")
-def test_executors_compute_public_results_and_the_plan_says_so(spark):
+def test_metrics_of_the_user_are_computed_by_the_driver(spark):
     rankings, truth = some(1000)
-    other, _ = some(1000, seed=2)
-    here, there = ({"a": one(rankings), "b": one(other)} for one in (lambda f: f, by(spark)))
-    with elsewhere() as name:
-        found = rm.evaluate(there["a"], truth, ["rr", name], users="all")
-        assert found[name].mean == 1
-        assert found.plan.engine.endswith("; executors compute the values of users")
-        assert found.values_by_user["rr"].sum() > 0
-    asked = ["ndcg@5", "rr(relevant=2)", "recall@3"]
-    same(spark, rankings, truth, metrics=asked)
-    same(spark, named(rankings), named(truth), metrics=asked, duplicates="unchecked")
-    found = [rm.compare(one, truth, asked, n_resamples=99).to_dict() for one in (here, there)]
-    assert found[1]["plan"].pop("engine").endswith("executors compute the values of users")
-    assert found[0] == found[1]
-    curves = [rm.curve(one["a"], truth, "recall", 5).frame for one in (here, there)]
-    assert curves[0].equals(curves[1])
-
-
-def by_driver(session, rankings, truth, metrics, **options):
-    """Whether the driver computes some metrics."""
-    with elsewhere() as name:
-        found = rm.evaluate(in_spark(session, rankings), truth, [*metrics, name], **options)
-        assert found.plan.engine.endswith("; the driver computes the values of users")
-        return found[name].mean == 0
-
-
-@pytest.mark.once
-@pytest.mark.usefixtures("executors")
-@pytest.mark.parametrize(
-    ("metric", "options"),
-    [
-        ("coverage@3", {"catalogue": 900}),
-        ("ips@3", {"propensity": {1: 0.5}}),
-        ("rr(scope=appended)", {}),
-        ("rr", {"exclude": "self"}),
-    ],
-)
-def test_what_is_not_counted_beforehand_is_computed_by_the_driver(metric, options, spark):
-    rankings, truth = some(300)
-    rank = (-pl.col("score")).rank("ordinal").over("user").cast(pl.Int64)
-    rankings = rankings.select("user", "item", rank=rank)
-    assert by_driver(spark, rankings, truth, [metric], **options)
-
-
-@pytest.mark.once
-@pytest.mark.usefixtures("executors")
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("_engine.executors._WORTH", 1e9),
-        ("_engine.executors._FEW", 10**6),
-        ("_engine.executors._about", lambda: "another processor"),
-        ("_engine.executors.__version__", "0"),
-        ("_ingest._queried.mapped", None),  # calling it fails, as if functions were forbidden
-    ],
-)
-def test_the_driver_computes_where_executors_are_not_able_or_not_worth_it(
-    name, value, spark, monkeypatch
-):
-    monkeypatch.setattr("rankmeter._engine.executors._ABLE", WeakKeyDictionary())
-    monkeypatch.setattr(f"rankmeter.{name}", value)
-    assert by_driver(spark, *some(300), ["rr"])
-
-
-@pytest.mark.once
-def test_executors_are_asked_once_and_only_for_work_that_takes_longer_than_sending(
-    spark, monkeypatch, executors
-):
-    rankings, truth = some(1000)
-    place = "rankmeter._engine.executors."
-    monkeypatch.setattr(place + "_ABLE", WeakKeyDictionary())
-    sent, frame = [], in_spark(spark, rankings)
-    kind = type(open_spark(frame).query)
-    usual = kind.mapped
-    monkeypatch.setattr(kind, "mapped", lambda *args: sent.append(args[2]) or usual(*args))
-    for _ in range(2):
-        rm.evaluate(frame, truth, "rr")
-    assert sum(parts == [b""] for parts in sent) == 1
-    assert len(sent) > 4
-    assert max(sum(map(len, parts)) for parts in sent) <= 2**15
-    monkeypatch.setattr(place + "_WORTH", 1.0)
-    for seconds, who in ((10.0, "executors compute"), (0.001, "the driver computes")):
-        monkeypatch.setattr(place + "_Executors._seconds", lambda *_, s=seconds: s)
-        assert who in rm.evaluate(frame, truth, "rr").plan.engine
-
-
-@pytest.mark.once
-@pytest.mark.usefixtures("executors")
-def test_errors_and_warnings_of_metrics_are_those_of_the_driver(spark):
-    rankings, truth = some(1000)
-    driver = os.getpid()
-    same(spark, rankings, truth, metrics=["rr", "err(max_gain=2)"])
-
-    def divides(hits, k=None):
-        """Fail where a user has many relevant items."""
-        if (hits.n_relevant > 6).any():
-            raise ZeroDivisionError("7 relevant items")
-        return hits.n_relevant * 1.0
-
-    with own_metric(divides) as name, pytest.raises(ZeroDivisionError, match=r"^7 relevant items$"):
-        rm.evaluate(in_spark(spark, rankings), truth, name)
-
-    def shy(hits, k=None):
-        """Fail in an executor."""
-        if os.getpid() != driver:
-            raise OSError("no such file there")
-        return hits.n_relevant * 1.0
-
-    with own_metric(shy) as name:
-        found = rm.evaluate(in_spark(spark, rankings), truth, ["rr", name])
-        assert found.values_by_user.equals(rm.evaluate(rankings, truth, ["rr", name]).per_user)
-        assert found.plan.engine.endswith("the driver computes the values of users")
-
     lock = threading.Lock()
 
     def locked(hits, k=None):
@@ -706,13 +544,13 @@ def test_errors_and_warnings_of_metrics_are_those_of_the_driver(spark):
         found = rm.evaluate(in_spark(spark, rankings), truth, name)
         assert found.values_by_user.equals(rm.evaluate(rankings, truth, name).per_user)
 
-    def warns(hits, k=None):
-        """Warn in executors alone."""
-        if os.getpid() != driver:
-            warnings.warn("in an executor", RuntimeWarning, stacklevel=1)
+    def divides(hits, k=None):
+        """Fail where a user has many relevant items."""
+        if (hits.n_relevant > 6).any():
+            raise ZeroDivisionError("7 relevant items")
         return hits.n_relevant * 1.0
 
-    with own_metric(warns) as name, pytest.warns(RuntimeWarning, match="in an executor"):
+    with own_metric(divides) as name, pytest.raises(ZeroDivisionError, match=r"^7 relevant items$"):
         rm.evaluate(in_spark(spark, rankings), truth, name)
 
 

@@ -76,15 +76,3 @@ def test_rankings_are_not_moved_between_executors(found):
 def test_an_executor_that_is_killed_changes_nothing(found):
     expected = {"while it worked": True, "executors": 2, "survived": 1, "equal": True}
     assert found["killed"] == expected
-
-
-def test_executors_compute_the_same_values_also_if_one_is_killed(found):
-    by_executors = "executors compute the values of users"
-    assert found["computed"] == {
-        "equal": True,
-        "frame": True,
-        "engine": by_executors,
-        "engine after": by_executors,
-        "killed": 1,
-        "equal after": True,
-    }

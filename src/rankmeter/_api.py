@@ -155,7 +155,7 @@ def evaluate(
     judged, systems, side = read()
     words = words_of(judged, systems)
     scores = open_data(judged, systems, side=side).run(plan)[ONE]
-    said = how.said(systems.values(), [scores])
+    said = how.said(systems.values())
     plan = replace(plan, engine=said, side=side.notes, words=words)
     unused: dict[str, int] = {}
     averaged = None if clusters is None else scores.ever_averaged(plan)

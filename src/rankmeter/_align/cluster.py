@@ -17,11 +17,11 @@ import polars as pl
 from rankmeter._align.codes import Codes
 from rankmeter._align.counts import Candidates, Marks, count, sort_key
 from rankmeter._align.pairs import is_self
-from rankmeter._align.remainder import Counts, Known, Order, Remainder, changed, taken
+from rankmeter._align.remainder import Counts, Order, Remainder, changed
 from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
-from rankmeter._ingest import IdSeries, Query, Table, series, slices
+from rankmeter._ingest import IdSeries, Query, Table, series
 from rankmeter.errors import IdTypeError
 
 _SMALLEST = 3  # ids that the error of two sides without a common one shows
@@ -283,23 +283,6 @@ class Clustered(Remainder):
             tops=tops,
         )
         self.query: Query = rows
-
-    def parts(self, first: pl.Series, last: pl.Series) -> list[Known]:
-        """See `Rest`; the kept rows are sorted by user."""
-        users, rows = slices(self.users, first, last), slices(self.kept["user"], first, last)
-        nothing = self.tops.clear(), 0
-        return [
-            Known(
-                self.users[mine],
-                self.n_rows[mine],
-                self._number[at],
-                {order: taken(counts, at) for order, counts in self._known.items()},
-                end=self.end,
-                room=self.room,
-                tops=nothing,
-            )
-            for mine, at in zip(users, rows, strict=True)
-        ]
 
     def last_ranks(self, cuts: pl.DataFrame) -> pl.DataFrame:
         """See `Rest`."""

@@ -10,7 +10,6 @@ from typing import Any, Literal, TypeAlias, get_args
 from rankmeter._align import THREADS, gather, sift
 from rankmeter._checks import choice, refused
 from rankmeter._choices import Setting
-from rankmeter._engine.scores import Scores
 from rankmeter._ingest import (
     Table,
     available_memory,
@@ -88,15 +87,9 @@ class Reading:
         return in_spark(data) if self.engine == "spark" else data
 
     @staticmethod
-    def said(tables: Iterable[Table], scores: Iterable[Scores]) -> str:
-        """How some rankings were read and measured, if that is worth knowing."""
-        tables = [*tables]
-        found = dict.fromkeys(one.origin.engine for one in tables if one.origin.engine)
-        if any(one.rest is not None and one.rest.query is not None for one in tables):
-            elsewhere = any(one.by_executors for one in scores)
-            who = "executors compute" if elsewhere else "the driver computes"
-            found[f"{who} the values of users"] = None
-        return "; ".join(found)
+    def said(tables: Iterable[Table]) -> str:
+        """How some rankings were read, if that is worth knowing."""
+        return "; ".join(dict.fromkeys(one.origin.engine for one in tables if one.origin.engine))
 
     @property
     def limit(self) -> int:

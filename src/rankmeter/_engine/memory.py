@@ -10,7 +10,6 @@ from typing import Protocol
 from rankmeter._align import THREADS, Share, in_order, in_threads, shares
 from rankmeter._engine.block import Block
 from rankmeter._engine.counted import Counted
-from rankmeter._engine.executors import scored
 from rankmeter._engine.scores import Scores
 from rankmeter._engine.whole import check
 from rankmeter._ingest import PER_MEASURED_ROW, ByUser, Table, check_memory
@@ -153,7 +152,7 @@ class Tables:
         for table in self.systems.values():
             if table.rest is not None:
                 table.rest.prepare(plan.alignments())
-        parts = [*scored(self._ready(plan), plan, self.systems)]
+        parts = [block.score(plan) for block in self._ready(plan)]
         merged = {name: Scores.merge(part[name] for part in parts) for name in self.systems}
         return {
             name: check(plan, scores, self.truth, self.systems[name])

@@ -80,7 +80,6 @@ class Scores:
     errors: Mapping[str, RankmeterError]  # by label, why a metric has no values on these data
     textual: bool = False  # whether the ids were read from text, so that "7" and 7 may be the same
     lowest: Mapping[str, float] = field(default_factory=dict)  # by label, of adjusted metrics
-    by_executors: bool = False  # whether some were computed in other processes
 
     def __repr__(self) -> str:
         return f"Scores of {', '.join(self.labels)} for {counted(self.n_users, 'user')}"
@@ -167,7 +166,6 @@ class Scores:
             _worst(parts),
             all(part.textual for part in parts),
             {label: min(part.lowest[label] for part in parts) for label in first.lowest},
-            any(part.by_executors for part in parts),
         )
 
     def ever_averaged(self, plan: Plan) -> BoolArray:

@@ -48,7 +48,7 @@ from rankmeter._ingest._read import (
     read_truth,
 )
 from rankmeter._ingest._spark import in_spark, is_spark, spark_session
-from rankmeter._ingest._table import Origin, Table, meet, meet_all, no_judgments, slices
+from rankmeter._ingest._table import Origin, Table, meet, meet_all, no_judgments
 
 __all__ = [
     "PER_MEASURED_ROW",
@@ -103,7 +103,6 @@ __all__ = [
     "read_users",
     "series",
     "size",
-    "slices",
     "spark_session",
     "to_pandas",
 ]

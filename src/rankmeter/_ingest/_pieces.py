@@ -94,18 +94,6 @@ class Query(Protocol):
         """A small table as a query; it is copied to wherever it is joined."""
         ...
 
-    @property
-    def session(self) -> Any:
-        """What answers the queries, which other rankings may share."""
-        ...
-
-    def mapped(self, function: Callable[[bytes], bytes], parts: Sequence[bytes]) -> list[bytes]:
-        """What a function makes of each part, called where queries are answered.
-
-        The function is sent by value if it is inside of another one.
-        """
-        ...
-
     def checked(self, counts: Mapping[str, int]) -> dict[str, int]:
         """What an `Origin` counts, given the numbers of bad values; or a DataError."""
         ...
@@ -129,11 +117,6 @@ class Rest(Protocol):
     tops: pl.DataFrame  # the rows of each user down to rank `depth`, and those tied with these
     depth: int
 
-    @property
-    def query(self) -> Query | None:
-        """What counts them, if another machine does."""
-        ...
-
     def prepare(self, alignments: Iterable[Alignment]) -> None:
         """Have the counts of several alignments ready, so that they take one pass together."""
         ...
@@ -151,13 +134,6 @@ class Rest(Protocol):
 
         `rows` have a user, an item and a number; a lower `value` is better, and `own` says whether
         it is that of the row itself.
-        """
-        ...
-
-    def parts(self, first: pl.Series, last: pl.Series) -> Sequence[Rest]:
-        """The parts of users, from each `first` to the `last` with it.
-
-        They know the counts that are ready, and nothing else, so that they can be sent elsewhere.
         """
         ...
 

@@ -17,7 +17,7 @@ from rankmeter._ingest._frames import from_polars, origin
 from rankmeter._ingest._id_columns import IdSeries
 from rankmeter._ingest._messages import some
 from rankmeter._ingest._read import BadScores, rankings_of
-from rankmeter._ingest._spark import collected, expression, kind_in_spark, mapped, quoted, sent
+from rankmeter._ingest._spark import collected, expression, kind_in_spark, quoted, sent
 from rankmeter._ingest._table import Origin, Table
 from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError
 
@@ -103,15 +103,6 @@ class _Rows:
     def send(self, rows: pl.DataFrame) -> Any:
         """See `Query`."""
         return sent(rows, self.data, self.source)
-
-    @property
-    def session(self) -> Any:
-        """See `Query`."""
-        return self.data.sparkSession
-
-    def mapped(self, function: Callable[[bytes], bytes], parts: Sequence[bytes]) -> list[bytes]:
-        """See `Query`."""
-        return mapped(function, parts, self.session)
 
     def checked(self, counts: Mapping[str, int]) -> dict[str, int]:
         """See `Query`."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from os import PathLike, fspath
@@ -136,27 +135,6 @@ def _named(kind: Any) -> str:
     if isinstance(kind, pl.Decimal):
         return f"decimal({kind.precision},{kind.scale})"
     return next(name for name, known in _types().items() if known == kind)
-
-
-def mapped(function: Callable[[bytes], bytes], parts: Sequence[bytes], session: Any) -> list[bytes]:
-    """What a function makes of each part, in the Python processes of executors."""
-
-    def each(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
-        for batch in batches:
-            for at, part in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                columns = [pa.array([at], pa.int32()), pa.array([function(part)], pa.binary())]
-                yield pa.RecordBatch.from_arrays(columns, ["at", "part"])
-
-    schema = "at int, part binary"
-    rows = session.createDataFrame([*enumerate(parts)], schema)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the version of pandas, which is not used
-        query = rows.mapInArrow(each, schema)
-    rows = query.toArrow().to_pylist() if hasattr(query, "toArrow") else query.collect()
-    found = {row["at"]: bytes(row["part"]) for row in rows}
-    return [found[at] for at in range(len(parts))]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -144,19 +144,6 @@ class Table:
         parts = (self.users, self.empty_users)
         return self.only(*((one.series() == user).arg_true().to_numpy() for one in parts))
 
-    def parts(self, first: pl.Series, last: pl.Series) -> list[Table]:
-        """The parts of users, from each `first` to the `last` with it; ids ascend in both."""
-        rows = self.frame.sort("user", maintain_order=True)
-        named, n = self.empty_users.series().sort(), len(first)
-        rests: Sequence[Rest | None] = [None] * n
-        if self.rest is not None:
-            rests = self.rest.parts(first, last)
-        own, empty = slices(rows["user"], first, last), slices(named, first, last)
-        return [
-            replace(self, rows=rows[own[i]], empty_users=IdSeries(named[empty[i]]), rest=rests[i])
-            for i in range(n)
-        ]
-
     @property
     def source(self) -> str:
         """Where the data came from."""
@@ -183,12 +170,6 @@ class Table:
     def counts(self) -> dict[str, int]:
         """Counts of rows read, dropped or converted."""
         return self.origin.counts
-
-
-def slices(ids: pl.Series, first: pl.Series, last: pl.Series) -> list[slice]:
-    """Where ascending ids are that are from each `first` to the `last` with it."""
-    begin, end = ids.search_sorted(first, "left"), ids.search_sorted(last, "right")
-    return [slice(*ends) for ends in zip(begin, end, strict=True)]
 
 
 def no_judgments(rankings: Table) -> Table:
