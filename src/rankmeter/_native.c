@@ -73,7 +73,7 @@ static Py_ssize_t size(const Py_buffer *view) {
 
 /* ---- The table of ids, pairs and documents ---- */
 
-static uint64_t SEED[2]; /* random in each process, so that nobody can choose ids that collide */
+static uint64_t SEED[2]; /* random in each process, so that ids cannot be chosen to collide */
 
 /* Both halves of a product, folded. */
 static inline uint64_t folded(uint64_t a, uint64_t b) {

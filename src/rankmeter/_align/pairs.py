@@ -28,7 +28,7 @@ SHOWN = 3
 _LARGEST = 2**32 - 1
 """Dense items that compiled code has room for."""
 _SEED = secrets.randbits(63)
-"""Of hashes: nobody can choose ids that collide."""
+"""Of hashes: ids cannot be chosen to collide."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Rules about candidates, for rankings of every kind: the only place that knows them.
 
 Counts are signed. A rule is a few rows: those that it removes are counted by themselves and
-subtracted, those that it appends are added. So rankings know no rule.
+subtracted, those that it appends are added. So no rule is needed to count a ranking.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class _Rules:
             self.removed = [_moved_up(one, rows) for one in self.removed]
 
     def keep_judged(self) -> None:
-        """Only judged items are candidates; a negative gain is no judgment here."""
+        """Only judged items are candidates; a negative gain does not count as judged."""
         self.marks, self.candidates = (
             one.only(one.gain >= 0) for one in (self.marks, self.holders)
         )
