@@ -151,15 +151,16 @@ class TestAdjusted:
         assert last == pytest.approx(found.estimates["recall(adjusted)@5", "new"].mean)
 
     def test_blocks_keep_the_scale(self):
-        from rankmeter._api import read_all
         from rankmeter._engine import Scores, open_data
         from rankmeter._plan import resolve
+        from rankmeter._question import Question
+        from rankmeter._side import Given
 
         plan = resolve("rr(adjusted)@5", choices=self.options)
         parts = []
         for half in (list(self.truth)[:9], list(self.truth)[9:]):
             truth, lists = ({u: both[u] for u in half} for both in (self.truth, self.lists))
-            judged, tables = read_all({"s": lists}, truth, plan)
+            _, judged, tables, _ = Question(truth, plan, Given()).read({"s": lists})
             parts.append(open_data(judged, tables).run(plan)["s"])
         whole = rm.evaluate(self.lists, self.truth, "rr(adjusted)@5", **self.options).scores
         assert Scores.merge(parts).lowest == whole.lowest

@@ -40,6 +40,7 @@ _HOMES = {
     "Walkthrough": "_results.walkthrough",
     "describe": "_interactions.describe",
     "Explanation": "_results.explanation",
+    "Evaluator": "_evaluator",
     "evaluate": "_api",
     "evaluate_ranks": "_scored",
     "evaluate_scores": "_scored",
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from rankmeter._estimates.estimates import Estimate as Estimate
     from rankmeter._estimates.segments import by_activity as by_activity
     from rankmeter._estimates.segments import by_popularity as by_popularity
+    from rankmeter._evaluator import Evaluator as Evaluator
     from rankmeter._explain import explain as explain
     from rankmeter._interactions.describe import Description as Description
     from rankmeter._interactions.describe import describe as describe

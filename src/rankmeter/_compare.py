@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._caution import warn
-from rankmeter._engine import Reading, Scores, Source, open_data
+from rankmeter._engine import Scores, Source, open_data
 from rankmeter._estimates.notes import clustered_by
 from rankmeter._estimates.paired import PairedTests
 from rankmeter._estimates.segments import clusters_of, labels_of, masks_of
@@ -41,7 +41,6 @@ def compare_tables(
     """
     groups = {name: [name] for name in systems} if runs is None else runs
     names = tuple(groups)
-    settings.check(names, runs=runs is not None, clusters=clusters is not None)
     _check(plan)
     if settings.test in CAUTIONS:
         warn(CAUTIONS[settings.test])
@@ -54,7 +53,6 @@ def compare_tables(
         return {name: mean_of_runs([found[one] for one in own]) for name, own in groups.items()}
 
     each = run(plan)
-    plan = replace(plan, engine=Reading.said(systems.values()))
     scores = {name: mean_of_runs([each[one] for one in own]) for name, own in groups.items()}
     whole = all(table.rest is None for table in systems.values())
     first = scores[names[0]]

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
-from rankmeter._api import DEFAULT_METRICS, read_all, words_of
+from rankmeter._api import DEFAULT_METRICS
 from rankmeter._choices import Choices, takes_choices
 from rankmeter._compare import compare_tables
 from rankmeter._engine import EngineName, reading
 from rankmeter._estimates.settings import Common, Correction, Family, Settings, Test
 from rankmeter._ingest import is_records
 from rankmeter._plan import Plan, resolve
+from rankmeter._question import Question, holds_lists, holds_systems
 from rankmeter._results.comparison import Comparison
-from rankmeter._side import Given, read_side
+from rankmeter._side import Given
 from rankmeter._words import speaking
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Metric
@@ -138,35 +137,40 @@ def compare(
     >>> difference.difference, difference.p, difference.significant
     (0.5, 0.5, False)
     """
-    if not isinstance(systems, Mapping) or _holds_systems(truth):
+    if not isinstance(systems, Mapping) or holds_systems(truth):
         swapped = ": the systems come first, rm.compare(systems, truth)"
         wanted = "a mapping from name to rankings, such as {'A': …, 'B': …}"
         found = type(systems).__name__ + (swapped if isinstance(truth, Mapping) else "")
         raise UsageError(f"`systems` must be {wanted}, got {found}", option="systems")
     plan = resolve(metrics, like=like, choices=choices)
-    settings = Settings(
-        baseline=baseline,
-        test=test,
-        correction=correction,
-        family=family,
-        common=common,
-        alpha=alpha,
-        n_resamples=n_resamples,
-        margin=_by_label(margin, plan) if isinstance(margin, Mapping) else margin,
-        gatekeeping=gatekeeping,
-    )
-    flat, runs = _separate_runs(systems)
+    settings = settings_of(
+        plan, baseline=baseline, test=test, correction=correction, family=family, common=common,
+        alpha=alpha, n_resamples=n_resamples, margin=margin, gatekeeping=gatekeeping,
+    )  # fmt: skip
+    given = Given(train, items, catalogue, baseline_lists, propensity, collapse)
     how = reading(engine, memory)
-    judged, tables = read_all(flat, truth, plan, columns=columns, how=how, collapse=collapse)
-    side = read_side(
-        Given(train, items, catalogue, baseline_lists, propensity, collapse), judged, plan.n_items
-    )
-    words = words_of(judged, tables)
-    plan = replace(plan, side=side.notes, words=words)
-    with speaking(words):
+    question = Question(truth, plan, given, columns, how, clusters)
+    return compared(question, systems, settings, segments)
+
+
+def settings_of(plan: Plan, *, margin: Any, **options: Any) -> Settings:
+    """The settings of a comparison, with margins by the labels of the metrics."""
+    margins = _by_label(margin, plan) if isinstance(margin, Mapping) else margin
+    return Settings(margin=margins, **options)
+
+
+def compared(
+    question: Question, systems: Mapping[str, object], settings: Settings, segments: object
+) -> Comparison:
+    """The comparison of systems, or of their runs."""
+    flat, runs = _separate_runs(systems)
+    by_clusters = question.clusters is not None
+    settings.check((*(runs or flat),), runs=runs is not None, clusters=by_clusters)
+    plan, judged, tables, side = question.read(flat)
+    with speaking(plan.words):
         return compare_tables(
-            tables, judged, plan, settings, segments=segments, clusters=clusters, runs=runs,
-            side=side,
+            tables, judged, plan, settings, segments=segments, clusters=question.clusters,
+            runs=runs, side=side,
         )  # fmt: skip
 
 
@@ -206,17 +210,4 @@ def _is_run(data: object) -> bool:
     """Whether this is the rankings of several users: a mapping, a frame or a file."""
     if isinstance(data, str):
         return Path(data).exists()
-    return not isinstance(data, list) and _holds_lists(data)
-
-
-def _holds_systems(data: object) -> bool:
-    """Whether this is a mapping from name to rankings, so not ground truth."""
-    return isinstance(data, Mapping) and bool(data) and all(map(_holds_lists, data.values()))
-
-
-def _holds_lists(data: object) -> bool:
-    """Whether this is data of several users, and not the judged items of one."""
-    if isinstance(data, Mapping | list):
-        inner = data.values() if isinstance(data, Mapping) else data
-        return any(isinstance(one, Mapping | list | set | frozenset) for one in inner)
-    return isinstance(data, PathLike) or hasattr(data, "columns")
+    return not isinstance(data, list) and holds_lists(data)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
 
 from rankmeter._align import by_item
-from rankmeter._api import ONE, read_all
+from rankmeter._api import ONE
 from rankmeter._checks import exact, refused
 from rankmeter._choices import Choices, takes_choices
 from rankmeter._engine import open_data
@@ -19,9 +20,10 @@ from rankmeter._estimates.notes import compared
 from rankmeter._explain.search import search, turn
 from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan, resolve
+from rankmeter._question import Question
 from rankmeter._results.explanation import Explanation, Step, UserChange
 from rankmeter._results.summary import Summary, summarise
-from rankmeter._side import Given, Side, read_side
+from rankmeter._side import Given, Side
 from rankmeter.conventions import convention_names, translate_all
 from rankmeter.errors import RankmeterError, UnknownMetricError, UsageError
 from rankmeter.metrics import Metric
@@ -112,6 +114,21 @@ def explain(
     >>> rm.explain(rankings, truth, "ap@5", target=0.25).matches[0].convention
     'rankmeter'
     """
+    given = Given(train, items, catalogue, baseline_lists, propensity, collapse)
+    ask = functools.partial(Question, truth, given=given, columns=columns)
+    return explained(lambda plan: ask(plan=plan), rankings, metric, between, target, like, choices)
+
+
+def explained(
+    ask: Callable[[Plan], Question],
+    rankings: object,
+    metric: str | Metric,
+    between: tuple[str, str] | None,
+    target: float | str | None,
+    like: str | None,
+    choices: Mapping[str, Any],
+) -> Explanation:
+    """The explanation of a metric of rankings; `ask` makes the question of a plan."""
     if (between is None) == (target is None):
         raise UsageError("pass either `between` (two conventions) or `target` (a number)")
     if between is not None and like is not None:
@@ -131,11 +148,8 @@ def explain(
         return dataclasses.replace(plan, label=wanted[names[0]].label or plan.label)
 
     plan = resolve(wanted[names[0]], like=names[0], choices=choices)
-    judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns, collapse=collapse)
-    side = read_side(
-        Given(train, items, catalogue, baseline_lists, propensity, collapse), judged, plan.n_items
-    )
-    bench = _Bench(judged, systems, dataclasses.replace(plan, side=side.notes), side)
+    read, judged, systems, side = ask(plan).read({ONE: rankings})
+    bench = _Bench(judged, systems, read, side)
     if between is not None:
         return _walk(bench, entry(between[0]), entry(between[1]), between)
     assert target is not None

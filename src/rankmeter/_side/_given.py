@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import polars as pl
 
 from rankmeter._checks import counted, integer, shown
 from rankmeter._ingest import (
+    Collapse,
     IdSeries,
     Interactions,
     Items,
@@ -27,7 +29,7 @@ from rankmeter.errors import DataError, InvalidValueError
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """The arguments as they were given; None if not."""
+    """The arguments as they were given; None if not. Each is read once."""
 
     train: object = None
     items: object = None
@@ -35,6 +37,56 @@ class Given:
     baseline_lists: object = None
     propensity: object = None
     collapse: object = None
+
+    def read(self) -> None:
+        """Read all of them now, not when rankings are there."""
+        for name, value in vars(type(self)).items():
+            if isinstance(value, cached_property):
+                getattr(self, name)
+
+    @cached_property
+    def interactions(self) -> Interactions | None:
+        """The training data."""
+        return None if self.train is None else Interactions.read(self.train)
+
+    @cached_property
+    def features(self) -> Items | None:
+        """What is known of the items."""
+        return None if self.items is None else read_items(self.items)
+
+    @cached_property
+    def n_items(self) -> int | None:
+        """The size of the catalogue, if it is a number."""
+        number = self.catalogue
+        if isinstance(number, str) and re.fullmatch(r"\d{1,40}", number):  # from the command line
+            number = int(number)
+        return integer("catalogue", number, least=1) if isinstance(number, int) else None
+
+    @cached_property
+    def items_shown(self) -> tuple[pl.Series, str, bool] | None:
+        """The items of the catalogue, where they come from, and whether they were text."""
+        if self.catalogue is None or self.n_items is not None:
+            return None
+        ids, source, textual = read_item_ids(self.catalogue, "catalogue")
+        if not len(ids):
+            raise DataError("catalogue= has no items")
+        return ids, source, textual
+
+    @cached_property
+    def baseline(self) -> Table | None:
+        """Rankings of another system."""
+        return None if self.baseline_lists is None else read_rankings(self.baseline_lists)
+
+    @cached_property
+    def propensities(self) -> Items | None:
+        """A number for each item."""
+        given = self.propensity
+        return None if given is None else read_item_numbers(given, "propensity")
+
+    @cached_property
+    def collapsing(self) -> Collapse | None:
+        """What ranked items are parts of."""
+        return read_collapse(self.collapse)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,27 +132,21 @@ def read_side(given: Given, known: Table, size: int | None = None) -> Side:
         If data cannot be read with certainty, or their ids cannot match the known ones.
     """
     train, items, catalogue, baseline, propensity = None, None, None, None, None
-    if given.train is not None:
-        train = _train(Interactions.read(given.train), known)
-    if given.items is not None:
-        items = _items(read_items(given.items), known)
-    number = given.catalogue
-    if isinstance(number, str) and re.fullmatch(r"\d{1,40}", number):  # from the command line
-        number = int(number)
-    if isinstance(number, int):
-        size = integer("catalogue", number, least=1)
-    elif given.catalogue is not None:
-        ids, source, textual = read_item_ids(given.catalogue, "catalogue")
-        if not len(ids):
-            raise DataError("catalogue= has no items")
+    if given.interactions is not None:
+        train = _train(given.interactions, known)
+    if given.features is not None:
+        items = _items(given.features, known)
+    if given.items_shown is not None:
+        ids, source, textual = given.items_shown
         catalogue = fit_ids(ids, "item", known, source, textual=textual)
-    if given.baseline_lists is not None:
-        baseline = _baseline(read_rankings(given.baseline_lists), known)
-    if given.propensity is not None:
-        propensity = _propensity(read_item_numbers(given.propensity, "propensity"), known)
-    collapsing = read_collapse(given.collapse)
+    if given.baseline is not None:
+        baseline = _baseline(given.baseline, known)
+    if given.propensities is not None:
+        propensity = _propensity(given.propensities, known)
     notes = () if items is None else items.notes
-    notes += () if collapsing is None else (collapsing.note,)
+    notes += () if given.collapsing is None else (given.collapsing.note,)
+    if given.n_items is not None:
+        size = given.n_items
     return Side(train, items, catalogue, size, baseline, propensity, notes)
 
 
