@@ -47,12 +47,18 @@ class Given:
     @cached_property
     def interactions(self) -> Interactions | None:
         """The training data."""
-        return None if self.train is None else Interactions.read(self.train)
+        read = None if self.train is None else Interactions.read(self.train)
+        if read is not None and read.frame.is_empty():
+            raise DataError("train= has no interactions")
+        return read
 
     @cached_property
     def features(self) -> Items | None:
         """What is known of the items."""
-        return None if self.items is None else read_items(self.items)
+        read = None if self.items is None else read_items(self.items)
+        if read is not None and not len(read.ids):
+            raise DataError("items= has no items")
+        return read
 
     @cached_property
     def n_items(self) -> int | None:

@@ -25,7 +25,7 @@ from rankmeter._lists import (
     Similarity,
 )
 from rankmeter._side._given import Side
-from rankmeter.errors import UsageError
+from rankmeter.errors import NoOverlapError, UsageError
 from rankmeter.metrics.popularity import Border, at_border
 
 _NEEDS = {
@@ -36,6 +36,7 @@ _NEEDS = {
     "categories": ("items", "categories of the items"),
     "catalogue": ("catalogue", "the items that could be shown, or their number"),
     "baseline": ("baseline_lists", "the lists of another system"),
+    "likeness": ("items", "what says how alike items are"),
 }
 """The argument that gives each kind of evidence, and what it is."""
 
@@ -78,10 +79,54 @@ class SideTables:
             found: Any = self.baseline(users, choices)
         else:
             found = self.profiles(users) if name == "profiles" else getattr(self, name)
+        argument, what = _NEEDS[name]
         if found is None:
-            argument, what = _NEEDS[name]
             raise UsageError(f"needs {what}: pass {argument}=", option=argument)
+        about = self._about_users if name in ("profiles", "baseline") else self._about_items
+        if not about.get(name, True):
+            thing = "user" if about is self._about_users else "item"
+            raise NoOverlapError(
+                f"{argument}= has no {thing} in common with rankings and truth. Check that they "
+                f"use the same ids, and that {argument}= is of the same data"
+            )
         return found
+
+    @cached_property
+    def _about_items(self) -> dict[str, bool]:
+        """Whether each kind of evidence is about any item of the rankings or the truth."""
+        named = np.zeros(self.items.n, dtype=bool)
+        for table in (self.truth, *self.systems.values()):
+            named[self.items.of(table.frame["item"])] = True
+            if table.rest is not None:
+                named[self.items.of(table.rest.tops["item"])] = True
+        evidence = [self.popularity, self.propensity, self.features, self.categories]
+        names = ("popularity", "propensity", "features", "categories")
+        about = {
+            name: bool((one.known & named).any())
+            for name, one in zip(names, evidence, strict=True)
+            if one is not None
+        }
+        if self.catalogue is not None and self.catalogue.item is not None:
+            about["catalogue"] = bool((self.catalogue.item & named).any())
+        about["likeness"] = about.get("features", True)
+        return about
+
+    @cached_property
+    def _about_users(self) -> dict[str, bool]:
+        """Whether training data, and lists of another system, are of any user of the others."""
+        side = self.side
+        users = {
+            "profiles": None if self.history is None else self.history[0],
+            "baseline": None if side.baseline is None else Codes(distinct([side.baseline.users])),
+        }
+        tables = (self.truth, *self.systems.values())
+        others = [ids for table in tables for ids in (table.users, table.empty_users)]
+        others += [as_ids(table.rest.users) for table in tables if table.rest is not None]
+        return {
+            name: any((codes.find(ids) >= 0).any() for ids in others)
+            for name, codes in users.items()
+            if codes is not None
+        }
 
     def counts(
         self, lists: Lists, users: Codes, borders: Collection[Border] = ()

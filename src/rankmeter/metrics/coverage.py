@@ -73,9 +73,12 @@ def coverage(
         if whole.item is not None and outside == "ignore":
             top = top.only(whole.item[top.item])
         size = whole.size if scale == "share" else 1
+    sized = catalogue if items == "catalogue" and scale == "share" else None
 
     def value(counts: FloatArray) -> float:
         n = int(np.count_nonzero(counts))
+        if sized is not None and sized.item is None:
+            sized.check(n)
         return float(formula("different_items / size", different_items=n, size=size))
 
     def loss(counts: FloatArray) -> FloatArray:
