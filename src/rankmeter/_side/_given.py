@@ -90,10 +90,10 @@ def read_side(given: Given, known: Table, size: int | None = None) -> Side:
     if isinstance(number, int):
         size = integer("catalogue", number, least=1)
     elif given.catalogue is not None:
-        ids, source, textual = read_item_ids(given.catalogue, "catalogue")
-        if not len(ids):
+        items_shown = read_item_ids(given.catalogue, "catalogue")
+        if not len(items_shown.keys):
             raise DataError("catalogue= has no items")
-        catalogue = fit_ids(ids, "item", known, source, textual=textual)
+        catalogue = items_shown.fit("item", known)
     if given.baseline_lists is not None:
         baseline = _baseline(read_rankings(given.baseline_lists), known)
     if given.propensity is not None:
