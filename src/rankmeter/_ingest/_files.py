@@ -26,7 +26,7 @@ from rankmeter._ingest._memory import PER_TEXT_BYTE, available, check_memory, si
 from rankmeter._ingest._messages import unreadable
 from rankmeter._ingest._packed import packing, refuse_misnamed, unpacked, unpacked_name
 from rankmeter._ingest._parquet import PARQUET, matching, read_parquet
-from rankmeter._ingest._text import START, Large, Text, read_delimited, read_lines, state_of
+from rankmeter._ingest._text import START, Text, read_delimited, read_lines, state_of
 from rankmeter._ingest._trec import looks_like_trec, read_qrels, read_run
 from rankmeter.errors import FileFormatError, RankmeterError
 
@@ -192,12 +192,17 @@ def start_of(path: Path) -> bytes:
 _LARGE = 2**22  # bytes
 
 
-def large(path: Path, start: bytes | bytearray, read: Callable[[], bytes | bytearray]) -> Large:
+def large(
+    name: str | Path,
+    start: bytes | bytearray,
+    read: Callable[[], bytes | bytearray],
+    encoding: str = "utf-8",
+) -> Text:
     """A file that is read in pieces, unless its lines need a closer look."""
     try:
-        return Large(path, state_of(path), start, read)
+        return Text(str(name), start, encoding, read, state_of(name))
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise unreadable(name, error) from error
 
 
 def read_text(path: Path) -> Text:
@@ -205,7 +210,7 @@ def read_text(path: Path) -> Text:
     start = start_of(path)
     if b"\n" not in start or not start.isascii() or not start.strip():
         return as_text(read_content(path), path)
-    return Text(str(path), large(path, start, lambda: as_text(read_content(path), path).content))
+    return large(path, start, lambda: as_text(read_content(path), path).content)
 
 
 def as_text(content: bytes | bytearray, path: Path) -> Text:

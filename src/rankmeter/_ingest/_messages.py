@@ -17,7 +17,7 @@ def polars_errors() -> tuple[type[Exception], type[BaseException], type[OSError]
     return pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError
 
 
-def unreadable(path: Path, error: OSError) -> FileFormatError:
+def unreadable(path: Path | str, error: OSError) -> FileFormatError:
     """The error of a file that the system refuses."""
     return FileFormatError(f"{path} cannot be read: {error.strerror or error}.")
 
