@@ -3,9 +3,8 @@
 Three steps, each in one place:
 
 1. A *form* (`_forms`) recognises the data and its reader hands over named `Columns`:
-   `_frames`, `_spark`, `_arrays`, `_containers`, `_files` (with `_text`, `_trec`, `_json`,
-   `_parquet`, `_bundles`), `_foreign`.
-   `_nested` makes rows of columns of lists.
+   `_frames`, `_spark`, `_arrays`, `_containers` (with `_values`), `_files` (with `_text`, `_trec`,
+   `_json`, `_parquet`, `_bundles`).
    Containers of plain values and plain lines of TREC files are handed over as items `ByUser`
    (`_by_user`), checked all at once: `Lists` (`_lists`), or `Lines` (`_lines`) of `_spans`.
 2. `_columns` decides which column is the user, the item, the score, the rank, the gain.

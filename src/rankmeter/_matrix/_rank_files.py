@@ -12,13 +12,12 @@ import polars as pl
 from rankmeter._checks import near
 from rankmeter._ingest import Kind
 from rankmeter._ingest._columns import Column, Columns, kind_of
-from rankmeter._ingest._files import is_text, read_text, reader_of
+from rankmeter._ingest._files import is_text, read_text, reader_of, unpacked_name
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._frames import made_by
 from rankmeter._ingest._json import read_json, read_json_lines, read_rows
 from rankmeter._ingest._keyed import column_of
 from rankmeter._ingest._numbers import typed
-from rankmeter._ingest._packed import unpacked_name
 from rankmeter._ingest._text import read_lines
 from rankmeter._matrix._array_files import reason
 from rankmeter.errors import ColumnError, FileFormatError
