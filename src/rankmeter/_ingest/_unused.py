@@ -79,7 +79,7 @@ def refuse_unused_lists(
 
 
 def _lists_hold_numbers(name: str, column: Column) -> bool:
-    """Whether the lists of a column hold numbers that are no times."""
+    """Whether the lists of a column hold numbers, and not times."""
     if plain(name).removesuffix("s") in SYNONYMS["time"]:
         return False
     if isinstance(column, pl.Series):
@@ -88,7 +88,7 @@ def _lists_hold_numbers(name: str, column: Column) -> bool:
 
 
 def _holds_numbers(name: str, column: Column, read: Columns, *, first: bool) -> bool:
-    """Whether most values of a column are numbers, which are no ids, times or places of rows."""
+    """Whether most values of a column are numbers, and not ids, times or places of rows."""
     mixed = read.untyped
     if isinstance(column, list):
         mixed = bool(kinds(column) & _NUMBERS)
