@@ -14,11 +14,17 @@ import numpy as np
 import polars as pl
 
 from rankmeter._ingest._columns import Columns, Side, resolve
-from rankmeter._ingest._files import as_text, read_first, reader_of
+from rankmeter._ingest._files import (
+    as_text,
+    packing,
+    read_first,
+    reader_of,
+    refuse_misnamed,
+    unpacked,
+)
 from rankmeter._ingest._json import read_json
 from rankmeter._ingest._memory import size
 from rankmeter._ingest._messages import unreadable
-from rankmeter._ingest._packed import packing, refuse_misnamed, unpacked
 from rankmeter._ingest._spool import Spool, check_space
 from rankmeter._ingest._table import whole_numbers
 from rankmeter._ingest._text import Text, read_delimited

@@ -12,18 +12,19 @@ from typing import Any
 import polars as pl
 
 from rankmeter._checks import counted, refused, shown
-from rankmeter._ingest._columns import Column, plain
+from rankmeter._ingest._columns import Columns
 from rankmeter._ingest._forms import find, is_accepted
 from rankmeter._ingest._id_columns import IdSeries
 from rankmeter._ingest._ids import ids
+from rankmeter._ingest._keyed import column_of, keyed
 from rankmeter._ingest._messages import some
 from rankmeter._ingest._pieces import Piece, Pieces, Query
 from rankmeter._ingest._spool import Spool
 from rankmeter._ingest._table import Table
 from rankmeter.errors import ColumnError, DataError, DuplicateError
 
-_PARTS = frozenset({"chunk", "chunkid", "passage", "passageid", "pid", "part", "item", "itemid"})
-_WHOLES = frozenset({"document", "documentid", "doc", "docid", "docno", "parent", "parentid"})
+_PARTS = ("chunk", "chunkid", "item", "itemid", "part", "passage", "passageid", "pid")
+_WHOLES = ("doc", "docid", "docno", "document", "documentid", "parent", "parentid")
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,25 +241,35 @@ def read_collapse(data: object) -> Collapse | None:
             _rule(*rule.groups()),
             before=rule[2] if rule[1] == "before" else None,
         )
-    parts: Column
-    wholes: Column
-    if isinstance(data, Mapping):
-        parts, wholes, source, untyped = [*data], [*data.values()], "a mapping", False
-    elif is_accepted(data) and not isinstance(data, list | tuple):
-        parts, wholes, source, untyped = _columns(data)
-    else:
-        wanted = "'before:TEXT', 'regex:PATTERN', or a mapping, frame or file from part to whole"
-        raise refused("collapse", wanted, data)
-    columns = [
-        ids(column, "item", source, Counter(), untyped=untyped).alias(name)
-        for name, column in (("item", parts), ("whole", wholes))
-    ]
-    table = pl.DataFrame(columns).unique(maintain_order=True)
+    table, source = _table(data)
     if (twice := table["item"].is_duplicated()).any():
         raise DataError(
             f"{shown(table.filter(twice)['item'][0])} of {source} is part of two items."
         )
     return Collapse(f"items are collapsed by {source}, the best part of each", table=table)
+
+
+def _table(data: object) -> tuple[pl.DataFrame, str]:
+    """The whole of each item, and where it is from."""
+    if isinstance(data, Mapping):
+        read = Columns.of({"part": [*data], "document": [*data.values()]}, "a mapping")
+    elif is_accepted(data) and not isinstance(data, list | tuple):
+        read = find(data, "items")
+    else:
+        wanted = "'before:TEXT', 'regex:PATTERN', or a mapping, frame or file from part to whole"
+        raise refused("collapse", wanted, data)
+    roles = {}
+    for role, names in (("part", _PARTS), ("whole", _WHOLES)):
+        roles[role] = column_of(read, f"{role} of collapse=", names)
+        if not roles[role]:
+            raise ColumnError(
+                f"{read.source} has 0 columns for the {role} of collapse=; it needs one of "
+                f"{some(names, 4)}. Its columns are {some(read.names, 12)}."
+            )
+    rows = keyed(read, {"item": roles["part"], "whole": roles["whole"]})
+    whole = ids(rows.columns["whole"], "item", rows.source, Counter(), untyped=rows.untyped)
+    table = pl.DataFrame([rows.keys, whole.alias("whole")])
+    return table.unique(maintain_order=True), rows.source
 
 
 def _rule(kind: str, text: str) -> pl.Expr:
@@ -272,18 +283,3 @@ def _rule(kind: str, text: str) -> pl.Expr:
     if groups != 1:
         raise refused("collapse", "a regular expression with one group, the whole item", text)
     return pl.coalesce(item.str.extract(text, 1), item)
-
-
-def _columns(data: object) -> tuple[Column, Column, str, bool]:
-    found = find(data, "items")
-    chosen = []
-    for what, known in (("part", _PARTS), ("whole", _WHOLES)):
-        names = [name for name in found.names if plain(name) in known]
-        if len(names) != 1:
-            raise ColumnError(
-                f"{found.source} has {len(names)} columns for the {what} of collapse=; it needs "
-                f"one of {some(sorted(known), 4)}. Its columns are {some(found.names, 12)}."
-            )
-        chosen += names
-    columns = found.fetch(chosen)
-    return columns[chosen[0]], columns[chosen[1]], found.source, found.untyped

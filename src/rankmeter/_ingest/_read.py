@@ -23,18 +23,18 @@ from rankmeter._ingest._columns import (
     words_of,
 )
 from rankmeter._ingest._containers import starts_with_record
+from rankmeter._ingest._doubts import instead_of_values, refuse_labels
 from rankmeter._ingest._files import holds_records
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._id_columns import Ids, IdSeries
 from rankmeter._ingest._ids import ids
 from rankmeter._ingest._kind import POLARS, Frame, Kind
 from rankmeter._ingest._messages import rows, some
-from rankmeter._ingest._nested import unnested
-from rankmeter._ingest._no_ids import instead_of_values, refuse_labels
 from rankmeter._ingest._numbers import against_ranks, gains, numbers, ranks, typed
 from rankmeter._ingest._spark import is_spark, kind_in_spark
 from rankmeter._ingest._table import Origin, Table
 from rankmeter._ingest._unused import refuse_unused_numbers
+from rankmeter._ingest._values import unnested
 from rankmeter.errors import ColumnError, DataError, InvalidValueError
 
 BadScores = Literal["error", "drop", "worst"]

@@ -16,6 +16,7 @@ from rankmeter._ingest import (
     IdSeries,
     Interactions,
     Items,
+    Keyed,
     Table,
     fit_ids,
     read_collapse,
@@ -69,14 +70,14 @@ class Given:
         return integer("catalogue", number, least=1) if isinstance(number, int) else None
 
     @cached_property
-    def items_shown(self) -> tuple[pl.Series, str, bool] | None:
-        """The items of the catalogue, where they come from, and whether they were text."""
+    def items_shown(self) -> Keyed | None:
+        """The items of the catalogue, if it is not a number."""
         if self.catalogue is None or self.n_items is not None:
             return None
-        ids, source, textual = read_item_ids(self.catalogue, "catalogue")
-        if not len(ids):
+        read = read_item_ids(self.catalogue, "catalogue")
+        if not len(read.keys):
             raise DataError("catalogue= has no items")
-        return ids, source, textual
+        return read
 
     @cached_property
     def baseline(self) -> Table | None:
@@ -143,8 +144,7 @@ def read_side(given: Given, known: Table, size: int | None = None) -> Side:
     if given.features is not None:
         items = _items(given.features, known)
     if given.items_shown is not None:
-        ids, source, textual = given.items_shown
-        catalogue = fit_ids(ids, "item", known, source, textual=textual)
+        catalogue = given.items_shown.fit("item", known)
     if given.baseline is not None:
         baseline = _baseline(given.baseline, known)
     if given.propensities is not None:
