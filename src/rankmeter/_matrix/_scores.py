@@ -27,7 +27,6 @@ from rankmeter._matrix._arrays import (
     pick,
     refuse_places,
     take,
-    type_name,
 )
 from rankmeter._matrix._cells import NO_CELLS, Cells, is_ragged, read_cells
 from rankmeter._matrix._counting import (
@@ -297,8 +296,8 @@ def _count(blocks: Blocks, problem: _Problem, asked: Asked, *, again: bool = Fal
     for start, block in _numbered(blocks, problem):
         if again:
             _refuse_others(block, start, problem, value, asked)
-        bad = _odd(block, start, problem, asked)
-        here = _compared(block, start, level, pairs, asked)
+        here, finite = _compared(block, start, level, pairs, asked)
+        bad = NO_CELLS if finite else _odd(block, start, problem, asked)
         _, out = problem.excluded.in_columns(start, start + block.shape[1])
         if out.n:
             shifted = replace(out, column=out.column + start)
@@ -351,8 +350,10 @@ def _in_order(parts: list[tuple[IntArray, Any]]) -> Any:
     return whole[on_device_of(whole, np.argsort(np.concatenate([place for place, _ in parts])))]
 
 
-def _compared(block: Any, start: int, level: Level, pairs: Cells, asked: Asked) -> Counts:
-    counts = compare_rows(block, pairs.row, level, single=asked.single)
+def _compared(
+    block: Any, start: int, level: Level, pairs: Cells, asked: Asked
+) -> tuple[Counts, bool]:
+    counts, finite = compare_rows(block, pairs.row, level, single=asked.single)
     if asked.ordered:
         tied = np.flatnonzero(counts.equal)
         before = count_before(
@@ -360,20 +361,13 @@ def _compared(block: Any, start: int, level: Level, pairs: Cells, asked: Asked) 
             single=asked.single,
         )  # fmt: skip
         counts.before[tied] = before
-    return counts
+    return counts, finite
 
 
 def _odd(block: Any, start: int, problem: _Problem, asked: Asked) -> Cells:
     """The candidates that are NaN, or infinite unless the choice is ``worst``; an error or not."""
     block = exact(block, single=asked.single)
     library = namespace(block)
-    kind = type_name(block)
-    if "int" in kind or "bool" in kind or 0 in tuple(block.shape):
-        return NO_CELLS
-    with np.errstate(invalid="ignore", over="ignore"):
-        # A sum is finite only if all its terms are.
-        if np.isfinite(float(block.sum() if hasattr(block, "sum") else library.sum(block))):
-            return NO_CELLS
     bad = library.isnan(block) if asked.bad_scores == "worst" else ~library.isfinite(block)
     row, column = nonzero(bad)
     cells = Cells.of(row, column + start)
