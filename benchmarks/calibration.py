@@ -438,7 +438,10 @@ def tukey_quantile(n, systems):
 
 
 def print_table(title, columns, digits=4):
-    """A row per method, a column per setting; a share has its standard error, a width none."""
+    """A row per method, a column per setting; a share has its standard error, a width none.
+
+    A median has None in the place of its number of repetitions.
+    """
     rows = list(next(iter(columns.values())))
     print(f"| {title} | {' | '.join(columns)} |")
     print(f"|---|{'---:|' * len(columns)}")
@@ -447,7 +450,8 @@ def print_table(title, columns, digits=4):
         for column in columns.values():
             share, n = column[row]
             error = n and math.sqrt(max(share * (1 - share), 0.5 / n) / n)
-            cells.append(f"{share:.{digits}f}" + (f" ± {error:.{digits}f}" if n else ""))
+            shown = f"{share:g}" if n is None else f"{share:.{digits}f}"
+            cells.append(shown + (f" ± {error:.{digits}f}" if n else ""))
         print(f"| {row} | {' | '.join(cells)} |")
     print()
 
@@ -844,8 +848,21 @@ def curve_of(table):
     return curves.Curve("", frame, losses=pl.DataFrame(rows, schema=curves.LOSSES, orient="row"))
 
 
+def each_by_t(curve, tolerance):
+    """The smallest k that a t test of its own calls good enough, whatever the longer ones are."""
+    part, pairs = curve.frame, curve._pairs("")
+    first, best = curve._best(part)
+    good = [
+        k
+        for k, mean in part.select("k", "mean").rows()
+        if curve._kept(mean, best, tolerance)
+        >= st.t_quantile(1 - LEVEL, pairs[k]["df"]) * curves._se(pairs[k], 1 - tolerance)
+    ]
+    return min(good, default=first)
+
+
 def print_cutoffs(repetitions, rng):
-    """Cutoffs that are called good enough and are not."""
+    """Cutoffs that are called good enough and are not, and how long the lists are."""
     print("## Cutoffs\n")
     tolerance, often = 0.05, repetitions // 10
     for n in (50, 200, 1000):
@@ -853,14 +870,20 @@ def print_cutoffs(repetitions, rng):
         for name, (simulate, truth) in CURVES.items():
             needed = (1 - tolerance - 1e-9) * truth.max()
             enough = truth > needed * (1 + 1e-6) if name.startswith("19") else truth >= needed
-            wrong, none = 0, 0
-            for _ in range(often):
-                k = curve_of(simulate(rng, n)).smallest_good_k(tolerance=tolerance)[""]
-                none += k is None
-                wrong += k is not None and not enough[k - 1]
+            drawn = [curve_of(simulate(rng, n)) for _ in range(often)]
+            found = [curve.smallest_good_k(tolerance=tolerance)[""] for curve in drawn]
+            without = [each_by_t(curve, tolerance) for curve in drawn]
+            shown = [k for k in found if k is not None]
             columns[name] = {
-                "loses more than 5 %": (wrong / often, often),
-                "no k is shown": (none / often, often),
+                "loses more than 5 %": (sum(not enough[k - 1] for k in shown) / often, often),
+                "no k is shown": (1 - len(shown) / often, often),
+                "median k (none: longest)": (np.median([k or truth.size for k in found]), None),
+                "smallest k that loses at most 5 %": (1 + int(np.argmax(enough)), None),
+                "a t test of each k: loses more": (
+                    sum(not enough[k - 1] for k in without) / often,
+                    often,
+                ),
+                "a t test of each k: median k": (np.median(without), None),
             }
         print_table(f"{n} users: smallest good k", columns, digits=3)
 
