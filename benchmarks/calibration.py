@@ -6,8 +6,8 @@ systems that do not differ, a corrected family of tests makes any claim in at mo
 experiments. Prints the shares as Markdown, with the standard error that the repetitions leave: all
 of them for the default and for t, a tenth for the other tests, two fifths for the intervals and
 clusters, a twenty-fifth for the bootstrap of intervals, a fifth for pooled shares, a quarter for
-families, a tenth for cutoffs, training runs and the bootstrap test of few users, and a fiftieth for
-pilots.
+families, a twentieth for groups, a tenth for cutoffs, training runs and the bootstrap test of few
+users, and a fiftieth for pilots.
 
 The tests of families flip signs that 25 experiments share, in a formulation of their own. It is
 compared with rankmeter's in one of 200 experiments.
@@ -183,6 +183,57 @@ def cluster_coverage(groups, repetitions, rng, *, unequal=False):
         ):
             covered[name] += low <= truth <= high
     return {name: (count / repetitions, repetitions) for name, count in covered.items()}
+
+
+def group_coverage(simulate, sizes, repetitions, rng):
+    """Intervals of the mean of the means of groups, of which each has an easiness of its own."""
+    levels = np.clip(np.exp(np.random.default_rng(7).normal(0, 0.7, sizes.size)), 0.1, 4)
+    truth = np.mean([simulate(level)[1] for level in levels])
+    covered, width = Counter(), Counter()
+    for _ in range(repetitions):
+        groups = [
+            simulate(level)[0](rng, n, 1)[:, 0] for level, n in zip(levels, sizes, strict=True)
+        ]
+        found, means = st.stratified(groups), [x.mean() for x in groups]
+        for name, (low, high) in {
+            "**users within groups (default)**": st.score_interval(
+                found.mean, found.se, found.df, found.units, (0, 1), 0.95
+            ),
+            "groups as units": st.t_interval(means),
+        }.items():
+            covered[name] += low <= truth <= high
+            width[name] += high - low
+    shares = {name: (count / repetitions, repetitions) for name, count in covered.items()}
+    widths = {f"mean width, {name.strip('*')}": (width[name] / repetitions, 0) for name in covered}
+    return shares | widths
+
+
+def print_groups(repetitions, rng):
+    """Means of the means of groups."""
+    print("## Means of groups\n")
+    few, uneven = repetitions // 20, np.random.default_rng(5)
+    sizes = {
+        "3 of 50": np.full(3, 50),
+        "10 of 5": np.full(10, 5),
+        "9 of 300, one of 8": np.array([8] + [300] * 9),
+        "100, uneven": np.maximum(np.rint(np.exp(uneven.normal(2.5, 1.5, 100))), 1).astype(int),
+    }
+
+    @functools.cache
+    def rare(level):
+        easy = sparse(1 - 0.1 * level)
+        return easy, np.mean(easy(np.random.default_rng(1), 1_000_000, 1))
+
+    @functools.cache
+    def often(level):
+        return hits(0.2 * level), 0.2 * level
+
+    columns = {
+        f"{words}: {name}": group_coverage(simulate, of, few, rng)
+        for name, simulate in (("hit rate 20 %", often), ("RR, 90 % zeros", rare))
+        for words, of in sizes.items()
+    }
+    print_table("groups of users: share that covers the mean of means", columns, digits=3)
 
 
 def pooled_recall(rng, n):
@@ -963,6 +1014,7 @@ def print_bootstrap(repetitions, rng):
 PARTS = {
     "tests": print_tests,
     "intervals": print_intervals,
+    "groups": print_groups,
     "pooled": print_pooled,
     "families": print_families,
     "many": print_many,

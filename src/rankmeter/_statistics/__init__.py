@@ -55,6 +55,7 @@ from rankmeter._statistics.spread import (
     pseudo_change,
     share_of_ties,
     spread,
+    stratified,
 )
 from rankmeter._statistics.stepdown import MOST_FLIPPED, Hypotheses, StepDown, adjust, step_down
 from rankmeter._statistics.student import t_quantile, t_tail
@@ -111,6 +112,7 @@ __all__ = [
     "sign_test",
     "spread",
     "step_down",
+    "stratified",
     "t_interval",
     "t_interval_of",
     "t_quantile",
