@@ -6,8 +6,8 @@ systems that do not differ, a corrected family of tests makes any claim in at mo
 experiments. Prints the shares as Markdown, with the standard error that the repetitions leave: all
 of them for the default and for t, a tenth for the other tests, two fifths for the intervals and
 clusters, a twenty-fifth for the bootstrap of intervals, a fifth for pooled shares, a quarter for
-families, a tenth for cutoffs, training runs and the bootstrap test of few users, and a fiftieth for
-pilots.
+families, a twentieth for groups, a tenth for cutoffs, training runs and the bootstrap test of few
+users, and a fiftieth for pilots.
 
 The tests of families flip signs that 25 experiments share, in a formulation of their own. It is
 compared with rankmeter's in one of 200 experiments.
@@ -183,6 +183,57 @@ def cluster_coverage(groups, repetitions, rng, *, unequal=False):
         ):
             covered[name] += low <= truth <= high
     return {name: (count / repetitions, repetitions) for name, count in covered.items()}
+
+
+def group_coverage(simulate, sizes, repetitions, rng):
+    """Intervals of the mean of the means of groups, of which each has an easiness of its own."""
+    levels = np.clip(np.exp(np.random.default_rng(7).normal(0, 0.7, sizes.size)), 0.1, 4)
+    truth = np.mean([simulate(level)[1] for level in levels])
+    covered, width = Counter(), Counter()
+    for _ in range(repetitions):
+        groups = [
+            simulate(level)[0](rng, n, 1)[:, 0] for level, n in zip(levels, sizes, strict=True)
+        ]
+        found, means = st.stratified(groups), [x.mean() for x in groups]
+        for name, (low, high) in {
+            "**users within groups (default)**": st.score_interval(
+                found.mean, found.se, found.df, found.units, (0, 1), 0.95
+            ),
+            "groups as units": st.t_interval(means),
+        }.items():
+            covered[name] += low <= truth <= high
+            width[name] += high - low
+    shares = {name: (count / repetitions, repetitions) for name, count in covered.items()}
+    widths = {f"mean width, {name.strip('*')}": (width[name] / repetitions, 0) for name in covered}
+    return shares | widths
+
+
+def print_groups(repetitions, rng):
+    """Means of the means of groups."""
+    print("## Means of groups\n")
+    few, uneven = repetitions // 20, np.random.default_rng(5)
+    sizes = {
+        "3 of 50": np.full(3, 50),
+        "10 of 5": np.full(10, 5),
+        "9 of 300, one of 8": np.array([8] + [300] * 9),
+        "100, uneven": np.maximum(np.rint(np.exp(uneven.normal(2.5, 1.5, 100))), 1).astype(int),
+    }
+
+    @functools.cache
+    def rare(level):
+        easy = sparse(1 - 0.1 * level)
+        return easy, np.mean(easy(np.random.default_rng(1), 1_000_000, 1))
+
+    @functools.cache
+    def often(level):
+        return hits(0.2 * level), 0.2 * level
+
+    columns = {
+        f"{words}: {name}": group_coverage(simulate, of, few, rng)
+        for name, simulate in (("hit rate 20 %", often), ("RR, 90 % zeros", rare))
+        for words, of in sizes.items()
+    }
+    print_table("groups of users: share that covers the mean of means", columns, digits=3)
 
 
 def pooled_recall(rng, n):
@@ -438,7 +489,10 @@ def tukey_quantile(n, systems):
 
 
 def print_table(title, columns, digits=4):
-    """A row per method, a column per setting; a share has its standard error, a width none."""
+    """A row per method, a column per setting; a share has its standard error, a width none.
+
+    A median has None in the place of its number of repetitions.
+    """
     rows = list(next(iter(columns.values())))
     print(f"| {title} | {' | '.join(columns)} |")
     print(f"|---|{'---:|' * len(columns)}")
@@ -447,7 +501,8 @@ def print_table(title, columns, digits=4):
         for column in columns.values():
             share, n = column[row]
             error = n and math.sqrt(max(share * (1 - share), 0.5 / n) / n)
-            cells.append(f"{share:.{digits}f}" + (f" ± {error:.{digits}f}" if n else ""))
+            shown = f"{share:g}" if n is None else f"{share:.{digits}f}"
+            cells.append(shown + (f" ± {error:.{digits}f}" if n else ""))
         print(f"| {row} | {' | '.join(cells)} |")
     print()
 
@@ -844,8 +899,21 @@ def curve_of(table):
     return curves.Curve("", frame, losses=pl.DataFrame(rows, schema=curves.LOSSES, orient="row"))
 
 
+def each_by_t(curve, tolerance):
+    """The smallest k that a t test of its own calls good enough, whatever the longer ones are."""
+    part, pairs = curve.frame, curve._pairs("")
+    first, best = curve._best(part)
+    good = [
+        k
+        for k, mean in part.select("k", "mean").rows()
+        if curve._kept(mean, best, tolerance)
+        >= st.t_quantile(1 - LEVEL, pairs[k]["df"]) * curves._se(pairs[k], 1 - tolerance)
+    ]
+    return min(good, default=first)
+
+
 def print_cutoffs(repetitions, rng):
-    """Cutoffs that are called good enough and are not."""
+    """Cutoffs that are called good enough and are not, and how long the lists are."""
     print("## Cutoffs\n")
     tolerance, often = 0.05, repetitions // 10
     for n in (50, 200, 1000):
@@ -853,14 +921,20 @@ def print_cutoffs(repetitions, rng):
         for name, (simulate, truth) in CURVES.items():
             needed = (1 - tolerance - 1e-9) * truth.max()
             enough = truth > needed * (1 + 1e-6) if name.startswith("19") else truth >= needed
-            wrong, none = 0, 0
-            for _ in range(often):
-                k = curve_of(simulate(rng, n)).smallest_good_k(tolerance=tolerance)[""]
-                none += k is None
-                wrong += k is not None and not enough[k - 1]
+            drawn = [curve_of(simulate(rng, n)) for _ in range(often)]
+            found = [curve.smallest_good_k(tolerance=tolerance)[""] for curve in drawn]
+            without = [each_by_t(curve, tolerance) for curve in drawn]
+            shown = [k for k in found if k is not None]
             columns[name] = {
-                "loses more than 5 %": (wrong / often, often),
-                "no k is shown": (none / often, often),
+                "loses more than 5 %": (sum(not enough[k - 1] for k in shown) / often, often),
+                "no k is shown": (1 - len(shown) / often, often),
+                "median k (none: longest)": (np.median([k or truth.size for k in found]), None),
+                "smallest k that loses at most 5 %": (1 + int(np.argmax(enough)), None),
+                "a t test of each k: loses more": (
+                    sum(not enough[k - 1] for k in without) / often,
+                    often,
+                ),
+                "a t test of each k: median k": (np.median(without), None),
             }
         print_table(f"{n} users: smallest good k", columns, digits=3)
 
@@ -940,6 +1014,7 @@ def print_bootstrap(repetitions, rng):
 PARTS = {
     "tests": print_tests,
     "intervals": print_intervals,
+    "groups": print_groups,
     "pooled": print_pooled,
     "families": print_families,
     "many": print_many,

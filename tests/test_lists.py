@@ -71,6 +71,23 @@ def test_a_number_of_all_lists_knows_itself_without_each_user(name):
         np.testing.assert_allclose(state.statistic.without(state), slow, rtol=1e-12, err_msg=name)
 
 
+def test_the_interval_of_the_coverage_holds_the_expected_number():
+    rng = np.random.default_rng(8)
+    popular = -0.9 * np.log(np.arange(1, 401))
+    users = np.argsort(-(popular + rng.gumbel(size=(3_000, 400))), axis=1)[:, :5]
+    found = []
+    for _ in range(150):
+        lists = users[rng.integers(0, len(users), 120)].tolist()
+        result = rm.evaluate(dict(enumerate(lists)), None, "coverage", catalogue=range(400))
+        found.append(result["coverage"])
+    expected = np.mean([e.mean for e in found])
+    covers = np.mean([e.low <= expected <= e.high for e in found])
+    spread = np.std([e.mean for e in found])
+    width = np.mean([e.high - e.low for e in found])
+    assert 0.92 <= covers <= 0.985
+    assert width < 1.2 * 2 * 1.98 * spread  # that of the plain jackknife is 1.3 times as wide
+
+
 # -- forms -------------------------------------------------------------------------------------
 
 

@@ -17,6 +17,7 @@ from rankmeter._checks import counted
 from rankmeter._choices import Setting
 from rankmeter._estimates.differences import Difference
 from rankmeter._estimates.estimates import Estimate, inside, mean_interval
+from rankmeter._estimates.notes import SKEWED
 from rankmeter._estimates.settings import Settings
 from rankmeter._estimates.values import Values
 from rankmeter._estimates.wording import p_text
@@ -453,6 +454,8 @@ class PairedTests:
         if not note and n < FEW_USERS:
             what = in_words("users" if group.clusters is None else "clusters")
             note = f"only {n} {what}: read differences with care"
+        elif not note and self._is_skewed(group, units[:, 0] - units[:, 1]):
+            note = f"differences {SKEWED}"
         favoured = result.detail.get("direction", difference.mean) * (values.increasing or -1)
         a, b = group.names[i], group.names[j]
         return Difference(
@@ -496,6 +499,12 @@ class PairedTests:
             alone=bool(result.p <= self.settings.alpha),
             confidence=confidence,
         )
+
+    def _is_skewed(self, group: _Group, differences: FloatArray) -> bool:
+        """Whether differences are too skewed for an interval of theirs, which is that of t."""
+        low, high = group.values.scale
+        t = not (self.setting.draws or group.values.pooled or math.isfinite(high - low))
+        return t and st.skewed(differences)
 
     def _margins(self, group: _Group, pair: tuple[int, int]) -> st.Margins:
         """The tests against the margin: that x is worse, and that it is better, by so much."""

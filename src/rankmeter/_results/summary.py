@@ -13,8 +13,8 @@ import polars as pl
 
 from rankmeter._caution import warn
 from rankmeter._checks import choice, refused
-from rankmeter._engine import Scores, Source, chance
-from rankmeter._estimates.estimates import Estimate, estimate, inside, mean_interval
+from rankmeter._engine import Averaged, Scores, Source, chance
+from rankmeter._estimates.estimates import Estimate, estimate, macro_estimate, mean_interval
 from rankmeter._estimates.notes import (
     UNUSED_LABELS,
     Facts,
@@ -39,7 +39,7 @@ from rankmeter._report import charts
 from rankmeter._report.table import Table
 from rankmeter._results.reported import Reported
 from rankmeter._results.result import decimals
-from rankmeter._statistics import moments, t_interval_of
+from rankmeter._statistics import moments
 from rankmeter._words import in_its_words, in_words
 from rankmeter.errors import UsageError
 
@@ -283,20 +283,29 @@ class Summary(Reported, Mapping[str, Estimate]):
             raise refused("segments", "a label for each user, such as {user: segment}", segments)
         return labels
 
-    def _by_label(self, labels: pl.Series | None) -> pl.DataFrame:
-        rows = []
+    def _by_label(self, labels: pl.Series | None, *, macro: bool = False) -> pl.DataFrame:
+        """The means of users with each label, and in `macro` the means of these means."""
         masks: list[tuple[str | None, BoolArray]] = [*masks_of(labels).items()]
         if labels is not None:
             masks.append((None, labels.is_null().to_numpy()))
+        found: dict[str, list[tuple[Estimate, Averaged]]] = {e.label: [] for e in self.plan.metrics}
+        rows = []
         for segment, mask in masks:
             for entry in self.plan.metrics:
                 part = self.scores.averaged(entry).only(mask)
                 if segment is None and not part.users.size:
                     continue
                 e = estimate(self.plan, entry, part, self.clusters)
-                rows.append((segment, e.label, e.mean, e.low, e.high, e.std, e.n))
+                found[entry.label].append((e, part))
+                rows.append((segment, e))
+        if macro:
+            rows += [
+                ("macro", macro_estimate(self.plan, entry, found[entry.label], self.clusters))
+                for entry in self.plan.metrics
+            ]
         names = ["segment", "metric", "mean", "low", "high", "std", "n_users"]
-        return pl.DataFrame(rows, schema=names, orient="row")
+        plain = [(name, e.label, e.mean, e.low, e.high, e.std, e.n) for name, e in rows]
+        return pl.DataFrame(plain, schema=names, orient="row")
 
     def by_group(self, group: str | None = None) -> Frame:
         """Means within the groups that were given as ``groups=``, and their macro averages.
@@ -310,9 +319,10 @@ class Summary(Reported, Mapping[str, Estimate]):
         -------
         polars.DataFrame, pandas.DataFrame or pyspark.sql.DataFrame
             Columns segment, metric, mean, low, high, std, n_users. The last rows have the segment
-            ``"macro"``: the mean of the groups' means, whose interval takes the groups as units
-            and whose `n_users` is the number of groups. That interval is about groups like these,
-            as relations of other graphs; it is too wide if these are all the groups there are.
+            ``"macro"``: the mean of the groups' means, whose `n_users` is the number of groups and
+            whose `std` is over groups. Its interval is about other users of these groups, which are
+            all the groups there are: each counts the same, however many users it has. Where every
+            group has a single user, nothing is known about other users, and there is no interval.
 
         Raises
         ------
@@ -338,16 +348,7 @@ class Summary(Reported, Mapping[str, Estimate]):
 
     def _by_group(self, name: str) -> pl.DataFrame:
         """`by_group` in Polars."""
-        labels = None if self.groups is None else self.groups[name]
-        found = self._by_label(labels)
-        macro = []
-        for entry in self.plan.metrics:
-            values = found.filter(metric=entry.label)["mean"].drop_nans().to_numpy()
-            m = moments(values)
-            low, high = t_interval_of(m, self.confidence) if m.n > 1 else (np.nan, np.nan)
-            low, high = inside((entry.spec.low, entry.spec.high), m.mean, low, high)
-            macro.append(("macro", entry.label, m.mean, low, high, m.sd, m.n))
-        return pl.concat([found, pl.DataFrame(macro, schema=found.schema, orient="row")])
+        return self._by_label(None if self.groups is None else self.groups[name], macro=True)
 
     @in_its_words
     def group_table(self, group: str | None = None) -> Table:
@@ -372,7 +373,7 @@ class Summary(Reported, Mapping[str, Estimate]):
         ────────────────────────────────────────────────
         head   mr      1.0000            [–, –]        1
         tail   mr      2.0000  [2.0000, 2.0000]        2
-        macro  mr      1.5000  [1.0000, 7.8531]        2
+        macro  mr      1.5000  [1.5000, 1.5000]        2
         """
         name = self._group(group)
         columns = [name, "metric", "mean", f"{level(self.confidence)} interval", in_words("users")]
