@@ -12,7 +12,7 @@ from rankmeter._caution import warn
 from rankmeter._engine import Scores, Source, open_data
 from rankmeter._estimates.notes import clustered_by
 from rankmeter._estimates.paired import PairedTests
-from rankmeter._estimates.segments import clusters_of, labels_of, masks_of
+from rankmeter._estimates.segments import clusters_of, labels_of, users_by_segment
 from rankmeter._estimates.settings import Settings
 from rankmeter._estimates.values import mean_of_runs, values_of, with_runs
 from rankmeter._ingest import Table as Ingested
@@ -66,8 +66,7 @@ def compare_tables(
     labels = labels_of(segments, "segment", first, unused, averaged)
     drawn = clusters_of(clusters, first, unused, averaged)
     tests = PairedTests(plan, settings, names, values, drawn)
-    everyone = np.ones(len(users), dtype=bool)
-    parts = masks_of(labels)
+    parts = users_by_segment(labels)
     differences, heterogeneity = tests.differences(parts)
     return Comparison(
         names,
@@ -80,14 +79,14 @@ def compare_tables(
             )
             for name, own in groups.items()
         },
-        tests.estimates(everyone),
+        tests.estimates(),
         differences,
         {values.label: values.dropped for values in tests.values},
         None if labels is None else pl.DataFrame([users.alias("user"), labels]),
         {
             (segment, metric, name): e
-            for segment, mask in parts.items()
-            for (metric, name), e in tests.estimates(mask).items()
+            for segment, those in parts.items()
+            for (metric, name), e in tests.estimates(those).items()
         },
         {
             **tests.facts(),

@@ -13,7 +13,7 @@ from rankmeter._choices import Setting, checked
 from rankmeter._engine import Averaged
 from rankmeter._estimates.notes import clustered_by
 from rankmeter._estimates.paired import PairedTests
-from rankmeter._estimates.segments import masks_of, numbered, without
+from rankmeter._estimates.segments import numbered, users_by_segment, without
 from rankmeter._estimates.settings import Common, Correction, Family, Settings, Test
 from rankmeter._estimates.values import Values
 from rankmeter._hits import BoolArray, IntArray
@@ -133,14 +133,14 @@ def compare_values(
     if segments is not None:
         labels, more = read_labels(segments, "segment", users, textual=True)
         unused |= without(labels, averaged, more)
-        parts = masks_of(labels)
+        parts = users_by_segment(labels)
     differences, heterogeneity = tests.differences(parts)
     return ValueComparison(
         tuple(names),
         baseline or "",
         setting,
         {label: up for label, (up, _) in metrics.items()},
-        tests.estimates(np.ones(len(users), dtype=bool)),
+        tests.estimates(),
         differences,
         heterogeneity,
         {one.label: one.dropped for one in table},

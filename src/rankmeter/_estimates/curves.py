@@ -271,8 +271,7 @@ def _losses(
     users = functools.reduce(np.intersect1d, (one.users for one in known.values()))
     if users.size == 0:
         return []
-    common = np.isin(np.arange(scores.n_users), users)
-    values = {k: one.only(common).parts for k, one in known.items()}
+    values = {k: one.only(users).parts for k, one in known.items()}
     up = next(iter(line.values())).spec.increasing
     means = {k: x.mean() if up else -x.mean() for k, x in values.items()}
     best = max(means, key=lambda k: (means[k], -k))

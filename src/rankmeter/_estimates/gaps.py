@@ -17,19 +17,21 @@ def gap_values(values: FloatArray, group: IntArray) -> FloatArray:
     total = np.bincount(own, values)
     if size.size < 2:
         return np.full(n, np.nan)
-    whole = _gap(total / size)
-    left = np.maximum(size[own] - 1, 1)
-    mean = (total[own] - values) / left
-    far = np.abs(total / size - (total / size)[own][:, None])
-    moved = np.abs(total / size - mean[:, None])
-    moved[np.arange(n), own] = 0.0
+    means = total / size
+    ascending = np.sort(means)
+    below = np.concatenate(([0.0], np.cumsum(ascending)))
+
+    def to_all(mean: FloatArray) -> FloatArray:
+        """The sum of the distances of a mean from those of all groups."""
+        n_below = np.searchsorted(ascending, mean)
+        sums: FloatArray = (2 * n_below - size.size) * mean + below[-1] - 2 * below[n_below]
+        return sums
+
     pairs = size.size * (size.size - 1) / 2
-    without = whole + (moved - far).sum(axis=1) / pairs
+    whole = float(to_all(means).sum() / (2 * pairs))
+    mean = (total[own] - values) / np.maximum(size[own] - 1, 1)
+    change = to_all(mean) - np.abs(means[own] - mean) - to_all(means)[own]
+    without = whole + change / pairs
     without = np.where(size[own] > 1, without, whole)  # a group of one user stays as it is
     found: FloatArray = whole + (n - 1) * (without.mean() - without)
     return found
-
-
-def _gap(means: FloatArray) -> float:
-    at = np.triu_indices(means.size, 1)
-    return float(np.abs(means[at[0]] - means[at[1]]).mean())

@@ -21,7 +21,7 @@ from rankmeter._estimates.notes import SKEWED
 from rankmeter._estimates.settings import Settings
 from rankmeter._estimates.values import Values
 from rankmeter._estimates.wording import p_text
-from rankmeter._hits import BoolArray, FloatArray, IntArray
+from rankmeter._hits import FloatArray, IntArray
 from rankmeter._words import in_words
 from rankmeter.errors import InvalidValueError, RankmeterWarning
 
@@ -175,15 +175,16 @@ class PairedTests:
         at = self.names.index(self.settings.baseline)
         return [(i, at) for i in range(len(self.names)) if i != at]
 
-    def estimates(self, mask: BoolArray) -> dict[tuple[str, str], Estimate]:
+    def estimates(self, users: IntArray | None = None) -> dict[tuple[str, str], Estimate]:
         """By metric and system, the mean over the common users, or over its own."""
+        users = self._everyone if users is None else users
         common = self.settings.common == "all"
         return {
             (values.label, name): e
             for values in self.values
             for name, e in zip(
                 self.names,
-                values.estimates(self.setting, mask, self.clusters, common=common),
+                values.estimates(self.setting, users, self.clusters, common=common),
                 strict=True,
             )
         }
@@ -229,7 +230,7 @@ class PairedTests:
         return "randomization" if most <= st.AUTO_LIMIT else "t"
 
     def differences(
-        self, parts: Mapping[str, BoolArray]
+        self, parts: Mapping[str, IntArray]
     ) -> tuple[tuple[Difference, ...], tuple[Heterogeneity, ...]]:
         """All comparisons over all users, then within the parts, and how the parts differ.
 
@@ -238,10 +239,11 @@ class PairedTests:
         users, and segments have what is left of alpha: all of it if every comparison over all
         users is significant.
         """
-        everyone = np.ones(self.values[0].n_users, dtype=bool)
         gated = self.settings.gatekeeping
-        overall, left = self._compared(self._groups("", everyone), single=bool(parts) and gated)
-        groups = [group for name, mask in parts.items() for group in self._groups(name, mask)]
+        overall, left = self._compared(
+            self._groups("", self._everyone), single=bool(parts) and gated
+        )
+        groups = [group for name, users in parts.items() for group in self._groups(name, users)]
         within, _ = self._compared(groups, parts=max(len(parts), 1), together=not gated)
         if gated:
             gates = {(d.metric, d.a, d.b): d.p_adjusted for d in overall}
@@ -265,14 +267,18 @@ class PairedTests:
         """The name of the family of a metric."""
         return metric if self.settings.family == "metric" else ""
 
-    def _groups(self, segment: str, mask: BoolArray) -> list[_Group]:
+    @property
+    def _everyone(self) -> IntArray:
+        return np.arange(self.values[0].n_users)
+
+    def _groups(self, segment: str, among: IntArray) -> list[_Group]:
         together = self.settings.common == "all" or "tukey" in self.settings.test
         whole = ([*range(len(self.names))], self._pairs)
         parts = [whole] if together else [([i, j], [(0, 1)]) for i, j in self._pairs]
         found = []
         for values in self.values:
             for columns, pairs in parts:
-                users = np.flatnonzero(values.members[:, columns].all(axis=1) & mask)
+                users = among[values.members[among][:, columns].all(axis=1)]
                 table = values.over(users, columns)
                 if values.pooled and np.isnan(table).any():  # a number that these users do not have
                     users, table = users[:0], table[:0]

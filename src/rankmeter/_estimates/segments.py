@@ -58,14 +58,15 @@ def without(values: pl.Series, averaged: BoolArray, counts: dict[str, int]) -> d
     return {name: n, **others} if n else others
 
 
-def masks_of(labels: pl.Series | None) -> dict[str, BoolArray]:
-    """By segment, which users are in it, in the order of the type or of the numbers in it."""
+def users_by_segment(labels: pl.Series | None) -> dict[str, IntArray]:
+    """By segment, the places of its users, in the order of the type or of the numbers in it."""
     if labels is None:
         return {}
-    return {
-        label: (labels == label).fill_null(value=False).to_numpy()
-        for label in _sorted(labels.drop_nulls().unique())
-    }
+    known = labels.is_not_null().arg_true()
+    groups = pl.DataFrame({"label": labels.gather(known), "user": known.cast(pl.Int64)})
+    groups = groups.group_by("label", maintain_order=True).agg("user")
+    users = dict(zip(groups["label"], groups["user"], strict=True))
+    return {label: users[label].to_numpy() for label in _sorted(groups["label"])}
 
 
 def _sorted(labels: pl.Series) -> list[str]:

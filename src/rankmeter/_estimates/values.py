@@ -57,10 +57,8 @@ class Values:
         """Values of some users in the runs of a system."""
         return self._parts(self.runs[system], users)
 
-    def _parts(self, found: Sequence[Averaged], users: IntArray) -> FloatArray:
-        some = np.zeros(self.n_users, dtype=bool)
-        some[users] = True
-        return np.stack([one.only(some).parts for one in found], axis=1)
+    def _parts(self, systems: Sequence[Averaged], users: IntArray) -> FloatArray:
+        return np.stack([averaged.only(users).parts for averaged in systems], axis=1)
 
     def tested(self, common: str) -> BoolArray:
         """Which users are compared: those of all systems, or of any two."""
@@ -73,29 +71,21 @@ class Values:
         return int((self.members.any(axis=1) & ~self.members.all(axis=1)).sum())
 
     def estimates(
-        self, setting: Setting, mask: BoolArray, clusters: IntArray | None, *, common: bool
+        self, setting: Setting, users: IntArray, clusters: IntArray | None, *, common: bool
     ) -> list[Estimate]:
-        """The mean of each system over the users of a mask: the common ones, or all of its own."""
-        everyone = self.members.all(axis=1)
+        """The mean of each system over some users: the common ones, or all of its own."""
+        if common:
+            users = users[self.members[users].all(axis=1)]
         if self.runs:
-            return [
-                self._of_runs(setting, at, (everyone if common else own) & mask)
-                for at, own in enumerate(self.members.T)
-            ]
+            return [self._of_runs(setting, system, users) for system in range(len(self.runs))]
         return [
-            estimate_of(
-                setting,
-                self.label,
-                self.scale,
-                one.only((everyone if common else own) & mask),
-                clusters,
-            )
-            for one, own in zip(self.averaged, self.members.T, strict=True)
+            estimate_of(setting, self.label, self.scale, averaged.only(users), clusters)
+            for averaged in self.averaged
         ]
 
-    def _of_runs(self, setting: Setting, system: int, mask: BoolArray) -> Estimate:
+    def _of_runs(self, setting: Setting, system: int, users: IntArray) -> Estimate:
         """The mean over users and runs."""
-        averaged = self.averaged[system].only(mask)
+        averaged = self.averaged[system].only(users)
         found = estimate_of(setting, self.label, self.scale, averaged)
         if len(self.runs[system]) < 2 or found.n < 2:
             return found
@@ -141,8 +131,8 @@ def with_runs(
 
 def _common(runs: Sequence[Averaged], n_users: int) -> list[Averaged]:
     """The runs of a system over the users who have a value in all of them."""
-    found = np.bincount(np.concatenate([run.users for run in runs]), minlength=n_users)
-    return [run.only(found == len(runs)) for run in runs]
+    n_runs = np.bincount(np.concatenate([run.users for run in runs]), minlength=n_users)
+    return [run.only(np.flatnonzero(n_runs == len(runs))) for run in runs]
 
 
 def _mean(runs: Sequence[Averaged]) -> Averaged:

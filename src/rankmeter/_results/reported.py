@@ -14,7 +14,7 @@ import polars as pl
 from rankmeter._engine import Place, Scores, Source
 from rankmeter._estimates.curves import curves_of, distinct_curves, usual_k
 from rankmeter._estimates.estimates import Estimate, estimate
-from rankmeter._estimates.segments import labels_of, masks_of
+from rankmeter._estimates.segments import labels_of, users_by_segment
 from rankmeter._estimates.shares import first_hits, popularity_shown
 from rankmeter._estimates.spreads import Spread, ends, headline_of, spread_of
 from rankmeter._estimates.verdicts import histogram_of
@@ -197,15 +197,14 @@ class Reported(Measured):
         given = labels_of(segments, "segment", self.scores)
         if given is not None:
             ways["segment"] = given
+        metrics = [(entry, self.scores.averaged(entry)) for entry in self.plan.metrics]
         return {
             name: {
                 part: {
-                    entry.label: estimate(
-                        self.plan, entry, self.scores.averaged(entry).only(mask), self.clusters
-                    )
-                    for entry in self.plan.metrics
+                    entry.label: estimate(self.plan, entry, averaged.only(users), self.clusters)
+                    for entry, averaged in metrics
                 }
-                for part, mask in masks_of(labels).items()
+                for part, users in users_by_segment(labels).items()
             }
             for name, labels in ways.items()
         }

@@ -28,10 +28,10 @@ from rankmeter._estimates.notes import (
     uneven,
     unused_labels,
 )
-from rankmeter._estimates.segments import labels_of, masks_of
+from rankmeter._estimates.segments import labels_of, users_by_segment
 from rankmeter._estimates.verdicts import histogram_of
 from rankmeter._estimates.wording import level, number
-from rankmeter._hits import BoolArray, IntArray
+from rankmeter._hits import IntArray
 from rankmeter._ingest import POLARS, Frame, Kind
 from rankmeter._ingest import Table as Read
 from rankmeter._plan import Plan
@@ -285,14 +285,15 @@ class Summary(Reported, Mapping[str, Estimate]):
 
     def _by_label(self, labels: pl.Series | None, *, macro: bool = False) -> pl.DataFrame:
         """The means of users with each label, and in `macro` the means of these means."""
-        masks: list[tuple[str | None, BoolArray]] = [*masks_of(labels).items()]
+        parts: list[tuple[str | None, IntArray]] = [*users_by_segment(labels).items()]
         if labels is not None:
-            masks.append((None, labels.is_null().to_numpy()))
+            parts.append((None, labels.is_null().arg_true().to_numpy().astype(np.int64)))
+        metrics = [(entry, self.scores.averaged(entry)) for entry in self.plan.metrics]
         found: dict[str, list[tuple[Estimate, Averaged]]] = {e.label: [] for e in self.plan.metrics}
         rows = []
-        for segment, mask in masks:
-            for entry in self.plan.metrics:
-                part = self.scores.averaged(entry).only(mask)
+        for segment, users in parts:
+            for entry, averaged in metrics:
+                part = averaged.only(users)
                 if segment is None and not part.users.size:
                     continue
                 e = estimate(self.plan, entry, part, self.clusters)
