@@ -27,7 +27,7 @@ ROOT = PACKAGE.parents[1]
 LAYERS = [
     ["_native"],
     ["errors", "_version", "_compiled"],
-    ["_words", "_caution"],
+    ["_words", "_caution", "_forks"],
     ["_checks"],
     ["_files", "_progress"],
     ["_choices"],

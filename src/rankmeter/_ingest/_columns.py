@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from rankmeter._checks import near, refused, shown
+from rankmeter._forks import refuse_dead_threads
 from rankmeter._ingest._by_user import ByUser
 from rankmeter._ingest._kind import POLARS, Kind
 from rankmeter._ingest._messages import some
@@ -52,6 +53,10 @@ class Columns:
     lists: ByUser | None = None  # the same, if the values need no check
     nested: frozenset[str] = frozenset()  # the columns whose values are lists
     pandas: Any = None  # the frame or series of pandas that came in
+
+    def __post_init__(self) -> None:
+        if self.lists is None:
+            refuse_dead_threads()
 
     @classmethod
     def of(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
+from rankmeter._forks import refuse_dead_threads
 from rankmeter.errors import MissingDependencyError
 
 Frame: TypeAlias = Any
@@ -28,6 +29,7 @@ class Kind:
         Ids keep their type where the one that came in cannot hold them all. No column is renamed if
         a name is taken by another column.
         """
+        refuse_dead_threads()
         if not self.is_pandas:
             return found
         made, columns = to_pandas(found), set(found.columns)

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._checks import refused, shown
+from rankmeter._forks import refuse_dead_threads
 from rankmeter._ingest._columns import SYNONYMS, Columns, kind_of
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._frames import made_by
@@ -54,6 +55,7 @@ class PerUser(NamedTuple):
 
 def read_per_user(data: object, *, columns: Mapping[str, str] | None = None) -> PerUser:
     """Read a frame or file, or a mapping from system to the values of its users."""
+    refuse_dead_threads()
     if columns is not None and not isinstance(columns, Mapping):
         raise refused("columns", "a mapping from role to column name", columns)
     if odd := sorted({*(columns or ())} - {*_ROLES}):

@@ -28,6 +28,7 @@ from rankmeter._estimates.verdicts import (
     scattered,
 )
 from rankmeter._estimates.wording import p_value
+from rankmeter._forks import refuse_dead_threads
 from rankmeter._plan import Plan
 from rankmeter._report import charts
 from rankmeter._report.table import Table
@@ -171,6 +172,7 @@ class ComparisonPage(Compared):
         MissingDependencyError
             If the packages of the extra ``report`` are not installed.
         """
+        refuse_dead_threads()
         from rankmeter._report.page import render, write
 
         write(path, lambda: render(self._digest()))

@@ -19,6 +19,7 @@ from rankmeter._estimates.shares import first_hits, popularity_shown
 from rankmeter._estimates.spreads import Spread, ends, headline_of, spread_of
 from rankmeter._estimates.verdicts import histogram_of
 from rankmeter._estimates.wording import number
+from rankmeter._forks import refuse_dead_threads
 from rankmeter._hits import IntArray
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._report import charts
@@ -92,6 +93,7 @@ class Reported(Measured):
         ...     page.read_text("utf-8")[:15]
         '<!doctype html>'
         """
+        refuse_dead_threads()
         from rankmeter._report.page import render_one, write
 
         write(path, lambda: render_one(self._digest(segments)))

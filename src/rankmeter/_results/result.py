@@ -12,6 +12,7 @@ import polars as pl
 from rankmeter._checks import integer
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.wording import plain
+from rankmeter._forks import refuse_dead_threads
 from rankmeter._ingest import to_pandas
 from rankmeter._plan import Plan
 from rankmeter._report.table import Table, as_json
@@ -207,4 +208,5 @@ def _as_cells(frame: pl.DataFrame) -> pl.DataFrame:
 
     Numbers stay numbers.
     """
+    refuse_dead_threads()
     return frame.with_columns(pl.col(pl.String).str.replace(r"^([=+\-@\t\r])", "'${1}"))

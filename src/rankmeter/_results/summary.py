@@ -31,6 +31,7 @@ from rankmeter._estimates.notes import (
 from rankmeter._estimates.segments import labels_of, users_by_segment
 from rankmeter._estimates.verdicts import histogram_of
 from rankmeter._estimates.wording import level, number
+from rankmeter._forks import refuse_dead_threads
 from rankmeter._hits import IntArray
 from rankmeter._ingest import POLARS, Frame, Kind
 from rankmeter._ingest import Table as Read
@@ -124,6 +125,7 @@ class Summary(Reported, Mapping[str, Estimate]):
 
     def pieces_by_user(self, size: int) -> Iterator[pl.DataFrame]:
         """The rows of `values_by_user`, those of so many users of the scores at a time."""
+        refuse_dead_threads()
         users = self.scores.users
         columns = {}
         used = np.zeros(len(users), dtype=bool)

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._checks import counted, integer, shown
+from rankmeter._forks import refuse_dead_threads
 from rankmeter._ingest import (
     Collapse,
     IdSeries,
@@ -157,6 +158,7 @@ def read_side(given: Given, known: Table, size: int | None = None) -> Side:
 
 
 def _train(read: Interactions, known: Table) -> pl.DataFrame:
+    refuse_dead_threads()
     return read.frame.with_columns(
         fit_ids(read.frame[role], role, known, read.source, textual=read.textual)
         for role in ("user", "item")
