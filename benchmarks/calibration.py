@@ -6,8 +6,8 @@ systems that do not differ, a corrected family of tests makes any claim in at mo
 experiments. Prints the shares as Markdown, with the standard error that the repetitions leave: all
 of them for the default and for t, a tenth for the other tests, two fifths for the intervals and
 clusters, a twenty-fifth for the bootstrap of intervals, a fifth for pooled shares, a quarter for
-families, a twentieth for groups, a tenth for cutoffs, training runs and the bootstrap test of few
-users, and a fiftieth for pilots.
+families, a twentieth for groups and segments that differ, a tenth for cutoffs, training runs and
+the bootstrap test of few users, and a fiftieth for pilots.
 
 The tests of families flip signs that 25 experiments share, in a formulation of their own. It is
 compared with rankmeter's in one of 200 experiments.
@@ -32,6 +32,7 @@ import numpy as np
 import polars as pl
 import scipy.stats
 
+import rankmeter as rm
 from rankmeter import _statistics as st
 from rankmeter import metric as metric_of
 from rankmeter import sample_size
@@ -605,6 +606,35 @@ def print_segments(repetitions, rng):
     print_table("600 users: any wrong claim; share of true ones found", columns, digits=3)
 
 
+def print_unequal(repetitions, rng):
+    """The test whether a difference is the same in all segments, of which one is without any."""
+    print("## Segments that differ\n")
+    few = repetitions // 20
+    same = {
+        name: [DIFFERENCES[name]] * 3
+        for name in ("hit rate 5 %, 10 % move", "hit rate 20 %, 10 % move", "3 % gain")
+    }
+    same |= {name: [DIFFERENCES[name]] * 3 for name in ("RR, 88 %", "NDCG, 60 %", "dense")}
+    same["equal; cold users have 0"] = [DIFFERENCES["NDCG, 60 %"]] * 2 + [lambda _, n: np.zeros(n)]
+    other = {
+        "gain; cold users have 0": [changes(0.12, 0.02)] * 2 + [lambda _, n: np.zeros(n)],
+        "one of three harmed": [changes(0.05, 0.02)] * 2 + [changes(0.02, 0.12)],
+    }
+    for words, designs in (("the same in all", same), ("not the same", other)):
+        columns = {}
+        for name, simulate in designs.items():
+            columns[name] = {}
+            for sizes in ((100, 100, 100), (300, 300, 300), (400, 200, 60)):
+                labels, found = dict(enumerate(np.repeat(["a", "b", "c"], sizes))), 0
+                for _ in range(few):
+                    x = np.concatenate([of(rng, n) for of, n in zip(simulate, sizes, strict=True)])
+                    values = {"new": dict(enumerate(x)), "old": dict.fromkeys(range(x.size), 0)}
+                    made = rm.compare_values(values, segments=labels, scale=(-1, 1), test="t")
+                    found += made.heterogeneity[0].p <= LEVEL
+                columns[name][", ".join(map(str, sizes))] = (found / few, few)
+        print_table(f"{words}, users of three segments: share of p ≤ 0.05", columns, digits=3)
+
+
 def correlated(base, kept):
     """Two systems of a population: the second has the value of the first for a share of users."""
 
@@ -1020,6 +1050,7 @@ PARTS = {
     "many": print_many,
     "power": print_power,
     "segments": print_segments,
+    "unequal": print_unequal,
     "differences": print_differences,
     "margins": print_margins,
     "levels": print_levels,

@@ -65,7 +65,8 @@ class Heterogeneity:
         Cochran's Q: the squared distances of the segments' differences from their weighted mean,
         in units of their variances.
     p : float
-        By Welch's analysis of variance; NaN if a segment has no variation.
+        By Welch's analysis of variance. A segment without variation, such as cold users for whom
+        all systems have 0, varies as in the interval of its difference; NaN if that is not known.
     n : int
         Segments.
     """
@@ -599,17 +600,26 @@ class PairedTests:
     ) -> Iterable[Heterogeneity]:
         """For each difference over all users, whether segments have different ones."""
         for d in overall:
-            spreads = [
-                st.spread(group.table[:, i] - group.table[:, j], group.clusters)
+            parts = [
+                (group, (i, j))
                 for group in groups
-                if group.values.label == d.metric
+                if group.values.label == d.metric and len(group.rows) > 1
                 for i, j in group.pairs
                 if (group.names[i], group.names[j]) == (d.a, d.b)
             ]
-            known = [one for one in spreads if one.units > 1]
-            if len(known) > 1:
-                q, p = st.heterogeneity(known)
-                yield Heterogeneity(d.metric, d.a, d.b, q, p, len(known))
+            if len(parts) > 1:
+                span = max(self._span(*part) for part in parts)
+                q, p = st.heterogeneity([_varied(*part, span) for part in parts])
+                yield Heterogeneity(d.metric, d.a, d.b, q, p, len(parts))
+
+
+def _varied(group: _Group, pair: tuple[int, int], span: float) -> st.Spread:
+    """The spread of a difference; one without variation is steadied as in an interval."""
+    i, j = pair
+    known = st.spread(group.table[:, i] - group.table[:, j], group.clusters)
+    differences = group.units[:, i] - group.units[:, j]
+    noise = 8 * np.finfo(np.float64).eps * float(np.abs(differences).max(initial=0.0))
+    return known if known.se > noise else known.steadied(st.pseudo_change(differences, span))
 
 
 def _correct_margins(found: dict[int, list[Difference]], places: Sequence[int]) -> None:
