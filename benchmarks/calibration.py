@@ -6,8 +6,8 @@ systems that do not differ, a corrected family of tests makes any claim in at mo
 experiments. Prints the shares as Markdown, with the standard error that the repetitions leave: all
 of them for the default and for t, a tenth for the other tests, two fifths for the intervals and
 clusters, a twenty-fifth for the bootstrap of intervals, a fifth for pooled shares, a quarter for
-families, a twentieth for groups and segments that differ, a tenth for cutoffs, training runs and
-the bootstrap test of few users, and a fiftieth for pilots.
+families, a twentieth for groups and segments that differ, a tenth for near-copies, cutoffs,
+training runs and the bootstrap test of few users, and a fiftieth for pilots.
 
 The tests of families flip signs that 25 experiments share, in a formulation of their own. It is
 compared with rankmeter's in one of 200 experiments.
@@ -37,7 +37,7 @@ from rankmeter import _statistics as st
 from rankmeter import metric as metric_of
 from rankmeter import sample_size
 from rankmeter._engine import Averaged
-from rankmeter._estimates import curves
+from rankmeter._estimates import curves, paired
 from rankmeter._statistics import several
 from rankmeter.errors import RankmeterWarning
 from rankmeter.metrics import Ratio
@@ -789,6 +789,56 @@ def print_margins(repetitions, rng):
     print_table("equal systems, 6 % of users differ: true claims", columns, digits=3)
 
 
+def checked_tukey(scores, pairs):
+    """Which pairs Tukey's test finds; those of large variances must be found by t, too."""
+    n, systems = scores.shape
+    first, second = np.array(pairs).T
+    differences = scores[:, first] - scores[:, second]
+    means, mse, _ = several._residual(scores)
+    found = np.abs(means[first] - means[second]) > tukey_quantile(n, systems) * math.sqrt(mse / n)
+    variances = differences.var(axis=0, ddof=1)
+    uneven = variances > paired.UNEVEN * variances.mean()
+    return found & ~(uneven & (paired_t(scores, pairs) * len(pairs) > LEVEL))
+
+
+def print_copies(repetitions, rng):
+    """Four near-copies of one model and two others, by Tukey's test with its check."""
+    print("## Near-copies\n")
+    few, pairs, columns = repetitions // 10, list(itertools.combinations(range(6), 2)), {}
+    for name, simulate in chosen_populations().items():
+        claimed = Counter()
+        for repetition, signs in shared_signs(rng, 200, few):
+            scores = near_copies(simulate, 200, 6, rng)
+            found = checked_tukey(scores, pairs)
+            if repetition % 200 == 0:
+                theirs = paired._checked(st.tukey_hsd(scores), scores, pairs, 1 - LEVEL)
+                assert [one.p <= LEVEL for one in theirs] == found.tolist()
+            claimed["Tukey, with its check"] += found.any()
+            claimed["**step-down (default)**"] += (
+                MinP([(scores, pairs)], [signs]).single.min() <= LEVEL
+            )
+        columns[name] = {words: (count / few, few) for words, count in claimed.items()}
+    print_table("200 users, 4 near-copies and 2 others: any claim", columns, digits=3)
+
+
+def print_few(repetitions, rng):
+    """Wilson's interval of a share with few expected hits."""
+    print("## Few hits\n")
+    columns = {}
+    for rate in (0.005, 0.01, 0.02):
+        columns[f"hit rate {rate:.1%}"] = {}
+        for n in (30, 100, 300, 1000):
+            found = rng.binomial(n, rate, repetitions)
+            counts, times = np.unique(found, return_counts=True)
+            ends = [st.wilson_interval(np.repeat([1.0, 0.0], [hit, n - hit])) for hit in counts]
+            covers = np.array([low <= rate <= high for low, high in ends])
+            columns[f"hit rate {rate:.1%}"][f"{n} users"] = (
+                times @ covers / repetitions,
+                repetitions,
+            )
+    print_table("share that covers the mean", columns, digits=3)
+
+
 def print_levels(repetitions, rng):
     """Intervals of a family at other levels: whether all of them cover."""
     print("## Levels of families\n")
@@ -1053,6 +1103,8 @@ PARTS = {
     "unequal": print_unequal,
     "differences": print_differences,
     "margins": print_margins,
+    "copies": print_copies,
+    "few": print_few,
     "levels": print_levels,
     "balance": print_balance,
     "cutoffs": print_cutoffs,
