@@ -579,20 +579,21 @@ class PairedTests:
         flips = "randomization" in method or method.startswith(("sign", "Wilcoxon"))
         changes = np.abs(units[:, 0] - units[:, 1])
         changed = int(np.count_nonzero(changes))
-        sizes = np.unique(changes.round(12))
+        changes = changes.round(12)
+        step = float(changes.max())
         if group.runs:
             i, j = pair
             crossed = st.crossed_variance(group.runs[i], group.runs[j])
             n = int(crossed.df) + 1
             sd = crossed.se * math.sqrt(n)
         least = _detectable_units(n, level) * sd
-        hits = sizes.size == 2 and sizes[0] == 0.0
+        hits = step > 0.0 and changes.min() == 0.0 and bool(np.all(changes * (step - changes) == 0))
         if flips and (2.0 ** (1 - changed) > level or (hits and changed <= FEW_CHANGES)):
             # An exact test counts the users that differ. More would, if the difference were larger.
             share = st.minimum_detectable_share(n, changed, power=POWER, alpha=level)
-            least = share * (float(sizes[1]) if hits else self._span(group, pair))
+            least = share * (step if hits else self._span(group, pair))
         elif flips and hits:  # the steps of the test are of one user
-            least += float(sizes[1]) / n
+            least += step / n
         return least if 0.0 < least <= high - low else math.nan
 
     def _heterogeneity(

@@ -135,7 +135,9 @@ def _one_run(name: str, data: Any, columns: Mapping[str, str] | None, seed: int)
 def _numbers(values: Any, name: str) -> pl.Series:
     """Values as Float64; None and NaN are missing."""
     try:
-        found = np.array([math.nan if v is None else v for v in values], dtype=np.float64)
+        if not (isinstance(values, np.ndarray) and values.dtype.kind in "biuf"):
+            values = [math.nan if v is None else v for v in values]
+        found = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidValueError(
             f"the values of {name} must be numbers, one for each user, got {short(values)}"
