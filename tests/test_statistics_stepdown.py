@@ -13,7 +13,7 @@ from scipy import stats
 from statsmodels.stats.oneway import anova_oneway
 
 import rankmeter as rm
-from rankmeter._estimates.paired import Heterogeneity, segment_notes
+from rankmeter._estimates.differences import Heterogeneity, segment_notes
 from rankmeter._statistics import (
     Hypotheses,
     adjust,

@@ -13,19 +13,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankmeter import _statistics as st
-from rankmeter._checks import counted
 from rankmeter._choices import Setting
-from rankmeter._estimates.differences import Difference
+from rankmeter._estimates.differences import Difference, Heterogeneity
 from rankmeter._estimates.estimates import Estimate, inside, mean_interval
 from rankmeter._estimates.notes import SKEWED
 from rankmeter._estimates.settings import Settings
 from rankmeter._estimates.values import Values
-from rankmeter._estimates.wording import p_text
 from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter._words import in_words
 from rankmeter.errors import InvalidValueError, RankmeterWarning
 
-__all__ = ["Heterogeneity", "PairedTests", "segment_notes"]
+__all__ = ["PairedTests"]
 
 LARGEST_VALUE = 1e100
 """Sums of the third powers of larger values would overflow, and so would all that is tested."""
@@ -36,11 +34,6 @@ _UNEVEN_NOTE = (
     "Tukey's test assumes that all differences vary alike: those that vary far more have the p and "
     "interval of a t test with Bonferroni's correction"
 )
-SEGMENTS_NOTE = "differences within segments are corrected over segments, metrics and pairs"
-GATED_NOTE = (
-    "within a segment, a difference is significant only if it is also significant over all users; "
-    "the segments share the alpha that remains after that step"
-)
 BOOTSTRAP_UNITS = 100
 """Users (or clusters) below which the bootstrap test rejects more than 6 % of equal systems."""
 _BOOTSTRAP_NOTE = (
@@ -50,33 +43,6 @@ _BOOTSTRAP_NOTE = (
 FEW_CHANGES = 100
 """Differing users up to which the power of a test of hits and misses is summed."""
 POWER = 0.8
-MAX_UNEQUAL = 10
-"""Differences that the note about segments names; the result has all of them."""
-
-
-@dataclass(frozen=True)
-class Heterogeneity:
-    """Whether a difference is the same in all segments.
-
-    Attributes
-    ----------
-    metric, a, b : str
-    statistic : float
-        Cochran's Q: the squared distances of the segments' differences from their weighted mean,
-        in units of their variances.
-    p : float
-        By Welch's analysis of variance. A segment without variation, such as cold users for whom
-        all systems have 0, varies as in the interval of its difference; NaN if that is not known.
-    n : int
-        Segments.
-    """
-
-    metric: str
-    a: str
-    b: str
-    statistic: float
-    p: float
-    n: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,46 +61,6 @@ class _Group:
     rows: IntArray
     units: FloatArray
     runs: Sequence[FloatArray]
-
-
-def segment_notes(
-    tests: Sequence[Heterogeneity],
-    alpha: float,
-    clauses: Mapping[tuple[str, str, str], str],
-    *,
-    gated: bool,
-) -> list[str]:
-    """How segments were tested, and which differences are not the same in all of them.
-
-    `clauses` say by metric, a and b in which segments the answer is another one.
-    """
-    if not tests:
-        return []
-    first = GATED_NOTE if gated else SEGMENTS_NOTE
-    n = max(test.n for test in tests)
-    if len(tests) == 1:
-        (test,) = tests
-        q = f"Q = {test.statistic:.1f}, {p_text(test.p)}"
-        answer = "a segment has no variation" if math.isnan(test.p) else q
-        pair = f"{test.metric}, {test.a} − {test.b}"
-        clause = clauses[test.metric, test.a, test.b]
-        if test.p < alpha:
-            return [first, f"{pair}: {clause} ({answer})"]
-        return [first, f"{pair}: the same in all {n} segments? {answer}"]
-    unequal = sorted((test for test in tests if test.p < alpha), key=lambda test: test.p)
-    named = [
-        f"{test.a} − {test.b} on {test.metric} ({p_text(test.p)}"
-        f"{clauses[test.metric, test.a, test.b].partition('not the same for all segments')[2]})"
-        for test in unequal
-    ]
-    answers = [f"yes for {', '.join(named[:MAX_UNEQUAL])}"] if named else []
-    answers += [f"{len(named) - MAX_UNEQUAL} more in `heterogeneity`"] * (len(named) > MAX_UNEQUAL)
-    untested = sum(math.isnan(test.p) for test in tests)
-    if others := len(tests) - len(unequal) - untested:
-        answers.append(f"not shown for {counted(others, 'other') if named else others}")
-    if untested:
-        answers.append(f"not testable for {untested}, as a segment has no variation")
-    return [first, f"do differences vary between the {n} segments? {'; '.join(answers)}"]
 
 
 class _Corrected(NamedTuple):
