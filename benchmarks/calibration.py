@@ -6,8 +6,8 @@ systems that do not differ, a corrected family of tests makes any claim in at mo
 experiments. Prints the shares as Markdown, with the standard error that the repetitions leave: all
 of them for the default and for t, a tenth for the other tests, two fifths for the intervals and
 clusters, a twenty-fifth for the bootstrap of intervals, a fifth for pooled shares, a quarter for
-families, a twentieth for groups, a tenth for cutoffs, training runs and the bootstrap test of few
-users, and a fiftieth for pilots.
+families, a twentieth for groups and segments that differ, a tenth for near-copies, cutoffs,
+training runs and the bootstrap test of few users, and a fiftieth for pilots.
 
 The tests of families flip signs that 25 experiments share, in a formulation of their own. It is
 compared with rankmeter's in one of 200 experiments.
@@ -32,11 +32,12 @@ import numpy as np
 import polars as pl
 import scipy.stats
 
+import rankmeter as rm
 from rankmeter import _statistics as st
 from rankmeter import metric as metric_of
 from rankmeter import sample_size
 from rankmeter._engine import Averaged
-from rankmeter._estimates import curves
+from rankmeter._estimates import curves, paired
 from rankmeter._statistics import several
 from rankmeter.errors import RankmeterWarning
 from rankmeter.metrics import Ratio
@@ -605,6 +606,35 @@ def print_segments(repetitions, rng):
     print_table("600 users: any wrong claim; share of true ones found", columns, digits=3)
 
 
+def print_unequal(repetitions, rng):
+    """The test whether a difference is the same in all segments, of which one is without any."""
+    print("## Segments that differ\n")
+    few = repetitions // 20
+    same = {
+        name: [DIFFERENCES[name]] * 3
+        for name in ("hit rate 5 %, 10 % move", "hit rate 20 %, 10 % move", "3 % gain")
+    }
+    same |= {name: [DIFFERENCES[name]] * 3 for name in ("RR, 88 %", "NDCG, 60 %", "dense")}
+    same["equal; cold users have 0"] = [DIFFERENCES["NDCG, 60 %"]] * 2 + [lambda _, n: np.zeros(n)]
+    other = {
+        "gain; cold users have 0": [changes(0.12, 0.02)] * 2 + [lambda _, n: np.zeros(n)],
+        "one of three harmed": [changes(0.05, 0.02)] * 2 + [changes(0.02, 0.12)],
+    }
+    for words, designs in (("the same in all", same), ("not the same", other)):
+        columns = {}
+        for name, simulate in designs.items():
+            columns[name] = {}
+            for sizes in ((100, 100, 100), (300, 300, 300), (400, 200, 60)):
+                labels, found = dict(enumerate(np.repeat(["a", "b", "c"], sizes))), 0
+                for _ in range(few):
+                    x = np.concatenate([of(rng, n) for of, n in zip(simulate, sizes, strict=True)])
+                    values = {"new": dict(enumerate(x)), "old": dict.fromkeys(range(x.size), 0)}
+                    made = rm.compare_values(values, segments=labels, scale=(-1, 1), test="t")
+                    found += made.heterogeneity[0].p <= LEVEL
+                columns[name][", ".join(map(str, sizes))] = (found / few, few)
+        print_table(f"{words}, users of three segments: share of p ≤ 0.05", columns, digits=3)
+
+
 def correlated(base, kept):
     """Two systems of a population: the second has the value of the first for a share of users."""
 
@@ -757,6 +787,56 @@ def print_margins(repetitions, rng):
         for n, m in ((100, 0.05), (300, 0.05), (1000, 0.02), (1000, 0.01), (5000, 0.005))
     }
     print_table("equal systems, 6 % of users differ: true claims", columns, digits=3)
+
+
+def checked_tukey(scores, pairs):
+    """Which pairs Tukey's test finds; those of large variances must be found by t, too."""
+    n, systems = scores.shape
+    first, second = np.array(pairs).T
+    differences = scores[:, first] - scores[:, second]
+    means, mse, _ = several._residual(scores)
+    found = np.abs(means[first] - means[second]) > tukey_quantile(n, systems) * math.sqrt(mse / n)
+    variances = differences.var(axis=0, ddof=1)
+    uneven = variances > paired.UNEVEN * variances.mean()
+    return found & ~(uneven & (paired_t(scores, pairs) * len(pairs) > LEVEL))
+
+
+def print_copies(repetitions, rng):
+    """Four near-copies of one model and two others, by Tukey's test with its check."""
+    print("## Near-copies\n")
+    few, pairs, columns = repetitions // 10, list(itertools.combinations(range(6), 2)), {}
+    for name, simulate in chosen_populations().items():
+        claimed = Counter()
+        for repetition, signs in shared_signs(rng, 200, few):
+            scores = near_copies(simulate, 200, 6, rng)
+            found = checked_tukey(scores, pairs)
+            if repetition % 200 == 0:
+                theirs = paired._checked(st.tukey_hsd(scores), scores, pairs, 1 - LEVEL)
+                assert [one.p <= LEVEL for one in theirs] == found.tolist()
+            claimed["Tukey, with its check"] += found.any()
+            claimed["**step-down (default)**"] += (
+                MinP([(scores, pairs)], [signs]).single.min() <= LEVEL
+            )
+        columns[name] = {words: (count / few, few) for words, count in claimed.items()}
+    print_table("200 users, 4 near-copies and 2 others: any claim", columns, digits=3)
+
+
+def print_few(repetitions, rng):
+    """Wilson's interval of a share with few expected hits."""
+    print("## Few hits\n")
+    columns = {}
+    for rate in (0.005, 0.01, 0.02):
+        columns[f"hit rate {rate:.1%}"] = {}
+        for n in (30, 100, 300, 1000):
+            found = rng.binomial(n, rate, repetitions)
+            counts, times = np.unique(found, return_counts=True)
+            ends = [st.wilson_interval(np.repeat([1.0, 0.0], [hit, n - hit])) for hit in counts]
+            covers = np.array([low <= rate <= high for low, high in ends])
+            columns[f"hit rate {rate:.1%}"][f"{n} users"] = (
+                times @ covers / repetitions,
+                repetitions,
+            )
+    print_table("share that covers the mean", columns, digits=3)
 
 
 def print_levels(repetitions, rng):
@@ -1020,8 +1100,11 @@ PARTS = {
     "many": print_many,
     "power": print_power,
     "segments": print_segments,
+    "unequal": print_unequal,
     "differences": print_differences,
     "margins": print_margins,
+    "copies": print_copies,
+    "few": print_few,
     "levels": print_levels,
     "balance": print_balance,
     "cutoffs": print_cutoffs,

@@ -13,14 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankmeter import _statistics as st
-from rankmeter._checks import counted
 from rankmeter._choices import Setting
-from rankmeter._estimates.differences import Difference
+from rankmeter._estimates.differences import Difference, Heterogeneity
 from rankmeter._estimates.estimates import Estimate, inside, mean_interval
 from rankmeter._estimates.notes import SKEWED
 from rankmeter._estimates.settings import Settings
 from rankmeter._estimates.values import Values
-from rankmeter._estimates.wording import p_text
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._words import in_words
 from rankmeter.errors import InvalidValueError, RankmeterWarning
@@ -34,11 +32,6 @@ _UNEVEN_NOTE = (
     "Tukey's test assumes that all differences vary alike: those that vary far more have the p and "
     "interval of a t test with Bonferroni's correction"
 )
-SEGMENTS_NOTE = "differences within segments are corrected over segments, metrics and pairs"
-GATED_NOTE = (
-    "within a segment, a difference is significant only if it is also significant over all users; "
-    "the segments share the alpha that remains after that step"
-)
 BOOTSTRAP_UNITS = 100
 """Users (or clusters) below which the bootstrap test rejects more than 6 % of equal systems."""
 _BOOTSTRAP_NOTE = (
@@ -48,32 +41,6 @@ _BOOTSTRAP_NOTE = (
 FEW_CHANGES = 100
 """Differing users up to which the power of a test of hits and misses is summed."""
 POWER = 0.8
-MAX_UNEQUAL = 10
-"""Differences that the note about segments names; the result has all of them."""
-
-
-@dataclass(frozen=True)
-class Heterogeneity:
-    """Whether a difference is the same in all segments.
-
-    Attributes
-    ----------
-    metric, a, b : str
-    statistic : float
-        Cochran's Q: the squared distances of the segments' differences from their weighted mean,
-        in units of their variances.
-    p : float
-        By Welch's analysis of variance; NaN if a segment has no variation.
-    n : int
-        Segments.
-    """
-
-    metric: str
-    a: str
-    b: str
-    statistic: float
-    p: float
-    n: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,46 +59,6 @@ class _Group:
     rows: IntArray
     units: FloatArray
     runs: Sequence[FloatArray]
-
-
-def segment_notes(
-    tests: Sequence[Heterogeneity],
-    alpha: float,
-    clauses: Mapping[tuple[str, str, str], str],
-    *,
-    gated: bool,
-) -> list[str]:
-    """How segments were tested, and which differences are not the same in all of them.
-
-    `clauses` say by metric, a and b in which segments the answer is another one.
-    """
-    if not tests:
-        return []
-    first = GATED_NOTE if gated else SEGMENTS_NOTE
-    n = max(test.n for test in tests)
-    if len(tests) == 1:
-        (test,) = tests
-        q = f"Q = {test.statistic:.1f}, {p_text(test.p)}"
-        answer = "a segment has no variation" if math.isnan(test.p) else q
-        pair = f"{test.metric}, {test.a} − {test.b}"
-        clause = clauses[test.metric, test.a, test.b]
-        if test.p < alpha:
-            return [first, f"{pair}: {clause} ({answer})"]
-        return [first, f"{pair}: the same in all {n} segments? {answer}"]
-    unequal = sorted((test for test in tests if test.p < alpha), key=lambda test: test.p)
-    named = [
-        f"{test.a} − {test.b} on {test.metric} ({p_text(test.p)}"
-        f"{clauses[test.metric, test.a, test.b].partition('not the same for all segments')[2]})"
-        for test in unequal
-    ]
-    answers = [f"yes for {', '.join(named[:MAX_UNEQUAL])}"] if named else []
-    answers += [f"{len(named) - MAX_UNEQUAL} more in `heterogeneity`"] * (len(named) > MAX_UNEQUAL)
-    untested = sum(math.isnan(test.p) for test in tests)
-    if others := len(tests) - len(unequal) - untested:
-        answers.append(f"not shown for {counted(others, 'other') if named else others}")
-    if untested:
-        answers.append(f"not testable for {untested}, as a segment has no variation")
-    return [first, f"do differences vary between the {n} segments? {'; '.join(answers)}"]
 
 
 class _Corrected(NamedTuple):
@@ -582,20 +509,21 @@ class PairedTests:
         flips = "randomization" in method or method.startswith(("sign", "Wilcoxon"))
         changes = np.abs(units[:, 0] - units[:, 1])
         changed = int(np.count_nonzero(changes))
-        sizes = np.unique(changes.round(12))
+        changes = changes.round(12)
+        step = float(changes.max())
         if group.runs:
             i, j = pair
             crossed = st.crossed_variance(group.runs[i], group.runs[j])
             n = int(crossed.df) + 1
             sd = crossed.se * math.sqrt(n)
         least = _detectable_units(n, level) * sd
-        hits = sizes.size == 2 and sizes[0] == 0.0
+        hits = step > 0.0 and changes.min() == 0.0 and bool(np.all(changes * (step - changes) == 0))
         if flips and (2.0 ** (1 - changed) > level or (hits and changed <= FEW_CHANGES)):
             # An exact test counts the users that differ. More would, if the difference were larger.
             share = st.minimum_detectable_share(n, changed, power=POWER, alpha=level)
-            least = share * (float(sizes[1]) if hits else self._span(group, pair))
+            least = share * (step if hits else self._span(group, pair))
         elif flips and hits:  # the steps of the test are of one user
-            least += float(sizes[1]) / n
+            least += step / n
         return least if 0.0 < least <= high - low else math.nan
 
     def _heterogeneity(
@@ -603,17 +531,26 @@ class PairedTests:
     ) -> Iterable[Heterogeneity]:
         """For each difference over all users, whether segments have different ones."""
         for d in overall:
-            spreads = [
-                st.spread(group.table[:, i] - group.table[:, j], group.clusters)
+            parts = [
+                (group, (i, j))
                 for group in groups
-                if group.values.label == d.metric
+                if group.values.label == d.metric and len(group.rows) > 1
                 for i, j in group.pairs
                 if (group.names[i], group.names[j]) == (d.a, d.b)
             ]
-            known = [one for one in spreads if one.units > 1]
-            if len(known) > 1:
-                q, p = st.heterogeneity(known)
-                yield Heterogeneity(d.metric, d.a, d.b, q, p, len(known))
+            if len(parts) > 1:
+                span = max(self._span(*part) for part in parts)
+                q, p = st.heterogeneity([_varied(*part, span) for part in parts])
+                yield Heterogeneity(d.metric, d.a, d.b, q, p, len(parts))
+
+
+def _varied(group: _Group, pair: tuple[int, int], span: float) -> st.Spread:
+    """The spread of a difference; one without variation is steadied as in an interval."""
+    i, j = pair
+    known = st.spread(group.table[:, i] - group.table[:, j], group.clusters)
+    differences = group.units[:, i] - group.units[:, j]
+    noise = 8 * np.finfo(np.float64).eps * float(np.abs(differences).max(initial=0.0))
+    return known if known.se > noise else known.steadied(st.pseudo_change(differences, span))
 
 
 def _correct_margins(found: dict[int, list[Difference]], places: Sequence[int]) -> None:

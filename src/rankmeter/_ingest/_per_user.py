@@ -127,7 +127,9 @@ def _run(
 def _numbers(values: Any, name: str) -> pl.Series:
     """Values as Float64; None and NaN are missing."""
     try:
-        numbers = np.array([math.nan if v is None else v for v in values], dtype=np.float64)
+        if not (isinstance(values, np.ndarray) and values.dtype.kind in "biuf"):
+            values = [math.nan if v is None else v for v in values]
+        numbers = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         numbers = np.empty((0, 0))
     if numbers.ndim != 1:

@@ -12,9 +12,8 @@ from typing import Any
 import polars as pl
 
 from rankmeter._checks import choice, integer
-from rankmeter._estimates.differences import Difference, moved, turned
+from rankmeter._estimates.differences import Difference, Heterogeneity, moved, segment_notes, turned
 from rankmeter._estimates.estimates import Estimate
-from rankmeter._estimates.paired import Heterogeneity, segment_notes
 from rankmeter._estimates.verdicts import (
     Headline,
     Verdict,

@@ -10,7 +10,7 @@ import polars as pl
 
 from rankmeter._checks import choice, counted
 from rankmeter._engine import Scores, Walk
-from rankmeter._estimates.differences import Difference, paired_values
+from rankmeter._estimates.differences import Difference, Heterogeneity, paired_values
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.notes import (
     Facts,
@@ -20,7 +20,6 @@ from rankmeter._estimates.notes import (
     notes_of,
     unused_labels,
 )
-from rankmeter._estimates.paired import Heterogeneity
 from rankmeter._hits import FloatArray
 from rankmeter._ingest import Frame, Kind
 from rankmeter._plan import Plan

@@ -14,9 +14,9 @@ import polars as pl
 from rankmeter._checks import choice
 from rankmeter._engine import Place, Scores
 from rankmeter._estimates.curves import Curve, curves_of, distinct_curves, usual_k
+from rankmeter._estimates.differences import Heterogeneity
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.notes import missing_users
-from rankmeter._estimates.paired import Heterogeneity
 from rankmeter._estimates.shares import first_hits, popularity_shown
 from rankmeter._estimates.verdicts import (
     MAX_SYSTEMS,

@@ -10,10 +10,9 @@ import polars as pl
 
 from rankmeter._checks import choice, counted, unknown
 from rankmeter._choices import Setting, show
-from rankmeter._estimates.differences import Difference
+from rankmeter._estimates.differences import Difference, Heterogeneity
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.notes import cluster_notes, unused_labels
-from rankmeter._estimates.paired import Heterogeneity
 from rankmeter._hits import FloatArray
 from rankmeter._ingest import POLARS, Frame, Kind
 from rankmeter._report import charts
