@@ -59,11 +59,11 @@ class Collapse:
                 )
             return frame.with_columns(self.rule.alias("item"))
         table = self.parts_like(item, rankings)
-        found = frame.join(table, on="item", how="left", maintain_order="left")
-        if lost := found["whole"].null_count():
-            unknown = found.filter(pl.col("whole").is_null())["item"].unique(maintain_order=True)
+        wholes = frame.join(table, on="item", how="left", maintain_order="left")
+        if lost := wholes["whole"].null_count():
+            unknown = wholes.filter(pl.col("whole").is_null())["item"].unique(maintain_order=True)
             raise _lacking(unknown, len(unknown), lost, rankings.source)
-        return found.with_columns(item="whole").drop("whole")
+        return wholes.with_columns(item="whole").drop("whole")
 
     def parts_like(self, item: pl.Series, rankings: Table) -> pl.DataFrame:
         """The table, with parts of the same type as the items of rankings."""
@@ -183,19 +183,19 @@ def _in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Table:
         "count_if(rounded = 1) AS rounded",
         "count_if(part IS NOT NULL AND item IS NULL) AS lost",
     ]
-    found = rows.collect(rows.grouped(named, [], *sums)).row(0, named=True)
-    counts = rows.checked(found)
-    if found["lost"]:
+    totals = rows.collect(rows.grouped(named, [], *sums)).row(0, named=True)
+    counts = rows.checked(totals)
+    if totals["lost"]:
         unknown = rows.grouped(named.where("item IS NULL"), ["part"], "count(1) AS n")
         n = rows.collect(rows.grouped(unknown, [], "count(1) AS n")).item()
         few = rows.collect(unknown.orderBy("part").limit(4))["part"]
-        raise _lacking(few, n, found["lost"], rankings.source)
+        raise _lacking(few, n, totals["lost"], rankings.source)
     ranked = named.where(f"{rows.usable} IS NOT NULL")
     twice = rows.grouped(ranked, ["user", "part"], "count(1) AS n").where("n > 1")
     again = rows.collect(twice.select("user", "part").orderBy("user", "part").limit(1))
     if again.height:
         raise _repeating(rankings.source, *again.row(0))
-    n_parts = found["rows"] - (found["missing"] if rows.bad_scores == "drop" else 0)
+    n_parts = totals["rows"] - (totals["missing"] if rows.bad_scores == "drop" else 0)
     best_of = "max" if rows.order == "score" else "min"
     wholes = rows.grouped(named, ["user", "item"], f"{best_of}({rows.usable}) AS {rows.order}")
     if rows.order == "rank":

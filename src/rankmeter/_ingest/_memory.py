@@ -60,8 +60,8 @@ def size(n: float) -> str:
 def _machine() -> Iterator[int]:
     with suppress(OSError, ValueError, KeyError):
         lines = Path("/proc/meminfo").read_text("ascii").splitlines()
-        found = {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
-        yield 1024 * (int(found["MemAvailable"][0]) + int(found["SwapFree"][0]))
+        values = {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
+        yield 1024 * (int(values["MemAvailable"][0]) + int(values["SwapFree"][0]))
         return
     with suppress(AttributeError, OSError, ValueError):  # no such call on Windows
         yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -60,7 +60,7 @@ class ParquetFiles:
         """The file, or all files of a folder or a pattern."""
         pattern = not path.exists()
         files = matching(path) if pattern else _folder(path) if path.is_dir() else [path]
-        top = next(one for one in path.parents if not has_magic(str(one))) if pattern else path
+        top = next(p for p in path.parents if not has_magic(str(p))) if pattern else path
         keys = _partition_keys(files, top)
         footers = {file: _footer(file) for file in files}
         try:
@@ -81,15 +81,15 @@ class ParquetFiles:
 
         A part is whole groups of rows, about `size` rows together, or some rows of a larger group.
         """
-        found = []
+        parts = []
         for file, footer in self.footers.items():
             start = 0
             for n in _joined(footer.groups, size):
-                found += [
+                parts += [
                     (file, at, min(size, start + n - at)) for at in range(start, start + n, size)
                 ]
                 start += n
-        return found
+        return parts
 
     def refuse_damaged(self, chosen: Sequence[str]) -> None:
         """Check the pages of some columns, and that no parts of a data set are pooled."""
@@ -102,7 +102,7 @@ class ParquetFiles:
         self, chosen: Sequence[str], part: tuple[Path, int, int] | None = None
     ) -> pl.DataFrame:
         """Some columns of all rows, or of the rows of one file from one on."""
-        wanted = [
+        columns = [
             pl.col(name) if name in self.stored else _of_folder(name, self.keys[name], self.files)
             for name in chosen
         ]
@@ -113,7 +113,7 @@ class ParquetFiles:
                 scan = pl.scan_parquet(part[0], glob=False, include_file_paths=paths)
                 scan = scan.slice(*part[1:])
             # The in-memory engine keeps the row order that a ranking without scores relies on.
-            return scan.select(wanted).collect(engine="in-memory")
+            return scan.select(columns).collect(engine="in-memory")
         except polars_errors() as error:
             raise _unlike(self.files, self.path) or _bad(self.path, error) from error
 
@@ -132,8 +132,8 @@ def _joined(groups: Sequence[int], size: int) -> Iterator[int]:
 
 def matching(path: Path) -> list[Path]:
     """The files that a path with wildcards matches, in order of their names."""
-    found = (Path(name) for name in sorted(glob(str(path), recursive=True)))  # noqa: PTH207 - the root varies
-    return [file for file in found if file.is_file()]
+    files = (Path(name) for name in sorted(glob(str(path), recursive=True)))  # noqa: PTH207 - the root varies
+    return [file for file in files if file.is_file()]
 
 
 _PATH = "\x00path"  # the column of file names
@@ -157,13 +157,13 @@ def _folder(path: Path) -> list[Path]:
 
 def _partition_keys(files: Sequence[Path], path: Path) -> dict[str, list[str | None]]:
     """For each key of ``key=value`` folders the value of each file."""
-    found: list[dict[str, str | None]] = []
+    by_file: list[dict[str, str | None]] = []
     for file in files:
-        parts = file.relative_to(path).parts[:-1]
-        pairs = (part.partition("=") for part in parts if "=" in part)
-        found.append({key: None if v == _NULL_PARTITION else unquote(v) for key, _, v in pairs})
-    keys = {key: [pairs.get(key) for pairs in found] for key in found[0]}
-    odd = next((n for n, pairs in enumerate(found) if pairs.keys() != keys.keys()), None)
+        folders = file.relative_to(path).parts[:-1]
+        pairs = (part.partition("=") for part in folders if "=" in part)
+        by_file.append({key: None if v == _NULL_PARTITION else unquote(v) for key, _, v in pairs})
+    keys = {key: [pairs.get(key) for pairs in by_file] for key in by_file[0]}
+    odd = next((n for n, pairs in enumerate(by_file) if pairs.keys() != keys.keys()), None)
     if odd is not None:
         raise FileFormatError(
             f"The files of {path} are not in folders of the same keys: {shown(str(files[0]))} and "
@@ -201,12 +201,12 @@ def _unlike(files: Sequence[Path], path: Path) -> FileFormatError | None:
         return None
     for file, schema in zip(files, schemas, strict=True):
         for name in [*schemas[0], *schema]:
-            kinds = [str(one[name]) if name in one else None for one in (schemas[0], schema)]
+            kinds = [str(types[name]) if name in types else None for types in (schemas[0], schema)]
             if kinds[0] != kinds[1]:
-                said = [f"of type {kind}" if kind else "missing" for kind in kinds]
+                states = [f"of type {kind}" if kind else "missing" for kind in kinds]
                 return FileFormatError(
-                    f"The files of {path} differ: the column {shown(name)} is {said[0]} in "
-                    f"{files[0].name} and {said[1]} in {file.name}. Write all of them with the "
+                    f"The files of {path} differ: the column {shown(name)} is {states[0]} in "
+                    f"{files[0].name} and {states[1]} in {file.name}. Write all of them with the "
                     f"same columns."
                 )
     return None
@@ -324,12 +324,12 @@ class _Compact:
         """The fields of a struct by their numbers."""
         if depth > 30:
             raise ValueError("nested too deep")
-        found: dict[int, Any] = {}
+        fields: dict[int, Any] = {}
         field = 0
         while head := self._byte():
             field = field + (head >> 4) if head >> 4 else self._zigzag()
-            found[field] = self._value(head & 15, depth)
-        return found
+            fields[field] = self._value(head & 15, depth)
+        return fields
 
     def _value(self, kind: int, depth: int) -> Any:
         if kind in (1, 2):

@@ -71,8 +71,8 @@ NO_SIDE = Side()
 """No side data."""
 
 
-def read_side(given: Given, known: Table, size: int | None = None) -> Side:
-    """Read all that was given; ids get the types of a `known` table.
+def read_side(given: Given, table: Table, size: int | None = None) -> Side:
+    """Read all that was given; ids get the types of those of a table.
 
     Raises
     ------
@@ -81,9 +81,9 @@ def read_side(given: Given, known: Table, size: int | None = None) -> Side:
     """
     train, items, catalogue, baseline, propensity = None, None, None, None, None
     if given.train is not None:
-        train = _train(Interactions.read(given.train), known)
+        train = _train(Interactions.read(given.train), table)
     if given.items is not None:
-        items = _items(read_items(given.items), known)
+        items = _items(read_items(given.items), table)
     number = given.catalogue
     if isinstance(number, str) and re.fullmatch(r"\d{1,40}", number):  # from the command line
         number = int(number)
@@ -93,20 +93,20 @@ def read_side(given: Given, known: Table, size: int | None = None) -> Side:
         items_shown = read_item_ids(given.catalogue, "catalogue")
         if not len(items_shown.keys):
             raise DataError("catalogue= has no items")
-        catalogue = items_shown.fit("item", known)
+        catalogue = items_shown.fit("item", table)
     if given.baseline_lists is not None:
-        baseline = _baseline(read_rankings(given.baseline_lists), known)
+        baseline = _baseline(read_rankings(given.baseline_lists), table)
     if given.propensity is not None:
-        propensity = _propensity(read_item_numbers(given.propensity, "propensity"), known)
+        propensity = _propensity(read_item_numbers(given.propensity, "propensity"), table)
     collapsing = read_collapse(given.collapse)
     notes = () if items is None else items.notes
     notes += () if collapsing is None else (collapsing.note,)
     return Side(train, items, catalogue, size, baseline, propensity, notes)
 
 
-def _train(read: Interactions, known: Table) -> pl.DataFrame:
+def _train(read: Interactions, table: Table) -> pl.DataFrame:
     return read.frame.with_columns(
-        fit_ids(read.frame[role], role, known, read.source, textual=read.textual)
+        fit_ids(read.frame[role], role, table, read.source, textual=read.textual)
         for role in ("user", "item")
     )
 
@@ -119,7 +119,7 @@ def _baseline(table: Table, known: Table) -> Table:
     return replace(table, rows=rows, empty_users=IdSeries(rows["user"].clear()))
 
 
-def _propensity(items: Items, known: Table) -> pl.DataFrame:
+def _propensity(items: Items, table: Table) -> pl.DataFrame:
     value = items.features[:, 0]
     wrong = np.flatnonzero(~((value > 0) & (value <= 1)))
     if wrong.size:
@@ -129,13 +129,13 @@ def _propensity(items: Items, known: Table) -> pl.DataFrame:
             f"{value[wrong[0]]:g} of {shown(items.ids[int(wrong[0])])}: it is the probability that "
             "an item was seen"
         )
-    ids = fit_ids(items.ids, "item", known, items.source, textual=items.textual)
+    ids = fit_ids(items.ids, "item", table, items.source, textual=items.textual)
     return pl.DataFrame({"item": ids, "value": value})
 
 
-def _items(items: Items, known: Table) -> Items:
+def _items(items: Items, table: Table) -> Items:
     def fit(ids: pl.Series) -> pl.Series:
-        return fit_ids(ids, "item", known, items.source, textual=items.textual)
+        return fit_ids(ids, "item", table, items.source, textual=items.textual)
 
     categories: Any = items.categories
     if categories is not None:
