@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob, has_magic
+from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import IO, Any, NamedTuple
 from urllib.parse import unquote
 
 import polars as pl
@@ -96,7 +97,10 @@ class ParquetFiles:
         _refuse_pooled(self.path, self.keys, chosen)
         encoded = {name.encode() for name in chosen}
         for file, footer in self.footers.items():
-            _check_pages(file, [chunk for chunk in footer.chunks if chunk.name in encoded])
+            with _damaged(file), file.open("rb") as opened:
+                for chunk in footer.chunks:
+                    if chunk.name in encoded:
+                        _check_headers(opened, chunk)
 
     def read(
         self, chosen: Sequence[str], part: tuple[Path, int, int] | None = None
@@ -258,7 +262,7 @@ class _Footer(NamedTuple):
 def _footer(file: Path) -> _Footer:
     """What a file holds; refuses one at an impossible place, even if it is unused."""
     with _damaged(file), file.open("rb") as opened:
-        footer = _Compact(_end(opened)).struct()
+        footer = _struct(BytesIO(_end(opened)))
         if 8 in footer:
             raise ValueError("encrypted")
         chunks = []
@@ -274,7 +278,7 @@ def _footer(file: Path) -> _Footer:
         return _Footer(footer[3], chunks, groups)
 
 
-def _end(opened: BinaryIO) -> bytes:
+def _end(opened: IO[bytes]) -> bytes:
     opened.seek(0, 2)
     end = opened.tell()
     opened.seek(max(0, end - 8))
@@ -286,27 +290,19 @@ def _end(opened: BinaryIO) -> bytes:
     return opened.read(length)
 
 
-def _check_pages(file: Path, chunks: list[_Chunk]) -> None:
-    with _damaged(file), file.open("rb") as opened:
-        for chunk in chunks:
-            _check_headers(opened, chunk)
-
-
-def _check_headers(opened: BinaryIO, chunk: _Chunk) -> None:
+def _check_headers(opened: IO[bytes], chunk: _Chunk) -> None:
     """Check the headers of the pages of one column in one row group."""
     at, left, end = chunk.at, chunk.n_values, chunk.at + chunk.length
     if end > opened.seek(0, 2):
         raise ValueError("pages beyond the end of the file")
     while left > 0 and at < end:
         opened.seek(at)
-        # Statistics of long texts make long headers; most have less than 100 bytes.
-        header = _Compact(opened.read(256), more=opened.read)
-        page = header.struct()
+        page = _struct(opened)
         n = (page.get(5) or page.get(8) or {1: 0})[1]
         if not 0 <= n <= left or page[3] < 0 or page[2] < 0:
             raise ValueError(f"a page of {n} values, where {left} of {chunk.n_values} are left")
         left -= n
-        at += header.at + page[3]
+        at = opened.tell() + page[3]
     if left > 0 or chunk.n_values < chunk.n_rows:
         raise ValueError(f"{chunk.n_values - left} values in the pages of {chunk.n_rows} rows")
 
@@ -314,74 +310,62 @@ def _check_headers(opened: BinaryIO, chunk: _Chunk) -> None:
 _LARGEST_HEADER = 2**24
 
 
-class _Compact:
-    """A reader of Thrift's compact protocol: structs as ``{field: value}``."""
+# Thrift's compact protocol: a struct is ``{field: value}``.
 
-    def __init__(self, data: bytes, more: Callable[[int], bytes] | None = None) -> None:
-        self.data, self.at, self._more = data, 0, more
 
-    def struct(self, depth: int = 0) -> dict[int, Any]:
-        """The fields of a struct by their numbers."""
-        if depth > 30:
-            raise ValueError("nested too deep")
-        fields: dict[int, Any] = {}
-        field = 0
-        while head := self._byte():
-            field = field + (head >> 4) if head >> 4 else self._zigzag()
-            fields[field] = self._value(head & 15, depth)
-        return fields
+def _struct(file: IO[bytes], depth: int = 0) -> dict[int, Any]:
+    """The fields of a struct by their numbers."""
+    if depth > 30:
+        raise ValueError("nested too deep")
+    fields: dict[int, Any] = {}
+    field = 0
+    while head := _byte(file):
+        field = field + (head >> 4) if head >> 4 else _integer(file)
+        fields[field] = _value(file, head & 15, depth)
+    return fields
 
-    def _value(self, kind: int, depth: int) -> Any:
-        if kind in (1, 2):
-            return kind == 1
-        if kind == 3:
-            return self._byte()
-        if kind in (4, 5, 6):
-            return self._zigzag()
-        if kind == 7:
-            return self._bytes(8)
-        if kind == 8:
-            return self._bytes(self._varint())
-        if kind in (9, 10):
-            head = self._byte()
-            n = head >> 4 if head >> 4 < 15 else self._varint()
-            if (head & 15) in (1, 2):  # in a list each truth value is a byte
-                return list(self._bytes(n))
-            return [self._value(head & 15, depth + 1) for _ in range(n)]
-        if kind == 12:
-            return self.struct(depth + 1)
-        raise ValueError(f"type {kind} of a field")
 
-    def _bytes(self, n: int) -> bytes:
-        if self.at + n > len(self.data) and self._more and n < _LARGEST_HEADER:
-            self.data += self._more(self.at + n - len(self.data) + 256)
-        if self.at + n > len(self.data):
-            raise ValueError("cut off")
-        self.at += n
-        return self.data[self.at - n : self.at]
+def _value(file: IO[bytes], kind: int, depth: int) -> Any:
+    if kind in (1, 2):
+        return kind == 1
+    if kind == 3:
+        return _byte(file)
+    if kind in (4, 5, 6):
+        return _integer(file)
+    if kind in (7, 8):
+        return _bytes(file, 8 if kind == 7 else _varint(file))
+    if kind in (9, 10):
+        head = _byte(file)
+        n = head >> 4 if head >> 4 < 15 else _varint(file)
+        if (head & 15) in (1, 2):  # in a list each truth value is a byte
+            return list(_bytes(file, n))
+        return [_value(file, head & 15, depth + 1) for _ in range(n)]
+    if kind == 12:
+        return _struct(file, depth + 1)
+    raise ValueError(f"type {kind} of a field")
 
-    def _byte(self) -> int:
-        try:
-            byte = self.data[self.at]
-        except IndexError:
-            return self._bytes(1)[0]
-        self.at += 1
-        return byte
 
-    def _varint(self) -> int:
-        value, shift = 0, 0
-        while True:
-            byte = self._byte()
-            value |= (byte & 127) << shift
-            if byte < 128:
-                return value
-            shift += 7
-            if shift > 63:
-                raise ValueError("a number of more than 64 bits")
+def _bytes(file: IO[bytes], n: int) -> bytes:
+    read = file.read(min(n, _LARGEST_HEADER))
+    if len(read) < n:
+        raise ValueError("cut off")
+    return read
 
-    def _zigzag(self) -> int:
-        value = self._byte()
-        if value >= 128:
-            self.at -= 1
-            value = self._varint()
-        return value >> 1 ^ -(value & 1)
+
+def _byte(file: IO[bytes]) -> int:
+    return _bytes(file, 1)[0]
+
+
+def _varint(file: IO[bytes]) -> int:
+    value, shift = 0, 0
+    while (byte := _byte(file)) >= 128:
+        value |= (byte & 127) << shift
+        shift += 7
+        if shift > 63:
+            raise ValueError("a number of more than 64 bits")
+    return value | byte << shift
+
+
+def _integer(file: IO[bytes]) -> int:
+    value = _varint(file)
+    return value >> 1 ^ -(value & 1)
