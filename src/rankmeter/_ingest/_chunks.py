@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -13,7 +13,7 @@ from typing import IO
 import numpy as np
 import polars as pl
 
-from rankmeter._ingest._columns import Columns, Side, resolve
+from rankmeter._ingest._columns import Columns, resolve
 from rankmeter._ingest._files import (
     as_text,
     packing,
@@ -27,15 +27,13 @@ from rankmeter._ingest._memory import size
 from rankmeter._ingest._messages import unreadable
 from rankmeter._ingest._spool import Spool, check_space
 from rankmeter._ingest._table import whole_numbers
-from rankmeter._ingest._text import Text, read_delimited
+from rankmeter._ingest._text import read_delimited
 from rankmeter._ingest._unused import refuse_unused_numbers
 from rankmeter.errors import DataError, NotEnoughMemoryError
 
 _ZIPPED = 8  # usually text is at most so many times larger than when it is compressed
 _LONGEST = 4  # chunks that one line may fill
 _SHOWN = 4  # ids that an error shows, and one more
-
-_Reader = Callable[[Text, Side], Columns]
 
 
 @dataclass(frozen=True)

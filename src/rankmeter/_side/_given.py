@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -81,7 +80,8 @@ def read_side(given: Given, table: Table, size: int | None = None) -> Side:
     """
     train, items, catalogue, baseline, propensity = None, None, None, None, None
     if given.train is not None:
-        train = _train(Interactions.read(given.train), table)
+        interactions = Interactions.read(given.train)
+        train = _fitted(interactions.frame, interactions, table)
     if given.items is not None:
         items = _items(read_items(given.items), table)
     number = given.catalogue
@@ -90,12 +90,14 @@ def read_side(given: Given, table: Table, size: int | None = None) -> Side:
     if isinstance(number, int):
         size = integer("catalogue", number, least=1)
     elif given.catalogue is not None:
-        items_shown = read_item_ids(given.catalogue, "catalogue")
-        if not len(items_shown.keys):
+        listed = read_item_ids(given.catalogue, "catalogue")
+        if not len(listed.keys):
             raise DataError("catalogue= has no items")
-        catalogue = items_shown.fit("item", table)
+        catalogue = listed.fit("item", table)
     if given.baseline_lists is not None:
-        baseline = _baseline(read_rankings(given.baseline_lists), table)
+        lists = read_rankings(given.baseline_lists)
+        rows = _fitted(lists.frame, lists, table)
+        baseline = replace(lists, rows=rows, empty_users=IdSeries(rows["user"].clear()))
     if given.propensity is not None:
         propensity = _propensity(read_item_numbers(given.propensity, "propensity"), table)
     collapsing = read_collapse(given.collapse)
@@ -104,19 +106,13 @@ def read_side(given: Given, table: Table, size: int | None = None) -> Side:
     return Side(train, items, catalogue, size, baseline, propensity, notes)
 
 
-def _train(read: Interactions, table: Table) -> pl.DataFrame:
-    return read.frame.with_columns(
-        fit_ids(read.frame[role], role, table, read.source, textual=read.textual)
+def _fitted(rows: pl.DataFrame, read: Interactions | Table | Items, table: Table) -> pl.DataFrame:
+    """Rows with ids in the types of those of a table; `read` is what they are from."""
+    return rows.with_columns(
+        fit_ids(rows[role], role, table, read.source, textual=read.textual)
         for role in ("user", "item")
+        if role in rows.columns
     )
-
-
-def _baseline(table: Table, known: Table) -> Table:
-    rows = table.frame.with_columns(
-        fit_ids(table.frame[role], role, known, table.source, textual=table.textual)
-        for role in ("user", "item")
-    )
-    return replace(table, rows=rows, empty_users=IdSeries(rows["user"].clear()))
 
 
 def _propensity(items: Items, table: Table) -> pl.DataFrame:
@@ -129,19 +125,13 @@ def _propensity(items: Items, table: Table) -> pl.DataFrame:
             f"{value[wrong[0]]:g} of {shown(items.ids[int(wrong[0])])}: it is the probability that "
             "an item was seen"
         )
-    ids = fit_ids(items.ids, "item", table, items.source, textual=items.textual)
-    return pl.DataFrame({"item": ids, "value": value})
+    return _fitted(pl.DataFrame({"item": items.ids, "value": value}), items, table)
 
 
 def _items(items: Items, table: Table) -> Items:
-    def fit(ids: pl.Series) -> pl.Series:
-        return fit_ids(ids, "item", table, items.source, textual=items.textual)
-
-    categories: Any = items.categories
-    if categories is not None:
-        categories = categories.with_columns(fit(categories["item"]))
-    titles = items.titles
-    if titles is not None:
-        titles = titles.with_columns(fit(titles["item"]))
-    ids = fit(items.ids)
-    return replace(items, ids=ids, categories=categories, titles=titles)
+    frames = (items.ids.to_frame("item"), items.categories, items.titles)
+    ids, categories, titles = (
+        None if frame is None else _fitted(frame, items, table) for frame in frames
+    )
+    assert ids is not None
+    return replace(items, ids=ids["item"], categories=categories, titles=titles)
