@@ -28,7 +28,7 @@ from rankmeter._ingest._collapse import Collapse, read_collapse
 from rankmeter._ingest._doubts import all_relevant, look_like_labels, look_misread
 from rankmeter._ingest._id_columns import Ids, IdSeries, Objects, as_ids, series
 from rankmeter._ingest._items import Items, read_item_ids, read_item_numbers, read_items
-from rankmeter._ingest._keyed import Keyed, Labels, fit_ids, read_labels, read_users
+from rankmeter._ingest._keyed import Keyed, fit_ids, read_labels, read_users
 from rankmeter._ingest._kind import POLARS, Frame, Kind, to_pandas
 from rankmeter._ingest._lines import Lines
 from rankmeter._ingest._lists import Lists
@@ -37,7 +37,7 @@ from rankmeter._ingest._memory import available as available_memory
 from rankmeter._ingest._opened import needed_memory, open_rankings
 from rankmeter._ingest._order import places, places_of
 from rankmeter._ingest._per_user import PerUser, read_per_user
-from rankmeter._ingest._pieces import Cut, Piece, Pieces, Query, Rest
+from rankmeter._ingest._pieces import Cut, Pieces, Query, Rest
 from rankmeter._ingest._queried import open_spark
 from rankmeter._ingest._read import (
     Interactions,
@@ -62,13 +62,11 @@ __all__ = [
     "Items",
     "Keyed",
     "Kind",
-    "Labels",
     "Lines",
     "Lists",
     "Objects",
     "Origin",
     "PerUser",
-    "Piece",
     "Pieces",
     "Query",
     "Rest",

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from typing import Any
 
 import polars as pl
@@ -59,11 +58,11 @@ class Collapse:
                 )
             return frame.with_columns(self.rule.alias("item"))
         table = self.parts_like(item, rankings)
-        found = frame.join(table, on="item", how="left", maintain_order="left")
-        if lost := found["whole"].null_count():
-            unknown = found.filter(pl.col("whole").is_null())["item"].unique(maintain_order=True)
+        wholes = frame.join(table, on="item", how="left", maintain_order="left")
+        if lost := wholes["whole"].null_count():
+            unknown = wholes.filter(pl.col("whole").is_null())["item"].unique(maintain_order=True)
             raise _lacking(unknown, len(unknown), lost, rankings.source)
-        return found.with_columns(item="whole").drop("whole")
+        return wholes.with_columns(item="whole").drop("whole")
 
     def parts_like(self, item: pl.Series, rankings: Table) -> pl.DataFrame:
         """The table, with parts of the same type as the items of rankings."""
@@ -117,57 +116,52 @@ def _merged(n: int) -> dict[str, int]:
 def _in_pieces(rankings: Table, pieces: Pieces, collapse: Collapse) -> Table:
     """The same for pieces: all rows of a user go into one of as many files, which are pieces."""
     types = {role: rankings.dtype(role) for role in ("user", "item")}
-    spools = [Spool() for _ in range(len(pieces))]
+    by_user = [Spool() for _ in range(len(pieces))]
     counts, empty = Counter[str](), [rankings.empty_users.series()]
     for n in range(len(pieces)):
         piece = pieces.read(n)
         rows = collapse.renamed(piece.rows.cast(types), rankings)  # type: ignore[arg-type]
         counts.update(piece.counts)
         empty.append(piece.empty_users.cast(types["user"]))
-        part = rows["user"].hash(1) % len(spools)
-        for number, spool in enumerate(spools):
+        part = rows["user"].hash(1) % len(by_user)
+        for number, spool in enumerate(by_user):
             spool.write(rows.filter(part == number))
     pieces.check()
-    done = [
-        best(_all(spool), rankings.order, rankings.source).height for spool in spools
-    ]  # counted first, since a piece needs the numbers of those before it
-    counts.update(_merged(sum(sum(spool.heights) for spool in spools) - sum(done)))
+    whole = Spool()
+    for spool in by_user:
+        rows = pl.concat([spool.read(n) for n in range(len(spool))])
+        whole.write(best(rows, rankings.order, rankings.source))
+    counts.update(_merged(sum(sum(spool.heights) for spool in by_user) - sum(whole.heights)))
     examples = collapse.renamed(rankings.frame, rankings).drop("part")
-    collapsed = _Collapsed(spools, rankings.order, rankings.source, [*accumulate(done, initial=0)])
     origin = replace(rankings.origin, counts=dict(Counter(rankings.counts) + counts))
     everyone = IdSeries(pl.concat(empty))
-    return replace(rankings, rows=examples, pieces=collapsed, origin=origin, empty_users=everyone)
-
-
-def _all(spool: Spool) -> pl.DataFrame:
-    return pl.concat([spool.read(n) for n in range(len(spool))])
+    return replace(
+        rankings, rows=examples, pieces=_Whole(whole), origin=origin, empty_users=everyone
+    )
 
 
 @dataclass(frozen=True, eq=False)
-class _Collapsed:
+class _Whole:
     """Whole items in pieces, each with all rows of its users."""
 
-    spools: Sequence[Spool]
-    order: str
-    source: str
-    starts: Sequence[int]
+    spool: Spool
 
     @property
     def n_rows(self) -> int:
         """See `Pieces`."""
-        return self.starts[-1]
+        return sum(self.spool.heights)
 
     def __len__(self) -> int:
-        return len(self.spools)
+        return len(self.spool)
 
     def read(self, n: int, *, items: bool = True) -> Piece:  # noqa: ARG002 - they cost nothing
         """See `Pieces`."""
-        rows = best(_all(self.spools[n]), self.order, self.source)
-        number = pl.int_range(self.starts[n], self.starts[n + 1], eager=True)
+        rows, start = self.spool.read(n), sum(self.spool.heights[:n])
+        number = pl.int_range(start, start + rows.height, eager=True)
         return Piece(rows.with_columns(number=number), rows["user"].clear(), {})
 
     def check(self) -> None:
-        """Nobody else can change the files."""
+        """Nobody else can change the file."""
 
 
 def _in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Table:
@@ -183,19 +177,19 @@ def _in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Table:
         "count_if(rounded = 1) AS rounded",
         "count_if(part IS NOT NULL AND item IS NULL) AS lost",
     ]
-    found = rows.collect(rows.grouped(named, [], *sums)).row(0, named=True)
-    counts = rows.checked(found)
-    if found["lost"]:
+    totals = rows.collect(rows.grouped(named, [], *sums)).row(0, named=True)
+    counts = rows.checked(totals)
+    if totals["lost"]:
         unknown = rows.grouped(named.where("item IS NULL"), ["part"], "count(1) AS n")
         n = rows.collect(rows.grouped(unknown, [], "count(1) AS n")).item()
         few = rows.collect(unknown.orderBy("part").limit(4))["part"]
-        raise _lacking(few, n, found["lost"], rankings.source)
+        raise _lacking(few, n, totals["lost"], rankings.source)
     ranked = named.where(f"{rows.usable} IS NOT NULL")
     twice = rows.grouped(ranked, ["user", "part"], "count(1) AS n").where("n > 1")
     again = rows.collect(twice.select("user", "part").orderBy("user", "part").limit(1))
     if again.height:
         raise _repeating(rankings.source, *again.row(0))
-    n_parts = found["rows"] - (found["missing"] if rows.bad_scores == "drop" else 0)
+    n_parts = totals["rows"] - (totals["missing"] if rows.bad_scores == "drop" else 0)
     best_of = "max" if rows.order == "score" else "min"
     wholes = rows.grouped(named, ["user", "item"], f"{best_of}({rows.usable}) AS {rows.order}")
     if rows.order == "rank":

@@ -92,8 +92,8 @@ def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> 
     if is_only_hit(values[0], side) or (is_pair(values[0]) and are_scored(values, named=False)):
         return replace(_flattened(range(1), [values], side, source), shape="pairs")
     _refuse_tuples(values, side, source)
-    found = _flattened(range(len(values)), values, side, source)
-    return replace(found, shape="rows" if len(values) > 1 else "")
+    read = _flattened(range(len(values)), values, side, source)
+    return replace(read, shape="rows" if len(values) > 1 else "")
 
 
 def from_pandas_series(data: Any, side: Side) -> Columns:
@@ -108,8 +108,8 @@ def from_pandas_series(data: Any, side: Side) -> Columns:
             "users in the index. Pass .tolist() if these are the items of one user, or "
             ".reset_index() if the index holds more."
         )
-    found = _flattened(data.index.tolist(), values, side, "pandas Series")
-    return replace(found, pandas=data)
+    read = _flattened(data.index.tolist(), values, side, "pandas Series")
+    return replace(read, pandas=data)
 
 
 def starts_with_record(data: object) -> bool:
@@ -122,18 +122,18 @@ def starts_with_record(data: object) -> bool:
     return _row(data[0] if isinstance(data, list | tuple) and data else data) == "record"
 
 
-def records_of(found: Columns, side: Side) -> Columns | None:
+def records_of(read: Columns, side: Side) -> Columns | None:
     """The records of a frame that has a column for each side of them."""
     for keys in RECORDS:
-        if found.roles is None and side in keys and {*keys.values()} <= {*found.names}:
-            columns = found.fetch([keys[side], *named("user", found.names)])
+        if read.roles is None and side in keys and {*keys.values()} <= {*read.names}:
+            columns = read.fetch([keys[side], *named("user", read.names)])
             rows = (
                 column if isinstance(column, list) else column.to_list()
                 for column in columns.values()
             )
             records = [dict(zip(columns, row, strict=True)) for row in zip(*rows, strict=True)]
-            made = _from_records(records, side, found.source)
-            return replace(made, textual=found.textual, pandas=found.pandas)
+            made = _from_records(records, side, read.source)
+            return replace(made, textual=read.textual, pandas=read.pandas)
     return None
 
 
@@ -212,22 +212,22 @@ def from_item_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
 def _from_list_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
     """One row per user: ``{"user": ..., "items": [...], "scores": [...]}``."""
     _only_mappings(rows, source)
-    known = LIST_NAMES[side]
+    names_of = LIST_NAMES[side]
     users: list[Any] = []
     values: list[Any] = []
     for number, row in enumerate(rows, start=1):
         user = [row[name] for name in named("user", list(row))]
-        items = [row[name] for name in row if plain(name) in known["item"]]
-        numbers = [row[name] for name in row if plain(name) in known[VALUE[side]]]
+        items = [row[name] for name in row if plain(name) in names_of["item"]]
+        numbers = [row[name] for name in row if plain(name) in names_of[VALUE[side]]]
         where = f"Row {number} of {source}"
         if len(user) != 1 or len(items) != 1 or len(numbers) > 1:
             raise DataError(
                 f"{where} is not one user with one list of items: {shown(row)}. "
                 f"Expected {{'user': ..., 'items': [...]}}, with at most one list of "
-                f"{some(sorted(known[VALUE[side]]))} next to the items."
+                f"{some(sorted(names_of[VALUE[side]]))} next to the items."
             )
         if not numbers and side != "interactions":
-            refuse_unused_lists(row, items[0], side, where, known[VALUE[side]])
+            refuse_unused_lists(row, items[0], side, where, names_of[VALUE[side]])
         users += user
         values.append(paired(items[0], numbers[0], where) if numbers else items[0])
     return _flattened(users, values, side, source)
@@ -296,8 +296,8 @@ def _users_of_mapping(data: Mapping[Any, Any], side: Side, source: str) -> Colum
     if not data:
         raise DataError(f"{source} is empty: there is nothing to evaluate.")
     if _names_all(data, side):
-        one = any(map(_is_scalar, data.values()))
-        return from_item_rows([data], side, source) if one else _columns(data, source)
+        is_row = any(map(_is_scalar, data.values()))
+        return from_item_rows([data], side, source) if is_row else _columns(data, source)
     return _by_user((data.keys(), data.values()), side, source)
 
 
@@ -341,8 +341,8 @@ def _flattened(given: Collection[Any], values: Sequence[Any], side: Side, source
         raise DataError(f"{source} is empty: there is nothing to evaluate.")
     if side != "interactions" and not isinstance(given, range | KeysView):
         refuse_twice(users, source)
-    if side in ("rankings", "truth") and (found := _left_in_place(users, values, side, source)):
-        return found
+    if side in ("rankings", "truth") and (in_place := _left_in_place(users, values, side, source)):
+        return in_place
     pairs = [items_of(user, value, side, source) for user, value in zip(users, values, strict=True)]
     lengths = [len(items) for items, _ in pairs]
     columns: dict[str, Column] = {

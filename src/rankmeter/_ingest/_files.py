@@ -93,15 +93,15 @@ def _part_of_json(path: Path, part: str, side: Side) -> Columns:
 def is_parquet(path: Path) -> bool:
     """Whether a path is that of a Parquet file, a folder, or a pattern of files."""
     if not path.exists():
-        found = matching(path)
-        for file in found:
+        files = matching(path)
+        for file in files:
             if _extension(file) not in PARQUET and read_first(file, 4) != b"PAR1":
                 raise FileFormatError(
                     f"{path} matches {file.name}, which is not a Parquet file; only Parquet "
                     f"files can be read by a pattern. Name one file, or pass "
                     f"polars.scan_csv({str(path)!r})."
                 )
-        return bool(found)
+        return bool(files)
     if _extension(path) in PARQUET and path.is_file() and path.stat().st_size == 0:
         raise FileFormatError(f"{path} is empty. Was it written completely?")
     if path.is_dir() or _extension(path) in PARQUET:
@@ -148,7 +148,7 @@ def _extension(path: Path) -> str:
 def _missing(path: Path) -> FileFormatError:
     if not path.parent.is_dir():
         return FileFormatError(f"{path} does not exist, nor does its folder {path.parent}.")
-    hint = near(path.name, (one.name for one in path.parent.iterdir()))
+    hint = near(path.name, (neighbour.name for neighbour in path.parent.iterdir()))
     return FileFormatError(f"{path} does not exist{hint or '.'}")
 
 

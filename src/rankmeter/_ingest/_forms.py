@@ -158,8 +158,8 @@ def find(data: object, side: Side) -> Columns:
     """Read data of the first form that recognises it as far as its columns, not yet checked."""
     for form in FORMS:
         if form.recognise(data):
-            found = form.read(data, side)
-            return records_of(found, side) or found
+            read = form.read(data, side)
+            return records_of(read, side) or read
     what = "None" if data is None else f"{shown(data)} ({type(data).__name__})"
     accepted = "; ".join(form.name for form in FORMS)
     raise DataError(f"{what} cannot be read as {side}. Accepted: {accepted}.")

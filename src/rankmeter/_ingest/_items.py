@@ -68,8 +68,8 @@ def read_items(data: object) -> Items:
     if isinstance(data, Mapping):
         if not data:
             raise DataError("items= is empty: pass the categories or features of the items")
-        lists = [[one] if isinstance(one, str) else _listed(one) for one in data.values()]
-        if all(isinstance(one, str) for of_item in lists for one in of_item):
+        lists = [[value] if isinstance(value, str) else _listed(value) for value in data.values()]
+        if all(isinstance(value, str) for of_item in lists for value in of_item):
             item = ids([*data], "item", "items=", Counter())
             column = pl.Series("category", lists, dtype=pl.List(pl.String))
             return _with_categories(Keyed(item, {}, "items="), column)

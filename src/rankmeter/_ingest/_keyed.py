@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
@@ -213,12 +214,13 @@ def read_users(
     the data in messages. An id that cannot be of that type raises `IdTypeError`.
     """
     read = find(data, "users")
+    read = replace(read, source=source or read.source)
     name = (columns or {}).get("user")
     roles = resolve(read, "users", {"user": name} if name and name in read.names else None)
     asked = keyed(read, roles)
     fitting = _fitted(asked.keys, train, textual=read.textual)
     if fitting is None or fitting.null_count():
-        raise _apart(source or read.source, _odd(asked.keys, fitting), "train", train)
+        raise _apart(read.source, _odd(asked.keys, fitting), "train", train)
     return fitting
 
 

@@ -62,7 +62,7 @@ def read_per_user(data: object, *, columns: Mapping[str, str] | None = None) -> 
         roles = ", ".join(_ROLES)
         raise UsageError(f"unknown role {shown(odd[0])} in columns=; the roles are {roles}")
     if isinstance(data, Mapping):
-        runs = [_run(str(name), *run, columns) for name, one in data.items() for run in _runs(one)]
+        runs = [_run(str(name), *run, columns) for name in data for run in _runs(data[name])]
         if not runs:
             raise DataError("there are no values: expected a mapping from system to values")
     else:

@@ -208,9 +208,9 @@ def refuse_returns(file: Text, *, quoted: bool = False) -> None:
     """
     if not file.has(b"\r") or file.content.count(b"\r") == file.content.count(b"\r\n"):
         return
-    for found in re.finditer(r'"[^"]*(?:"|$)|\r(?!\n)' if quoted else r"\r(?!\n)", file.text):
-        if found[0] == "\r":
-            line = file.text.count("\n", 0, found.start()) + 1
+    for match in re.finditer(r'"[^"]*(?:"|$)|\r(?!\n)' if quoted else r"\r(?!\n)", file.text):
+        if match[0] == "\r":
+            line = file.text.count("\n", 0, match.start()) + 1
             raise FileFormatError(
                 f"{file.name}, line {line}: a carriage return (\\r) that does not end a line, "
                 f"while other lines end in \\n. Write the file again with one kind of line end."

@@ -97,11 +97,11 @@ def _holds_numbers(name: str, column: Column, read: Columns, *, first: bool) -> 
     if present.dtype in (pl.String, pl.Categorical, pl.Enum):
         column = column.cast(pl.String)
         text = column.drop_nulls().str.strip_chars()
-        found = text.str.contains(_NUMBER)
+        are_numbers = text.str.contains(_NUMBER)
         if not mixed:  # integers are ids
-            found &= text.str.contains(_FRACTION)
+            are_numbers &= text.str.contains(_FRACTION)
         filled = len(text) - int(text.str.to_lowercase().is_in(_MISSING).sum())
-        numeric = 2 * int(found.sum()) > filled
+        numeric = 2 * int(are_numbers.sum()) > filled
     else:
         numeric = len(present) > 0 and (present.dtype.is_numeric() or present.dtype == pl.Boolean)
     if not numeric:

@@ -84,8 +84,8 @@ def is_only_hit(value: object, side: Side) -> bool:
     """Whether a mapping is a hit without a field that could name the user."""
     if not isinstance(value, Mapping) or not is_hit(value):
         return False
-    known = {*_item_keys(value), *named(VALUE[side], [*value])}
-    return all(key in known or plain(str(key)) in _OF_HITS for key in value)
+    expected = {*_item_keys(value), *named(VALUE[side], [*value])}
+    return all(key in expected or plain(str(key)) in _OF_HITS for key in value)
 
 
 _OF_HITS = {"text", "title", "content", "metadata", "document", "snippet", "url", "embedding"}
@@ -248,7 +248,7 @@ def refuse_twice(users: Sequence[Any], source: str) -> None:
 
 
 def unnested(
-    found: Columns, columns: Mapping[str, Column], roles: Mapping[str, str], side: Side
+    read: Columns, columns: Mapping[str, Column], roles: Mapping[str, str], side: Side
 ) -> tuple[Columns, dict[str, Column], dict[str, str]]:
     """Rows of items; other lists of the same lengths are flattened, single values repeated.
 
@@ -256,19 +256,19 @@ def unnested(
     """
     users = columns[roles["user"]]
     if side != "interactions":
-        refuse_twice(users if isinstance(users, list) else users.to_list(), found.source)
-    _refuse_single(columns, roles, found.source)
-    lengths, items, numbers = _parts(columns[roles["item"]], users, side, found.source)
+        refuse_twice(users if isinstance(users, list) else users.to_list(), read.source)
+    _refuse_single(columns, roles, read.source)
+    lengths, items, numbers = _parts(columns[roles["item"]], users, side, read.source)
     at = np.repeat(np.arange(len(lengths)), lengths)
     rows = {
-        name: items if name == roles["item"] else _along(column, lengths, at, name, found.source)
+        name: items if name == roles["item"] else _along(column, lengths, at, name, read.source)
         for name, column in columns.items()
     }
     value = VALUE[side]
     if numbers is not None:
         rows[value], roles = numbers, {**roles, value: value}
     empty = np.flatnonzero(lengths == 0)
-    return replace(found, empty_users=_taken(users, empty)), rows, dict(roles)
+    return replace(read, empty_users=_taken(users, empty)), rows, dict(roles)
 
 
 def _refuse_single(columns: Mapping[str, Column], roles: Mapping[str, str], source: str) -> None:
@@ -294,7 +294,7 @@ def _parts(
     for number, value in enumerate(lists):
         if value is None:
             raise _no_list(source, number)
-    parts = [items_of(user, one, side, source) for user, one in zip(users, lists, strict=True)]
+    parts = [items_of(user, value, side, source) for user, value in zip(users, lists, strict=True)]
     lengths = np.array([len(items) for items, _ in parts], dtype=np.int64)
     items = [*chain.from_iterable(items for items, _ in parts)]
     if all(numbers is None for _, numbers in parts):
@@ -317,10 +317,10 @@ def _along(
     if not holds_lists(column):
         return _taken(column, at)
     lists = column.to_list() if isinstance(column, pl.Series) else column
-    for number, (one, n) in enumerate(zip(lists, lengths.tolist(), strict=True), start=1):
-        if one is None or isinstance(one, Mapping | AbstractSet) or len(one) != n:
+    for number, (value, n) in enumerate(zip(lists, lengths.tolist(), strict=True), start=1):
+        if value is None or isinstance(value, Mapping | AbstractSet) or len(value) != n:
             raise DataError(
-                f"Row {number} of {source} has {n} items but {shown(one)} in {shown(name)}. Each "
+                f"Row {number} of {source} has {n} items but {shown(value)} in {shown(name)}. Each "
                 f"item needs one value."
             )
     if isinstance(column, pl.Series):
@@ -337,4 +337,4 @@ def _exploded(column: pl.Series) -> pl.Series:
 
 
 def _taken(column: Column, at: np.ndarray[Any, Any]) -> Column:
-    return column[at] if isinstance(column, pl.Series) else [column[one] for one in at.tolist()]
+    return column[at] if isinstance(column, pl.Series) else [column[place] for place in at.tolist()]

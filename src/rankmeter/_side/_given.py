@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -131,8 +130,8 @@ NO_SIDE = Side()
 """No side data."""
 
 
-def read_side(given: Given, known: Table, size: int | None = None) -> Side:
-    """Read all that was given; ids get the types of a `known` table.
+def read_side(given: Given, table: Table, size: int | None = None) -> Side:
+    """Read all that was given; ids get the types of those of a table.
 
     Raises
     ------
@@ -141,15 +140,16 @@ def read_side(given: Given, known: Table, size: int | None = None) -> Side:
     """
     train, items, catalogue, baseline, propensity = None, None, None, None, None
     if given.interactions is not None:
-        train = _train(given.interactions, known)
+        train = _fitted(given.interactions.frame, given.interactions, table)
     if given.features is not None:
-        items = _items(given.features, known)
+        items = _items(given.features, table)
     if given.items_shown is not None:
-        catalogue = given.items_shown.fit("item", known)
+        catalogue = given.items_shown.fit("item", table)
     if given.baseline is not None:
-        baseline = _baseline(given.baseline, known)
+        rows = _fitted(given.baseline.frame, given.baseline, table)
+        baseline = replace(given.baseline, rows=rows, empty_users=IdSeries(rows["user"].clear()))
     if given.propensities is not None:
-        propensity = _propensity(given.propensities, known)
+        propensity = _propensity(given.propensities, table)
     notes = () if items is None else items.notes
     notes += () if given.collapsing is None else (given.collapsing.note,)
     if given.n_items is not None:
@@ -157,23 +157,17 @@ def read_side(given: Given, known: Table, size: int | None = None) -> Side:
     return Side(train, items, catalogue, size, baseline, propensity, notes)
 
 
-def _train(read: Interactions, known: Table) -> pl.DataFrame:
+def _fitted(rows: pl.DataFrame, read: Interactions | Table | Items, table: Table) -> pl.DataFrame:
+    """Rows with ids in the types of those of a table; `read` is what they are from."""
     refuse_dead_threads()
-    return read.frame.with_columns(
-        fit_ids(read.frame[role], role, known, read.source, textual=read.textual)
+    return rows.with_columns(
+        fit_ids(rows[role], role, table, read.source, textual=read.textual)
         for role in ("user", "item")
+        if role in rows.columns
     )
 
 
-def _baseline(table: Table, known: Table) -> Table:
-    rows = table.frame.with_columns(
-        fit_ids(table.frame[role], role, known, table.source, textual=table.textual)
-        for role in ("user", "item")
-    )
-    return replace(table, rows=rows, empty_users=IdSeries(rows["user"].clear()))
-
-
-def _propensity(items: Items, known: Table) -> pl.DataFrame:
+def _propensity(items: Items, table: Table) -> pl.DataFrame:
     value = items.features[:, 0]
     wrong = np.flatnonzero(~((value > 0) & (value <= 1)))
     if wrong.size:
@@ -183,19 +177,13 @@ def _propensity(items: Items, known: Table) -> pl.DataFrame:
             f"{value[wrong[0]]:g} of {shown(items.ids[int(wrong[0])])}: it is the probability that "
             "an item was seen"
         )
-    ids = fit_ids(items.ids, "item", known, items.source, textual=items.textual)
-    return pl.DataFrame({"item": ids, "value": value})
+    return _fitted(pl.DataFrame({"item": items.ids, "value": value}), items, table)
 
 
-def _items(items: Items, known: Table) -> Items:
-    def fit(ids: pl.Series) -> pl.Series:
-        return fit_ids(ids, "item", known, items.source, textual=items.textual)
-
-    categories: Any = items.categories
-    if categories is not None:
-        categories = categories.with_columns(fit(categories["item"]))
-    titles = items.titles
-    if titles is not None:
-        titles = titles.with_columns(fit(titles["item"]))
-    ids = fit(items.ids)
-    return replace(items, ids=ids, categories=categories, titles=titles)
+def _items(items: Items, table: Table) -> Items:
+    frames = (items.ids.to_frame("item"), items.categories, items.titles)
+    ids, categories, titles = (
+        None if frame is None else _fitted(frame, items, table) for frame in frames
+    )
+    assert ids is not None
+    return replace(items, ids=ids["item"], categories=categories, titles=titles)

@@ -76,11 +76,11 @@ class SideTables:
             If it was not given.
         """
         if name == "baseline":
-            found: Any = self.baseline(users, choices)
+            evidence: Any = self.baseline(users, choices)
         else:
-            found = self.profiles(users) if name == "profiles" else getattr(self, name)
+            evidence = self.profiles(users) if name == "profiles" else getattr(self, name)
         argument, what = _NEEDS[name]
-        if found is None:
+        if evidence is None:
             raise UsageError(f"needs {what}: pass {argument}=", option=argument)
         about = self._about_users if name in ("profiles", "baseline") else self._about_items
         if not about.get(name, True):
@@ -89,7 +89,7 @@ class SideTables:
                 f"{argument}= has no {thing} in common with rankings and truth. Check that they "
                 f"use the same ids, and that {argument}= is of the same data"
             )
-        return found
+        return evidence
 
     @cached_property
     def _about_items(self) -> dict[str, bool]:
@@ -132,31 +132,31 @@ class SideTables:
         self, lists: Lists, users: Codes, borders: Collection[Border] = ()
     ) -> dict[str, int]:
         """How many places of the lists have items that metrics may treat in a special way."""
-        found, item = {}, lists.item
+        masks, item = {}, lists.item
         profiles = self.profiles(users)
         if profiles is not None and self.popularity is not None:
-            found["items_listed_though_seen"] = profiles.holds(lists.user, item)
-            found["items_listed_without_training_data"] = ~self.popularity.known[item]
+            masks["items_listed_though_seen"] = profiles.holds(lists.user, item)
+            masks["items_listed_without_training_data"] = ~self.popularity.known[item]
             if borders:
-                found["items_listed_at_the_border_of_the_head"] = self._at_border(borders)[item]
+                masks["items_listed_at_the_border_of_the_head"] = self._at_border(borders)[item]
         if self.features is not None:
-            found["items_listed_without_features"] = ~self.features.known[item]
+            masks["items_listed_without_features"] = ~self.features.known[item]
         if self.catalogue is not None and self.catalogue.item is not None:
-            found["items_listed_outside_the_catalogue"] = ~self.catalogue.item[item]
-        return {name: int(np.count_nonzero(places)) for name, places in found.items()}
+            masks["items_listed_outside_the_catalogue"] = ~self.catalogue.item[item]
+        return {name: int(np.count_nonzero(places)) for name, places in masks.items()}
 
     def counts_of_relevant(
         self, item: IntArray, borders: Collection[Border] = ()
     ) -> dict[str, int]:
         """How many relevant items metrics may treat in a special way."""
-        found = {}
+        masks = {}
         if self.popularity is not None:
-            found["relevant_items_without_training_data"] = ~self.popularity.known[item]
+            masks["relevant_items_without_training_data"] = ~self.popularity.known[item]
             if borders:
-                found["relevant_items_at_the_border_of_the_head"] = self._at_border(borders)[item]
+                masks["relevant_items_at_the_border_of_the_head"] = self._at_border(borders)[item]
         if self.propensity is not None:
-            found["relevant_items_without_propensity"] = ~self.propensity.known[item]
-        return {name: int(np.count_nonzero(places)) for name, places in found.items()}
+            masks["relevant_items_without_propensity"] = ~self.propensity.known[item]
+        return {name: int(np.count_nonzero(places)) for name, places in masks.items()}
 
     def _at_border(self, borders: Collection[Border]) -> BoolArray:
         """Items that only their order puts into the head or the tail."""
@@ -207,8 +207,8 @@ class SideTables:
         """The training items of some users."""
         if self.history is None:
             return None
-        known, profiles = self.history
-        return profiles.of(known.find(users.users))
+        train_users, profiles = self.history
+        return profiles.of(train_users.find(users.users))
 
     @cached_property
     def features(self) -> Features | None:
@@ -217,13 +217,13 @@ class SideTables:
         if items is None or items.features is None:
             return self.categories
         at = self._places(items.ids)
-        known = at >= 0
+        described = at >= 0
         if hasattr(items.features, "toarray"):
             rows = items.features[np.maximum(at, 0)]
-            return Features(rows.multiply(known[:, None]).tocsr(), known)
+            return Features(rows.multiply(described[:, None]).tocsr(), described)
         matrix = items.features[np.maximum(at, 0)]
-        matrix[~known] = 0.0
-        return Features(matrix, known)
+        matrix[~described] = 0.0
+        return Features(matrix, described)
 
     @cached_property
     def categories(self) -> Features | None:
@@ -236,8 +236,8 @@ class SideTables:
         column = Codes(names).of(items.categories["category"])
         matrix = np.zeros((self.items.n, len(names)))
         matrix[item, column] = 1.0
-        known: BoolArray = matrix.max(axis=1, initial=0.0) > 0
-        return Features(matrix, known)
+        described: BoolArray = matrix.max(axis=1, initial=0.0) > 0
+        return Features(matrix, described)
 
     @cached_property
     def likeness(self) -> Likeness:
