@@ -11,7 +11,15 @@ from typing import Any, Unpack
 from rankmeter._caution import warn
 from rankmeter._checks import refused, shown
 from rankmeter._choices import Choices, takes_choices
-from rankmeter._engine import Data, EngineName, Reading, Source, open_data, reading
+from rankmeter._engine import (
+    Data,
+    EngineName,
+    Reading,
+    Source,
+    check_candidates,
+    open_data,
+    reading,
+)
 from rankmeter._estimates.curves import Curve, curves_of
 from rankmeter._estimates.notes import counts_of
 from rankmeter._estimates.segments import clusters_of
@@ -24,9 +32,9 @@ from rankmeter._ingest import (
     meet_all,
     no_judgments,
     read_collapse,
-    read_truth,
 )
-from rankmeter._plan import Plan, resolve
+from rankmeter._matrix._kind import plan_of, truth_of
+from rankmeter._plan import Plan
 from rankmeter._results.summary import Summary, summarise
 from rankmeter._side import Given, Side, read_side
 from rankmeter._words import USERS, Words, speaking
@@ -66,12 +74,14 @@ def evaluate(
         Ranked items per user, in any form: a Polars, pandas, Arrow or DuckDB frame with columns
         user, item and score (or rank, or neither: then row order is the ranking); a dict from user
         to ranked list or to {item: score}; a list of lists; a (users × k) array; a SciPy sparse
-        matrix of scores; the path of a Parquet, CSV, TSV, JSONL or TREC run file.
-    truth : object
+        matrix of scores; the path of a Parquet, CSV, TSV, JSONL or TREC run file; or
+        `rankmeter.Scores`, `rankmeter.Sampled`, `rankmeter.Ranks`, `rankmeter.Grades`.
+    truth : object, optional
         Judged items per user, in any form: a frame with columns user, item and optionally gain; a
         dict from user to set, list or {item: gain}; a list of these; a path. May be left out if
         `rankings` are records of the form ``{"predict_list": …, "ground_truth": …}``, or if all
-        metrics measure what was shown, whatever is relevant.
+        metrics measure what was shown, whatever is relevant. Left out for `rankmeter.Sampled`,
+        `rankmeter.Ranks` and `rankmeter.Grades`, which have their own.
     metrics : str, Metric or iterable of them
         ``"ndcg@10"``, ``"map@5,10"``, ``rm.NDCG(gain="exp2") @ 10``. A choice inside the
         parentheses holds for this metric alone: ``"ndcg(ties=expected)@10"``,
@@ -149,7 +159,7 @@ def evaluate(
     (0.5, 0.0, 1.0)
     """
     how = reading(engine, memory)
-    plan = resolve(metrics, like=like, choices=choices)
+    plan = plan_of(metrics, like, choices, [rankings])
     known = Given(train, items, catalogue, baseline_lists, propensity, collapse)
     read = functools.partial(_read, rankings, truth, plan, columns, how, known)
     judged, systems, side = read()
@@ -162,7 +172,8 @@ def evaluate(
     drawn = clusters_of(clusters, scores, unused, averaged)
     with speaking(words):
         found = summarise(plan, scores, judged, systems[ONE], drawn, unused)
-    return replace(found, source=Source(functools.partial(_again, read), ONE))
+    lists = systems[ONE].has_lists
+    return replace(found, source=Source(functools.partial(_again, read), ONE, lists=lists))
 
 
 def words_of(judged: Table, systems: Mapping[str, Table]) -> Words:
@@ -247,7 +258,7 @@ def curve(
     >>> [round(mean, 2) for mean in found.frame["mean"]], found.best_k()
     ([0.0, 0.5, 0.33], {'rankings': 2})
     """
-    plan = resolve(metric, like=like, choices=choices)
+    plan = plan_of(metric, like, choices, [rankings])
     if len(plan.metrics) != 1:
         raise UsageError(f"a curve needs exactly one metric, got {len(plan.metrics)}")
     entry = plan.metrics[0]
@@ -296,6 +307,8 @@ def read_all(
     DataError
         If the data cannot be read with certainty, or lack what an option asks for.
     """
+    truth = truth_of(systems, truth)
+    check_candidates(plan, systems.values())
     alone = truth is None and plan.needs_no_truth
     if truth is None and not alone:
         truth = next(iter(systems.values()), None)
@@ -319,7 +332,7 @@ def read_all(
     if alone:
         judged = no_judgments(next(iter(tables.values())))
     else:
-        judged = read_truth(how.opened(truth), columns=by_side["truth"])
+        judged = how.judged(truth, by_side["truth"])
     judged, tables = meet_all(judged.doubted(look_like_labels(judged)), tables)
     if plan.assumes_relevance:
         judged = judged.doubted(all_relevant(judged))

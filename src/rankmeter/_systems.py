@@ -14,7 +14,8 @@ from rankmeter._compare import compare_tables
 from rankmeter._engine import EngineName, reading
 from rankmeter._estimates.settings import Common, Correction, Family, Settings, Test
 from rankmeter._ingest import is_records
-from rankmeter._plan import Plan, resolve
+from rankmeter._matrix._kind import Kind, plan_of
+from rankmeter._plan import Plan
 from rankmeter._results.comparison import Comparison
 from rankmeter._side import Given, read_side
 from rankmeter._words import speaking
@@ -25,7 +26,7 @@ from rankmeter.metrics import Metric
 @takes_choices
 def compare(
     systems: Mapping[str, object],
-    truth: object,
+    truth: object = None,
     metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
     *,
     baseline: str | None = None,
@@ -143,7 +144,8 @@ def compare(
         wanted = "a mapping from name to rankings, such as {'A': …, 'B': …}"
         found = type(systems).__name__ + (swapped if isinstance(truth, Mapping) else "")
         raise UsageError(f"`systems` must be {wanted}, got {found}", option="systems")
-    plan = resolve(metrics, like=like, choices=choices)
+    flat, runs = _separate_runs(systems)
+    plan = plan_of(metrics, like, choices, flat.values())
     settings = Settings(
         baseline=baseline,
         test=test,
@@ -155,7 +157,6 @@ def compare(
         margin=_by_label(margin, plan) if isinstance(margin, Mapping) else margin,
         gatekeeping=gatekeeping,
     )
-    flat, runs = _separate_runs(systems)
     how = reading(engine, memory)
     judged, tables = read_all(flat, truth, plan, columns=columns, how=how, collapse=collapse)
     side = read_side(
@@ -219,4 +220,4 @@ def _holds_lists(data: object) -> bool:
     if isinstance(data, Mapping | list):
         inner = data.values() if isinstance(data, Mapping) else data
         return any(isinstance(one, Mapping | list | set | frozenset) for one in inner)
-    return isinstance(data, PathLike) or hasattr(data, "columns")
+    return isinstance(data, PathLike | Kind) or hasattr(data, "columns")

@@ -18,7 +18,8 @@ from rankmeter._engine import open_data
 from rankmeter._estimates.notes import compared
 from rankmeter._explain.search import search, turn
 from rankmeter._ingest import Table
-from rankmeter._plan import MetricPlan, Plan, resolve
+from rankmeter._matrix._kind import plan_of
+from rankmeter._plan import MetricPlan, Plan
 from rankmeter._results.explanation import Explanation, Step, UserChange
 from rankmeter._results.summary import Summary, summarise
 from rankmeter._side import Given, Side, read_side
@@ -127,10 +128,10 @@ def explain(
 
     def entry(convention: str) -> MetricPlan:
         asked = wanted.get(convention, wanted[names[0]])
-        (plan,) = resolve(asked, like=convention, choices=choices).metrics
+        (plan,) = plan_of(asked, convention, choices, [rankings]).metrics
         return dataclasses.replace(plan, label=wanted[names[0]].label or plan.label)
 
-    plan = resolve(wanted[names[0]], like=names[0], choices=choices)
+    plan = plan_of(wanted[names[0]], names[0], choices, [rankings])
     judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns, collapse=collapse)
     side = read_side(
         Given(train, items, catalogue, baseline_lists, propensity, collapse), judged, plan.n_items
