@@ -17,6 +17,10 @@ TYPE_CHECKING = False  # as in typing, which takes longer to import than all the
 # Nothing heavy is imported before it is used: `import rankmeter` takes a few milliseconds.
 _HOMES = {
     "DEFAULT_METRICS": "_api",
+    "Grades": "_matrix._kinds",
+    "Ranks": "_matrix._kinds",
+    "Sampled": "_matrix._kinds",
+    "Scores": "_matrix._kinds",
     "Comparison": "_results.comparison",
     "Curve": "_estimates.curves",
     "LinkQueries": "_links",
@@ -80,6 +84,10 @@ if TYPE_CHECKING:
     from rankmeter._interactions.describe import describe as describe
     from rankmeter._links import LinkQueries as LinkQueries
     from rankmeter._links import link_queries as link_queries
+    from rankmeter._matrix._kinds import Grades as Grades
+    from rankmeter._matrix._kinds import Ranks as Ranks
+    from rankmeter._matrix._kinds import Sampled as Sampled
+    from rankmeter._matrix._kinds import Scores as Scores
     from rankmeter._plan import Plan as Plan
     from rankmeter._planning import SampleSize as SampleSize
     from rankmeter._planning import sample_size as sample_size

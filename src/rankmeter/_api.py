@@ -13,7 +13,6 @@ from rankmeter._engine import Data, EngineName, Source, open_data, reading
 from rankmeter._estimates.curves import Curve, curves_of
 from rankmeter._estimates.notes import counts_of
 from rankmeter._estimates.segments import clusters_of
-from rankmeter._plan import resolve
 from rankmeter._question import Question, holds_systems
 from rankmeter._results.summary import Summary, summarise
 from rankmeter._side import Given
@@ -54,12 +53,14 @@ def evaluate(
         Ranked items per user, in any form: a Polars, pandas, Arrow or DuckDB frame with columns
         user, item and score (or rank, or neither: then row order is the ranking); a dict from user
         to ranked list or to {item: score}; a list of lists; a (users × k) array; a SciPy sparse
-        matrix of scores; the path of a Parquet, CSV, TSV, JSONL or TREC run file.
-    truth : object
+        matrix of scores; the path of a Parquet, CSV, TSV, JSONL or TREC run file; or
+        `rankmeter.Scores`, `rankmeter.Sampled`, `rankmeter.Ranks`, `rankmeter.Grades`.
+    truth : object, optional
         Judged items per user, in any form: a frame with columns user, item and optionally gain; a
         dict from user to set, list or {item: gain}; a list of these; a path. May be left out if
         `rankings` are records of the form ``{"predict_list": …, "ground_truth": …}``, or if all
-        metrics measure what was shown, whatever is relevant.
+        metrics measure what was shown, whatever is relevant. Left out for `rankmeter.Sampled`,
+        `rankmeter.Ranks` and `rankmeter.Grades`, which have their own.
     metrics : str, Metric or iterable of them
         ``"ndcg@10"``, ``"map@5,10"``, ``rm.NDCG(gain="exp2") @ 10``. A choice inside the
         parentheses holds for this metric alone: ``"ndcg(ties=expected)@10"``,
@@ -137,9 +138,9 @@ def evaluate(
     (0.5, 0.0, 1.0)
     """
     given = Given(train, items, catalogue, baseline_lists, propensity, collapse)
-    plan = resolve(metrics, like=like, choices=choices)
     how = reading(engine, memory)
-    return measured(Question(truth, plan, given, columns, how, clusters), rankings)
+    question = Question(truth, metrics, like, choices, given, columns, how, clusters)
+    return measured(question, rankings)
 
 
 def measured(question: Question, rankings: object) -> Summary:
@@ -152,7 +153,8 @@ def measured(question: Question, rankings: object) -> Summary:
     with speaking(plan.words):
         summary = summarise(plan, scores, judged, systems[ONE], drawn, unused)
     unread = replace(question, given=replace(question.given))
-    return replace(summary, source=Source(functools.partial(_again, unread, rankings), ONE))
+    again = functools.partial(_again, unread, rankings)
+    return replace(summary, source=Source(again, ONE, lists=systems[ONE].has_lists))
 
 
 def _again(question: Question, rankings: object) -> Data:
@@ -219,16 +221,16 @@ def curve(
     ([0.0, 0.5, 0.33], {'rankings': 2})
     """
     given = Given(train, items, catalogue, baseline_lists, propensity, collapse)
-    plan = resolve(metric, like=like, choices=choices)
-    return curve_of(Question(truth, plan, given, columns, clusters=clusters), rankings, max_k)
+    question = Question(truth, metric, like, choices, given, columns, clusters=clusters)
+    return curve_of(question, rankings, max_k)
 
 
 def curve_of(question: Question, rankings: object, max_k: int) -> Curve:
     """The only metric of a question at every cutoff up to `max_k`."""
-    if len(question.plan.metrics) != 1:
-        raise UsageError(f"a curve needs exactly one metric, got {len(question.plan.metrics)}")
     several = cast("Mapping[str, object]", rankings) if holds_systems(rankings) else None
     plan, judged, systems, side = question.read(several or {ONE: rankings})
+    if len(plan.metrics) != 1:
+        raise UsageError(f"a curve needs exactly one metric, got {len(plan.metrics)}")
     scored = open_data(judged, systems, side=side).run
     counts = {name: counts_of(table, judged) for name, table in systems.items()}
     (entry,) = plan.metrics

@@ -13,13 +13,13 @@ from rankmeter._engine import EngineName, reading
 from rankmeter._estimates.curves import Curve
 from rankmeter._estimates.settings import Common, Correction, Family, Test
 from rankmeter._explain.walk import explained
-from rankmeter._plan import MetricPlan, Plan, resolve
+from rankmeter._plan import Plan
 from rankmeter._question import Question
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.explanation import Explanation
 from rankmeter._results.summary import Summary
 from rankmeter._side import Given
-from rankmeter._systems import compared, settings_of
+from rankmeter._systems import compared
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Metric
 
@@ -87,12 +87,12 @@ class Evaluator:
         memory: str | int | None = None,
         **choices: Unpack[Choices],
     ) -> None:
-        self._metrics = metrics if isinstance(metrics, str | Metric) else [*metrics]
-        self._like, self._choices = like, choices
-        plan = resolve(self._metrics, like=like, choices=choices)
+        asked = metrics if isinstance(metrics, str | Metric) else [*metrics]
         given = Given(train, items, catalogue, baseline_lists, propensity, collapse)
         how = reading(engine, memory)
-        self._question = Question(truth, plan, given, columns, how, clusters).bound()
+        question = Question(truth, asked, like, choices, given, columns, how, clusters)
+        self._plan = question.plan()
+        self._question = question.bound()
 
     def __repr__(self) -> str:
         return f"Evaluator({', '.join(entry.label for entry in self.plan.metrics)})"
@@ -100,7 +100,7 @@ class Evaluator:
     @property
     def plan(self) -> Plan:
         """The metrics with the value of every choice."""
-        return self._question.plan
+        return self._plan
 
     def evaluate(self, rankings: object) -> Summary:
         """Measure rankings.
@@ -172,12 +172,12 @@ class Evaluator:
         >>> evaluator.compare({"old": old, "new": new}, baseline="old")["rr"][0].difference
         0.5
         """
-        settings = settings_of(
-            self.plan, baseline=baseline, test=test, correction=correction, family=family,
+        return compared(
+            self._question, systems, segments,
+            baseline=baseline, test=test, correction=correction, family=family,
             common=common, alpha=alpha, n_resamples=n_resamples, margin=margin,
             gatekeeping=gatekeeping,
         )  # fmt: skip
-        return compared(self._question, systems, settings, segments)
 
     def curve(self, rankings: object, max_k: int, metric: str | Metric | None = None) -> Curve:
         """Measure one metric at every cutoff from 1 to `max_k`.
@@ -207,8 +207,7 @@ class Evaluator:
         >>> evaluator.curve([["x", "a", "y"]], 3).best_k()
         {'rankings': 2}
         """
-        plan = replace(self.plan, metrics=(self._entry(metric),))
-        return curve_of(replace(self._question, plan=plan), rankings, max_k)
+        return curve_of(replace(self._question, metrics=self._one(metric)), rankings, max_k)
 
     def explain(
         self,
@@ -247,12 +246,9 @@ class Evaluator:
         >>> evaluator.explain({"u": ["x", "a"]}, target=0.25).matches[0].convention
         'rankmeter'
         """
-        asked = self._entry(metric)
-        like = None if between is not None else self._like
-        return explained(
-            lambda plan: replace(self._question, plan=plan),
-            rankings, asked.asked or asked.metric, between, target, like, self._choices,
-        )  # fmt: skip
+        like = None if between is not None else self._question.like
+        question = replace(self._question, like=like)
+        return explained(question, rankings, self._one(metric), between, target)
 
     def accumulator(self, *, keep: Keep = "values") -> Accumulator:
         """Start an evaluation that gets rankings and targets batch by batch.
@@ -288,13 +284,15 @@ class Evaluator:
                 f"batches bring their own targets: an accumulator cannot use {', '.join(names)}: "
                 f"make an Evaluator without them"
             )
-        return accumulator(self._metrics, keep=keep, like=self._like, **self._choices)
+        return accumulator(question.metrics, keep=keep, like=question.like, **question.choices)
 
-    def _entry(self, metric: str | Metric | None) -> MetricPlan:
-        """One of the metrics."""
+    def _one(self, metric: str | Metric | None) -> Metric:
+        """One of the metrics, as it was asked for."""
         if metric is not None:
-            return self.plan[str(metric)]
+            entry = self.plan[str(metric)]
+            return entry.asked or entry.metric
         if len(self.plan.metrics) != 1:
             labels = ", ".join(entry.label for entry in self.plan.metrics)
             raise UsageError(f"one metric is needed: pass metric=, one of {labels}")
-        return self.plan.metrics[0]
+        (entry,) = self.plan.metrics
+        return entry.asked or entry.metric

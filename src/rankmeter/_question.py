@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
 from rankmeter._caution import warn
 from rankmeter._checks import refused, shown
-from rankmeter._engine import Reading
+from rankmeter._engine import Reading, check_candidates
 from rankmeter._ingest import (
     Table,
     all_relevant,
@@ -18,20 +18,23 @@ from rankmeter._ingest import (
     look_misread,
     meet_all,
     no_judgments,
-    read_truth,
 )
+from rankmeter._matrix._kind import Kind, plan_of, truth_of
 from rankmeter._plan import Plan
 from rankmeter._side import Given, Side, read_side
 from rankmeter._words import USERS, Words
 from rankmeter.errors import DataError, UsageError
+from rankmeter.metrics import Metric
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Ground truth in any form, a plan, and side data, for rankings that come later."""
+    """Ground truth in any form, metrics, and side data, for rankings that come later."""
 
     truth: object
-    plan: Plan
+    metrics: str | Metric | Iterable[str | Metric]
+    like: str | None
+    choices: Mapping[str, Any]
     given: Given
     columns: Mapping[str, Any] | None = None
     how: Reading = Reading()  # noqa: RUF009 - it never changes
@@ -42,7 +45,12 @@ class Question:
         self.given.read()
         if self.truth is None:
             return self
-        return replace(self, truth=self._judged(self.truth))
+        columns = _columns_by_side(self.columns)["truth"]
+        return replace(self, truth=self.how.judged(self.truth, columns))
+
+    def plan(self, systems: Iterable[object] = ()) -> Plan:
+        """The metrics with the value of every choice, for some rankings."""
+        return plan_of(self.metrics, self.like, self.choices, systems)
 
     def read(self, systems: Mapping[str, object]) -> tuple[Plan, Table, dict[str, Table], Side]:
         """The plan with notes, ground truth, rankings and side data, with ids of the same types.
@@ -62,7 +70,9 @@ class Question:
         DataError
             If the data cannot be read with certainty, or lack what an option asks for.
         """
-        plan, how, truth = self.plan, self.how, self.truth
+        plan, how, truth = self.plan(systems.values()), self.how, truth_of(systems, self.truth)
+        check_candidates(plan, systems.values())
+        by_side = _columns_by_side(self.columns)
         if truth is None and not plan.needs_no_truth:
             truth = next(iter(systems.values()), None)
             if len(systems) != 1 or not is_records(truth):
@@ -70,9 +80,11 @@ class Question:
                     "truth is missing: pass the judged items as the second argument, or records of "
                     "the form {'predict_list': […], 'ground_truth': {…}} as the only argument"
                 )
-        tables = self._rankings(systems)
-        first = next(iter(tables.values()))
-        judged = no_judgments(first) if truth is None else self._judged(truth)
+        tables = self._rankings(systems, by_side["rankings"], plan)
+        if truth is None:
+            judged = no_judgments(next(iter(tables.values())))
+        else:
+            judged = how.judged(truth, by_side["truth"])
         judged, tables = meet_all(judged.doubted(look_like_labels(judged)), tables)
         if plan.assumes_relevance:
             judged = judged.doubted(all_relevant(judged))
@@ -85,20 +97,16 @@ class Question:
         engine = how.said(tables.values())
         return replace(plan, engine=engine, side=side.notes, words=words), judged, tables, side
 
-    def _judged(self, truth: object) -> Table:
-        if isinstance(truth, Table):
-            return truth
-        columns = _columns_by_side(self.columns)["truth"]
-        return read_truth(self.how.opened(truth), columns=columns)
-
-    def _rankings(self, systems: Mapping[str, object]) -> dict[str, Table]:
-        columns, collapsing = _columns_by_side(self.columns)["rankings"], self.given.collapsing
+    def _rankings(
+        self, systems: Mapping[str, object], columns: Mapping[str, str] | None, plan: Plan
+    ) -> dict[str, Table]:
+        collapsing = self.given.collapsing
         tables: dict[str, Table] = {}
         for name, rankings in systems.items():
             if str(name) in tables:
                 raise UsageError(f"two systems are called {str(name)!r}")
             try:
-                table = self.how.read(rankings, columns, self.plan)
+                table = self.how.read(rankings, columns, plan)
                 tables[str(name)] = table if collapsing is None else collapsing(table)
             except DataError as error:
                 if len(systems) == 1:
@@ -146,4 +154,4 @@ def holds_lists(data: object) -> bool:
     if isinstance(data, Mapping | list):
         inner = data.values() if isinstance(data, Mapping) else data
         return any(isinstance(one, Mapping | list | set | frozenset) for one in inner)
-    return isinstance(data, PathLike) or hasattr(data, "columns")
+    return isinstance(data, PathLike | Kind) or hasattr(data, "columns")

@@ -12,7 +12,7 @@ from rankmeter._compare import compare_tables
 from rankmeter._engine import EngineName, reading
 from rankmeter._estimates.settings import Common, Correction, Family, Settings, Test
 from rankmeter._ingest import is_records
-from rankmeter._plan import Plan, resolve
+from rankmeter._plan import Plan
 from rankmeter._question import Question, holds_lists, holds_systems
 from rankmeter._results.comparison import Comparison
 from rankmeter._side import Given
@@ -24,7 +24,7 @@ from rankmeter.metrics import Metric
 @takes_choices
 def compare(
     systems: Mapping[str, object],
-    truth: object,
+    truth: object = None,
     metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
     *,
     baseline: str | None = None,
@@ -142,29 +142,29 @@ def compare(
         wanted = "a mapping from name to rankings, such as {'A': …, 'B': …}"
         found = type(systems).__name__ + (swapped if isinstance(truth, Mapping) else "")
         raise UsageError(f"`systems` must be {wanted}, got {found}", option="systems")
-    plan = resolve(metrics, like=like, choices=choices)
-    settings = settings_of(
-        plan, baseline=baseline, test=test, correction=correction, family=family, common=common,
-        alpha=alpha, n_resamples=n_resamples, margin=margin, gatekeeping=gatekeeping,
-    )  # fmt: skip
     given = Given(train, items, catalogue, baseline_lists, propensity, collapse)
     how = reading(engine, memory)
-    question = Question(truth, plan, given, columns, how, clusters)
-    return compared(question, systems, settings, segments)
-
-
-def settings_of(plan: Plan, *, margin: Any, **options: Any) -> Settings:
-    """The settings of a comparison, with margins by the labels of the metrics."""
-    margins = _by_label(margin, plan) if isinstance(margin, Mapping) else margin
-    return Settings(margin=margins, **options)
+    question = Question(truth, metrics, like, choices, given, columns, how, clusters)
+    return compared(
+        question, systems, segments,
+        baseline=baseline, test=test, correction=correction, family=family, common=common,
+        alpha=alpha, n_resamples=n_resamples, margin=margin, gatekeeping=gatekeeping,
+    )  # fmt: skip
 
 
 def compared(
-    question: Question, systems: Mapping[str, object], settings: Settings, segments: object
+    question: Question,
+    systems: Mapping[str, object],
+    segments: object,
+    *,
+    margin: float | str | Mapping[str, float | str] | None,
+    **options: Any,
 ) -> Comparison:
-    """The comparison of systems, or of their runs."""
+    """The comparison of systems, or of their runs; see `Settings` for the options."""
     flat, runs = _separate_runs(systems)
-    by_clusters = question.clusters is not None
+    if isinstance(margin, Mapping):
+        margin = _by_label(margin, question.plan(flat.values()))
+    settings, by_clusters = Settings(margin=margin, **options), question.clusters is not None
     settings.check((*(runs or flat),), runs=runs is not None, clusters=by_clusters)
     plan, judged, tables, side = question.read(flat)
     with speaking(plan.words):

@@ -76,7 +76,8 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     in_rankings[user] = True
     ranking: Ranking
     if isinstance(rankings.rows, ByUser) and listing is None:
-        ranking = Lookup(rankings.rows, user, codes.n, choices.score_type)
+        given = user, codes.n, choices.score_type
+        ranking = rankings.rows.ranking(*given) or Lookup(rankings.rows, *given)
     else:
         if isinstance(rankings.rows, ByUser):
             user = codes.of(rankings.frame["user"])

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
@@ -19,7 +18,8 @@ from rankmeter._engine import open_data
 from rankmeter._estimates.notes import compared
 from rankmeter._explain.search import search, turn
 from rankmeter._ingest import Table
-from rankmeter._plan import MetricPlan, Plan, resolve
+from rankmeter._matrix._kind import plan_of
+from rankmeter._plan import MetricPlan, Plan
 from rankmeter._question import Question
 from rankmeter._results.explanation import Explanation, Step, UserChange
 from rankmeter._results.summary import Summary, summarise
@@ -115,20 +115,19 @@ def explain(
     'rankmeter'
     """
     given = Given(train, items, catalogue, baseline_lists, propensity, collapse)
-    ask = functools.partial(Question, truth, given=given, columns=columns)
-    return explained(lambda plan: ask(plan=plan), rankings, metric, between, target, like, choices)
+    question = Question(truth, metric, like, choices, given, columns)
+    return explained(question, rankings, metric, between, target)
 
 
 def explained(
-    ask: Callable[[Plan], Question],
+    question: Question,
     rankings: object,
     metric: str | Metric,
     between: tuple[str, str] | None,
     target: float | str | None,
-    like: str | None,
-    choices: Mapping[str, Any],
 ) -> Explanation:
-    """The explanation of a metric of rankings; `ask` makes the question of a plan."""
+    """The explanation of a metric of rankings."""
+    like, choices = question.like, question.choices
     if (between is None) == (target is None):
         raise UsageError("pass either `between` (two conventions) or `target` (a number)")
     if between is not None and like is not None:
@@ -144,12 +143,12 @@ def explained(
 
     def entry(convention: str) -> MetricPlan:
         asked = wanted.get(convention, wanted[names[0]])
-        (plan,) = resolve(asked, like=convention, choices=choices).metrics
+        (plan,) = plan_of(asked, convention, choices, [rankings]).metrics
         return dataclasses.replace(plan, label=wanted[names[0]].label or plan.label)
 
-    plan = resolve(wanted[names[0]], like=names[0], choices=choices)
-    read, judged, systems, side = ask(plan).read({ONE: rankings})
-    bench = _Bench(judged, systems, read, side)
+    first = dataclasses.replace(question, metrics=wanted[names[0]], like=names[0])
+    plan, judged, systems, side = first.read({ONE: rankings})
+    bench = _Bench(judged, systems, plan, side)
     if between is not None:
         return _walk(bench, entry(between[0]), entry(between[1]), between)
     assert target is not None

@@ -27,6 +27,8 @@ class ByUser(ABC):
     item_type: IdType  # Int64 or String
     column: str = "score"  # the name of the numbers
 
+    is_counted = False  # whether only counts at judged items are known, and no other item
+
     @abstractmethod
     def items(self) -> Ids:
         """All items, by user."""
@@ -53,6 +55,10 @@ class ByUser(ABC):
     @abstractmethod
     def only(self, chosen: npt.NDArray[np.int64]) -> Self:
         """The items of some users, by their places, which ascend."""
+
+    def ranking(self, code: npt.NDArray[np.int64], n_users: int, score_type: str) -> Any:  # noqa: ARG002
+        """A `Ranking` of users with a `code`; None if judged items are looked up."""
+        return None
 
     @property
     def order(self) -> Literal["score", "list"]:

@@ -93,6 +93,12 @@ class Table:
         return self.rows.users if isinstance(self.rows, ByUser) else IdSeries(self.rows["user"])
 
     @property
+    def has_lists(self) -> bool:
+        """Whether all items are in memory."""
+        counted = isinstance(self.rows, ByUser) and self.rows.is_counted
+        return self.rest is None and not counted
+
+    @property
     def lengths(self) -> pl.Series:
         """The number of rows of each user that has any."""
         mine = self.frame["user"].value_counts(name="n").with_columns(pl.col("n").cast(pl.Int64))

@@ -129,10 +129,10 @@ def _counted(
         if not is_number(scores):
             raise DataError(f"`scores` must be numbers, got a matrix of type {scores.dtype}")
         problem = _problem(target, exclude, candidates, *scores.shape, each=asked.each)
-        return _count_stored(_stored(scores), problem, asked)
+        return _count_stored(stored_cells(scores), problem, asked)
     if isinstance(scores, tuple):
         return _count_factors(scores, target, exclude, candidates, asked)
-    blocks = _blocks(scores, kinds)
+    blocks = read_blocks(scores, kinds)
     if any(asked.tolerance):
         blocks = functools.partial(_floating, blocks)
     shapes = [tuple(block.shape) for block in blocks()]
@@ -163,7 +163,7 @@ def _problem(
     found = _Problem(n_rows, n_columns, targets, excluded)
     if candidates is None:
         return found
-    names = _shared(candidates, n_columns)
+    names = shared_columns(candidates, n_columns)
     if names is None:
         own = read_cells(candidates, "candidates", n_rows, n_columns)
         _refuse(targets, ~own.holds(targets, n_columns), *_MISSING)
@@ -193,7 +193,7 @@ def _refuse(targets: Cells, wrong: npt.NDArray[np.bool_], what: str, remedy: str
         )
 
 
-def _shared(data: Any, n_columns: int) -> IntArray | None:
+def shared_columns(data: Any, n_columns: int) -> IntArray | None:
     """The columns, ascending, that are candidates for all rows; None if each row has its own."""
     if is_sparse(data) or isinstance(data, tuple):
         return None
@@ -212,7 +212,7 @@ def _shared(data: Any, n_columns: int) -> IntArray | None:
 # Dense scores
 
 
-def _blocks(scores: Any, kinds: set[str]) -> Blocks:
+def read_blocks(scores: Any, kinds: set[str]) -> Blocks:
     """The blocks of columns, which are read twice."""
     if _is_function(scores):
 
@@ -391,7 +391,7 @@ def _refuse_odd(cells: Cells, problem: _Problem, value: Any) -> None:
 # Some cells of each row
 
 
-def _stored(scores: Any) -> tuple[Cells, Any]:
+def stored_cells(scores: Any) -> tuple[Cells, Any]:
     """The stored cells of a sparse matrix, ordered, and their values."""
     rows = scores.tocsr()
     if not rows.has_canonical_format:
