@@ -624,7 +624,7 @@ def test_a_part_of_a_file_that_cannot_be_read_is_an_error(tmp_path):
 
 
 @pytest.mark.usefixtures("small_pieces")
-@pytest.mark.parametrize(("step", "nth"), [("sift._keys", 3), ("tally._Tally.add", 2)])
+@pytest.mark.parametrize(("step", "nth"), [("sift._keys", 3), ("tally.Tally.add", 2)])
 def test_a_file_that_changes_during_a_pass_is_refused(step, nth, tmp_path, monkeypatch):
     """In the first pass, where hashes are made, and in the second one, where rows are counted."""
     rankings, truth = some()

@@ -15,9 +15,10 @@ import numpy as np
 import polars as pl
 
 from rankmeter._align.codes import Codes
-from rankmeter._align.counts import Candidates, Marks, count, sort_key
+from rankmeter._align.counts import Candidates, count, sort_key
 from rankmeter._align.pairs import is_self
 from rankmeter._align.remainder import Counts, Order, Remainder, changed
+from rankmeter._align.tally import Marks
 from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray

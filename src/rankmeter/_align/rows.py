@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from rankmeter._align.counts import Candidates, Marks, count
+from rankmeter._align.counts import Candidates, count
 from rankmeter._align.judged import Judged
 from rankmeter._align.pairs import Pairs, best_of, is_self
 from rankmeter._align.placing import ordered
+from rankmeter._align.tally import Marks
 from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
 from rankmeter._hits import IntArray

@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankmeter._align.counts import Candidates, Marks, count, search
+from rankmeter._align.counts import Candidates, count
 from rankmeter._align.judged import Judged
 from rankmeter._align.listing import Listing, listed
 from rankmeter._align.pairs import Pairs, Refused, is_self
 from rankmeter._align.rows import Rows
+from rankmeter._align.tally import Marks, search
 from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray

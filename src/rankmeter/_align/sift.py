@@ -14,13 +14,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from rankmeter._align.counts import holds, search
+from rankmeter._align.disk import Counted
 from rankmeter._align.packing import BITS, Keys, bits
 from rankmeter._align.pairs import is_self
 from rankmeter._align.repeats import Repeats
-from rankmeter._align.tally import Counted
+from rankmeter._align.tally import search
 from rankmeter._align.threads import over
 from rankmeter._hits import IntArray
 from rankmeter._ingest import IdSeries, Pieces, Table
@@ -126,7 +127,8 @@ class _Hashes:
         slot = (wanted >> self._coarse).view(np.int64)
         end = self._begin[slot + 1]
         at = search(self.keys, wanted, self._begin[slot], end, np.less)
-        return likely[holds(self.keys, wanted, at, end)]
+        is_there: npt.NDArray[np.bool_] = self.keys.take(at, mode="clip") == wanted
+        return likely[is_there]
 
     def _slots(self, keys: Keys) -> IntArray:
         return (keys >> self._shift).view(np.int64)
