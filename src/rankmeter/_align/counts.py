@@ -103,6 +103,11 @@ class Candidates:
         """The marks with the number of each row among all rows, if that was left out."""
         return marks
 
+    @property
+    def number(self) -> IntArray:
+        """The number of each row among all rows."""
+        return np.arange(self.user.size) if self.row is None else self.row
+
     def numbers(self, at: IntArray) -> IntArray:
         """The numbers of the rows at some positions."""
         return at if self.row is None else self.row[at]
@@ -126,7 +131,7 @@ class Candidates:
         mine = self.marks(np.arange(self.user.size))
         items = IdSeries(pl.concat([mine.item.series(), marks.item.series()]))
         at = mine.user.size + np.arange(marks.user.size)
-        more = replace(marks, items=items, at=at, score=None)
+        more = replace(marks, items=items, at=at)
         return self._like(replace(mine, items=items).followed_by(more))
 
     def _like(self, marks: Marks) -> Candidates:

@@ -7,12 +7,12 @@ So the candidates need no order, and counts of pieces add up.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from rankmeter._align.codes import Codes
-from rankmeter._align.counts import sort_key
 from rankmeter._align.remainder import Counts, Order, Remainder, changed
 from rankmeter._align.tally import Marks, Tally
 from rankmeter._align.threads import over
@@ -24,37 +24,20 @@ class Counted(Remainder):
     """The candidates outside of a table, counted by reading the pieces again."""
 
     def __init__(
-        self,
-        pieces: Pieces,
-        order: str,
-        kept: pl.DataFrame,
-        users: pl.Series,
-        n_rows: IntArray,
-        *,
-        room: int,
-        tops: tuple[pl.DataFrame, int],
+        self, pieces: Pieces, kept: pl.DataFrame, users: pl.Series, n_rows: IntArray, **how: Any
     ) -> None:
         self.pieces, self._n_all = pieces, int(n_rows.sum())
-        end = max(pieces.n_rows, self._n_all)
-        super().__init__(kept, users, n_rows, order=order, end=end, room=room, tops=tops)
+        super().__init__(kept, users, n_rows, end=max(pieces.n_rows, self._n_all), **how)
 
-    def last_ranks(self, cuts: pl.DataFrame) -> pl.DataFrame:
+    def last_ranks(self) -> pl.DataFrame:
         """See `Rest`."""
-        cuts = cuts.select("user", cut="rank")
 
         def look(n: int) -> pl.DataFrame:
-            rows = self.pieces.read(n, items=False).rows.select("user", "rank", "number")
-            rows = rows.with_columns(pl.col("user").cast(self.users.dtype))
-            rows = rows.join(self.kept, on="number", how="anti")
-            above = rows.join(cuts, on="user").filter(pl.col("cut") < pl.col("rank"))
-            above = above.group_by("number").len("cuts")
-            rows = rows.join(above, on="number", how="left").with_columns(
-                pl.col("cuts").fill_null(0)
-            )
-            return rows.group_by("user", "cuts").agg(pl.col("rank").max())
+            rows = self.pieces.read(n, items=False).rows.join(self.kept, on="number", how="anti")
+            return rows.group_by(pl.col("user").cast(self.users.dtype)).agg(pl.col("rank").max())
 
         parts = pl.concat([*over(self.pieces, look, "finding the last ranks")])
-        return parts.group_by("user", "cuts").agg(pl.col("rank").max())
+        return parts.group_by("user").agg(pl.col("rank").max())
 
     def grades(self, allowed: Callable[[FloatArray], bool]) -> pl.DataFrame | None:
         """See `Rest`."""
@@ -112,11 +95,6 @@ class Counted(Remainder):
             before = None if ties is None else tally.before(ties)
             counts[kind, ties] = tally.above(), tally.equal(), before
         return counts
-
-    def _values(self, rows: pl.DataFrame, score_type: str) -> FloatArray:
-        if self.order == "list":
-            return rows["number"].to_numpy().astype(np.float64)
-        return sort_key(rows[self.order].to_numpy(), self.order, score_type)
 
     def _skip(self, piece: pl.DataFrame, code: IntArray) -> int:
         """Leave out the rows of a piece that were kept, and make sure that they are as before."""

@@ -32,7 +32,7 @@ class Marks:
     value: FloatArray  # its sort key, as that of the candidates
     items: Ids  # where the items are
     at: IntArray | None = None  # and the place of each in them; None if these are all
-    score: FloatArray | None = None  # as given, for rankings that are ordered by scores
+    given: FloatArray | None = None  # the score or rank as it came, where it decides
 
     @cached_property
     def item(self) -> Ids:
@@ -44,15 +44,15 @@ class Marks:
         if chosen.dtype == bool and chosen.all():
             return self
         at = np.arange(self.user.size) if self.at is None else self.at
-        score = None if self.score is None else self.score[chosen]
+        given = None if self.given is None else self.given[chosen]
         rows = self.user[chosen], self.gain[chosen], self.row[chosen], self.value[chosen]
-        return Marks(*rows, self.items, at[chosen], score)
+        return Marks(*rows, self.items, at[chosen], given)
 
     def followed_by(self, more: Marks) -> Marks:
         """These and more, whose items are at places of the same ids."""
         both: dict[str, Any] = {
             name: np.concatenate([getattr(self, name), getattr(more, name)])
-            for name in ("user", "gain", "row", "value", "at", "score")
+            for name in ("user", "gain", "row", "value", "at", "given")
             if getattr(self, name) is not None
         }
         return replace(self, **both)
