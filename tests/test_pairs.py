@@ -51,8 +51,7 @@ def few_hashes(request, monkeypatch):
     if n is None:
         return
     monkeypatch.setattr(codes_module, "FEW", 0)
-    slots, hashes = codes_module._slots, pairs_module._hashes
-    monkeypatch.setattr(codes_module, "_slots", lambda ids, width: slots(ids, width) % n)
+    hashes = pairs_module._hashes
     monkeypatch.setattr(pairs_module, "_hashes", lambda ids: hashes(ids) % np.uint64(n))
 
 

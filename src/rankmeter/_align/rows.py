@@ -89,7 +89,7 @@ def without(candidates: Candidates, removed: Sequence[Marks]) -> Candidates:
 
 
 class Kept(Rows):
-    """The rows that matter, of users of whom all other candidates can only be counted."""
+    """The rows that matter, of rankings whose other candidates can only be counted."""
 
     def __init__(
         self, rankings: Table, user: IntArray, judged: Judged, score_type: str, rest: Rest
