@@ -267,7 +267,7 @@ def test_documents_stay_in_the_text(content, part, monkeypatch):
     found = lines_of(content)
     assert found.frame().rows() == [("q", "a", 2.5), ("q", "b", 1.5), ("r", "a", 1.0)]
     assert found.offsets.tolist() == [0, 2, 3]
-    assert found.items_at(np.array([0, 1]), np.array([1, 0])).to_list() == ["b", "a"]
+    assert found.take(np.array([1, 2])).to_list() == ["b", "a"]
     part = found.only(np.array([1]))
     assert part.frame().rows() == [("r", "a", 1.0)]
     assert found.only(np.array([], dtype=np.int64)).frame().height == 0

@@ -63,9 +63,9 @@ class Lines(ByUser):
         """All items, by user."""
         return self.spans
 
-    def items_at(self, at: npt.NDArray[np.int64], place: npt.NDArray[np.int64]) -> Spans:
-        """See `ByUser.items_at`."""
-        return self.spans.take(self.offsets[at] + place)
+    def take(self, places: npt.NDArray[np.int64]) -> Spans:
+        """See `ByUser.take`."""
+        return self.spans.take(places)
 
     def sought(self, items: Ids) -> Spans:
         """See `ByUser.sought`."""
