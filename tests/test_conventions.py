@@ -162,6 +162,11 @@ class TestNames:
             ("trectools", "get_bpref@10", "bpref(depth=10,pool=judged)"),
             ("trectools", "get_bpref", "bpref(depth=none,pool=judged)"),
             ("ogb", "hits@3_list", "hit_rate@3"),
+            ("lgbm", "map@5", "ap@5"),
+            ("xgb", "ndcg@10-", "ndcg(undefined=zero)@10"),
+            ("xgb", "ndcg", "ndcg@32"),
+            ("catboost", "NDCG:top=10;type=Exp", "ndcg(gain=exp2)@10"),
+            ("catboost", "PFound:decay=0.5;top=3", "pfound(decay=0.5)@3"),
         ],
     )
     def test_a_name_means_what_the_profile_says(self, tool, name, metrics):
