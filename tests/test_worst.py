@@ -159,8 +159,14 @@ def test_values_from_elsewhere_have_charts_of_their_differences():
     assert found.plot("differences", metric="value").to_dict()
     with pytest.raises(UsageError, match="needs the rankings: rm"):
         found.plot("curve")
-    with pytest.raises(UsageError, match="'forest', 'differences'"):
+    with pytest.raises(UsageError, match="'forest', 'curve'"):
         found.plot("pie")
+    with pytest.raises(UsageError, match="there are no segments: pass segments="):
+        found.plot("segments")
+    halves = {user: user < "c" for user in VALUES["old"]}
+    by_half = rm.compare_values(VALUES, segments=halves)
+    assert by_half.plot("segments").to_dict()
+    assert [*by_half.to_dict()["segments"]] == ["false", "true"]
 
 
 @pytest.mark.parametrize("name", ["report", "show", "curve"])

@@ -5,16 +5,20 @@ from __future__ import annotations
 import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
-from rankmeter._checks import choice, integer
+from rankmeter._checks import choice, counted, integer, unknown
+from rankmeter._choices import Setting
+from rankmeter._engine import Scores
 from rankmeter._estimates.differences import Difference, moved, turned
 from rankmeter._estimates.estimates import Estimate
+from rankmeter._estimates.notes import cluster_notes, missing_users, unused_labels
 from rankmeter._estimates.paired import Heterogeneity, segment_notes
+from rankmeter._estimates.values import Values
 from rankmeter._estimates.verdicts import (
     Headline,
     Verdict,
@@ -27,41 +31,110 @@ from rankmeter._estimates.verdicts import (
 )
 from rankmeter._estimates.wording import change, level, number, p_value
 from rankmeter._hits import FloatArray
-from rankmeter._ingest import Frame, Kind
+from rankmeter._ingest import POLARS, Frame, Kind
+from rankmeter._plan import Plan
 from rankmeter._report import charts
 from rankmeter._report.paper import Means
 from rankmeter._report.table import Style, Table
 from rankmeter._results.result import Measured, decimals
-from rankmeter._words import in_its_words
+from rankmeter._results.summary import Summary
+from rankmeter._words import in_its_words, in_words
 from rankmeter.errors import UsageError
 
 
+def no_ranks(_: Plan) -> Mapping[str, Scores]:
+    """The scores under another plan of systems of which only values are known."""
+    raise UsageError("this needs the ranks of each user: pass the rankings to rm.compare")
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Compared(Measured):
-    """A result with differences between systems."""
+    """Several systems on the same users, with their differences.
+
+    Attributes
+    ----------
+    systems : tuple of str
+        Names, in the order given.
+    baseline : str
+        The system that all others are compared with; empty if all pairs are compared.
+    plan : Plan or Setting
+        Every choice behind the values, or, of values of any origin, behind the intervals.
+    users : polars.Series
+        The users that all systems share.
+    by_metric : mapping of str to Values
+        The values of each metric under every system.
+    estimates : mapping of (str, str) to Estimate
+        By metric and system: the mean over the users that the comparison uses.
+    differences : tuple of Difference
+        All comparisons over all users, then those within segments.
+    heterogeneity : tuple of Heterogeneity
+        For each comparison over all users, whether the segments have different differences.
+    segments_by_user : polars.DataFrame or None
+        `segments` in Polars.
+    segment_estimates : mapping of (str, str, str) to Estimate
+        By segment, metric and system.
+    settings : mapping
+        Test, correction, family, alpha, seed, resamples, the rule for common users, clusters; the
+        numbers of users without a label and of labels without a user.
+    clusters : object
+        The clusters of the users as given.
+    summaries : mapping of str to Summary
+        The result of each system alone; empty for values of any origin.
+    kind : Kind
+        That of the frames that are handed out, as that of the first data that came in.
+    scored : callable
+        Gives the scores of every system under another plan: the values behind curves.
+    """
 
     systems: tuple[str, ...]
     baseline: str
+    plan: Setting  # type: ignore[assignment]
+    users: pl.Series
+    by_metric: Mapping[str, Values]
     estimates: Mapping[tuple[str, str], Estimate]
     differences: tuple[Difference, ...]
     heterogeneity: tuple[Heterogeneity, ...]
+    segments_by_user: pl.DataFrame | None
+    segment_estimates: Mapping[tuple[str, str, str], Estimate]
     settings: Mapping[str, Any]
+    clusters: object = None
+    summaries: Mapping[str, Summary] = field(default_factory=dict)
+    kind: Kind = POLARS
+    scored: Callable[[Plan], Mapping[str, Scores]] = no_ranks
 
     @property
-    @abstractmethod
+    def dropped(self) -> dict[str, int]:
+        """By metric: users with a value of some systems but not of all.
+
+        They are left out of the means and differences of ``common="all"``.
+        """
+        return {label: values.dropped for label, values in self.by_metric.items()}
+
+    @property
+    def segments(self) -> Frame | None:
+        """Columns ``user`` and ``segment``, as in `per_user`; None without segments."""
+        return None if self.segments_by_user is None else self.kind.frame(self.segments_by_user)
+
+    @property
     def _labels(self) -> list[str]:
         """The metrics."""
+        return [*self.by_metric]
 
-    @abstractmethod
     def _label(self, metric: str) -> str:
         """The label of a metric, by any of its names."""
+        if metric in self.by_metric:
+            return metric
+        if isinstance(self.plan, Plan):
+            return self.plan[metric].label
+        raise unknown("metric", metric, self.by_metric)
 
-    @abstractmethod
     def _increasing(self, label: str) -> bool:
         """Whether larger values of a metric are better."""
+        return self.by_metric[label].increasing
 
     @abstractmethod
-    def _notes(self) -> tuple[str, ...]:
-        """The notes below the table."""
+    def _more_notes(self) -> tuple[list[str], list[str]]:
+        """Notes after the test, and after the users that are not common to all systems."""
 
     def __getitem__(self, metric: str) -> tuple[Difference, ...]:
         """The comparisons on one metric over all users."""
@@ -112,11 +185,6 @@ class Compared(Measured):
         """By system, 1 for the best mean of a metric as it is printed, 2 for the second, else 0."""
         found = places([number(e.mean) for e in means.values()], increasing=self._increasing(label))
         return dict(zip(means, found, strict=True))
-
-    @property
-    @abstractmethod
-    def kind(self) -> Kind:
-        """That of the frames that are handed out."""
 
     def means(self) -> Frame:
         """Systems × metrics: a row for each system, and a column for each metric."""
@@ -319,20 +387,20 @@ class Compared(Measured):
         """`worst` or `best` in Polars."""
         label = self._label(metric or self._labels[0])
         a, b = self._two(label, system, against)
-        self._refuse_whole(label)
+        if self.by_metric[label].whole:
+            raise UsageError(f"{label} is one number for the lists of all users: no user has one")
         most = None if n is None else integer("n", n, least=1)
-        return moved(*self._paired_by(label, a, b), (f"{a} {label}", f"{b} {label}"), most,
+        return moved(*self._paired(label, a, b), (f"{a} {label}", f"{b} {label}"), most,
                      falling=worst == self._increasing(label))  # fmt: skip
 
-    def _refuse_whole(self, label: str) -> None:
-        """Refuse a metric of which no user has a value."""
+    def paired(self, d: Difference) -> tuple[pl.Series, FloatArray, FloatArray]:
+        """The users with a value of both systems of a difference, and these values."""
+        return self._paired(d.metric, d.a, d.b)
 
-    @abstractmethod
-    def _paired_by(self, label: str, a: str, b: str) -> tuple[pl.Series, FloatArray, FloatArray]:
-        """The users with a value of both systems, and these values."""
-
-    def _paired(self, d: Difference) -> tuple[pl.Series, FloatArray, FloatArray]:
-        return self._paired_by(d.metric, d.a, d.b)
+    def _paired(self, label: str, a: str, b: str) -> tuple[pl.Series, FloatArray, FloatArray]:
+        columns = self.systems.index(a), self.systems.index(b)
+        rows, x, y = self.by_metric[label].paired(*columns)
+        return self.users[rows], x, y
 
     def _two(self, label: str, system: str | None, against: str | None) -> tuple[str, str]:
         """The two systems to look at: those of the headline, unless they are given."""
@@ -354,7 +422,7 @@ class Compared(Measured):
         if kind == "forest":
             return charts.forest(metric, pairs_shown(found, best), self.baseline)
         shown = pairs_shown(found, best, limit=9)
-        return charts.bins(metric, [(d, histogram(*self._paired(d)[1:])) for d in shown])
+        return charts.bins(metric, [(d, histogram(*self.paired(d)[1:])) for d in shown])
 
     def _tables(self) -> list[Table]:
         return [self.table(), self.difference_table()]
@@ -397,9 +465,75 @@ class Compared(Measured):
         tests = [h.p for h in self.heterogeneity if h.metric == d.metric and {h.a, h.b} == pair]
         return segments_clause(d, within, tests[0] if tests else math.nan)
 
-    def _missing_users(self, _: str, /) -> tuple[str, ...]:
+    def _missing_users(self, label: str) -> tuple[str, ...]:
         """Sentences about users without a ranking, where these are known."""
-        return ()
+        if not isinstance(self.plan, Plan):
+            return ()
+        counts = {name: summary.counts for name, summary in self.summaries.items()}
+        missing = {name: n["users_in_truth"] - n["users_in_both"] for name, n in counts.items()}
+        return tuple(missing_users(missing, self.plan[label].averaging.missing))
+
+    @property
+    def random(self) -> dict[str, float]:
+        """By metric, the expected mean of random rankings of all candidates.
+
+        Empty unless their number is known (``n_items``); without metrics for which the systems are
+        averaged over different users.
+        """
+        chance = [summary.random for summary in self.summaries.values()] or [{}]
+        return {m: x for m, x in chance[0].items() if all(x == by.get(m) for by in chance)}
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Reasons to doubt that the data are what was meant."""
+        every = (caution for one in self.summaries.values() for caution in one.cautions)
+        return tuple(dict.fromkeys(every))
+
+    def _notes(self) -> tuple[str, ...]:
+        """The notes below the table."""
+        s = self.settings
+        first, more = self._more_notes()
+        different = "" if s["common"] == "all" else ", so that means are over different users"
+        notes = [self._tested(), *first]
+        notes += [
+            f"{label}: {counted(n, 'user')} not common to all systems{in_words(different)}"
+            for label, n in self.dropped.items()
+            if n
+        ]
+        groups = s.get("clusters_by_metric", {})
+        notes += [*more, *unused_labels(s), *cluster_notes(groups, "tests and intervals")]
+        notes += self._drawn()
+        if s["runs"]:
+            runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
+            notes.append(f"{in_words('users')} × runs: {', '.join(runs)}")
+        return (*self.cautions, *notes, *self._segment_notes(), *self._noted())
+
+    def _content(self) -> dict[str, Any]:
+        segments: dict[str, dict[str, Any]] = {}
+        for (segment, metric, name), e in self.segment_estimates.items():
+            segments.setdefault(segment, {}).setdefault(metric, {})[name] = self._plain_mean(e)
+        alone = {
+            "users": {name: summary.counts for name, summary in self.summaries.items()},
+            "cautions": list(self.cautions),
+        }
+        plan = {"plan": self.plan.to_dict()} if isinstance(self.plan, Plan) else {}
+        return {
+            "systems": list(self.systems),
+            "baseline": self.baseline or None,
+            "metrics": {
+                label: {name: self._plain_mean(e) for name, e in self._means(label).items()}
+                for label in self._labels
+            },
+            "segments": segments,
+            "differences": [vars(d) | {"sentence": d.sentence()} for d in self.differences],
+            "heterogeneity": [vars(test) for test in self.heterogeneity],
+            **({"random": self.random} if self.random else {}),
+            "dropped_users": self.dropped,
+            **(alone if self.summaries else {}),
+            "notes": list(self._notes()),
+            "settings": self.settings,
+            **plan,
+        }
 
     def _logged(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, float]]]:
         for (label, name), e in self.estimates.items():

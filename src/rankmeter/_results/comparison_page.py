@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import polars as pl
-
 from rankmeter._checks import choice
-from rankmeter._engine import Place, Scores
+from rankmeter._engine import Place
 from rankmeter._estimates.curves import Curve, curves_of, distinct_curves, usual_k
-from rankmeter._estimates.estimates import Estimate
-from rankmeter._estimates.notes import missing_users
-from rankmeter._estimates.paired import Heterogeneity
 from rankmeter._estimates.shares import first_hits, popularity_shown
 from rankmeter._estimates.verdicts import (
     MAX_SYSTEMS,
@@ -33,7 +28,6 @@ from rankmeter._report import charts
 from rankmeter._report.table import Table
 from rankmeter._results.compared import Compared
 from rankmeter._results.result import Name
-from rankmeter._results.summary import Summary
 from rankmeter._results.walkthrough import top_of
 from rankmeter._words import in_its_words
 from rankmeter.errors import UsageError
@@ -49,12 +43,6 @@ class ComparisonPage(Compared):
     """A comparison of rankings that draws its charts and writes its page."""
 
     plan: Plan
-    summaries: Mapping[str, Summary]
-    segments_by_user: pl.DataFrame | None
-    segment_estimates: Mapping[tuple[str, str, str], Estimate]
-    scored: Callable[[Plan], Mapping[str, Scores]]
-    clusters: object
-    heterogeneity: tuple[Heterogeneity, ...]
 
     def curve(self, metric: str, max_k: int | None = None) -> Curve:
         """``metric@1`` to ``metric@max_k`` of every system, with bands.
@@ -99,6 +87,7 @@ class ComparisonPage(Compared):
         kind : {"forest", "curve", "differences", "segments", "tradeoff"}
             Differences with intervals, metric against k, the distribution of per-user differences,
             means by segment, or metrics of what was shown against the first metric of accuracy.
+            Curves and trade-offs need rankings or results of evaluations.
         metric : str, optional
             Only this metric; default: all of them, side by side.
 
@@ -111,9 +100,11 @@ class ComparisonPage(Compared):
         """
         charts.require_altair()
         choice("kind", kind, KINDS)
+        if kind in ("curve", "tradeoff") and not isinstance(self.plan, Plan):
+            raise UsageError(f"plot({kind!r}) needs the rankings: rm.compare draws it")
         if kind == "segments" and self.segments_by_user is None:
-            raise UsageError("there are no segments: pass segments= to rm.compare")
-        labels = [self.plan[metric].label] if metric else self._labels
+            raise UsageError("there are no segments: pass segments=")
+        labels = [self._label(metric)] if metric else self._labels
         if kind == "curve":
             first_of = distinct_curves(self.plan)
             labels = list(dict.fromkeys(first_of[label] for label in labels if label in first_of))
@@ -132,7 +123,7 @@ class ComparisonPage(Compared):
             return charts.segments(metric, means, self._shown())
         if kind == "tradeoff":
             return self._tradeoff(metric)
-        if kind == "differences" and self.plan[metric].spec.whole:
+        if kind == "differences" and self.by_metric[metric].whole:
             return []  # no user has a value
         return self._difference_panels(kind, metric)
 
@@ -150,12 +141,6 @@ class ComparisonPage(Compared):
         ranked = self._verdict(self._labels[0]).ranked
         shown = sorted(ranked, key=lambda name: name != self.baseline)[:MAX_SYSTEMS]
         return sorted(shown, key=self.systems.index)
-
-    def _missing_users(self, label: str, /) -> tuple[str, ...]:
-        """See `Compared`."""
-        counts = {name: summary.counts for name, summary in self.summaries.items()}
-        missing = {name: n["users_in_truth"] - n["users_in_both"] for name, n in counts.items()}
-        return tuple(missing_users(missing, self.plan[label].averaging.missing))
 
     @in_its_words
     def report(self, path: str | Path) -> None:
@@ -202,14 +187,17 @@ class ComparisonPage(Compared):
         }
         first_of = distinct_curves(self.plan)
         firsts = list(dict.fromkeys(first_of.values()))
-        curves = self._curves(firsts) if firsts else {}
+        try:
+            curves = self._curves(firsts) if firsts else {}
+        except UsageError:  # results without ranks
+            curves = {}
         panels = {label: charts.curve(label, curve, shown) for label, curve in curves.items()}
         figures: dict[str, dict[str, list[Any]]] = {
             kind: {label: self._panels(kind, label) for label in labels}
             for kind in KINDS
             if kind != "curve"
         }
-        figures["curve"] = {label: panels[first] for label, first in first_of.items()}
+        figures["curve"] = {label: panels.get(first, []) for label, first in first_of.items()}
         hits = first_hits(self.plan, self.scored)
         popular = popularity_shown(self.plan, self.scored)
         figures["hits"] = {"": charts.first_hits(hits, shown)} if hits else {}
@@ -276,7 +264,11 @@ class ComparisonPage(Compared):
         """The smallest good k of each system in charts; metrics without a cutoff have none."""
         first_of = distinct_curves(self.plan)
         cut = {first: label for label, first in first_of.items() if self.plan[label].metric.k}
-        good = {curves[first].metric: curves[first].smallest_good_k() for first in cut}
+        good = {
+            curves[first].metric: curves[first].smallest_good_k()
+            for first in cut
+            if first in curves
+        }
         rows = [(name, *(f"{found[name]}" for found in good.values())) for name in self._shown()]
         return Table(("system", *good), rows if good else ())
 
@@ -310,14 +302,14 @@ class ComparisonPage(Compared):
         d = found.difference
         if d is None or not d.per_user or self.plan[d.metric].spec.whole:
             return []
-        return charts.scatter(d, scattered(*self._paired(d)[1:]))
+        return charts.scatter(d, scattered(*self.paired(d)[1:]))
 
     def _extremes(self, found: Verdict) -> dict[str, list[tuple[str, float, float]]]:
         """For each system of a verdict, the users that gain most from it."""
         d = found.difference
         if d is None:
             return {}
-        sides = extremes(*self._paired(d), increasing=d.increasing)
+        sides = extremes(*self.paired(d), increasing=d.increasing)
         return dict(zip((d.a, d.b), sides, strict=True)) if any(sides) else {}
 
     def _lists(
@@ -331,11 +323,14 @@ class ComparisonPage(Compared):
         users = [user for side in sides.values() for user, *_ in side]
         if any(source is None or not source.lists for source, _ in sources.values()):
             return {}
-        return {
-            user: {
-                name: top_of(source, scores, user, entry)
-                for name, (source, scores) in sources.items()
-                if source is not None
+        try:
+            return {
+                user: {
+                    name: top_of(source, scores, user, entry)
+                    for name, (source, scores) in sources.items()
+                    if source is not None
+                }
+                for user in users
             }
-            for user in users
-        }
+        except UsageError:  # the rankings of a result have changed
+            return {}

@@ -102,7 +102,7 @@ class Reported(Measured):
 
         first = self.plan.metrics[0]
         spreads = {one.label: self._spread(one) for one in self.plan.metrics if not one.spec.whole}
-        again = self._again()
+        again = self.reopened()
         hits, popular, figures = self._drawn_again(again)
         parts = self._parts(segments)
         for name, rows in parts.items():
@@ -147,7 +147,7 @@ class Reported(Measured):
         clusters = None if self.clusters is None else Name("clusters")
         return self._call("evaluate", "rankings, truth", clusters=clusters)
 
-    def _again(self) -> Source | None:
+    def reopened(self) -> Source | None:
         """The data opened once more; None if they are gone, or give other values."""
         if self.source is None:
             return None
@@ -157,9 +157,8 @@ class Reported(Measured):
         except (RankmeterError, OSError):
             return None
         same = all(
-            len(value) == len(values[label])
-            and np.array_equal(value, values[label], equal_nan=True)
-            for label, value in self.scores.values.items()
+            np.array_equal(self.scores.values[entry.label], values[entry.label], equal_nan=True)
+            for entry in self.plan.metrics
         )
         return replace(self.source, open=lambda: data) if same else None
 

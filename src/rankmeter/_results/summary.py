@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -587,6 +587,20 @@ def summed(
     drawn = {} if clusters is None else clustered(clusters[scores.ever_averaged(plan)])
     counts = {**scores.counts, **read, **drawn}
     return Summary(plan, scores, counts, estimates, clusters, **more)
+
+
+def with_metrics(result: Summary, labels: Collection[str]) -> Summary:
+    """A result with some of its metrics, in this order."""
+    entries = tuple(result.plan[label] for label in labels)
+    if entries == result.plan.metrics:
+        return result
+    return replace(
+        result,
+        plan=replace(result.plan, metrics=entries),
+        estimates={label: result.estimates[label] for label in labels},
+        random={label: x for label, x in result.random.items() if label in labels},
+        best={label: x for label, x in result.best.items() if label in labels},
+    )
 
 
 def by_chance(plan: Plan, scores: Scores, truth: Read) -> tuple[dict[str, float], dict[str, float]]:
