@@ -12,7 +12,7 @@ from rankmeter._caution import warn
 from rankmeter._checks import refused, shown
 from rankmeter._choices import Choices, takes_choices
 from rankmeter._engine import Data, EngineName, Reading, Source, open_data, reading
-from rankmeter._estimates.curves import Curve, curves_of
+from rankmeter._estimates.curves import curves_of
 from rankmeter._estimates.notes import counts_of
 from rankmeter._estimates.segments import clusters_of
 from rankmeter._ingest import (
@@ -27,6 +27,7 @@ from rankmeter._ingest import (
     read_truth,
 )
 from rankmeter._plan import Plan, resolve
+from rankmeter._results.curve import Curve
 from rankmeter._results.summary import Summary, summarise
 from rankmeter._side import Given, Side, read_side
 from rankmeter._words import USERS, Words, speaking
@@ -260,7 +261,7 @@ def curve(
         open_data(judged, systems, side=side).run,
         {ONE: counts_of(systems[ONE], judged)},
     )
-    return curves_of(plan, [entry], scored, max_k, clusters, counts)[entry.label]
+    return curves_of(Curve, plan, [entry], scored, max_k, clusters, counts)[entry.label]
 
 
 def read_all(

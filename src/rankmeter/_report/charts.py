@@ -12,8 +12,9 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
+import polars as pl
+
 from rankmeter._checks import counted
-from rankmeter._estimates.curves import Curve
 from rankmeter._estimates.differences import Difference
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.shares import Shares
@@ -188,10 +189,10 @@ def _verdict(d: Difference) -> str:
     return VERDICTS[0] if d.better == d.a else VERDICTS[1]
 
 
-def curve(metric: str, found: Curve, shown: Sequence[str]) -> list[Any]:
+def curve(metric: str, points: pl.DataFrame, shown: Sequence[str]) -> list[Any]:
     """A metric at every k, with a pointwise band per system shown; no chart without any mean."""
     alt = require_altair()
-    rows = [row for row in found.frame.drop("se").iter_rows(named=True) if row["system"] in shown]
+    rows = [row for row in points.drop("se").iter_rows(named=True) if row["system"] in shown]
     if all(math.isnan(row["mean"]) for row in rows):
         return []
     largest = max(row["k"] for row in rows)

@@ -36,7 +36,7 @@ from rankmeter._plan import Plan
 from rankmeter._report import charts
 from rankmeter._report.paper import Means
 from rankmeter._report.table import Style, Table
-from rankmeter._results.result import Measured, decimals
+from rankmeter._results.result import Result, decimals, drawn_notes, plain_mean
 from rankmeter._results.summary import Summary
 from rankmeter._words import in_its_words, in_words
 from rankmeter.errors import UsageError
@@ -48,7 +48,7 @@ def no_ranks(_: Plan) -> Mapping[str, Scores]:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Compared(Measured):
+class Compared(Result):
     """Several systems on the same users, with their differences.
 
     Attributes
@@ -88,7 +88,7 @@ class Compared(Measured):
 
     systems: tuple[str, ...]
     baseline: str
-    plan: Setting  # type: ignore[assignment]
+    plan: Setting
     users: pl.Series
     by_metric: Mapping[str, Values]
     estimates: Mapping[tuple[str, str], Estimate]
@@ -101,6 +101,11 @@ class Compared(Measured):
     summaries: Mapping[str, Summary] = field(default_factory=dict)
     kind: Kind = POLARS
     scored: Callable[[Plan], Mapping[str, Scores]] = no_ranks
+
+    @property
+    def confidence(self) -> float:
+        """Level of the intervals."""
+        return self.plan.confidence
 
     @property
     def dropped(self) -> dict[str, int]:
@@ -502,7 +507,7 @@ class Compared(Measured):
         ]
         groups = s.get("clusters_by_metric", {})
         notes += [*more, *unused_labels(s), *cluster_notes(groups, "tests and intervals")]
-        notes += self._drawn()
+        notes += drawn_notes(self.plan)
         if s["runs"]:
             runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
             notes.append(f"{in_words('users')} × runs: {', '.join(runs)}")
@@ -511,7 +516,7 @@ class Compared(Measured):
     def _content(self) -> dict[str, Any]:
         segments: dict[str, dict[str, Any]] = {}
         for (segment, metric, name), e in self.segment_estimates.items():
-            segments.setdefault(segment, {}).setdefault(metric, {})[name] = self._plain_mean(e)
+            segments.setdefault(segment, {}).setdefault(metric, {})[name] = plain_mean(e)
         alone = {
             "users": {name: summary.counts for name, summary in self.summaries.items()},
             "cautions": list(self.cautions),
@@ -521,7 +526,7 @@ class Compared(Measured):
             "systems": list(self.systems),
             "baseline": self.baseline or None,
             "metrics": {
-                label: {name: self._plain_mean(e) for name, e in self._means(label).items()}
+                label: {name: plain_mean(e) for name, e in self._means(label).items()}
                 for label in self._labels
             },
             "segments": segments,

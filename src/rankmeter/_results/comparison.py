@@ -92,6 +92,9 @@ class Comparison(ComparisonPage):
         facts = self.summaries[names[0]].facts()
         return Walkthrough(user, pairs, choices_of(self.plan, facts), self.words)
 
+    def _plan_text(self) -> str:
+        return self.plan.describe()
+
     def _more_notes(self) -> tuple[list[str], list[str]]:
         facts = {
             name: {

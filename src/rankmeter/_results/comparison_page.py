@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rankmeter._checks import choice
 from rankmeter._engine import Place
-from rankmeter._estimates.curves import Curve, curves_of, distinct_curves, usual_k
+from rankmeter._estimates.curves import curves_of, distinct_curves, usual_k
 from rankmeter._estimates.shares import first_hits, popularity_shown
 from rankmeter._estimates.verdicts import (
     MAX_SYSTEMS,
@@ -27,7 +27,8 @@ from rankmeter._plan import Plan
 from rankmeter._report import charts
 from rankmeter._report.table import Table
 from rankmeter._results.compared import Compared
-from rankmeter._results.result import Name
+from rankmeter._results.curve import Curve
+from rankmeter._results.result import Name, written_call
 from rankmeter._results.walkthrough import top_of
 from rankmeter._words import in_its_words
 from rankmeter.errors import UsageError
@@ -71,7 +72,7 @@ class ComparisonPage(Compared):
         entries = [self.plan[label] for label in labels]
         largest = usual_k(self.plan) if max_k is None else max_k
         read = {name: summary.read for name, summary in self.summaries.items()}
-        return curves_of(self.plan, entries, self.scored, largest, self.clusters, read)
+        return curves_of(Curve, self.plan, entries, self.scored, largest, self.clusters, read)
 
     @in_its_words
     def plot(
@@ -117,7 +118,9 @@ class ComparisonPage(Compared):
         """The charts of one kind for one metric, of no width or theme yet."""
         if kind == "curve":
             entry, shown = self.plan[metric], self._shown()
-            return charts.curve(metric, self.curve(metric), shown) if entry.spec.cutoff else []
+            return (
+                charts.curve(metric, self.curve(metric).frame, shown) if entry.spec.cutoff else []
+            )
         if kind == "segments":
             means = {(s, n): e for (s, m, n), e in self.segment_estimates.items() if m == metric}
             return charts.segments(metric, means, self._shown())
@@ -191,7 +194,7 @@ class ComparisonPage(Compared):
             curves = self._curves(firsts) if firsts else {}
         except UsageError:  # results without ranks
             curves = {}
-        panels = {label: charts.curve(label, curve, shown) for label, curve in curves.items()}
+        panels = {label: charts.curve(label, curve.frame, shown) for label, curve in curves.items()}
         figures: dict[str, dict[str, list[Any]]] = {
             kind: {label: self._panels(kind, label) for label in labels}
             for kind in KINDS
@@ -230,7 +233,8 @@ class ComparisonPage(Compared):
             "test": "auto", "correction": "maxt", "common": "all", "alpha": 0.05,
             "n_resamples": 9_999, "gatekeeping": False,
         }  # fmt: skip
-        return self._call(
+        return written_call(
+            self.plan,
             "compare",
             "systems, truth",
             baseline=self.baseline or None,

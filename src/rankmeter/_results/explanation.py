@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import polars as pl
+
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.wording import number
 from rankmeter._report.table import Table
@@ -153,6 +155,16 @@ class Explanation(Result):
             "users": [vars(user) for user in self.users],
             **said,
         }
+
+    def to_polars(self) -> pl.DataFrame:
+        """A row for each step, or for each match or nearest setting: its value and options."""
+        if self.target:
+            found = [(m.convention, str(m), m.value) for m in self.matches or self.nearest]
+            return pl.DataFrame(found, schema=["convention", "setting", "value"], orient="row")
+        rows = [vars(s) | {"before": str(s.before), "after": str(s.after)} for s in self.steps]
+        words = dict.fromkeys(("switch", "before", "after"), pl.String)
+        numbers = dict.fromkeys(("value", "change", "share"), pl.Float64)
+        return pl.DataFrame(rows, schema={**words, **numbers})
 
     def table(self) -> Table:
         """The steps, or the matches, as a table."""

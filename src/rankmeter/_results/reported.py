@@ -23,7 +23,8 @@ from rankmeter._hits import IntArray
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._report import charts
 from rankmeter._report.table import Table
-from rankmeter._results.result import Measured, Name
+from rankmeter._results.curve import Curve
+from rankmeter._results.result import Name, Result, written_call
 from rankmeter._results.walkthrough import top_of
 from rankmeter._words import in_its_words, in_words
 from rankmeter.errors import RankmeterError
@@ -37,9 +38,10 @@ OWN = "rankings"
 Scored = Callable[[Plan], Mapping[str, Scores]]
 
 
-class Reported(Measured):
+class Reported(Result):
     """An evaluation that writes its page."""
 
+    plan: Plan
     scores: Scores
     counts: Mapping[str, int]
     estimates: Mapping[str, Estimate]
@@ -47,6 +49,14 @@ class Reported(Measured):
     random: Mapping[str, float]
     groups: pl.DataFrame | None
     source: Source | None
+
+    @property
+    def confidence(self) -> float:
+        """Level of the intervals."""
+        return self.plan.confidence
+
+    def _plan_text(self) -> str:
+        return self.plan.describe()
 
     @property
     @abstractmethod
@@ -145,7 +155,7 @@ class Reported(Measured):
         if self.source is None or not self.source.system:
             return ""  # of scores, ranks or batches
         clusters = None if self.clusters is None else Name("clusters")
-        return self._call("evaluate", "rankings, truth", clusters=clusters)
+        return written_call(self.plan, "evaluate", "rankings, truth", clusters=clusters)
 
     def reopened(self) -> Source | None:
         """The data opened once more; None if they are gone, or give other values."""
@@ -180,8 +190,10 @@ class Reported(Measured):
         firsts = [self.plan[label] for label in dict.fromkeys(distinct_curves(self.plan).values())]
         if not firsts:
             return {}
-        found = curves_of(self.plan, firsts, scored, usual_k(self.plan), None, {OWN: self.read})
-        return {label: charts.curve(label, curve, [OWN]) for label, curve in found.items()}
+        found = curves_of(
+            Curve, self.plan, firsts, scored, usual_k(self.plan), None, {OWN: self.read}
+        )
+        return {label: charts.curve(label, curve.frame, [OWN]) for label, curve in found.items()}
 
     def _spread(self, entry: MetricPlan) -> Spread:
         return spread_of(self.scores.averaged(entry).values, increasing=entry.spec.increasing)

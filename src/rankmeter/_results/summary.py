@@ -38,7 +38,7 @@ from rankmeter._plan import Plan
 from rankmeter._report import charts
 from rankmeter._report.table import Table
 from rankmeter._results.reported import Reported
-from rankmeter._results.result import decimals
+from rankmeter._results.result import Lacking, decimals, drawn_notes, plain_mean
 from rankmeter._statistics import moments, t_interval_of
 from rankmeter._words import in_its_words, in_words
 from rankmeter.errors import UsageError
@@ -71,7 +71,7 @@ class Summary(Reported, Mapping[str, Estimate]):
         Further notes, such as how much ties matter.
     groups : polars.DataFrame or None
         The groups of each user of the scores, a column for each way to group them.
-    random, best : mapping of str to float
+    random, perfect : mapping of str to float
         By metric, the expected mean of random rankings of all candidates, and the mean of perfect
         ones; empty unless the number of candidates is known (``n_items``).
     source : Source or None
@@ -90,9 +90,11 @@ class Summary(Reported, Mapping[str, Estimate]):
     remarks: tuple[str, ...] = ()
     groups: pl.DataFrame | None = None
     random: Mapping[str, float] = field(default_factory=dict)
-    best: Mapping[str, float] = field(default_factory=dict)
+    perfect: Mapping[str, float] = field(default_factory=dict)
     source: Source | None = None
     kind: Kind = POLARS
+
+    best = Lacking("the means of perfect rankings are called `perfect`")
 
     def __getitem__(self, metric: str) -> Estimate:
         if metric in self.estimates:
@@ -415,7 +417,7 @@ class Summary(Reported, Mapping[str, Estimate]):
                 f"{e.label} has no value by chance: pass n_items=, the number of candidates, and "
                 "choose a metric of hits"
             )
-        low, size = self.random[e.label], self.best[e.label] - self.random[e.label]
+        low, size = self.random[e.label], self.perfect[e.label] - self.random[e.label]
         if not size:
             raise UsageError(f"every ranking has the same {e.label}: there is nothing to adjust")
         mean, one, other = ((x - low) / size for x in (e.mean, e.low, e.high))
@@ -425,7 +427,7 @@ class Summary(Reported, Mapping[str, Estimate]):
     def _content(self) -> dict[str, Any]:
         return {
             "metrics": {
-                label: self._plain_mean(e)
+                label: plain_mean(e)
                 | {"undefined": e.undefined}
                 | ({"random": self.random[label]} if label in self.random else {})
                 for label, e in self.items()
@@ -508,7 +510,7 @@ class Summary(Reported, Mapping[str, Estimate]):
         notes = notes_of(self.plan, {"": {**self.facts(), **alike(self.values())}})
         notes += chance_notes(self.random, self.plan)
         notes += [*unused_labels(self.counts), *cluster_notes(self._clustered(), "intervals")]
-        notes += self._drawn()
+        notes += drawn_notes(self.plan)
         return (*self.cautions, *notes, *self.remarks)
 
     @in_its_words
@@ -556,7 +558,7 @@ def summarise(
 
     `clusters` has the cluster of each user, and `unused` the counts of labels without effect.
     """
-    random, best = by_chance(plan, scores, truth)
+    random, perfect = by_chance(plan, scores, truth)
     doubts = uneven(plan, scores)
     warn(*doubts)
     return summed(
@@ -567,7 +569,7 @@ def summarise(
         cautions=(*truth.cautions, *rankings.cautions, *doubts),
         kind=rankings.origin.kind,
         random=random,
-        best=best,
+        perfect=perfect,
     )
 
 
@@ -599,7 +601,7 @@ def with_metrics(result: Summary, labels: Collection[str]) -> Summary:
         plan=replace(result.plan, metrics=entries),
         estimates={label: result.estimates[label] for label in labels},
         random={label: x for label, x in result.random.items() if label in labels},
-        best={label: x for label, x in result.best.items() if label in labels},
+        perfect={label: x for label, x in result.perfect.items() if label in labels},
     )
 
 

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NoReturn
 
 import polars as pl
 
 from rankmeter._choices import show
 from rankmeter._ingest import Frame
 from rankmeter._results.comparison import Comparison
+from rankmeter._results.result import Lacking
 
-
-def _lacking(verb: str) -> property:
-    """A verb of `Comparison` that values of users do not have."""
-
-    def refuse(_: object) -> NoReturn:
-        raise AttributeError(
-            f"{verb}() needs the rankings: pass these to rm.compare. Values of users have plot(), "
-            "worst(), to_markdown() and to_latex()"
-        )
-
-    return property(refuse)
+NEEDS = (
+    "it needs the rankings: pass these, or results of evaluations, to rm.compare. Values of users "
+    "have plot(), worst(), to_markdown() and to_latex()"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -48,7 +41,7 @@ class ValueComparison(Comparison):
         """Columns system, user, metric, seed, value; a frame as those of the values."""
         return self.kind.frame(self.values)
 
-    curve, report, show = _lacking("curve"), _lacking("report"), _lacking("show")
+    curve, report, show = Lacking(NEEDS), Lacking(NEEDS), Lacking(NEEDS)
 
     def _more_notes(self) -> tuple[list[str], list[str]]:
         lower = [f"{name}: lower is better" for name, up in self.increasing.items() if not up]

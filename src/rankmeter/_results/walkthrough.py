@@ -63,6 +63,15 @@ class Walkthrough(Result):
         """The list of the first metric, with the numbers of its items."""
         return self._tables()[0]
 
+    def to_polars(self) -> pl.DataFrame:
+        """A row for each item of the ranking, by system and metric, with its numbers."""
+        rows = [
+            {"system": system, "metric": walk.label, **place, "item": str(place["item"])}
+            for system, walk in self.walks
+            for place in _rows(walk.ranking)
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
     def _tables(self) -> list[Table]:
         return [part for part in self.parts() if isinstance(part, Table)]
 
