@@ -7,7 +7,7 @@ import pytest
 
 import rankmeter as rm
 from command_line import rankmeter
-from rankmeter._report.page import render
+from pages import page_of
 from rankmeter.errors import UnknownMetricError, UsageError
 
 pytestmark = pytest.mark.once
@@ -88,7 +88,7 @@ def test_a_metric_that_was_not_evaluated_gets_the_nearest_ones(ask):
 def test_the_report_shows_their_lists_with_titles(found):
     pytest.importorskip("altair")
     pytest.importorskip("vl_convert")
-    page = render(found._digest())
+    page = page_of(found)
     assert "The lists of cem" in page
     assert "c Casablanca &lt;3" in page
     assert "relevant, not ranked, gain 1" in page

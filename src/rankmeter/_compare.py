@@ -24,6 +24,7 @@ from rankmeter._plan import Plan
 from rankmeter._results.compared import Compared
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.summary import Summary, summarise, summed, with_metrics
+from rankmeter._results.summary_page import reopened
 from rankmeter._side import NO_SIDE, Side
 from rankmeter._statistics import CAUTIONS
 from rankmeter.errors import UsageError
@@ -185,7 +186,7 @@ def _checked(name: str, result: Summary) -> Summary:
 
     @functools.cache
     def opened() -> Data:
-        return (result.reopened() or _no_source(name)).open()
+        return (reopened(result) or _no_source(name)).open()
 
     return replace(result, source=result.source and replace(result.source, open=opened))
 

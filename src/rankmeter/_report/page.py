@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from rankmeter._checks import counted
-from rankmeter._engine import Place
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.shares import Shares
-from rankmeter._estimates.verdicts import Headline, Verdict
 from rankmeter._estimates.wording import level, number, signed
 from rankmeter._files import replacing
 from rankmeter._report.drawn import Drawing, drawing
@@ -52,63 +50,6 @@ class MeanCell:
     place: int = 0
     mark: str = ""
     beats: int | None = None
-
-
-@dataclass(frozen=True)
-class Digest:
-    """The content of the page of a comparison.
-
-    `result` is the machine-readable result, which the page uses where it can. Everything else is
-    ready to be shown: a row of `means` is the title of a system and a cell per metric, of
-    `segments`, by metric, that of a segment and a cell per system. `shown` are the systems in
-    charts. `good_k` has the smallest good k of each system, `hits` the ranks of the first hits,
-    `popularity` a cutoff and how popular the items above it are, `extremes` the users that gain
-    most from a system, with the values of both, `lists` the tops of their lists by metric, user
-    and system, where they are in memory, `figures` the charts by kind and metric,
-    `call` the call in Python that gives the same, or nothing.
-    """
-
-    headline: Headline
-    verdicts: Sequence[Verdict]
-    means: Sequence[Sequence[str | MeanCell]]
-    notes: Sequence[str]
-    differences: Table
-    shown: Sequence[str]
-    good_k: Table
-    hits: Shares | None
-    popularity: tuple[int, Shares] | None
-    segments: Mapping[str, Sequence[Sequence[str | MeanCell]]]
-    heterogeneity: Table
-    extremes: Mapping[str, Mapping[str, Sequence[tuple[str, float, float]]]]
-    lists: Mapping[str, Mapping[str, Mapping[str, Sequence[Place]]]]
-    figures: Mapping[str, Mapping[str, Sequence[Any]]]
-    plan: str
-    call: str
-    result: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Portrait:
-    """The content of the page of one evaluation.
-
-    `spread` has quantiles of the users' values, `parts` for each way to divide the users a row for
-    each part with a cell per metric, `extremes` the users with the worst and the best values,
-    `lists` the tops of their lists by metric and user; the others are those of `Digest`.
-    """
-
-    headline: Headline
-    estimates: Mapping[str, Estimate]
-    notes: Sequence[str]
-    spread: Table
-    hits: Shares | None
-    popularity: tuple[int, Shares] | None
-    parts: Mapping[str, Sequence[Sequence[str | MeanCell]]]
-    extremes: Mapping[str, Mapping[str, Sequence[tuple[str, float]]]]
-    lists: Mapping[str, Mapping[str, Sequence[Place]]]
-    figures: Mapping[str, Mapping[str, Sequence[Any]]]
-    plan: str
-    call: str
-    result: Mapping[str, Any]
 
 
 def read_page(path: str | Path) -> dict[str, Any]:
@@ -176,69 +117,60 @@ def _are_means(result: Any, means: Sequence[Any]) -> bool:
     )
 
 
-def render(digest: Digest) -> str:
-    """The text of the page."""
+def write(
+    path: str | Path,
+    template: str,
+    content: Callable[[], Mapping[str, Any]],
+    result: Callable[[], Mapping[str, Any]],
+) -> None:
+    """Write a page, whose content is made only if all packages are installed.
+
+    Each page has a `headline`, ``labels`` of metrics, ``n_users``, ``counts`` by system,
+    ``figures``: the charts by kind and metric, ``hits``: the ranks of the first hits,
+    ``popularity``: a cutoff and how popular the items above it are, ``lists`` by metric, user and
+    system, and ``call``: the call in Python that gives the same; the template names the others. The
+    `result` is machine-readable, and the page uses it where it can.
+    """
     require_packages()
-    found = digest.result
-    return _rendered(
-        "comparison",
-        digest,
-        found=found,
-        n_users=max(one["n_users"] for by in found["metrics"].values() for one in by.values()),
-        counts=_count_table(found["users"]),
-        labels=list(found["metrics"]),
-        max_rows=MAX_ROWS,
-        rows_on_paper=ROWS_ON_PAPER,
-        user_rows=_user_rows,
-        systems=[(f"{i}", SIGNS[i], name) for i, name in enumerate(digest.shown)],
-    )
+    with replacing(path) as file:
+        file.write(render(template, content(), result()).encode())
 
 
-def render_one(digest: Portrait) -> str:
-    """The text of the page of one evaluation."""
-    require_packages()
-    estimates = digest.estimates
-    return _rendered(
-        "summary",
-        digest,
-        n_users=max(e.n for e in estimates.values()),
-        counts=_count_table({"rankings": digest.result["users"]}),
-        labels=list(estimates),
-        mean_rows=_mean_rows,
-        value_rows=_value_rows,
-        lists_of={
-            label: {user: {"": places} for user, places in by.items()}
-            for label, by in digest.lists.items()
-        },
-    )
-
-
-def _rendered(template: str, digest: Digest | Portrait, **more: Any) -> str:
-    found = _environment().get_template(f"{template}.html.jinja")
-    return str(found.render(**_frame(digest), **more))
-
-
-def _frame(digest: Digest | Portrait) -> dict[str, Any]:
-    """What the pages of all results need."""
+def render(template: str, content: Mapping[str, Any], result: Mapping[str, Any]) -> str:
+    """The text of a page, which `write` describes."""
     style, script = _own("page.css"), _own("page.js")
-    found = digest.result
-    kinds = digest.popularity[1].classes if digest.popularity else ()
-    return {
-        "digest": digest,
-        "level": level(found["plan"]["confidence"]),
-        "version": __version__,
-        "policy": _policy(style, script),
-        "style": style,
-        "script": script,
-        "named": named,
-        "counted": counted,
-        "max_printed": MAX_PRINTED,
-        "share_rows": _share_rows,
-        "classes": [(f"p{i}", "■", kind) for i, kind in enumerate(kinds)],
-        "drawings": {kind: _drawn(by) for kind, by in digest.figures.items()},
-        "result_id": RESULT,
-        "result": _json(found),
-    }
+    popular, shown = content["popularity"], content.get("shown", ())
+    page = _environment().get_template(f"{template}.html.jinja")
+    return str(
+        page.render(
+            digest=content,
+            found=result,
+            labels=[*result["metrics"]],
+            n_users=content["n_users"],
+            counts=_count_table(content["counts"]),
+            level=level(result["plan"]["confidence"]),
+            version=__version__,
+            policy=_policy(style, script),
+            style=style,
+            script=script,
+            named=named,
+            counted=counted,
+            max_printed=MAX_PRINTED,
+            max_rows=MAX_ROWS,
+            rows_on_paper=ROWS_ON_PAPER,
+            share_rows=_share_rows,
+            user_rows=_user_rows,
+            mean_rows=_mean_rows,
+            value_rows=_value_rows,
+            systems=[(f"{i}", SIGNS[i], name) for i, name in enumerate(shown)],
+            classes=[(f"p{i}", "■", kind) for i, kind in enumerate(popular[1].classes)]
+            if popular
+            else [],
+            drawings={kind: _drawn(by) for kind, by in content["figures"].items()},
+            result_id=RESULT,
+            result=_json(result),
+        )
+    )
 
 
 def _environment() -> Any:
@@ -285,13 +217,6 @@ def require_packages() -> None:
             raise MissingDependencyError(
                 f"the report needs {name}: pip install 'rankmeter[report]'"
             ) from None
-
-
-def write(path: str | Path, page: Callable[[], str]) -> None:
-    """Write a page, which is made only if all packages are installed."""
-    require_packages()
-    with replacing(path) as file:
-        file.write(page().encode())
 
 
 def _count_table(counts: Mapping[str, Mapping[str, int]]) -> Table:

@@ -23,8 +23,6 @@ from rankmeter._estimates.verdicts import (
     Headline,
     Verdict,
     headline,
-    histogram,
-    pairs_shown,
     places,
     segments_clause,
     verdict,
@@ -33,7 +31,6 @@ from rankmeter._estimates.wording import change, level, number, p_value
 from rankmeter._hits import FloatArray
 from rankmeter._ingest import POLARS, Frame, Kind
 from rankmeter._plan import Plan
-from rankmeter._report import charts
 from rankmeter._report.paper import Means
 from rankmeter._report.table import Style, Table
 from rankmeter._results.result import Result, decimals, drawn_notes, plain_mean
@@ -121,11 +118,11 @@ class Compared(Result):
         return None if self.segments_by_user is None else self.kind.frame(self.segments_by_user)
 
     @property
-    def _labels(self) -> list[str]:
-        """The metrics."""
+    def labels(self) -> list[str]:
+        """The metrics, by their labels."""
         return [*self.by_metric]
 
-    def _label(self, metric: str) -> str:
+    def label(self, metric: str) -> str:
         """The label of a metric, by any of its names."""
         if metric in self.by_metric:
             return metric
@@ -133,17 +130,13 @@ class Compared(Result):
             return self.plan[metric].label
         raise unknown("metric", metric, self.by_metric)
 
-    def _increasing(self, label: str) -> bool:
-        """Whether larger values of a metric are better."""
-        return self.by_metric[label].increasing
-
     @abstractmethod
     def _more_notes(self) -> tuple[list[str], list[str]]:
         """Notes after the test, and after the users that are not common to all systems."""
 
     def __getitem__(self, metric: str) -> tuple[Difference, ...]:
         """The comparisons on one metric over all users."""
-        label = self._label(metric)
+        label = self.label(metric)
         return tuple(d for d in self.differences if d.metric == label and not d.segment)
 
     @in_its_words
@@ -162,18 +155,18 @@ class Compared(Result):
         Without a baseline, a marker is the letter of every system that is significantly worse.
         """
         letters = letters_of(self.systems)
-        marks = {label: self._marks(label) for label in self._labels}
+        marks = {label: self.marks(label) for label in self.labels}
         rows = tuple(
             (
                 name if self.baseline else f"{letters[name]} {name}",
                 *(
                     f"{number(self.estimates[label, name].mean)} {marks[label][name]}".rstrip()
-                    for label in self._labels
+                    for label in self.labels
                 ),
             )
             for name in self.systems
         )
-        return Table(("system", *self._labels), rows, self._notes(), styles=self._styles(marks))
+        return Table(("system", *self.labels), rows, self.notes, styles=self._styles(marks))
 
     def _styles(
         self, marks: Mapping[str, Mapping[str, str]]
@@ -181,21 +174,23 @@ class Compared(Result):
         """The best and the second mean of each metric, and those with a significance marker."""
         kinds: dict[int, tuple[Style, ...]] = {1: ("best",), 2: ("second",)}
         styles = {}
-        for column, label in enumerate(self._labels, 1):
-            for row, (name, place) in enumerate(self._places(self._means(label), label).items()):
+        for column, label in enumerate(self.labels, 1):
+            for row, (name, place) in enumerate(self.places(self.means_of(label), label).items()):
                 styles[row, column] = (*kinds.get(place, ()), *_significance(marks[label][name]))
         return styles
 
-    def _places(self, means: Mapping[str, Estimate], label: str) -> dict[str, int]:
+    def places(self, means: Mapping[str, Estimate], label: str) -> dict[str, int]:
         """By system, 1 for the best mean of a metric as it is printed, 2 for the second, else 0."""
-        found = places([number(e.mean) for e in means.values()], increasing=self._increasing(label))
+        found = places(
+            [number(e.mean) for e in means.values()], increasing=self.by_metric[label].increasing
+        )
         return dict(zip(means, found, strict=True))
 
     def means(self) -> Frame:
         """Systems × metrics: a row for each system, and a column for each metric."""
         columns = {
             label: [self.estimates[label, name].mean for name in self.systems]
-            for label in self._labels
+            for label in self.labels
         }
         return self.kind.frame(pl.DataFrame({"system": list(self.systems), **columns}))
 
@@ -233,20 +228,20 @@ class Compared(Result):
         return "\n\n".join([means, *(table.to_markdown() for table in self._tables()[1:])])
 
     def _printed(self, digits: int, *, intervals: bool) -> Means:
-        labels, table = self._labels, self.table()
-        marks = {label: self._marks(label) for label in labels}
+        labels, table = self.labels, self.table()
+        marks = {label: self.marks(label) for label in labels}
         return Means(
             dict(zip(self.systems, [row[0] for row in table.rows], strict=True)),
             self.estimates,
-            {label: self._increasing(label) for label in labels},
+            {label: self.by_metric[label].increasing for label in labels},
             {(label, name): marks[label][name] for label in labels for name in self.systems},
-            self._tested(),
+            self.tested(),
             table.notes,
             decimals(digits),
             intervals,
         )
 
-    def _marks(self, metric: str) -> dict[str, str]:
+    def marks(self, metric: str) -> dict[str, str]:
         """By system: ▲ or ▼ against the baseline, or the letters of the systems that it beats."""
         letters, marks = letters_of(self.systems), dict.fromkeys(self.systems, "")
         for d in self[metric]:
@@ -256,7 +251,7 @@ class Compared(Result):
                 marks[d.better] += letters[d.b if d.better == d.a else d.a]
         return marks
 
-    def _segment_notes(self) -> list[str]:
+    def segment_notes(self) -> list[str]:
         """How segments were tested, and which differences are not the same in all of them."""
         clauses = {
             (h.metric, h.a, h.b): self._segments_clause(d)
@@ -278,11 +273,11 @@ class Compared(Result):
         for note, some in sorted(where.items()):
             metrics = dict.fromkeys(d.metric for d in some)
             segments = dict.fromkeys(d.segment for d in some)
-            of = "" if len(metrics) == len(self._labels) else f"{', '.join(metrics)}: "
+            of = "" if len(metrics) == len(self.labels) else f"{', '.join(metrics)}: "
             found.append(f"{of}{note}" + ("" if "" in segments else f" ({', '.join(segments)})"))
         return found
 
-    def _tested(self) -> str:
+    def tested(self) -> str:
         """What the markers mean, and how differences were tested."""
         s = self.settings
         correction = "" if s["correction"] == "none" else f", {s['correction']} over {s['family']}"
@@ -390,13 +385,13 @@ class Compared(Result):
         worst: bool = True,
     ) -> pl.DataFrame:
         """`worst` or `best` in Polars."""
-        label = self._label(metric or self._labels[0])
+        label = self.label(metric or self.labels[0])
         a, b = self._two(label, system, against)
         if self.by_metric[label].whole:
             raise UsageError(f"{label} is one number for the lists of all users: no user has one")
         most = None if n is None else integer("n", n, least=1)
         return moved(*self._paired(label, a, b), (f"{a} {label}", f"{b} {label}"), most,
-                     falling=worst == self._increasing(label))  # fmt: skip
+                     falling=worst == self.by_metric[label].increasing)  # fmt: skip
 
     def paired(self, d: Difference) -> tuple[pl.Series, FloatArray, FloatArray]:
         """The users with a value of both systems of a difference, and these values."""
@@ -412,7 +407,7 @@ class Compared(Result):
         for option, name in (("system", system), ("against", against)):
             if name is not None:
                 choice(option, name, self.systems)
-        d = self._verdict(label).difference or self[label][0]
+        d = self.verdict_on(label).difference or self[label][0]
         a, b = (d.b, d.a) if d.a == self.baseline else (d.a, d.b)
         system = system or (b if against == a else a)
         usual = self.baseline if self.baseline not in ("", system) else (a if system == b else b)
@@ -421,23 +416,15 @@ class Compared(Result):
             raise UsageError(f"{system} is compared with itself: name two systems")
         return system, against
 
-    def _difference_panels(self, kind: str, metric: str) -> list[Any]:
-        """The differences on one metric with intervals, or those of the users as histograms."""
-        best, found = self._verdict(metric).best, self[metric]
-        if kind == "forest":
-            return charts.forest(metric, pairs_shown(found, best), self.baseline)
-        shown = pairs_shown(found, best, limit=9)
-        return charts.bins(metric, [(d, histogram(*self.paired(d)[1:])) for d in shown])
-
     def _tables(self) -> list[Table]:
         return [self.table(), self.difference_table()]
 
-    def _means(self, metric: str) -> dict[str, Estimate]:
+    def means_of(self, metric: str) -> dict[str, Estimate]:
         return {name: self.estimates[metric, name] for name in self.systems}
 
-    def _verdict(self, metric: str) -> Verdict:
-        increasing = self._increasing(metric)
-        means, found = self._means(metric), self[metric]
+    def verdict_on(self, metric: str) -> Verdict:
+        increasing = self.by_metric[metric].increasing
+        means, found = self.means_of(metric), self[metric]
         return verdict(metric, means, found, self.baseline, increasing=increasing)
 
     @in_its_words
@@ -449,8 +436,8 @@ class Compared(Result):
         metric : str, optional
             Default: the first one.
         """
-        label = self._label(metric or self._labels[0])
-        found = self._verdict(label)
+        label = self.label(metric or self.labels[0])
+        found = self.verdict_on(label)
         d = found.difference
         segments = ("", "")
         if d is not None and " in all " not in (clause := self._segments_clause(d)):
@@ -494,12 +481,14 @@ class Compared(Result):
         every = (caution for one in self.summaries.values() for caution in one.cautions)
         return tuple(dict.fromkeys(every))
 
-    def _notes(self) -> tuple[str, ...]:
+    @property
+    @in_its_words
+    def notes(self) -> tuple[str, ...]:
         """The notes below the table."""
         s = self.settings
         first, more = self._more_notes()
         different = "" if s["common"] == "all" else ", so that means are over different users"
-        notes = [self._tested(), *first]
+        notes = [self.tested(), *first]
         notes += [
             f"{label}: {counted(n, 'user')} not common to all systems{in_words(different)}"
             for label, n in self.dropped.items()
@@ -511,7 +500,7 @@ class Compared(Result):
         if s["runs"]:
             runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
             notes.append(f"{in_words('users')} × runs: {', '.join(runs)}")
-        return (*self.cautions, *notes, *self._segment_notes(), *self._noted())
+        return (*self.cautions, *notes, *self.segment_notes(), *self._noted())
 
     def _content(self) -> dict[str, Any]:
         segments: dict[str, dict[str, Any]] = {}
@@ -526,8 +515,8 @@ class Compared(Result):
             "systems": list(self.systems),
             "baseline": self.baseline or None,
             "metrics": {
-                label: {name: plain_mean(e) for name, e in self._means(label).items()}
-                for label in self._labels
+                label: {name: plain_mean(e) for name, e in self.means_of(label).items()}
+                for label in self.labels
             },
             "segments": segments,
             "differences": [vars(d) | {"sentence": d.sentence()} for d in self.differences],
@@ -535,7 +524,7 @@ class Compared(Result):
             **({"random": self.random} if self.random else {}),
             "dropped_users": self.dropped,
             **(alone if self.summaries else {}),
-            "notes": list(self._notes()),
+            "notes": list(self.notes),
             "settings": self.settings,
             **plan,
         }

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
 
 import polars as pl
 
 from rankmeter._checks import choice
 from rankmeter._engine import Walk
+from rankmeter._estimates.curves import distinct_curves
 from rankmeter._estimates.notes import (
     alike,
     chance_notes,
@@ -16,7 +19,10 @@ from rankmeter._estimates.notes import (
 )
 from rankmeter._ingest import Frame
 from rankmeter._plan import Plan
-from rankmeter._results.comparison_page import ComparisonPage
+from rankmeter._report import charts
+from rankmeter._results.compared import Compared
+from rankmeter._results.comparison_page import ChartKind, curves, page_of, panels
+from rankmeter._results.curve import Curve
 from rankmeter._results.walkthrough import (
     Walkthrough,
     choices_of,
@@ -24,10 +30,11 @@ from rankmeter._results.walkthrough import (
     walk_user,
 )
 from rankmeter._words import in_its_words
+from rankmeter.errors import UsageError
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Comparison(ComparisonPage):
+class Comparison(Compared):
     """Several systems over one truth.
 
     Attributes
@@ -92,6 +99,86 @@ class Comparison(ComparisonPage):
         facts = self.summaries[names[0]].facts()
         return Walkthrough(user, pairs, choices_of(self.plan, facts), self.words)
 
+    def curve(self, metric: str, max_k: int | None = None) -> Curve:
+        """``metric@1`` to ``metric@max_k`` of every system, with bands.
+
+        Parameters
+        ----------
+        metric : str
+            A metric of the comparison; its cutoff does not matter.
+        max_k : int, optional
+            Up to 10,000. Default: the largest cutoff of the plan, at least 20.
+
+        Returns
+        -------
+        Curve
+
+        Raises
+        ------
+        UsageError
+            If the metric has no cutoff, or `max_k` is out of its range.
+        """
+        label = self.label(metric)
+        return curves(self, [label], max_k)[label]
+
+    @in_its_words
+    def plot(
+        self,
+        kind: ChartKind = "forest",
+        *,
+        metric: str | None = None,
+    ) -> Any:
+        """An Altair chart, which saves itself as PNG, SVG, PDF or HTML.
+
+        Parameters
+        ----------
+        kind : {"forest", "curve", "differences", "segments", "tradeoff"}
+            Differences with intervals, metric against k, the distribution of per-user differences,
+            means by segment, or metrics of what was shown against the first metric of accuracy.
+            Curves and trade-offs need rankings or results of evaluations.
+        metric : str, optional
+            Only this metric; default: all of them, side by side.
+
+        Raises
+        ------
+        MissingDependencyError
+            If Altair is not installed.
+        UsageError
+            If there is nothing of this kind to draw.
+        """
+        charts.require_altair()
+        choice("kind", kind, get_args(ChartKind))
+        if kind in ("curve", "tradeoff") and not isinstance(self.plan, Plan):
+            raise UsageError(f"plot({kind!r}) needs the rankings: rm.compare draws it")
+        if kind == "segments" and self.segments_by_user is None:
+            raise UsageError("there are no segments: pass segments=")
+        labels = [self.label(metric)] if metric else self.labels
+        if kind == "curve":
+            first_of = distinct_curves(self.plan)
+            labels = list(dict.fromkeys(first_of[label] for label in labels if label in first_of))
+        drawn = [panel for label in labels for panel in panels(self, kind, label)]
+        if not drawn:
+            raise UsageError(f"nothing to draw as {kind!r}: no metric has the values for it")
+        return charts.side_by_side(drawn)
+
+    @in_its_words
+    def report(self, path: str | Path) -> None:
+        """Write a self-contained page that opens offline and can be read back.
+
+        Parameters
+        ----------
+        path : str or Path
+            An ``.html`` file.
+
+        Raises
+        ------
+        MissingDependencyError
+            If the packages of the extra ``report`` are not installed.
+        """
+        from rankmeter._report.page import write
+
+        write(path, "comparison", lambda: page_of(self), self.to_dict)
+
     def _plan_text(self) -> str:
         return self.plan.describe()
 
@@ -99,7 +186,7 @@ class Comparison(ComparisonPage):
         facts = {
             name: {
                 **summary.facts(),
-                **alike(self.estimates[label, name] for label in self._labels),
+                **alike(self.estimates[label, name] for label in self.labels),
             }
             for name, summary in self.summaries.items()
         }
