@@ -84,7 +84,7 @@ class TestComparison:
 
     def test_bins_count_every_user_once(self):
         for d in FOUND["ndcg@10"]:
-            bins = histogram(*FOUND.paired(d)[1:])
+            bins = histogram(*FOUND.paired(d.metric, d.a, d.b)[1:])
             below = [n for n, low in zip(bins.counts, bins.edges, strict=False) if low < 0]
             assert (sum(bins.counts) - sum(below), bins.equal, sum(below)) == (
                 d.wins,
@@ -181,7 +181,7 @@ class TestVerdict:
 
     def test_the_extremes_are_the_largest_differences_of_each_side(self):
         d = FOUND["rr"][0]
-        for_a, for_b = extremes(*FOUND.paired(d), increasing=d.increasing, top=3)
+        for_a, for_b = extremes(*FOUND.paired(d.metric, d.a, d.b), increasing=d.increasing, top=3)
         table = FOUND.per_user.pivot("system", index="user", values="rr").drop_nulls()
         gaps = np.sort((table[d.a] - table[d.b]).to_numpy())
         assert [x - y for _, x, y in for_a] == pytest.approx(gaps[::-1][:3])

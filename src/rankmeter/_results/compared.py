@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -11,10 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from rankmeter._checks import choice, counted, integer, unknown
+from rankmeter._checks import counted, unknown
 from rankmeter._choices import Setting
 from rankmeter._engine import Scores
-from rankmeter._estimates.differences import Difference, moved, turned
+from rankmeter._estimates.differences import Difference, turned
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.notes import cluster_notes, missing_users, unused_labels
 from rankmeter._estimates.paired import Heterogeneity, segment_notes
@@ -27,13 +26,20 @@ from rankmeter._estimates.verdicts import (
     segments_clause,
     verdict,
 )
-from rankmeter._estimates.wording import change, level, number, p_value
+from rankmeter._estimates.wording import number
 from rankmeter._hits import FloatArray
 from rankmeter._ingest import POLARS, Frame, Kind
 from rankmeter._plan import Plan
-from rankmeter._report.paper import Means
 from rankmeter._report.table import Style, Table
-from rankmeter._results.result import Result, decimals, drawn_notes, plain_mean
+from rankmeter._results.comparison_tables import (
+    letters_of,
+    marks_of,
+    own_notes,
+    significance,
+    significance_note,
+    table_of_differences,
+)
+from rankmeter._results.result import Result, drawn_notes, plain_mean
 from rankmeter._results.summary import Summary
 from rankmeter._words import in_its_words, in_words
 from rankmeter.errors import UsageError
@@ -176,7 +182,7 @@ class Compared(Result):
         styles = {}
         for column, label in enumerate(self.labels, 1):
             for row, (name, place) in enumerate(self.places(self.means_of(label), label).items()):
-                styles[row, column] = (*kinds.get(place, ()), *_significance(marks[label][name]))
+                styles[row, column] = (*kinds.get(place, ()), *significance(marks[label][name]))
         return styles
 
     def places(self, means: Mapping[str, Estimate], label: str) -> dict[str, int]:
@@ -194,62 +200,9 @@ class Compared(Result):
         }
         return self.kind.frame(pl.DataFrame({"system": list(self.systems), **columns}))
 
-    @in_its_words
-    def to_latex(
-        self,
-        *,
-        digits: int = 4,
-        intervals: bool = False,
-        caption: str = "",
-        label: str = "",
-    ) -> str:
-        """The means in LaTeX, with the rules of the booktabs package.
-
-        The best mean of each metric is bold and the second of at least three underlined, as they
-        are printed; a raised sign or raised letters are the significance markers of `table`, with
-        their meaning below the last rule. Cutoffs of one metric that follow each other are under
-        one head.
-
-        Parameters
-        ----------
-        digits : int
-            After the point, from 0 to 15.
-        intervals : bool
-            Whether to add the interval of each mean.
-        caption, label : str
-            Of a ``table`` around the ``tabular``; LaTeX, so they are not escaped.
-        """
-        return self._printed(digits, intervals=intervals).to_latex(caption, label)
-
-    @in_its_words
-    def to_markdown(self, *, digits: int = 4, intervals: bool = False) -> str:
-        """All tables in Markdown; means as in `to_latex`."""
-        means = self._printed(digits, intervals=intervals).to_markdown()
-        return "\n\n".join([means, *(table.to_markdown() for table in self._tables()[1:])])
-
-    def _printed(self, digits: int, *, intervals: bool) -> Means:
-        labels, table = self.labels, self.table()
-        marks = {label: self.marks(label) for label in labels}
-        return Means(
-            dict(zip(self.systems, [row[0] for row in table.rows], strict=True)),
-            self.estimates,
-            {label: self.by_metric[label].increasing for label in labels},
-            {(label, name): marks[label][name] for label in labels for name in self.systems},
-            self.tested(),
-            table.notes,
-            decimals(digits),
-            intervals,
-        )
-
     def marks(self, metric: str) -> dict[str, str]:
         """By system: ▲ or ▼ against the baseline, or the letters of the systems that it beats."""
-        letters, marks = letters_of(self.systems), dict.fromkeys(self.systems, "")
-        for d in self[metric]:
-            if d.significant and self.baseline:
-                marks[d.a] = "▲" if d.better == d.a else "▼"
-            elif d.significant and d.better:
-                marks[d.better] += letters[d.b if d.better == d.a else d.a]
-        return marks
+        return marks_of(self[metric], self.systems, self.baseline)
 
     def segment_notes(self) -> list[str]:
         """How segments were tested, and which differences are not the same in all of them."""
@@ -263,158 +216,20 @@ class Compared(Result):
             self.heterogeneity, self.settings["alpha"], clauses, gated=self.settings["gatekeeping"]
         )
 
-    def _noted(self) -> list[str]:
-        """The notes of single differences, with the metrics and segments if they are of some."""
-        where: dict[str, list[Difference]] = {}
-        for d in self.differences:
-            if d.note:
-                where.setdefault(d.note, []).append(d)
-        found = []
-        for note, some in sorted(where.items()):
-            metrics = dict.fromkeys(d.metric for d in some)
-            segments = dict.fromkeys(d.segment for d in some)
-            of = "" if len(metrics) == len(self.labels) else f"{', '.join(metrics)}: "
-            found.append(f"{of}{note}" + ("" if "" in segments else f" ({', '.join(segments)})"))
-        return found
-
     def tested(self) -> str:
         """What the markers mean, and how differences were tested."""
-        s = self.settings
-        correction = "" if s["correction"] == "none" else f", {s['correction']} over {s['family']}"
-        marks = (
-            f"▲ ▼ significantly better, worse than {self.baseline}"
-            if self.baseline
-            else "letters: the systems that are significantly worse"
-        )
-        if not any(d.significant for d in self.differences):
-            marks = "no significant difference"
-        methods = sorted({d.method.split(" (")[0] for d in self.differences if not math.isnan(d.p)})
-        return f"{marks} ({', '.join(methods) or 'no test'}{correction}, alpha {s['alpha']:g})"
+        return significance_note(self.differences, self.baseline, self.settings)
 
     @in_its_words
     def difference_table(self) -> Table:
         """Every comparison: difference, interval, p, effect size, wins and losses."""
-        rows = tuple(
-            (
-                f"{d.a} − {d.b}" + (f", {d.segment}" if d.segment else ""),
-                d.metric,
-                change(d.difference),
-                f"[{change(d.low)}, {change(d.high)}]",
-                p_value(d.p),
-                p_value(d.p_adjusted),
-                change(d.d_z, digits=2),
-                f"{d.wins:,}/{d.ties:,}/{d.losses:,}" if d.per_user else "–",
-                number(d.detectable),
-            )
-            for d in self.differences
-        )
-        interval = f"{level(self.confidence)} interval"
-        columns = ("difference", "metric", "mean", interval, "p", "adjusted p", "d_z")
-        styles: dict[tuple[int, int], tuple[Style, ...]] = {
-            (row, columns.index("mean")): ("better",) if d.better == d.a else ("worse",)
-            for row, d in enumerate(self.differences)
-            if d.significant and d.better
-        }
-        return Table((*columns, "win/tie/loss", "detectable"), rows, styles=styles)
+        return table_of_differences(self.differences, self.confidence)
 
-    def worst(
-        self,
-        n: int | None = 10,
-        metric: str | None = None,
-        *,
-        system: str | None = None,
-        against: str | None = None,
-    ) -> Frame:
-        """The users with the largest losses of a system against another one, largest first.
-
-        Parameters
-        ----------
-        n : int, optional
-            The number of users; None returns all users, including those who gain.
-        metric : str, optional
-            Default: the first one.
-        system, against : str, optional
-            Default: the two systems of the headline; with a baseline, it is `against`.
-
-        Returns
-        -------
-        polars.DataFrame, pandas.DataFrame or pyspark.sql.DataFrame
-            As `per_user`. Columns user, the value of each system as ``"BPR ndcg@10"``, and
-            ``difference``: system minus against. Users with equal differences are in order of
-            their ids.
-
-        Raises
-        ------
-        UsageError
-            If a system or a metric does not exist, or no user has a value of the metric.
-
-        Examples
-        --------
-        >>> import rankmeter as rm
-        >>> truth = {"ann": {"a"}, "bob": {"b"}}
-        >>> old, new = {"ann": ["x", "a"], "bob": ["b"]}, {"ann": ["a"], "bob": ["x", "b"]}
-        >>> found = rm.compare({"old": old, "new": new}, truth, "rr", baseline="old")
-        >>> found.worst().rows()
-        [('bob', 1.0, 0.5, -0.5)]
-        >>> found.best().rows()
-        [('ann', 0.5, 1.0, 0.5)]
-        """
-        return self.kind.frame(self.moved_users(n, metric, system, against))
-
-    def best(
-        self,
-        n: int | None = 10,
-        metric: str | None = None,
-        *,
-        system: str | None = None,
-        against: str | None = None,
-    ) -> Frame:
-        """The users with the largest gains of a system over another one, largest first.
-
-        Parameters, columns and errors are those of `worst`.
-        """
-        return self.kind.frame(self.moved_users(n, metric, system, against, worst=False))
-
-    def moved_users(
-        self,
-        n: int | None = None,
-        metric: str | None = None,
-        system: str | None = None,
-        against: str | None = None,
-        *,
-        worst: bool = True,
-    ) -> pl.DataFrame:
-        """`worst` or `best` in Polars."""
-        label = self.label(metric or self.labels[0])
-        a, b = self._two(label, system, against)
-        if self.by_metric[label].whole:
-            raise UsageError(f"{label} is one number for the lists of all users: no user has one")
-        most = None if n is None else integer("n", n, least=1)
-        return moved(*self._paired(label, a, b), (f"{a} {label}", f"{b} {label}"), most,
-                     falling=worst == self.by_metric[label].increasing)  # fmt: skip
-
-    def paired(self, d: Difference) -> tuple[pl.Series, FloatArray, FloatArray]:
-        """The users with a value of both systems of a difference, and these values."""
-        return self._paired(d.metric, d.a, d.b)
-
-    def _paired(self, label: str, a: str, b: str) -> tuple[pl.Series, FloatArray, FloatArray]:
+    def paired(self, metric: str, a: str, b: str) -> tuple[pl.Series, FloatArray, FloatArray]:
+        """The users with a value of a metric in both of two systems, and these values."""
         columns = self.systems.index(a), self.systems.index(b)
-        rows, x, y = self.by_metric[label].paired(*columns)
+        rows, x, y = self.by_metric[metric].paired(*columns)
         return self.users[rows], x, y
-
-    def _two(self, label: str, system: str | None, against: str | None) -> tuple[str, str]:
-        """The two systems to look at: those of the headline, unless they are given."""
-        for option, name in (("system", system), ("against", against)):
-            if name is not None:
-                choice(option, name, self.systems)
-        d = self.verdict_on(label).difference or self[label][0]
-        a, b = (d.b, d.a) if d.a == self.baseline else (d.a, d.b)
-        system = system or (b if against == a else a)
-        usual = self.baseline if self.baseline not in ("", system) else (a if system == b else b)
-        against = against or usual
-        if system == against:
-            raise UsageError(f"{system} is compared with itself: name two systems")
-        return system, against
 
     def _tables(self) -> list[Table]:
         return [self.table(), self.difference_table()]
@@ -500,7 +315,12 @@ class Compared(Result):
         if s["runs"]:
             runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
             notes.append(f"{in_words('users')} × runs: {', '.join(runs)}")
-        return (*self.cautions, *notes, *self.segment_notes(), *self._noted())
+        return (
+            *self.cautions,
+            *notes,
+            *self.segment_notes(),
+            *own_notes(self.differences, self.labels),
+        )
 
     def _content(self) -> dict[str, Any]:
         segments: dict[str, dict[str, Any]] = {}
@@ -536,15 +356,3 @@ class Compared(Result):
             found = {"difference": d.difference, "low": d.low, "high": d.high}
             parts = (d.a, "vs", d.b, d.segment, d.metric)
             yield parts, {**found, "p": d.p_adjusted, "n": d.n}
-
-
-def _significance(mark: str) -> tuple[Style, ...]:
-    """What a marker says of its mean: letters have no colour, as a mean may win and lose."""
-    return {"▲": ("better",), "▼": ("worse",)}.get(mark, ())  # type: ignore[return-value]
-
-
-def letters_of(systems: tuple[str, ...]) -> dict[str, str]:
-    """The letters a, b, …, z, aa, ab, … of systems."""
-    alphabet = "abcdefghijklmnopqrstuvwxyz"
-    pairs = ("".join(two) for two in itertools.product(alphabet, repeat=2))
-    return dict(zip(systems, itertools.chain(alphabet, pairs), strict=False))

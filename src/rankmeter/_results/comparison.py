@@ -9,9 +9,10 @@ from typing import Any, get_args
 
 import polars as pl
 
-from rankmeter._checks import choice
+from rankmeter._checks import choice, integer
 from rankmeter._engine import Walk
 from rankmeter._estimates.curves import distinct_curves
+from rankmeter._estimates.differences import moved
 from rankmeter._estimates.notes import (
     alike,
     chance_notes,
@@ -20,9 +21,11 @@ from rankmeter._estimates.notes import (
 from rankmeter._ingest import Frame
 from rankmeter._plan import Plan
 from rankmeter._report import charts
+from rankmeter._report.paper import Means
 from rankmeter._results.compared import Compared
 from rankmeter._results.comparison_page import ChartKind, curves, page_of, panels
 from rankmeter._results.curve import Curve
+from rankmeter._results.result import decimals
 from rankmeter._results.walkthrough import (
     Walkthrough,
     choices_of,
@@ -98,6 +101,143 @@ class Comparison(Compared):
         pairs = tuple(pair for turn in turns for pair in zip(names, turn, strict=True))
         facts = self.summaries[names[0]].facts()
         return Walkthrough(user, pairs, choices_of(self.plan, facts), self.words)
+
+    @in_its_words
+    def to_latex(
+        self,
+        *,
+        digits: int = 4,
+        intervals: bool = False,
+        caption: str = "",
+        label: str = "",
+    ) -> str:
+        """The means in LaTeX, with the rules of the booktabs package.
+
+        The best mean of each metric is bold and the second of at least three underlined, as they
+        are printed; a raised sign or raised letters are the significance markers of `table`, with
+        their meaning below the last rule. Cutoffs of one metric that follow each other are under
+        one head.
+
+        Parameters
+        ----------
+        digits : int
+            After the point, from 0 to 15.
+        intervals : bool
+            Whether to add the interval of each mean.
+        caption, label : str
+            Of a ``table`` around the ``tabular``; LaTeX, so they are not escaped.
+        """
+        return self._printed(digits, intervals=intervals).to_latex(caption, label)
+
+    @in_its_words
+    def to_markdown(self, *, digits: int = 4, intervals: bool = False) -> str:
+        """All tables in Markdown; means as in `to_latex`."""
+        means = self._printed(digits, intervals=intervals).to_markdown()
+        return "\n\n".join([means, *(table.to_markdown() for table in self._tables()[1:])])
+
+    def _printed(self, digits: int, *, intervals: bool) -> Means:
+        labels, table = self.labels, self.table()
+        marks = {label: self.marks(label) for label in labels}
+        return Means(
+            dict(zip(self.systems, [row[0] for row in table.rows], strict=True)),
+            self.estimates,
+            {label: self.by_metric[label].increasing for label in labels},
+            {(label, name): marks[label][name] for label in labels for name in self.systems},
+            self.tested(),
+            table.notes,
+            decimals(digits),
+            intervals,
+        )
+
+    def worst(
+        self,
+        n: int | None = 10,
+        metric: str | None = None,
+        *,
+        system: str | None = None,
+        against: str | None = None,
+    ) -> Frame:
+        """The users with the largest losses of a system against another one, largest first.
+
+        Parameters
+        ----------
+        n : int, optional
+            The number of users; None returns all users, including those who gain.
+        metric : str, optional
+            Default: the first one.
+        system, against : str, optional
+            Default: the two systems of the headline; with a baseline, it is `against`.
+
+        Returns
+        -------
+        polars.DataFrame, pandas.DataFrame or pyspark.sql.DataFrame
+            As `per_user`. Columns user, the value of each system as ``"BPR ndcg@10"``, and
+            ``difference``: system minus against. Users with equal differences are in order of
+            their ids.
+
+        Raises
+        ------
+        UsageError
+            If a system or a metric does not exist, or no user has a value of the metric.
+
+        Examples
+        --------
+        >>> import rankmeter as rm
+        >>> truth = {"ann": {"a"}, "bob": {"b"}}
+        >>> old, new = {"ann": ["x", "a"], "bob": ["b"]}, {"ann": ["a"], "bob": ["x", "b"]}
+        >>> found = rm.compare({"old": old, "new": new}, truth, "rr", baseline="old")
+        >>> found.worst().rows()
+        [('bob', 1.0, 0.5, -0.5)]
+        >>> found.best().rows()
+        [('ann', 0.5, 1.0, 0.5)]
+        """
+        return self.kind.frame(self.moved_users(n, metric, system, against))
+
+    def best(
+        self,
+        n: int | None = 10,
+        metric: str | None = None,
+        *,
+        system: str | None = None,
+        against: str | None = None,
+    ) -> Frame:
+        """The users with the largest gains of a system over another one, largest first.
+
+        Parameters, columns and errors are those of `worst`.
+        """
+        return self.kind.frame(self.moved_users(n, metric, system, against, worst=False))
+
+    def moved_users(
+        self,
+        n: int | None = None,
+        metric: str | None = None,
+        system: str | None = None,
+        against: str | None = None,
+        *,
+        worst: bool = True,
+    ) -> pl.DataFrame:
+        """`worst` or `best` in Polars."""
+        label = self.label(metric or self.labels[0])
+        a, b = self._two(label, system, against)
+        if self.by_metric[label].whole:
+            raise UsageError(f"{label} is one number for the lists of all users: no user has one")
+        most = None if n is None else integer("n", n, least=1)
+        return moved(*self.paired(label, a, b), (f"{a} {label}", f"{b} {label}"), most,
+                     falling=worst == self.by_metric[label].increasing)  # fmt: skip
+
+    def _two(self, label: str, system: str | None, against: str | None) -> tuple[str, str]:
+        """The two systems to look at: those of the headline, unless they are given."""
+        for option, name in (("system", system), ("against", against)):
+            if name is not None:
+                choice(option, name, self.systems)
+        d = self.verdict_on(label).difference or self[label][0]
+        a, b = (d.b, d.a) if d.a == self.baseline else (d.a, d.b)
+        system = system or (b if against == a else a)
+        usual = self.baseline if self.baseline not in ("", system) else (a if system == b else b)
+        against = against or usual
+        if system == against:
+            raise UsageError(f"{system} is compared with itself: name two systems")
+        return system, against
 
     def curve(self, metric: str, max_k: int | None = None) -> Curve:
         """``metric@1`` to ``metric@max_k`` of every system, with bands.

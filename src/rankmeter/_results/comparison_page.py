@@ -82,7 +82,9 @@ def panels(result: Compared, kind: str, metric: str) -> list[Any]:
     if values.whole:
         return []  # no user has a value
     pairs = pairs_shown(differences, best, limit=9)
-    return charts.bins(metric, [(d, histogram(*result.paired(d)[1:])) for d in pairs])
+    return charts.bins(
+        metric, [(d, histogram(*result.paired(d.metric, d.a, d.b)[1:])) for d in pairs]
+    )
 
 
 def systems_shown(result: Compared) -> list[str]:
@@ -235,7 +237,7 @@ def _scatter(result: Compared, verdict: Verdict) -> list[Any]:
     d = verdict.difference
     if d is None or not d.per_user or result.by_metric[d.metric].whole:
         return []
-    return charts.scatter(d, scattered(*result.paired(d)[1:]))
+    return charts.scatter(d, scattered(*result.paired(d.metric, d.a, d.b)[1:]))
 
 
 def _extremes(result: Compared, verdict: Verdict) -> Extremes:
@@ -243,7 +245,7 @@ def _extremes(result: Compared, verdict: Verdict) -> Extremes:
     d = verdict.difference
     if d is None:
         return {}
-    sides = extremes(*result.paired(d), increasing=d.increasing)
+    sides = extremes(*result.paired(d.metric, d.a, d.b), increasing=d.increasing)
     return dict(zip((d.a, d.b), sides, strict=True)) if any(sides) else {}
 
 

@@ -37,32 +37,7 @@ from rankmeter._words import in_its_words, in_words
 class Evaluated(Result):
     """Means of all metrics of a plan, and the values behind them.
 
-    Attributes
-    ----------
-    plan : Plan
-        Every choice that was made.
-    scores : Scores
-        The values behind the means.
-    counts : mapping of str to int
-        Counts of rows read, dropped, merged and missing.
-    estimates : mapping of str to Estimate
-        By label of the metric.
-    clusters : int64 array of shape (n_users,) or None
-        The cluster of each user of the scores, if users share clusters.
-    cautions : tuple of str
-        Reasons to doubt that the data are what was meant.
-    remarks : tuple of str
-        Further notes, such as how much ties matter.
-    groups : polars.DataFrame or None
-        The groups of each user of the scores, a column for each way to group them.
-    random, perfect : mapping of str to float
-        By metric, the expected mean of random rankings of all candidates, and the mean of perfect
-        ones; empty unless the number of candidates is known (``n_items``).
-    source : Source or None
-        What was given to evaluate, for `show`: references, no copies.
-    kind : Kind
-        That of the frames that the result hands out: those of pandas or Spark, with the name and
-        type of its users, if the rankings came in such a frame, and else those of Polars.
+    The attributes are those of `Summary`.
     """
 
     plan: Plan
