@@ -209,15 +209,15 @@ def _common_rows(
 ) -> tuple[Population, Callable[[Scores], IntArray] | None]:
     """The users of all scores, and the row of each user among them if it is another one."""
     first = scores[0].users
-    textual = all(one.textual for one in scores)
-    if all(one.users.equals(first) for one in scores):
+    textual = all(part.textual for part in scores)
+    if all(part.users.equals(first) for part in scores):
         return Population(first, textual), None
-    users = pl.concat([one.users for one in scores]).unique().sort()
+    users = pl.concat([part.users for part in scores]).unique().sort()
     row = users.to_frame("user").with_row_index("row")
 
     @functools.cache
-    def places(one: Scores) -> IntArray:
-        named = one.users.to_frame("user").join(row, on="user", how="left", maintain_order="left")
+    def places(part: Scores) -> IntArray:
+        named = part.users.to_frame("user").join(row, on="user", how="left", maintain_order="left")
         return named["row"].to_numpy().astype(np.int64)
 
     return Population(users, textual), places

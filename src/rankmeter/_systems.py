@@ -157,9 +157,9 @@ def compare(
     """
     if not isinstance(systems, Mapping) or isinstance(systems, Result) or _holds_systems(truth):
         swapped = ": the systems come first, rm.compare(systems, truth)"
-        wanted = "a mapping from name to rankings, such as {'A': …, 'B': …}"
-        found = type(systems).__name__ + (swapped if isinstance(truth, Mapping) else "")
-        raise UsageError(f"`systems` must be {wanted}, got {found}", option="systems")
+        expected = "a mapping from name to rankings, such as {'A': …, 'B': …}"
+        given = type(systems).__name__ + (swapped if isinstance(truth, Mapping) else "")
+        raise UsageError(f"`systems` must be {expected}, got {given}", option="systems")
     settings = functools.partial(
         Settings, baseline=baseline, test=test, correction=correction, family=family, common=common,
         alpha=alpha, n_resamples=n_resamples, gatekeeping=gatekeeping,
@@ -269,12 +269,12 @@ def _separate_runs(
         several = isinstance(rankings, list | tuple) and rankings and not is_records(rankings)
         if not several or not all(map(_is_run, rankings)):  # type: ignore[call-overload]
             rankings = [rankings]  # noqa: PLW2901
-        for number, one in enumerate(rankings, 1):  # type: ignore[arg-type, var-annotated]
-            own = str(name) if len(rankings) == 1 else f"{name}, run {number}"  # type: ignore[arg-type]
-            if own in flat:
-                raise UsageError(f"two systems are called {own!r}")
-            flat[own] = one
-            names.setdefault(str(name), []).append(own)
+        for number, run in enumerate(rankings, 1):  # type: ignore[arg-type, var-annotated]
+            run_name = str(name) if len(rankings) == 1 else f"{name}, run {number}"  # type: ignore[arg-type]
+            if run_name in flat:
+                raise UsageError(f"two systems are called {run_name!r}")
+            flat[run_name] = run
+            names.setdefault(str(name), []).append(run_name)
     return flat, names if len(flat) > len(names) else None
 
 
@@ -294,5 +294,5 @@ def _holds_lists(data: object) -> bool:
     """Whether this is data of several users, and not the judged items of one."""
     if isinstance(data, Mapping | list):
         inner = data.values() if isinstance(data, Mapping) else data
-        return any(isinstance(one, Mapping | list | set | frozenset) for one in inner)
+        return any(isinstance(inside, Mapping | list | set | frozenset) for inside in inner)
     return isinstance(data, PathLike) or hasattr(data, "columns")

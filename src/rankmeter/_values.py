@@ -157,7 +157,9 @@ def compare_stored(
     read = read_per_user(values, columns=columns)
     names = read.frame["system"].unique(maintain_order=True).to_list()
     users = read.frame["user"].unique().sort()
-    specs = {entry.label: entry.spec for one in results.values() for entry in one.plan.metrics}
+    specs = {
+        entry.label: entry.spec for result in results.values() for entry in result.plan.metrics
+    }
     metrics = _metrics(read.frame, specs, lower, scale)
     if alike:
         _check_alike(read.frame, names, metrics)
@@ -232,24 +234,24 @@ def _metrics(
         if low >= high:
             raise UsageError(f"`scale` must be (lowest, highest), got {scale}")
         scale = low, high
-    found = {}
+    about = {}
     for label in labels:
-        up, own = True, (-np.inf, np.inf)
+        up, ends = True, (-np.inf, np.inf)
         if spec := specs.get(label) or _spec(label):
-            up, own = spec.increasing, (spec.low, spec.high)
+            up, ends = spec.increasing, (spec.low, spec.high)
         if lower is True or label in named:
             up = False
-        found[label] = up, scale or own
-    return found
+        about[label] = up, scale or ends
+    return about
 
 
 def _spec(label: str) -> Spec | None:
     """What a metric of rankmeter is; None for one of another tool or adjusted for chance."""
     try:
-        known = metric_of(label)
+        metric = metric_of(label)
     except RankmeterError:
         return None
-    return None if ADJUSTED in dict(known.choices) else known.spec
+    return None if ADJUSTED in dict(metric.choices) else metric.spec
 
 
 def _values(
@@ -264,15 +266,15 @@ def _values(
     averaged, runs = [], []
     rows = users.to_frame("user").with_row_index("row")
     for name in names:
-        own = frame.filter(system=name, metric=label).select("user", "seed", "value")
-        own = own.join(rows, on="user")
-        seeds = own["seed"].unique(maintain_order=True).to_list()
+        of_system = frame.filter(system=name, metric=label).select("user", "seed", "value")
+        of_system = of_system.join(rows, on="user")
+        seeds = of_system["seed"].unique(maintain_order=True).to_list()
         table = np.full((len(users), max(len(seeds), 1)), np.nan)
-        columns = own["seed"].replace_strict(seeds, range(len(seeds)), return_dtype=pl.Int64)
-        table[own["row"].to_numpy(), columns.to_numpy()] = own["value"].to_numpy()
-        known = np.flatnonzero(~np.isnan(table).any(axis=1))
+        columns = of_system["seed"].replace_strict(seeds, range(len(seeds)), return_dtype=pl.Int64)
+        table[of_system["row"].to_numpy(), columns.to_numpy()] = of_system["value"].to_numpy()
+        complete = np.flatnonzero(~np.isnan(table).any(axis=1))
         with np.errstate(over="ignore"):  # too large values are refused where they are compared
-            averaged.append(Averaged(table[known].mean(axis=1), known, 0, 0))
-        runs.append([Averaged(column, known, 0, 0) for column in table[known].T])
-    several = any(len(own) > 1 for own in runs)
+            averaged.append(Averaged(table[complete].mean(axis=1), complete, 0, 0))
+        runs.append([Averaged(column, complete, 0, 0) for column in table[complete].T])
+    several = any(len(of_system) > 1 for of_system in runs)
     return Values(label, increasing, scale, averaged, len(users), runs=runs if several else [])

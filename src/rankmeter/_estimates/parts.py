@@ -82,21 +82,21 @@ def gap_values(values: FloatArray, group: IntArray) -> FloatArray:
     Their mean is the number, and their spread its uncertainty; NaN with fewer than two groups.
     """
     n = values.size
-    _, own, size = np.unique(group, return_inverse=True, return_counts=True)
-    total = np.bincount(own, values)
+    _, code, size = np.unique(group, return_inverse=True, return_counts=True)
+    total = np.bincount(code, values)
     if size.size < 2:
         return np.full(n, np.nan)
     whole = _gap(total / size)
-    left = np.maximum(size[own] - 1, 1)
-    mean = (total[own] - values) / left
-    far = np.abs(total / size - (total / size)[own][:, None])
+    left = np.maximum(size[code] - 1, 1)
+    mean = (total[code] - values) / left
+    far = np.abs(total / size - (total / size)[code][:, None])
     moved = np.abs(total / size - mean[:, None])
-    moved[np.arange(n), own] = 0.0
+    moved[np.arange(n), code] = 0.0
     pairs = size.size * (size.size - 1) / 2
     without = whole + (moved - far).sum(axis=1) / pairs
-    without = np.where(size[own] > 1, without, whole)  # a group of one user stays as it is
-    found: FloatArray = whole + (n - 1) * (without.mean() - without)
-    return found
+    without = np.where(size[code] > 1, without, whole)  # a group of one user stays as it is
+    jackknifed: FloatArray = whole + (n - 1) * (without.mean() - without)
+    return jackknifed
 
 
 def _gap(means: FloatArray) -> float:

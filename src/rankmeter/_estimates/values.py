@@ -42,18 +42,18 @@ class Values:
     @cached_property
     def table(self) -> FloatArray:
         """Users × systems; 0 where a user has no value."""
-        found = np.zeros((self.n_users, len(self.averaged)))
-        for column, one in enumerate(self.averaged):
-            found[one.users, column] = one.values
-        return found
+        table = np.zeros((self.n_users, len(self.averaged)))
+        for column, averaged in enumerate(self.averaged):
+            table[averaged.users, column] = averaged.values
+        return table
 
     @cached_property
     def members(self) -> BoolArray:
         """Users × systems: which values are averaged."""
-        found = np.zeros((self.n_users, len(self.averaged)), dtype=bool)
-        for column, one in enumerate(self.averaged):
-            found[one.users, column] = True
-        return found
+        members = np.zeros((self.n_users, len(self.averaged)), dtype=bool)
+        for column, averaged in enumerate(self.averaged):
+            members[averaged.users, column] = True
+        return members
 
     def over(self, users: IntArray, columns: Sequence[int]) -> FloatArray:
         """Values of some users under some systems, with the numbers of these users as means."""
@@ -65,10 +65,10 @@ class Values:
         """Values of some users in the runs of a system."""
         return self._parts(self.runs[system], users)
 
-    def _parts(self, found: Sequence[Averaged], users: IntArray) -> FloatArray:
-        some = np.zeros(self.n_users, dtype=bool)
-        some[users] = True
-        return np.stack([one.only(some).parts for one in found], axis=1)
+    def _parts(self, systems: Sequence[Averaged], users: IntArray) -> FloatArray:
+        chosen = np.zeros(self.n_users, dtype=bool)
+        chosen[users] = True
+        return np.stack([averaged.only(chosen).parts for averaged in systems], axis=1)
 
     def tested(self, common: str) -> BoolArray:
         """Which users are compared: those of all systems, or of any two."""
@@ -87,28 +87,28 @@ class Values:
         everyone = self.members.all(axis=1)
         if self.runs:
             return [
-                self._of_runs(setting, at, (everyone if common else own) & mask)
-                for at, own in enumerate(self.members.T)
+                self._of_runs(setting, at, (everyone if common else has_value) & mask)
+                for at, has_value in enumerate(self.members.T)
             ]
         return [
             estimate_of(
                 setting,
                 self.label,
                 self.scale,
-                one.only((everyone if common else own) & mask),
+                averaged.only((everyone if common else has_value) & mask),
                 clusters,
             )
-            for one, own in zip(self.averaged, self.members.T, strict=True)
+            for averaged, has_value in zip(self.averaged, self.members.T, strict=True)
         ]
 
     def _of_runs(self, setting: Setting, system: int, mask: BoolArray) -> Estimate:
         """The mean over users and runs."""
         averaged = self.averaged[system].only(mask)
-        found = estimate_of(setting, self.label, self.scale, averaged)
-        if len(self.runs[system]) < 2 or found.n < 2:
-            return found
+        mean = estimate_of(setting, self.label, self.scale, averaged)
+        if len(self.runs[system]) < 2 or mean.n < 2:
+            return mean
         crossed = crossed_variance(self.of_runs(averaged.users, system))
-        return crossed_estimate(setting, self.scale, found, crossed, alone=averaged.alone)
+        return crossed_estimate(setting, self.scale, mean, crossed, alone=averaged.alone)
 
 
 def values_of(

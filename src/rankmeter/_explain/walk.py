@@ -121,16 +121,16 @@ def explain(
         if not (pair and all(isinstance(name, str) for name in between)):
             raise refused("between", "two conventions", between)
     names = between or ("rankmeter" if like is None else like,)
-    wanted = _understood(metric, names)
+    metrics = _understood(metric, names)
     if target is not None:
-        wanted |= _meant_by_others(metric, wanted[names[0]])
+        metrics |= _meant_by_others(metric, metrics[names[0]])
 
     def entry(convention: str) -> MetricPlan:
-        asked = wanted.get(convention, wanted[names[0]])
+        asked = metrics.get(convention, metrics[names[0]])
         (plan,) = resolve(asked, like=convention, choices=choices).metrics
-        return dataclasses.replace(plan, label=wanted[names[0]].label or plan.label)
+        return dataclasses.replace(plan, label=metrics[names[0]].label or plan.label)
 
-    plan = resolve(wanted[names[0]], like=names[0], choices=choices)
+    plan = resolve(metrics[names[0]], like=names[0], choices=choices)
     judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns, collapse=collapse)
     side = read_side(
         Given(train, items, catalogue, baseline_lists, propensity, collapse), judged, plan.n_items
@@ -139,7 +139,7 @@ def explain(
     if between is not None:
         return _walk(bench, entry(between[0]), entry(between[1]), between)
     assert target is not None
-    asked = wanted[names[0]]
+    asked = metrics[names[0]]
     held = {name for name, value in choices.items() if value is not None}
     held |= {*dict(asked.options), *dict(asked.choices)}
     start = bench.run(entry(names[0]), names[0])
@@ -152,7 +152,7 @@ def _understood(metric: str | Metric, names: Iterable[str]) -> dict[str, Metric]
     For a convention that lacks the name, or means another metric by it, it is the metric of the
     first convention that has it.
     """
-    found: dict[str, Metric] = {}
+    metrics: dict[str, Metric] = {}
     unknown: list[UnknownMetricError] = []
     for name in names:
         try:
@@ -162,25 +162,29 @@ def _understood(metric: str | Metric, names: Iterable[str]) -> dict[str, Metric]
             continue
         if len(read) != 1:
             raise UsageError(f"expected one metric, got {len(read)}: {', '.join(map(str, read))}")
-        found[name] = read[0]
-    if not found:
+        metrics[name] = read[0]
+    if not metrics:
         raise unknown[0]
-    first = next(iter(found.values()))
-    same = {name: one for name, one in found.items() if (one.name, one.k) == (first.name, first.k)}
+    first = next(iter(metrics.values()))
+    same = {
+        name: meant
+        for name, meant in metrics.items()
+        if (meant.name, meant.k) == (first.name, first.k)
+    }
     return {name: same.get(name, first) for name in names}
 
 
 def _meant_by_others(metric: str | Metric, first: Metric) -> dict[str, Metric]:
     """The metric for each convention that means the same one by its name, with its own options."""
-    found: dict[str, Metric] = {}
+    metrics: dict[str, Metric] = {}
     for name in convention_names():
         try:
             read = translate_all(metric, name)
         except UsageError:
             continue
-        if [(one.name, one.k) for one in read] == [(first.name, first.k)]:
-            found[name] = read[0]
-    return found
+        if [(meant.name, meant.k) for meant in read] == [(first.name, first.k)]:
+            metrics[name] = read[0]
+    return metrics
 
 
 def _walk(
@@ -255,11 +259,11 @@ def _changed(
     moved = moved.sort(["change", "user"], descending=[True, False]).head(SHOWN_USERS)
     users = []
     for row in moved.iter_rows(named=True):
-        mine = pl.col("user") == row["user"]
-        judged = bench.truth.frame.filter(mine)
-        wanted = judged.filter(pl.Series(entry.alignment.is_relevant(judged["gain"].to_numpy())))
-        gains = dict(wanted.select("item", "gain").iter_rows())
-        ranked = _in_order(bench.rankings.frame.filter(mine), bench.rankings.order, gains, entry)
+        of_user = pl.col("user") == row["user"]
+        judged = bench.truth.frame.filter(of_user)
+        relevant = judged.filter(pl.Series(entry.alignment.is_relevant(judged["gain"].to_numpy())))
+        gains = dict(relevant.select("item", "gain").iter_rows())
+        ranked = _in_order(bench.rankings.frame.filter(of_user), bench.rankings.order, gains, entry)
         items = tuple(
             f"{item} ({exact(gains[item])})" if item in gains else str(item)
             for item in ranked["item"].head(SHOWN_ITEMS)

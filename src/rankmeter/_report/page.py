@@ -61,11 +61,11 @@ def read_page(path: str | Path) -> dict[str, Any]:
         If the file is not such a page.
     """
     text = Path(path).read_bytes().decode("utf-8", errors="replace")
-    found = re.search(
+    script = re.search(
         rf'<script type="application/json" id="{RESULT}">(.*?)</script>', text, re.DOTALL
     )
     try:
-        result: dict[str, Any] = json.loads(found[1] if found else "")
+        result: dict[str, Any] = json.loads(script[1] if script else "")
         whole = _is_comparison(result) if "systems" in result else _is_evaluation(result)
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
         whole = False
@@ -82,8 +82,10 @@ def _is_comparison(result: Any) -> bool:
 
     Data of a different form may also raise TypeError, KeyError or AttributeError.
     """
-    means = [one[name] for one in result["metrics"].values() for name in result["systems"]]
-    sentences = [one["sentence"] for one in result["differences"]]
+    means = [
+        by_system[name] for by_system in result["metrics"].values() for name in result["systems"]
+    ]
+    sentences = [difference["sentence"] for difference in result["differences"]]
     texts = [*result["systems"], *sentences]
     return (
         _are_means(result, means)
@@ -95,7 +97,7 @@ def _is_comparison(result: Any) -> bool:
 def _is_evaluation(result: Any) -> bool:
     """Whether this is the result of one evaluation; may raise what `_is_comparison` raises."""
     means = [*result["metrics"].values()]
-    notes, users = result["notes"], [one["n_users"] for one in means]
+    notes, users = result["notes"], [mean["n_users"] for mean in means]
     return (
         _are_means(result, means)
         and isinstance(notes, list)
@@ -106,14 +108,14 @@ def _is_evaluation(result: Any) -> bool:
 
 def _are_means(result: Any, means: Sequence[Any]) -> bool:
     """Whether these are means with intervals, by name of the metric and with a convention."""
-    figures = [one[figure] for one in means for figure in ("mean", "low", "high")]
+    figures = [mean[figure] for mean in means for figure in ("mean", "low", "high")]
     return (
         bool(means)
         and result["schema"] == 1
         and all(
             isinstance(text, str) for text in (*result["metrics"], result["plan"]["convention"])
         )
-        and all(one is None or isinstance(one, int | float) for one in figures)
+        and all(value is None or isinstance(value, int | float) for value in figures)
     )
 
 
@@ -221,8 +223,8 @@ def require_packages() -> None:
 
 def _count_table(counts: Mapping[str, Mapping[str, int]]) -> Table:
     """The counts of rows read, dropped and merged, for each system."""
-    names = list(dict.fromkeys(name for one in counts.values() for name in one))
-    rows = [(s, *(f"{one.get(name, 0):,}" for name in names)) for s, one in counts.items()]
+    names = list(dict.fromkeys(name for by_name in counts.values() for name in by_name))
+    rows = [(s, *(f"{by_name.get(name, 0):,}" for name in names)) for s, by_name in counts.items()]
     return Table(("system", *(in_words(name.replace("_", " ")) for name in names)), rows)
 
 
@@ -249,19 +251,19 @@ def _value_rows(
     return {name: [(user, number(value)) for user, value in side] for name, side in sides.items()}
 
 
-def _share_rows(found: Shares) -> list[tuple[str, ...]]:
-    return [(name, *(f"{share:.1%}" for share in of)) for name, of in found.of.items()]
+def _share_rows(shares: Shares) -> list[tuple[str, ...]]:
+    return [(name, *(f"{share:.1%}" for share in of)) for name, of in shares.of.items()]
 
 
 def _drawn(charts: Mapping[str, Sequence[Any]]) -> dict[str, list[Drawing]]:
     """The charts of one kind by metric, each once: a chart of several metrics is one object."""
     seen: set[int] = set()
-    found = {}
-    for label, some in charts.items():
-        fresh = [one for one in some if id(one) not in seen]
+    drawings = {}
+    for label, panels in charts.items():
+        fresh = [panel for panel in panels if id(panel) not in seen]
         seen.update(map(id, fresh))
-        found[label] = [drawing(one) for one in fresh]
-    return found if any(found.values()) else {}
+        drawings[label] = [drawing(panel) for panel in fresh]
+    return drawings if any(drawings.values()) else {}
 
 
 def _json(value: Any) -> str:

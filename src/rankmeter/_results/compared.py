@@ -187,10 +187,10 @@ class Compared(Result):
 
     def places(self, means: Mapping[str, Estimate], label: str) -> dict[str, int]:
         """By system, 1 for the best mean of a metric as it is printed, 2 for the second, else 0."""
-        found = places(
+        place = places(
             [number(e.mean) for e in means.values()], increasing=self.by_metric[label].increasing
         )
-        return dict(zip(means, found, strict=True))
+        return dict(zip(means, place, strict=True))
 
     def means(self) -> Frame:
         """Systems × metrics: a row for each system, and a column for each metric."""
@@ -239,8 +239,8 @@ class Compared(Result):
 
     def verdict_on(self, metric: str) -> Verdict:
         increasing = self.by_metric[metric].increasing
-        means, found = self.means_of(metric), self[metric]
-        return verdict(metric, means, found, self.baseline, increasing=increasing)
+        means, differences = self.means_of(metric), self[metric]
+        return verdict(metric, means, differences, self.baseline, increasing=increasing)
 
     @in_its_words
     def headline(self, metric: str | None = None) -> Headline:
@@ -252,13 +252,13 @@ class Compared(Result):
             Default: the first one.
         """
         label = self.label(metric or self.labels[0])
-        found = self.verdict_on(label)
-        d = found.difference
+        outcome = self.verdict_on(label)
+        d = outcome.difference
         segments = ("", "")
         if d is not None and " in all " not in (clause := self._segments_clause(d)):
             segments = (d.b if d.a == self.baseline and len(self.systems) > 2 else d.a, clause)
-        said = headline(found, self.baseline, self.settings["correction"], segments)
-        return replace(said, sentences=(*said.sentences, *self._missing_users(label)))
+        answer = headline(outcome, self.baseline, self.settings["correction"], segments)
+        return replace(answer, sentences=(*answer.sentences, *self._missing_users(label)))
 
     def _segments_clause(self, d: Difference) -> str:
         """In which segments the answer is another one, for the system that is not the baseline."""
@@ -293,7 +293,7 @@ class Compared(Result):
     @property
     def cautions(self) -> tuple[str, ...]:
         """Reasons to doubt that the data are what was meant."""
-        every = (caution for one in self.summaries.values() for caution in one.cautions)
+        every = (caution for summary in self.summaries.values() for caution in summary.cautions)
         return tuple(dict.fromkeys(every))
 
     @property
@@ -353,6 +353,6 @@ class Compared(Result):
         for (label, name), e in self.estimates.items():
             yield (name, label), e.numbers()
         for d in self.differences:
-            found = {"difference": d.difference, "low": d.low, "high": d.high}
+            numbers = {"difference": d.difference, "low": d.low, "high": d.high}
             parts = (d.a, "vs", d.b, d.segment, d.metric)
-            yield parts, {**found, "p": d.p_adjusted, "n": d.n}
+            yield parts, {**numbers, "p": d.p_adjusted, "n": d.n}

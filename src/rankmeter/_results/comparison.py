@@ -95,8 +95,8 @@ class Comparison(Compared):
         names = [systems] if isinstance(systems, str) else list(systems or self.systems)
         walks: dict[str, list[Walk]] = {}
         for name in names:
-            one = self.summaries[choice("systems", name, self.systems)]
-            walks[name] = walk_user(one.source, one.scores, user, entries)
+            summary = self.summaries[choice("systems", name, self.systems)]
+            walks[name] = walk_user(summary.source, summary.scores, user, entries)
         turns = zip(*walks.values(), strict=True)
         pairs = tuple(pair for turn in turns for pair in zip(names, turn, strict=True))
         facts = self.summaries[names[0]].facts()

@@ -105,11 +105,11 @@ def page_of(result: Compared) -> dict[str, Any]:
     }
     first_of = distinct_curves(plan)
     try:
-        found = curves(result, [*dict.fromkeys(first_of.values())]) if first_of else {}
+        by_k = curves(result, [*dict.fromkeys(first_of.values())]) if first_of else {}
     except UsageError:  # results without ranks
-        found = {}
+        by_k = {}
     hits, popular = first_hits(plan, result.scored), popularity_shown(plan, result.scored)
-    drawn = {label: charts.curve(label, curve.frame, shown) for label, curve in found.items()}
+    drawn = {label: charts.curve(label, curve.frame, shown) for label, curve in by_k.items()}
     figures: dict[str, dict[str, list[Any]]] = {
         kind: {label: panels(result, kind, label) for label in labels}
         for kind in get_args(ChartKind)
@@ -118,14 +118,14 @@ def page_of(result: Compared) -> dict[str, Any]:
     figures["curve"] = {label: drawn.get(first, []) for label, first in first_of.items()}
     figures["hits"] = {"": charts.first_hits(hits, shown)} if hits else {}
     figures["popularity"] = {"": charts.popularity(*popular, shown)} if popular else {}
-    figures["scatter"] = {label: _scatter(result, one) for label, one in verdicts.items()}
+    figures["scatter"] = {label: _scatter(result, verdict) for label, verdict in verdicts.items()}
     return {
         "headline": _headline(result, verdicts[labels[0]]),
         "verdicts": [*verdicts.values()],
         **_means_and_notes(result),
         "differences": result.difference_table(),
         "shown": shown,
-        "good_k": _good_k(result, found),
+        "good_k": _good_k(result, by_k),
         "hits": hits,
         "popularity": popular,
         "segments": _segment_cells(result),
@@ -201,12 +201,12 @@ def _headline(result: Compared, verdict: Verdict) -> Headline:
     return replace(headline, sentences=(*headline.sentences, sentence))
 
 
-def _good_k(result: Compared, found: Mapping[str, Curve]) -> Table:
+def _good_k(result: Compared, by_k: Mapping[str, Curve]) -> Table:
     """The smallest good k of each system in charts; metrics without a cutoff have none."""
     plan = plan_of(result)
     first_of = distinct_curves(plan)
     cut = dict.fromkeys(first for label, first in first_of.items() if plan[label].metric.k)
-    good = {found[one].metric: found[one].smallest_good_k() for one in cut if one in found}
+    good = {by_k[label].metric: by_k[label].smallest_good_k() for label in cut if label in by_k}
     rows = [(name, *(f"{k[name]}" for k in good.values())) for name in systems_shown(result)]
     return Table(("system", *good), rows if good else ())
 

@@ -154,7 +154,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         walks = walk_user(self.source, self.scores, user, entries)
         return Walkthrough(
             user,
-            tuple(("", one) for one in walks),
+            tuple(("", walk) for walk in walks),
             choices_of(self.plan, self.facts()),
             self.words,
         )
@@ -334,9 +334,9 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         low, size = self.random[e.label], self.perfect[e.label] - self.random[e.label]
         if not size:
             raise UsageError(f"every ranking has the same {e.label}: there is nothing to adjust")
-        mean, one, other = ((x - low) / size for x in (e.mean, e.low, e.high))
+        mean, bound, other = ((x - low) / size for x in (e.mean, e.low, e.high))
         std = e.std / abs(size)
-        return replace(e, mean=mean, low=min(one, other), high=max(one, other), std=std)
+        return replace(e, mean=mean, low=min(bound, other), high=max(bound, other), std=std)
 
     @in_its_words
     def plot(self, kind: Literal["means", "distribution"] = "means") -> Any:
@@ -464,16 +464,16 @@ def with_metrics(result: Summary, labels: Collection[str]) -> Summary:
 def by_chance(plan: Plan, scores: Scores, truth: Read) -> tuple[dict[str, float], dict[str, float]]:
     """Means of random and of perfect rankings over the users of the result, where both exist."""
     means: tuple[dict[str, float], dict[str, float]] = {}, {}
-    entries = [one for one in plan.metrics if one.averaging.aggregate == "mean"]
+    entries = [entry for entry in plan.metrics if entry.averaging.aggregate == "mean"]
     if plan.n_items is None or not entries or scores.ids is None:
         return means
-    found = chance(truth, plan, plan.n_items)
+    pair = chance(truth, plan, plan.n_items)
     for entry in entries:
         users = scores.users.gather(scores.averaged(entry).users)
         both = []
-        for one in found:
-            inside = one.users.is_in(users.implode()).to_numpy()
-            values = one.values[entry.label][inside]
+        for scored in pair:
+            inside = scored.users.is_in(users.implode()).to_numpy()
+            values = scored.values[entry.label][inside]
             both.append(float(values.mean()) if values.size else math.nan)
         if not any(map(math.isnan, both)):
             for table, mean in zip(means, both, strict=True):

@@ -123,9 +123,11 @@ def _read_again(
     hits, popular = first_hits(plan, scored), popularity_shown(plan, scored)
     firsts = [plan[label] for label in dict.fromkeys(distinct_curves(plan).values())]
     read = {OWN: result.read}
-    found = curves_of(Curve, plan, firsts, scored, usual_k(plan), None, read) if firsts else {}
+    curves = curves_of(Curve, plan, firsts, scored, usual_k(plan), None, read) if firsts else {}
     figures: dict[str, Any] = {
-        "curve": {label: charts.curve(label, one.frame, [OWN]) for label, one in found.items()},
+        "curve": {
+            label: charts.curve(label, curve.frame, [OWN]) for label, curve in curves.items()
+        },
         "hits": {"": charts.first_hits(hits, [OWN])} if hits else {},
         "popularity": {"": charts.popularity(*popular, [OWN])} if popular else {},
     }
@@ -175,8 +177,13 @@ def _lists(
 
 def _spread_table(spreads: Mapping[str, Spread]) -> Table:
     rows = [
-        (label, *map(number, (one.worst, *one.quartiles)), f"{one.at_worst:,}", f"{one.n:,}")
-        for label, one in spreads.items()
+        (
+            label,
+            *map(number, (spread.worst, *spread.quartiles)),
+            f"{spread.at_worst:,}",
+            f"{spread.n:,}",
+        )
+        for label, spread in spreads.items()
     ]
     at = ("worst", "a quarter up to", "median", "three quarters up to")
     return Table(("metric", *at, in_words("users at the worst"), in_words("users")), rows)
