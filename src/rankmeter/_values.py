@@ -181,7 +181,7 @@ def compare_stored(
 
 def holds_values(data: object) -> bool:
     """Whether a frame or file has values of users, as ``per_user`` of a result: no items."""
-    if not (hasattr(data, "columns") or isinstance(data, str | PathLike)):
+    if not (hasattr(type(data), "columns") or isinstance(data, str | PathLike)):
         return False
     try:
         names = find(data, "users").names
