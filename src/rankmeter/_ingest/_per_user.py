@@ -122,8 +122,7 @@ def _one_run(name: str, data: Any, columns: Mapping[str, str] | None, seed: int)
     if by_user is not None:
         users = ids(by_user[0], "user", f"the values of {name}", Counter())
         return _frame(name, users, seed, {VALUE: _numbers(by_user[1], name)})
-    is_frame = hasattr(type(data), "columns") or isinstance(data, str) or hasattr(data, "__fspath__")
-    if is_frame:
+    if hasattr(type(data), "columns") or isinstance(data, str) or hasattr(data, "__fspath__"):
         return _from_columns(find(data, "users"), columns, name, seed)
     values = _numbers(data, name)
     users = pl.Series("user", np.arange(len(values)))
