@@ -22,7 +22,7 @@ _HOMES = {
     "Sampled": "_matrix._kinds",
     "Scores": "_matrix._kinds",
     "Comparison": "_results.comparison",
-    "Curve": "_estimates.curves",
+    "Curve": "_results.curve",
     "LinkQueries": "_links",
     "Accumulator": "_accumulator",
     "accumulator": "_accumulator",
@@ -74,7 +74,6 @@ if TYPE_CHECKING:
     from rankmeter._api import evaluate as evaluate
     from rankmeter._callbacks import compute_metrics as compute_metrics
     from rankmeter._callbacks import scorer as scorer
-    from rankmeter._estimates.curves import Curve as Curve
     from rankmeter._estimates.estimates import Estimate as Estimate
     from rankmeter._estimates.segments import by_activity as by_activity
     from rankmeter._estimates.segments import by_popularity as by_popularity
@@ -92,6 +91,7 @@ if TYPE_CHECKING:
     from rankmeter._planning import SampleSize as SampleSize
     from rankmeter._planning import sample_size as sample_size
     from rankmeter._results.comparison import Comparison as Comparison
+    from rankmeter._results.curve import Curve as Curve
     from rankmeter._results.explanation import Explanation as Explanation
     from rankmeter._results.summary import Summary as Summary
     from rankmeter._results.values import ValueComparison as ValueComparison

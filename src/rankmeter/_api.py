@@ -10,10 +10,11 @@ from typing import Any, Unpack, cast
 
 from rankmeter._choices import Choices, takes_choices
 from rankmeter._engine import Data, EngineName, Source, open_data, reading
-from rankmeter._estimates.curves import Curve, curves_of
+from rankmeter._estimates.curves import curves_of
 from rankmeter._estimates.notes import counts_of
 from rankmeter._estimates.segments import clusters_of
 from rankmeter._question import Question, holds_systems
+from rankmeter._results.curve import Curve
 from rankmeter._results.summary import Summary, summarise
 from rankmeter._side import Given
 from rankmeter._words import speaking
@@ -234,4 +235,4 @@ def curve_of(question: Question, rankings: object, max_k: int) -> Curve:
     scored = open_data(judged, systems, side=side).run
     counts = {name: counts_of(table, judged) for name, table in systems.items()}
     (entry,) = plan.metrics
-    return curves_of(plan, [entry], scored, max_k, question.clusters, counts)[entry.label]
+    return curves_of(Curve, plan, [entry], scored, max_k, question.clusters, counts)[entry.label]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Unpack
@@ -10,12 +11,12 @@ from rankmeter._accumulator import Accumulator, Keep, accumulator
 from rankmeter._api import DEFAULT_METRICS, curve_of, measured
 from rankmeter._choices import Choices, takes_choices
 from rankmeter._engine import EngineName, reading
-from rankmeter._estimates.curves import Curve
-from rankmeter._estimates.settings import Common, Correction, Family, Test
+from rankmeter._estimates.settings import Common, Correction, Family, Settings, Test
 from rankmeter._explain.walk import explained
 from rankmeter._plan import Plan
 from rankmeter._question import Question
 from rankmeter._results.comparison import Comparison
+from rankmeter._results.curve import Curve
 from rankmeter._results.explanation import Explanation
 from rankmeter._results.summary import Summary
 from rankmeter._side import Given
@@ -172,12 +173,11 @@ class Evaluator:
         >>> evaluator.compare({"old": old, "new": new}, baseline="old")["rr"][0].difference
         0.5
         """
-        return compared(
-            self._question, systems, segments,
-            baseline=baseline, test=test, correction=correction, family=family,
-            common=common, alpha=alpha, n_resamples=n_resamples, margin=margin,
-            gatekeeping=gatekeeping,
+        settings = functools.partial(
+            Settings, baseline=baseline, test=test, correction=correction, family=family,
+            common=common, alpha=alpha, n_resamples=n_resamples, gatekeeping=gatekeeping,
         )  # fmt: skip
+        return compared(self._question, systems, settings, margin, segments)
 
     def curve(self, rankings: object, max_k: int, metric: str | Metric | None = None) -> Curve:
         """Measure one metric at every cutoff from 1 to `max_k`.

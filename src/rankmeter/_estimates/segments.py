@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -25,10 +25,17 @@ _OTHERS = "_rankmeter_others"
 """The attribute of a frame of labels that names the segment of all users that it lacks."""
 
 
+class Population(NamedTuple):
+    """Users, and whether their ids were read from text; `Scores` have both, too."""
+
+    users: pl.Series
+    textual: bool
+
+
 def labels_of(
     data: object,
     column: Literal["segment", "cluster"],
-    scores: Scores,
+    scores: Scores | Population,
     counts: dict[str, int] | None = None,
     averaged: BoolArray | None = None,
 ) -> pl.Series | None:
@@ -83,7 +90,7 @@ def _by_numbers(label: str) -> tuple[list[str | int], str]:
 
 def clusters_of(
     clusters: object,
-    scores: Scores,
+    scores: Scores | Population,
     counts: dict[str, int] | None = None,
     averaged: BoolArray | None = None,
 ) -> IntArray | None:

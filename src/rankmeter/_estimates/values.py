@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -28,24 +28,32 @@ class Values:
     n_users: int
     pooled: bool = False
     """Whether the number is not a mean over users: they are pooled, or their lists are."""
+    whole: bool = False
+    """Whether it is one number for the lists of all users."""
     runs: Sequence[Sequence[Averaged]] = ()
     """Those of each system, if any has several; `averaged` is then their mean."""
+
+    def paired(self, a: int, b: int) -> tuple[IntArray, FloatArray, FloatArray]:
+        """The rows that two systems are both averaged for, with the values of the two."""
+        x, y = self.averaged[a], self.averaged[b]
+        rows, i, j = np.intersect1d(x.users, y.users, assume_unique=True, return_indices=True)
+        return rows, x.values[i], y.values[j]
 
     @cached_property
     def table(self) -> FloatArray:
         """Users × systems; 0 where a user has no value."""
-        found = np.zeros((self.n_users, len(self.averaged)))
-        for column, one in enumerate(self.averaged):
-            found[one.users, column] = one.values
-        return found
+        table = np.zeros((self.n_users, len(self.averaged)))
+        for column, averaged in enumerate(self.averaged):
+            table[averaged.users, column] = averaged.values
+        return table
 
     @cached_property
     def members(self) -> BoolArray:
         """Users × systems: which values are averaged."""
-        found = np.zeros((self.n_users, len(self.averaged)), dtype=bool)
-        for column, one in enumerate(self.averaged):
-            found[one.users, column] = True
-        return found
+        members = np.zeros((self.n_users, len(self.averaged)), dtype=bool)
+        for column, averaged in enumerate(self.averaged):
+            members[averaged.users, column] = True
+        return members
 
     def over(self, users: IntArray, columns: Sequence[int]) -> FloatArray:
         """Values of some users under some systems, with the numbers of these users as means."""
@@ -86,24 +94,48 @@ class Values:
     def _of_runs(self, setting: Setting, system: int, users: IntArray) -> Estimate:
         """The mean over users and runs."""
         averaged = self.averaged[system].only(users)
-        found = estimate_of(setting, self.label, self.scale, averaged)
-        if len(self.runs[system]) < 2 or found.n < 2:
-            return found
+        mean = estimate_of(setting, self.label, self.scale, averaged)
+        if len(self.runs[system]) < 2 or mean.n < 2:
+            return mean
         crossed = crossed_variance(self.of_runs(averaged.users, system))
-        return crossed_estimate(setting, self.scale, found, crossed, alone=averaged.alone)
+        return crossed_estimate(setting, self.scale, mean, crossed, alone=averaged.alone)
 
 
-def values_of(plan: Plan, scores: Mapping[str, Scores]) -> list[Values]:
-    """The values of each metric of a plan, over the users that all scores share."""
-    found = []
+def values_of(
+    plan: Plan,
+    systems: Sequence[Sequence[Scores]],
+    n_users: int,
+    places: Callable[[Scores], IntArray] | None = None,
+) -> list[Values]:
+    """The values of each metric of a plan, over `n_users` rows that all systems share.
+
+    Each system has the scores of its runs; a user counts if every run has a value. `places` gives
+    the shared row of each user of some scores, if it is not the same row.
+    """
+    several = any(len(runs) > 1 for runs in systems)
+    values = []
     for entry in plan.metrics:
-        averaged = [one.averaged(entry) for one in scores.values()]
-        n_users = next(iter(scores.values())).n_users
-        scale = averaged[0].scale(entry)
-        found.append(
-            Values(entry.label, entry.spec.increasing, scale, averaged, n_users, entry.pooled)
-        )
-    return found
+        runs = [[_placed(scores.averaged(entry), scores, places) for scores in each]
+                for each in systems]  # fmt: skip
+        scale = runs[0][0].scale(entry)
+        if several:
+            runs = [_common(each, n_users) for each in runs]
+        means = [_mean(each) if several else each[0] for each in runs]
+        spec = entry.spec
+        values.append(
+            Values(
+                entry.label, spec.increasing, scale, means, n_users, entry.pooled, spec.whole,
+                runs if several else (),
+            )
+        )  # fmt: skip
+    return values
+
+
+def _placed(
+    averaged: Averaged, scores: Scores, places: Callable[[Scores], IntArray] | None
+) -> Averaged:
+    """Averaged values whose users are shared rows."""
+    return averaged if places is None else replace(averaged, users=places(scores)[averaged.users])
 
 
 def mean_of_runs(runs: Sequence[Scores]) -> Scores:
@@ -112,21 +144,10 @@ def mean_of_runs(runs: Sequence[Scores]) -> Scores:
         return runs[0]
     return replace(
         runs[0],
-        matrix=np.mean([one.matrix for one in runs], axis=0),
-        in_rankings=np.all([one.in_rankings for one in runs], axis=0),
-        states={label: Runs(tuple(one.states[label] for one in runs)) for label in runs[0].states},
+        matrix=np.mean([run.matrix for run in runs], axis=0),
+        in_rankings=np.all([run.in_rankings for run in runs], axis=0),
+        states={label: Runs(tuple(run.states[label] for run in runs)) for label in runs[0].states},
     )
-
-
-def with_runs(
-    values: Sequence[Values], plan: Plan, systems: Sequence[Sequence[Scores]]
-) -> list[Values]:
-    """Values together with those of the single runs: a user counts if every run has a value."""
-    found = []
-    for one, entry in zip(values, plan.metrics, strict=True):
-        runs = [_common([run.averaged(entry) for run in own], one.n_users) for own in systems]
-        found.append(replace(one, averaged=[_mean(own) for own in runs], runs=runs))
-    return found
 
 
 def _common(runs: Sequence[Averaged], n_users: int) -> list[Averaged]:
