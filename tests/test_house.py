@@ -53,7 +53,7 @@ LAYERS = [
     ["_list_laws"],
     ["_api", "_values", "_planning", "baselines", "datasets", "testing"],
     ["_systems", "_scored", "_links", "_adjust"],
-    ["_accumulator", "_callbacks"],
+    ["_accumulator", "_callbacks", "_rankers"],
     ["keras", "torch"],
     ["_explain"],
     ["_trec_eval"],
