@@ -103,7 +103,8 @@ def group_metric(
     ------
     UsageError
         If there is no such metric; when it is called, if the data have weights, if it does
-        not get the groups, as from ``XGBRanker``, or `groups` has not exactly one data set of that size.
+        not get the groups, as from ``XGBRanker``, or `groups` has not exactly one data set of that
+        size.
 
     Examples
     --------
