@@ -71,7 +71,5 @@ def answers(lines):
         driver.write_text(DRIVER)
         subprocess.run(["javac", "-d", folder, SOURCE / CLASS, driver], check=True)
         command = ["java", "-cp", folder, "Driver"]
-        done = subprocess.run(command, input="".join(lines), capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    return done.stdout.splitlines()
+        text = "".join(lines)
+        return subprocess.check_output(command, input=text, text=True).splitlines()
