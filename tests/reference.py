@@ -142,8 +142,9 @@ def ndcg(ranking, truth, k, gain="linear", discount="log2", ideal="truth"):
     else:
         pool = relevant(truth)
     order = sorted(pool, key=lambda item: -pool[item])
-    best = dcg(order, pool, None if ideal == "uncut" else k, gain, discount)
-    return value / best if best else 0.0 if ideal == "retrieved" else NAN
+    last = {"uncut": None, "ranked": depth(ranking, k)}.get(ideal, k)
+    best = dcg(order, pool, last, gain, discount)
+    return value / best if best else 0.0 if ideal in ("ranked", "retrieved") else NAN
 
 
 def rbp(ranking, truth, k, p=0.8, gain="binary", max_gain=None, normalize=False):

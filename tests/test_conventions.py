@@ -172,6 +172,23 @@ class TestNames:
     def test_a_name_means_what_the_profile_says(self, tool, name, metrics):
         assert translate(name, tool) == translate_all(metrics, "rankmeter")
 
+    @pytest.mark.parametrize(
+        ("n_hits", "ratings", "dcg", "normalized"),
+        [
+            (6, [3, 2, 3, 0, 1, 2], 13.84826362927298, 13.84826362927298 / 14.595390756454922),
+            (6, [3, 2, 3, None, 1], 12.779642067948913, 12.779642067948913 / 13.347184833073591),
+            (4, [3, 2, 3, None, 1], 12.392789260714371, 12.392789260714371 / 13.347184833073591),
+            (3, [3, 2, 3, None, 1], 12.392789260714371, 0.9594535145926796),
+        ],
+    )
+    def test_elasticsearch_has_the_values_of_its_own_tests(self, n_hits, ratings, dcg, normalized):
+        truth = {"q": {f"d{i}": g for i, g in enumerate(ratings) if g is not None}}
+        hits = {"q": [f"d{i}" for i in range(n_hits)]}
+        names = ["dcg", "dcg[normalize=true]"]
+        found = rm.evaluate(hits, truth, names, like="elastic")
+        assert found["dcg"].mean == pytest.approx(dcg, abs=1e-12)
+        assert found["dcg[normalize=true]"].mean == pytest.approx(normalized, abs=1e-12)
+
     def test_a_name_wins_over_ours_only_under_its_tool(self):
         """hits of ranx counts; anywhere else it is the hit rate, a synonym."""
         assert translate("hits@3", "ranx") == (rm.metric("n_hits@3"),)

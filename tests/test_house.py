@@ -54,7 +54,7 @@ LAYERS = [
     ["_question"],
     ["_api", "_values", "_planning", "baselines", "datasets", "testing"],
     ["_systems", "_scored", "_links", "_adjust"],
-    ["_accumulator", "_callbacks"],
+    ["_accumulator", "_callbacks", "_rankers"],
     ["keras", "torch"],
     ["_explain"],
     ["_evaluator"],

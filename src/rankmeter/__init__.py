@@ -49,6 +49,8 @@ _HOMES = {
     "evaluate_ranks": "_scored",
     "evaluate_scores": "_scored",
     "explain": "_explain",
+    "group_metric": "_rankers",
+    "grouped": "_rankers",
     "link_queries": "_links",
     "SampleSize": "_planning",
     "metric": "metrics",
@@ -90,6 +92,8 @@ if TYPE_CHECKING:
     from rankmeter._plan import Plan as Plan
     from rankmeter._planning import SampleSize as SampleSize
     from rankmeter._planning import sample_size as sample_size
+    from rankmeter._rankers import group_metric as group_metric
+    from rankmeter._rankers import grouped as grouped
     from rankmeter._results.comparison import Comparison as Comparison
     from rankmeter._results.curve import Curve as Curve
     from rankmeter._results.explanation import Explanation as Explanation
