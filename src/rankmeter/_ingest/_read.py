@@ -191,7 +191,8 @@ def _checked(
     All are fetched at once, because a query may order its rows differently each time.
     """
     columns = read.fetch([*roles.values(), *others])
-    if read.roles is None and holds_lists(columns[roles["item"]]):
+    name = roles["item"]
+    if read.roles is None and (name in read.nested or holds_lists(columns[name])):
         read, columns, roles = unnested(read, columns, roles, side)
     counts = Counter(read.counts)
     source, untyped, textual = read.source, read.untyped, read.textual

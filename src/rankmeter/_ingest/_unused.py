@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection
 
 import polars as pl
 
@@ -43,48 +42,35 @@ def refuse_unused_numbers(read: Columns, side: Side, used: Collection[str]) -> N
             f"{read.source} has two columns called {shown(twice[0])}, and either may hold the "
             f"{VALUE[side]}s. Rename or drop them."
         )
-    lists = read.nested if read.nested.intersection(used) else ()
+    items = [name for name in used if name in read.nested]
+    columns = read.fetch([*others, *items])
     numeric = [
         name
-        for name, column in read.fetch(others).items()
+        for name in others
         if (
-            _lists_hold_numbers(name, column)
-            if name in lists
-            else _holds_numbers(name, column, read, first=name == read.names[0])
+            _lists_hold_numbers(name, columns[name], columns[items[0]])
+            if items and name in read.nested
+            else _holds_numbers(name, columns[name], read, first=name == read.names[0])
         )
     ]
     if numeric:
         raise _unused(read.source, side, numeric)
 
 
-def refuse_unused_lists(
-    row: Mapping[Any, Any], items: list[Any], side: Side, where: str, names: Collection[str]
-) -> None:
-    """Refuse a row of a user with a list of numbers, one per item, next to the list of items.
-
-    `names` are the names of the side for numbers of items; `row` has none of these. A list with the
-    name of a time is allowed.
-    """
-    lists = {name: value for name, value in row.items() if isinstance(value, list)}
-    unused = [
-        name
-        for name, value in lists.items()
-        if value is not items and len(value) == len(items) and _lists_hold_numbers(name, [value])
-    ]
-    if unused:
-        raise ColumnError(
-            f"{where} has a number for each item in {some(unused)}, but as {side} they are read "
-            f"only from {some(sorted(names))}. Rename it, or drop it."
-        )
-
-
-def _lists_hold_numbers(name: str, column: Column) -> bool:
-    """Whether the lists of a column hold numbers, and not times."""
-    if plain(name).removesuffix("s") in SYNONYMS["time"]:
+def _lists_hold_numbers(name: str, column: Column, items: Column) -> bool:
+    """Whether the lists of a column hold a number for each item, and not times."""
+    if plain(name).removesuffix("s") in SYNONYMS["time"] or _lengths(column) != _lengths(items):
         return False
     if isinstance(column, pl.Series):
         return bool(column.dtype.inner.is_numeric())  # type: ignore[attr-defined]
     return any(kinds([*value]) <= _NUMBERS for value in column if value is not None and len(value))
+
+
+def _lengths(lists: Column) -> list[int]:
+    if isinstance(lists, pl.Series):
+        values = lists.arr.to_list() if lists.dtype == pl.Array else lists
+        return values.list.len().fill_null(0).to_list()
+    return [len(value) if hasattr(value, "__len__") else 0 for value in lists]
 
 
 def _holds_numbers(name: str, column: Column, read: Columns, *, first: bool) -> bool:

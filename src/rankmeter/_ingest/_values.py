@@ -37,19 +37,6 @@ class Numbered(NamedTuple):
     numbers: list[Any]
 
 
-def paired(items: Any, numbers: Any, where: str) -> Numbered:
-    """Items and their numbers from two lists of one length."""
-    for part in (items, numbers):
-        if not isinstance(part, Sequence) or isinstance(part, str):
-            raise DataError(f"{where} has {shown(part)} where a list belongs.")
-    if len(items) != len(numbers):
-        raise DataError(
-            f"{where} has {counted(len(items), 'item')} but "
-            f"{counted(len(numbers), 'number')} for them. Each item needs one."
-        )
-    return Numbered(list(items), list(numbers))
-
-
 def implied(n: int, side: Side) -> Iterable[float]:
     """The numbers of a list where other lists have some: its order, or a gain of 1 each."""
     return range(0, -n, -1) if side == "rankings" else repeat(1.0, n)
@@ -320,8 +307,8 @@ def _along(
     for number, (value, n) in enumerate(zip(lists, lengths.tolist(), strict=True), start=1):
         if value is None or isinstance(value, Mapping | AbstractSet) or len(value) != n:
             raise DataError(
-                f"Row {number} of {source} has {n} items but {shown(value)} in {shown(name)}. Each "
-                f"item needs one value."
+                f"Row {number} of {source} has {counted(n, 'item')} but {shown(value)} in "
+                f"{shown(name)}. Each item needs one value."
             )
     if isinstance(column, pl.Series):
         return _exploded(column.arr.to_list() if column.dtype == pl.Array else column)
