@@ -95,7 +95,11 @@ LISTS, TRUTH = {u: [u, u + 1] for u in range(1, 50)}, {u: [u] for u in range(1, 
         ("ild@2", {"items": {1001: [1.0, 2.0]}}, "items= has no item in common"),
         ("categorical_diversity@2", {"items": {1001: ["a"]}}, "items= has no item in common"),
         ("ips@2", {"propensity": {1001: 0.5}}, "propensity= has no item in common"),
-        ("unexpectedness@2", {"baseline_lists": {1001: [1]}}, "baseline_lists= has no user in"),
+        (
+            "unexpectedness@2",
+            {"baseline_lists": {u + 1000: [u] for u in range(1, 50)}},
+            "baseline_lists= has no user in",
+        ),
     ],
 )
 def test_side_data_of_other_users_or_items_are_an_error(metric, side, message):

@@ -269,7 +269,7 @@ class Accumulator:
         if queries.target is not None:
             keys = keys.with_columns(target=queries.target)
         order = keys.select(pl.arg_sort_by(keys.columns)).to_series().to_numpy().astype(np.int64)
-        queries, keys = queries.sorted(order), keys[order]
+        queries, keys = queries.take(order), keys[order]
         first = keys.with_row_index("row").unique(keys.columns, keep="first")["row"].sort()
         repeated = queries.n - len(first)
         if repeated:

@@ -70,22 +70,28 @@ class CandidateCells:
         else:
             value = np.ascontiguousarray(matrix, dtype=np.float64).ravel()
             every = cls(value, np.full(n_rows, n_columns), None, n_columns)
-        if exclude is None and candidates is None:
-            return every
-        row, column = every.places()
-        inside, mine = np.ones(row.size, dtype=bool), Cells(row, column, value)
+        inside = np.ones(value.size, dtype=bool)
         if exclude is not None:
             excluded = read_cells(exclude, "exclude", n_rows, n_columns)
-            inside &= ~excluded.holds(mine, n_columns)
+            inside &= ~every.are_in(excluded)
             counts["excluded_cells"] = excluded.n
         if candidates is not None:
             shared = shared_columns(candidates, n_columns)
             if shared is None:
                 chosen = read_cells(candidates, "candidates", n_rows, n_columns)
-                inside &= chosen.holds(mine, n_columns)
             else:
-                inside &= np.isin(column, shared)
+                row = np.repeat(np.arange(n_rows), shared.size)
+                chosen = Cells.of(row, np.tile(shared, n_rows))
+            inside &= every.are_in(chosen)
         return every.only(inside)
+
+    def are_in(self, chosen: Cells) -> npt.NDArray[np.bool_]:
+        """Which of the cells are among others."""
+        if self.column is not None:
+            return chosen.holds(Cells(*self.places(), self.value), self.n_columns)  # type: ignore[no-any-return]
+        mask = np.zeros((self.lengths.size, self.n_columns), dtype=bool)
+        mask[chosen.row, chosen.column] = True
+        return mask.ravel()
 
     def places(self) -> tuple[IntArray, IntArray]:
         """The row and the column of each cell."""

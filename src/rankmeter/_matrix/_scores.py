@@ -72,7 +72,7 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem:
+class Problem:
     """The targets of some rows, and which cells are candidates."""
 
     n_rows: int
@@ -83,7 +83,7 @@ class _Problem:
     names: IntArray | None = None  # the column of each candidate, if all rows have the same ones
     first: int = 0  # the number of the first row, for messages
 
-    def rows(self, start: int, stop: int) -> _Problem:
+    def rows(self, start: int, stop: int) -> Problem:
         """The problem of some rows."""
 
         def part(cells: Cells) -> Cells:
@@ -152,7 +152,7 @@ def _counted(
 
 def _problem(
     target: Any, exclude: Any, candidates: Any, n_rows: int, n_columns: int, *, each: bool
-) -> _Problem:
+) -> Problem:
     targets = read_cells(target, "target", n_rows, n_columns)
     targets = targets.only(targets.gain > 0) if each else targets
     excluded = NO_CELLS
@@ -160,7 +160,7 @@ def _problem(
         excluded = read_cells(exclude, "exclude", n_rows, n_columns)
         wrong = excluded.holds(targets, n_columns)
         _refuse(targets, wrong, "is excluded, so it cannot be ranked", "Remove it from `exclude`")
-    found = _Problem(n_rows, n_columns, targets, excluded)
+    found = Problem(n_rows, n_columns, targets, excluded)
     if candidates is None:
         return found
     names = shared_columns(candidates, n_columns)
@@ -252,7 +252,7 @@ def _returned(blocks: Any) -> Iterable[Any]:
     )
 
 
-def _numbered(blocks: Blocks, problem: _Problem) -> Iterator[tuple[int, Any]]:
+def _numbered(blocks: Blocks, problem: Problem) -> Iterator[tuple[int, Any]]:
     """Blocks of candidates with the number of their first column."""
     start = total = 0
     for block in blocks():
@@ -280,7 +280,7 @@ def _numbered(blocks: Blocks, problem: _Problem) -> Iterator[tuple[int, Any]]:
         )
 
 
-def _count(blocks: Blocks, problem: _Problem, asked: Asked, *, again: bool = False) -> Queries:
+def _count(blocks: Blocks, problem: Problem, asked: Asked, *, again: bool = False) -> Queries:
     """Two passes over the columns: for the scores of the targets, then for the counts.
 
     With `again`, the second pass checks that the scores of the targets are those of the first.
@@ -311,10 +311,10 @@ def _count(blocks: Blocks, problem: _Problem, asked: Asked, *, again: bool = Fal
         odd = odd.plus(bad)
     n_candidates = problem.n_columns - problem.excluded.per_row(problem.n_rows)
     found = np.ones(pairs.n, dtype=bool)
-    return _finish(problem, counts, found, value, n_candidates, odd, asked)
+    return finish(problem, counts, found, value, n_candidates, odd, asked)
 
 
-def _refuse_others(block: Any, start: int, problem: _Problem, value: Any, asked: Asked) -> None:
+def _refuse_others(block: Any, start: int, problem: Problem, value: Any, asked: Asked) -> None:
     """Refuse scores of targets that are not those of the first pass."""
     place, inside = problem.target.in_columns(start, start + block.shape[1])
     first = host(value)[place]
@@ -331,7 +331,7 @@ def _refuse_others(block: Any, start: int, problem: _Problem, value: Any, asked:
         )
 
 
-def _gathered(blocks: Blocks, problem: _Problem, wanted: list[Cells], *, single: bool) -> list[Any]:
+def _gathered(blocks: Blocks, problem: Problem, wanted: list[Cells], *, single: bool) -> list[Any]:
     """The values of some cells, once for each of `wanted`."""
     found: list[list[tuple[IntArray, Any]]] = [[] for _ in wanted]
     for start, block in _numbered(blocks, problem):
@@ -364,7 +364,7 @@ def _compared(
     return counts, finite
 
 
-def _odd(block: Any, start: int, problem: _Problem, asked: Asked) -> Cells:
+def _odd(block: Any, start: int, problem: Problem, asked: Asked) -> Cells:
     """The candidates that are NaN, or infinite unless the choice is ``worst``; an error or not."""
     block = exact(block, single=asked.single)
     library = namespace(block)
@@ -377,7 +377,7 @@ def _odd(block: Any, start: int, problem: _Problem, asked: Asked) -> Cells:
     return cells
 
 
-def _refuse_odd(cells: Cells, problem: _Problem, value: Any) -> None:
+def _refuse_odd(cells: Cells, problem: Problem, value: Any) -> None:
     row, column = int(cells.row[0]) + problem.first, problem.name(int(cells.column[0]))
     raise InvalidValueError(
         f"the score of row {row} and column {column} is {float(value)}; "
@@ -401,7 +401,7 @@ def stored_cells(scores: Any) -> tuple[Cells, Any]:
     return Cells.of(row, rows.indices), rows.data
 
 
-def _count_stored(stored: tuple[Cells, Any], problem: _Problem, asked: Asked) -> Queries:
+def _count_stored(stored: tuple[Cells, Any], problem: Problem, asked: Asked) -> Queries:
     """Only stored cells are candidates."""
     cells, value = stored
     inside = ~problem.excluded.holds(cells, problem.n_columns)
@@ -421,7 +421,7 @@ def _count_stored(stored: tuple[Cells, Any], problem: _Problem, asked: Asked) ->
 
 
 def _count_listed(
-    problem: _Problem, cells: Cells, cell_value: Any, found: Any, value: Any, asked: Asked
+    problem: Problem, cells: Cells, cell_value: Any, found: Any, value: Any, asked: Asked
 ) -> Queries:
     """Counts among the given cells of each row, which are the candidates."""
     pairs = problem.target
@@ -438,15 +438,15 @@ def _count_listed(
         )
     level = Level.of(value, asked.tolerance)
     counts = compare_cells(cells, cell_value, pairs.row, level, pairs.column)
-    return _finish(problem, counts, found, value, n_candidates, odd, asked)
+    return finish(problem, counts, found, value, n_candidates, odd, asked)
 
 
 # ---------------------------------------------------------------------------------------------
 # Results
 
 
-def _finish(
-    problem: _Problem,
+def finish(
+    problem: Problem,
     counts: Counts,
     found: npt.NDArray[np.bool_],
     value: Any,

@@ -40,6 +40,9 @@ _NEEDS = {
 }
 """The argument that gives each kind of evidence, and what it is."""
 
+_FEW = 10
+"""Users or items of training data and lists that can be other ones than those of the rankings."""
+
 
 @dataclass(frozen=True, eq=False)
 class SideTables:
@@ -93,7 +96,10 @@ class SideTables:
 
     @cached_property
     def _about_items(self) -> dict[str, bool]:
-        """Whether each kind of evidence is about any item of the rankings or the truth."""
+        """Whether each kind of evidence is about any item of the rankings or the truth.
+
+        A few training items can be others by chance: those of new items alone are.
+        """
         named = np.zeros(self.items.n, dtype=bool)
         for table in (self.truth, *self.systems.values()):
             named[self.items.of(table.frame["item"])] = True
@@ -109,6 +115,8 @@ class SideTables:
         if self.catalogue is not None and self.catalogue.item is not None:
             about["catalogue"] = bool((self.catalogue.item & named).any())
         about["likeness"] = about.get("features", True)
+        if self.popularity is not None and self.popularity.known.sum() < _FEW:
+            about["popularity"] = True
         return about
 
     @cached_property
@@ -123,7 +131,7 @@ class SideTables:
         others = [ids for table in tables for ids in (table.users, table.empty_users)]
         others += [as_ids(table.rest.users) for table in tables if table.rest is not None]
         return {
-            name: any((codes.find(ids) >= 0).any() for ids in others)
+            name: codes.n < _FEW or any((codes.find(ids) >= 0).any() for ids in others)
             for name, codes in users.items()
             if codes is not None
         }
