@@ -160,7 +160,8 @@ class TestAdjusted:
         parts = []
         for half in (list(self.truth)[:9], list(self.truth)[9:]):
             truth, lists = ({u: both[u] for u in half} for both in (self.truth, self.lists))
-            _, judged, tables, _ = Question(truth, plan, Given()).read({"s": lists})
+            question = Question(truth, "rr(adjusted)@5", None, self.options, Given())
+            _, judged, tables, _ = question.read({"s": lists})
             parts.append(open_data(judged, tables).run(plan)["s"])
         whole = rm.evaluate(self.lists, self.truth, "rr(adjusted)@5", **self.options).scores
         assert Scores.merge(parts).lowest == whole.lowest

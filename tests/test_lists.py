@@ -405,10 +405,14 @@ def test_rankings_in_pieces_have_the_lists_of_those_in_memory(order, ties, tmp_p
         rm.evaluate(tmp_path / "r.parquet", truth, "coverage", engine="disk", **side)
     again = pl.concat([rows.head(50), rows])
     again.write_parquet(tmp_path / "r.parquet", row_group_size=100)
-    with pytest.raises(UsageError, match="duplicates='best'"):
-        rm.evaluate(
-            tmp_path / "r.parquet", truth, metrics, engine="disk", duplicates="best", **side
-        )
+    best = {"duplicates": "best", "ties": ties, **side}
+    if order == "rank":  # given ranks stay, whatever is removed
+        whole = rm.evaluate(again, truth, metrics, **best)
+        parts = rm.evaluate(tmp_path / "r.parquet", truth, metrics, engine="disk", **best)
+        assert parts.per_user.equals(whole.per_user)
+        return
+    with pytest.raises(UsageError, match=r"repeats an item of user .* choose engine='memory'"):
+        rm.evaluate(tmp_path / "r.parquet", truth, metrics, engine="disk", **best)
 
 
 def test_no_user_wins_where_the_metric_is_one_number_for_all_lists():

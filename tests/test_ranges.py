@@ -111,6 +111,6 @@ def test_side_data_of_other_users_or_items_are_an_error(metric, side, message):
 def test_empty_side_data_are_an_error(metric):
     with pytest.raises(rm.errors.DataError, match="train= has no interactions"):
         rm.evaluate(LISTS, TRUTH, metric, train={1: [], 2: []})
-    empty = scipy.sparse.csr_matrix((0, 0))
-    with pytest.raises(rm.errors.DataError, match="items= has no items"):
+    empty = ([], scipy.sparse.csr_matrix((0, 0)))
+    with pytest.raises(rm.errors.RankmeterError, match=r"^items= "):
         rm.evaluate(LISTS, TRUTH, metric, train=LISTS, items=empty)

@@ -88,10 +88,9 @@ class Evaluator:
         memory: str | int | None = None,
         **choices: Unpack[Choices],
     ) -> None:
-        asked = metrics if isinstance(metrics, str | Metric) else [*metrics]
         given = Given(train, items, catalogue, baseline_lists, propensity, collapse)
         how = reading(engine, memory)
-        question = Question(truth, asked, like, choices, given, columns, how, clusters)
+        question = Question(truth, metrics, like, choices, given, columns, how, clusters)
         self._plan = question.plan()
         self._question = question.bound()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
@@ -39,6 +39,10 @@ class Question:
     columns: Mapping[str, Any] | None = None
     how: Reading = Reading()  # noqa: RUF009 - it never changes
     clusters: object = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.metrics, Iterator):  # a plan is made of them more than once
+            object.__setattr__(self, "metrics", [*self.metrics])
 
     def bound(self) -> Question:
         """The same question with ground truth and side data read, so that they are read once."""

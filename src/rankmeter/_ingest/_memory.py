@@ -76,8 +76,8 @@ def _groups() -> Iterator[int]:
         _, controllers, path = line.split(":", 2)
         if controllers and "memory" not in controllers.split(","):
             continue
-        top, limit, usage, cache = _LAYOUTS[1 if controllers else 0]
-        here = top / path.lstrip("/")
+        name, limit, usage, cache = _LAYOUTS[1 if controllers else 0]
+        here = Path("/sys/fs/cgroup") / name / path.lstrip("/")
         for folder in (here, *here.parents):
             with suppress(OSError, ValueError):  # without a limit it says "max"
                 most = int((folder / limit).read_text("ascii"))
@@ -87,10 +87,9 @@ def _groups() -> Iterator[int]:
 
 
 _LAYOUTS = (
-    (Path("/sys/fs/cgroup"), "memory.max", "memory.current", "inactive_file"),
-    (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes",
-     "total_inactive_file"),
-)  # fmt: skip
+    ("", "memory.max", "memory.current", "inactive_file"),
+    ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+)
 """Folder, limit, usage and what could be freed of it: control groups of version 2, of version 1."""
 
 
