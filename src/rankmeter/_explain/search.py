@@ -25,7 +25,7 @@ from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._results.explanation import Explanation, Match
 from rankmeter._results.summary import Summary
-from rankmeter.conventions import convention_names, has_metric
+from rankmeter.conventions import by_use, convention_names, has_metric
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import metric
 
@@ -90,7 +90,7 @@ def search(
                 matches.append(match)
         if matches:
             break
-    matches.sort(key=lambda match: len(match.switches))
+    matches.sort(key=lambda m: (len(m.switches), m.convention != like, by_use(m.convention)))
     return Explanation(
         base.label,
         like,
