@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +23,8 @@ class Curve(CurveNumbers, Result):
         return f"{self._title()}\n{self.frame}"
 
     def _repr_html_(self) -> str:
+        import html
+
         return f"<p>{html.escape(self._title())}</p>{self.frame._repr_html_()}"
 
     def _title(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -117,6 +116,8 @@ class Result(ABC):
 
     @in_its_words
     def _repr_html_(self) -> str:
+        import html
+
         tables = "".join(table.to_html() for table in self._tables())
         if (plan := self._plan_text()) is None:
             return tables

@@ -31,7 +31,6 @@ from rankmeter._report import charts
 from rankmeter._report.table import Table
 from rankmeter._results.evaluated import Evaluated, mean_cells
 from rankmeter._results.result import Lacking
-from rankmeter._results.summary_page import page_of
 from rankmeter._words import in_its_words, in_words
 from rankmeter.errors import UsageError
 
@@ -398,6 +397,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         '<!doctype html>'
         """
         from rankmeter._report.page import write
+        from rankmeter._results.summary_page import page_of
 
         write(path, "summary", lambda: page_of(self, segments), self.to_dict)
 
