@@ -184,6 +184,7 @@ def sums():
             lambda: small(truth={"x": {"a"}}),
             r"user 'y' is in .* truth of A.* \(2 such users",
         ),
+        (lambda: small(truth={**SMALL, "y": {"a"}}), "user 'y' has 2 relevant items .* A and 1 in"),
         (lambda: small(confidence=0.9), "confidence is 0.95 in A and 0.9 in B"),
         (lambda: small(interval="t"), "interval is wilson in A and t in B"),
         (

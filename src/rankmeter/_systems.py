@@ -123,8 +123,8 @@ def compare(
     ------
     UsageError
         If a metric, an option or a value of an option does not exist, or options contradict; if
-        results do not answer the same question: other metrics or options, or other users in the
-        ground truth.
+        results do not answer the same question: other metrics or options, or other users, or
+        numbers of their relevant items, in the ground truth.
     DataError
         If the data cannot be read with certainty, or lack what an option asks for, or values are
         above 1e100, whose differences overflow.

@@ -8,7 +8,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from rankmeter._estimates.shares import Shares
 from rankmeter._estimates.wording import level, number, signed
 from rankmeter._files import replacing
 from rankmeter._report.drawn import Drawing, drawing
-from rankmeter._report.table import Table, visible
+from rankmeter._report.table import MeanCell, Table, visible
 from rankmeter._report.walks import named
 from rankmeter._version import __version__
 from rankmeter._words import in_words
@@ -35,21 +34,6 @@ MAX_PRINTED = 3
 """Users whose lists are printed; the others are only on the screen."""
 SIGNS = "●■▲◆✚▼▶◀●■"
 """`SHAPES` of the charts as text."""
-
-
-@dataclass(frozen=True)
-class MeanCell:
-    """A mean in the table of means.
-
-    `place` is 1 if no system has a better one, 2 if it is the second, else 0. `mark` is the
-    significance marker, ▲ or ▼ or letters of systems; with too many letters, `beats` counts the
-    systems that are worse.
-    """
-
-    estimate: Estimate
-    place: int = 0
-    mark: str = ""
-    beats: int | None = None
 
 
 def read_page(path: str | Path) -> dict[str, Any]:

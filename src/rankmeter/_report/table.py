@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from rankmeter._estimates.estimates import Estimate
 from rankmeter.errors import LONGEST_NAME, shortened
 
 # Line breaks, control characters of a terminal, and characters that change the direction of text.
@@ -181,6 +182,21 @@ class Table:
             f"{''.join(line(row, 'td', at) for at, row in enumerate(self.rows))}</tbody></table>"
             f"{notes}"
         )
+
+
+@dataclass(frozen=True)
+class MeanCell:
+    """A mean in the table of means.
+
+    `place` is 1 if no system has a better one, 2 if it is the second, else 0. `mark` is the
+    significance marker, ▲ or ▼ or letters of systems; with too many letters, `beats` counts the
+    systems that are worse.
+    """
+
+    estimate: Estimate
+    place: int = 0
+    mark: str = ""
+    beats: int | None = None
 
 
 def _emphasised(cell: str, styles: Collection[Style]) -> str:

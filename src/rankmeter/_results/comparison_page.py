@@ -25,8 +25,7 @@ from rankmeter._estimates.verdicts import (
 from rankmeter._estimates.wording import p_value
 from rankmeter._plan import Plan
 from rankmeter._report import charts
-from rankmeter._report.page import MeanCell
-from rankmeter._report.table import Table
+from rankmeter._report.table import MeanCell, Table
 from rankmeter._results.compared import Compared
 from rankmeter._results.curve import Curve
 from rankmeter._results.result import Name, written_call

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import polars as pl
+
 from rankmeter._checks import counted, shown
 from rankmeter._choices import CHOICES, acting, show
 from rankmeter._plan import MetricPlan, Plan
@@ -104,6 +106,23 @@ def _differences(
                 f"user {shown(alone[0])} is in the ground truth of {has}, and not in that of "
                 f"{lacks} ({counted(len(alone), 'such user')} in all); {REMEDY}"
             )
+    for entry in entries:
+        if entry.alignment.scope == "all" and entry.alignment.exclude == "none":
+            judged_by_a = _n_relevant(result, entry)
+            judged_by_b = _n_relevant(other, others[entry.label])
+            for at in (judged_by_a["n"] != judged_by_b["n"]).arg_true().head(1):
+                yield (
+                    f"user {shown(judged_by_a['user'][at])} has {judged_by_a['n'][at]} relevant "
+                    f"items in the ground truth of {a} and {judged_by_b['n'][at]} in that of {b}; "
+                    f"{REMEDY}"
+                )
+
+
+def _n_relevant(result: Summary, entry: MetricPlan) -> pl.DataFrame:
+    """The number of relevant items of each user in the ground truth, by user."""
+    scores = result.scores
+    n = pl.Series("n", scores.facts[entry.alignment].n_relevant)
+    return pl.DataFrame([scores.users, n]).filter(scores.in_truth).sort("user")
 
 
 def _options(

@@ -18,8 +18,7 @@ from rankmeter._estimates.verdicts import histogram_of
 from rankmeter._estimates.wording import number
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._report import charts
-from rankmeter._report.page import MeanCell
-from rankmeter._report.table import Table
+from rankmeter._report.table import MeanCell, Table
 from rankmeter._results.curve import Curve
 from rankmeter._results.evaluated import Evaluated
 from rankmeter._results.result import Name, written_call
