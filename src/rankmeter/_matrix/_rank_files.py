@@ -56,19 +56,19 @@ def read_rank_table(data: Any) -> tuple[dict[str, Any], Kind]:
             return {"ranks": np.load(data, allow_pickle=False)}, Kind()
         except (OSError, ValueError) as error:
             raise FileFormatError(f"{data} cannot be read as ranks: {reason(error)}") from error
-    found = _columns(data)
-    roles = {role: column for role in ROLES if (column := _column_of(role, found))}
+    columns = _columns(data)
+    roles = {role: column for role in ROLES if (column := _column_of(role, columns))}
     if "ranks" not in roles:
-        hint = near("rank", found.names) or f".{found.hint}"
-        names = ", ".join(found.names)
-        raise ColumnError(f"{found.source} has no column rank, only {names}{hint}")
-    table = _fetched(found)
+        hint = near("rank", columns.names) or f".{columns.hint}"
+        names = ", ".join(columns.names)
+        raise ColumnError(f"{columns.source} has no column rank, only {names}{hint}")
+    table = _fetched(columns)
     groups = {
         name: column
         for name, column in table.items()
         if name not in roles.values() and _is_text(column)
     }
-    kind = kind_of(found, {"user": roles["users"]} if "users" in roles else {})
+    kind = kind_of(columns, {"user": roles["users"]} if "users" in roles else {})
     read: dict[str, Any] = {role: table[name] for role, name in roles.items()}
     return read | ({"groups": groups} if groups else {}), kind
 
@@ -92,23 +92,23 @@ def _columns(data: Any) -> Columns:
     return read_rows(text) if reader in (read_json, read_json_lines) else reader(text, "users")
 
 
-def _column_of(role: str, found: Columns) -> str:
+def _column_of(role: str, table: Columns) -> str:
     """The column with the first name of a role that is there; empty without one."""
     for name in ROLES[role]:
-        columns = [column for column in found.names if column.strip().lower() == name]
+        columns = [column for column in table.names if column.strip().lower() == name]
         if len(columns) > 1:
             raise ColumnError(
-                f"{found.source} has {len(columns)} columns {name}: rename or remove all but one"
+                f"{table.source} has {len(columns)} columns {name}: rename or remove all but one"
             )
         if columns:
             return columns[0]
     return ""
 
 
-def _fetched(found: Columns) -> dict[str, Column]:
+def _fetched(table: Columns) -> dict[str, Column]:
     """All columns; those of text without types get the type that all of their values have."""
-    columns = found.fetch(found.names)
-    if not found.untyped:
+    columns = table.fetch(table.names)
+    if not table.untyped:
         return dict(columns)
     return {name: typed(column, name, untyped=True) for name, column in columns.items()}
 
