@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter import _compiled
-from rankmeter._align import THREADS, in_threads
 from rankmeter._hits import IntArray
 from rankmeter._matrix._arrays import (
     host,
@@ -30,8 +29,6 @@ AT_ONCE = 1 << 25
 """Cells that a library compares at once."""
 CONVERTED = 1 << 18
 """Cells that become float64 at once, so that they stay in the cache."""
-SHARED = 1 << 22
-"""The number of cells from which threads share the rows."""
 
 
 class Counts(NamedTuple):
@@ -88,20 +85,14 @@ def compare_rows(
     counts, n_rows = Counts.zero(row.size), scores.shape[0]
     as_is = scores.dtype in (np.float32, np.float64) and scores.flags.c_contiguous and not single
     step = max(1, n_rows if as_is else CONVERTED // max(scores.shape[1], 1))
-    n_parts = THREADS if scores.size >= SHARED else 1
-
-    def compare(part: int) -> bool:
-        finite = True
-        end = n_rows * (part + 1) // n_parts
-        for start in range(n_rows * part // n_parts, end, step):
-            rows = slice(start, min(start + step, end))
-            pairs = slice(*np.searchsorted(row, [rows.start, rows.stop]))
-            cells = exact(scores[rows], single=single)
-            part_counts = Counts(counts.above[pairs], counts.equal[pairs], counts.before[pairs])
-            finite &= _compare_block(cells, row[pairs] - start, level[pairs], part_counts)
-        return finite
-
-    return counts, all([*in_threads(compare, n_parts)])
+    finite = True
+    for start in range(0, n_rows, step):
+        rows = slice(start, min(start + step, n_rows))
+        pairs = slice(*np.searchsorted(row, [rows.start, rows.stop]))
+        cells = exact(scores[rows], single=single)
+        part_counts = Counts(counts.above[pairs], counts.equal[pairs], counts.before[pairs])
+        finite &= _compare_block(cells, row[pairs] - start, level[pairs], part_counts)
+    return counts, finite
 
 
 def _compare_block(cells: npt.NDArray[Any], row: IntArray, level: Level, counts: Counts) -> bool:
