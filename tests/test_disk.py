@@ -105,9 +105,10 @@ def test_rankings_in_pieces_have_the_scores_of_those_in_memory(seed):
     judged, tables = meet_all(read_truth(truth), {"": read_rankings(rankings)})
     whole = tables[""]
     wanted = Memory().open(judged, tables).run(plan)[""]
+    asked = [*plan.alignments(), *resolve("rr(exclude=self)").alignments()]
     for size in (1, chance.randint(2, 9), 1000):
         some = replace(whole, rows=whole.frame.head(2), pieces=Cut(whole.frame, size))
-        sifted = {"": sift(some, judged, limit=2**20, repeats=True, own=True)}
+        sifted = {"": sift(some, judged, asked, limit=2**20)}
         for blocks in (1, 3):
             assert_same(Memory(blocks).open(judged, sifted).run(plan)[""], wanted)
 
@@ -454,7 +455,8 @@ def test_rows_that_change_between_the_passes_are_refused(change):
     pieces = Changing(tables[""].frame, 900)
     pieces.__dict__.update(passes=0, change=change)
     table = replace(tables[""], pieces=pieces)
-    sifted = {"": sift(table, judged, limit=2**20, repeats=False)}
+    unchecked = resolve("rr(duplicates=unchecked)")
+    sifted = {"": sift(table, judged, [*unchecked.alignments()], limit=2**20)}
     with pytest.raises(DataError, match="changed while"):
         Memory().open(judged, sifted).run(resolve("rr"))
 
@@ -516,12 +518,13 @@ def test_all_metrics_share_the_two_passes():
     pieces = Changing(tables[""].frame, 900)
     pieces.__dict__.update(passes=0, change=lambda rows: rows)
     table = replace(tables[""], pieces=pieces)
-    sifted = {"": sift(table, judged, limit=2**20, repeats=True)}
-    assert pieces.passes == 1
     rules = ("item", "expected", "text-descending", "realistic")
     metrics = [f"{one}(ties={rule})@5,10" for one in ("ndcg", "rr", "map") for rule in rules]
+    plan = resolve([*metrics, "rr(pool=judged)", "rr(score_type=float32)"])
+    sifted = {"": sift(table, judged, [*plan.alignments()], limit=2**20)}
+    assert pieces.passes == 1
     opened = Memory(3).open(judged, sifted)
-    opened.run(resolve([*metrics, "rr(pool=judged)", "rr(score_type=float32)"]))
+    opened.run(plan)
     assert pieces.passes == 2
     opened.run(resolve(["recall@7", "ndcg(ties=text-descending)"]))
     assert pieces.passes == 2
@@ -624,7 +627,7 @@ def test_a_part_of_a_file_that_cannot_be_read_is_an_error(tmp_path):
 
 
 @pytest.mark.usefixtures("small_pieces")
-@pytest.mark.parametrize(("step", "nth"), [("sift._keys", 3), ("tally._Tally.add", 2)])
+@pytest.mark.parametrize(("step", "nth"), [("sift._keys", 3), ("tally.Tally.add", 2)])
 def test_a_file_that_changes_during_a_pass_is_refused(step, nth, tmp_path, monkeypatch):
     """In the first pass, where hashes are made, and in the second one, where rows are counted."""
     rankings, truth = some()

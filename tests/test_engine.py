@@ -201,7 +201,7 @@ def counting(found, order):
     user = frame["user"].to_numpy()
     candidates = Candidates.of(frame, user, 3, order, "float64")
     row = np.arange(0, frame.height, 2)
-    return candidates, candidates.marks(row, np.ones(row.size))
+    return candidates, candidates.marks(row)
 
 
 @given(rows, st.sampled_from(["score", "rank", "list"]), st.sampled_from(CHOICES["ties"].words),

@@ -86,7 +86,7 @@ def test_any_number_of_repetitions_is_left_out_of_what_was_shown(engine):
         assert [found["coverage@2"].mean, found["rr"].mean] == [0.5, 0.5]
     ranks = frame.with_columns(rank=pl.int_range(1, pl.len() + 1))
     if engine == "disk":
-        with pytest.raises(UsageError, match="repeats the item of user 'a'"):
+        with pytest.raises(UsageError, match="repeats an item of user 'a'"):
             rm.evaluate(ranks, {"a": {"c"}}, "coverage@2", **asked)
     else:
         assert rm.evaluate(ranks, {"a": {"c"}}, "coverage@2", **asked)["coverage@2"].mean == 0.5

@@ -51,8 +51,7 @@ def few_hashes(request, monkeypatch):
     if n is None:
         return
     monkeypatch.setattr(codes_module, "FEW", 0)
-    slots, hashes = codes_module._slots, pairs_module._hashes
-    monkeypatch.setattr(codes_module, "_slots", lambda ids, width: slots(ids, width) % n)
+    hashes = pairs_module._hashes
     monkeypatch.setattr(pairs_module, "_hashes", lambda ids: hashes(ids) % np.uint64(n))
 
 
@@ -136,7 +135,7 @@ def test_counts_are_comparisons_with_every_row(rows, score_type, random):
     frame = pl.DataFrame({"item": np.arange(user.size), "score": score})
     row = np.array(random.sample(range(user.size), random.randint(0, user.size)), dtype=np.int64)
     candidates = Candidates.of(frame, user, 3, "score", score_type)
-    found = count(candidates, candidates.marks(row, np.ones(row.size)), "item")
+    found = count(candidates, candidates.marks(row), "item")
     kept = score.astype(score_type)
     for at, above, equal, before in zip(row, found.above, found.equal, found.before, strict=True):
         mine = user == user[at]
@@ -160,7 +159,7 @@ def test_counts_of_long_lists_are_comparisons_with_every_row(asked, different, a
     )
     row = rng.permutation(2000)[:asked]
     row = row[np.argsort(user[row], kind="stable")]
-    found = count(candidates, candidates.marks(row, np.ones(asked)), "expected")
+    found = count(candidates, candidates.marks(row), "expected")
     mine = user == user[row][:, None]
     assert found.above.tolist() == (mine & (score > score[row][:, None])).sum(axis=1).tolist()
     assert (

@@ -552,7 +552,7 @@ def test_one_rank_per_line(tmp_path, name, title):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("ranks.csv", "rank,rank\n1,2\n", "has 2 columns rank"),
+        ("ranks.csv", "rank,rank\n1,2\n", "has 2 columns for the ranks: 'rank', 'rank'"),
         ("ranks.csv", "rank;user\n1;a\n", "separated by ';'"),
         ("ranks.csv", "1,5\n2,6\n", "no column rank, only 1, 5. The first line"),
         ("ranks.json", "[]", "has no rows"),

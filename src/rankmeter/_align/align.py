@@ -14,7 +14,7 @@ from rankmeter._align.listing import Listing
 from rankmeter._align.lookup import Lookup
 from rankmeter._align.pairs import Refused
 from rankmeter._align.placing import Placed, place
-from rankmeter._align.rows import Rows
+from rankmeter._align.rows import Kept, Rows
 from rankmeter._align.rules import Ranking, count_candidates
 from rankmeter._choices import Alignment
 from rankmeter._counts import RankCounts
@@ -81,7 +81,9 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     else:
         if isinstance(rankings.rows, ByUser):
             user = codes.of(rankings.frame["user"])
-        ranking = Rows(rankings, user, truth, choices.score_type, falling=listing is None)
+        rows = rankings, user, truth, choices.score_type
+        rest, falling = rankings.rest, listing is None
+        ranking = Rows(*rows, falling=falling) if rest is None else Kept(*rows, rest)
     found, positive, repeated, shown = count_candidates(ranking, truth, notes, listing)
     hits, nonrelevant, tied = settle(found, (truth.relevant, truth.others), choices, positive)
     if shown is not None:

@@ -7,7 +7,7 @@ are not moved between tasks; only the search for repeated items moves a hash of 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -15,10 +15,11 @@ import numpy as np
 import polars as pl
 
 from rankmeter._align.codes import Codes
-from rankmeter._align.counts import Candidates, Marks, count, sort_key
+from rankmeter._align.counts import Candidates, count, sort_key
 from rankmeter._align.pairs import is_self
-from rankmeter._align.remainder import Counts, Order, Remainder, changed
-from rankmeter._choices import TieRule
+from rankmeter._align.remainder import Counts, Order, Remainder, changed, needs
+from rankmeter._align.tally import Marks
+from rankmeter._choices import Alignment, TieRule
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import IdSeries, Query, Table, series
@@ -32,21 +33,15 @@ _BAD = ("no_item", "missing", "infinite", "rounded")  # the bits of the column `
 
 
 def gather(
-    table: Table,
-    truth: Table,
-    *,
-    room: int,
-    repeats: bool,
-    score_type: str = "float64",
-    depth: int = 0,
-    own: bool = False,
+    table: Table, truth: Table, alignments: Sequence[Alignment], *, room: int, depth: int = 0
 ) -> Table:
     """The same rankings, of which only the rows with judged items are in memory.
 
-    With `repeats` those of repeated items are, too. The rows of each user down to rank `depth` are
-    in memory for themselves, and with `own` the rows of the item that has the id of its user.
-    Candidates are counted at once for scores of type `score_type`.
+    Those of repeated items are, too, and of items with the id of their user, where an alignment
+    needs them. The rows of each user down to rank `depth` are in memory for themselves. Candidates
+    are counted at once for scores of the type of the first alignment.
     """
+    own, repeats = needs(alignments)
     rows = table.query
     if rows is None:
         raise ValueError("the rankings are not in Spark")
@@ -69,7 +64,7 @@ def gather(
         more = _examples(rows, pairs).select(kept.columns)
         kept = pl.concat([kept, more.join(kept, on=_PAIR, how="anti")])
     kept = _typed(kept.sort(pl.all()), table).with_columns(number=pl.int_range(pl.len()))
-    kind = "float64" if rows.order == "rank" else score_type
+    kind = "float64" if rows.order == "rank" else alignments[0].score_type
     first = _tally(rows, _asked(kept, rows.order, kind), kind, room)
     sums = {name: int(first.users[name].sum()) for name in ("rows", *_BAD)}
     if sums["rows"] != found["rows"].sum():
@@ -83,7 +78,8 @@ def gather(
         tops = _typed(tops, table).join(kept.select(*_PAIR, "number"), on=_PAIR, how="left")
         beyond_kept = kept.height + pl.int_range(pl.len())
         tops = tops.with_columns(pl.col("number").fill_null(beyond_kept)).sort("number")
-    rest = Clustered(rows, kept, users, kind, first, room=room, tops=(tops, depth))
+    how = {"alignments": alignments, "room": room, "tops": (tops, depth)}
+    rest = Clustered(rows, kept, kind, first, users, **how)
     origin = replace(table.origin, counts=counts)
     return replace(
         table, rows=kept, empty_users=IdSeries(users), origin=origin, query=None, rest=rest
@@ -262,43 +258,26 @@ class Clustered(Remainder):
         self,
         rows: Query,
         kept: pl.DataFrame,
-        users: pl.Series,
         kind: str,
         first: _Tally,
-        *,
-        room: int,
-        tops: tuple[pl.DataFrame, int],
+        users: pl.Series,
+        **how: Any,
     ) -> None:
-        self._kind, self._first = kind, first
+        self.query, self._kind, self._first = rows, kind, first
         dropped = first.users["missing"] if rows.bad_scores == "drop" else 0
         n = (first.users["rows"] - dropped).to_numpy()
-        end, some = kept.height, n > 0
-        super().__init__(
-            kept,
-            users.filter(series(some)),
-            n[some],
-            order=rows.order,
-            end=end,
-            room=room,
-            tops=tops,
-        )
-        self.query: Query = rows
+        some = n > 0
+        users, end = users.filter(series(some)), kept.height
+        super().__init__(kept, users, n[some], order=rows.order, end=end, **how)
 
-    def last_ranks(self, cuts: pl.DataFrame) -> pl.DataFrame:
+    def last_ranks(self) -> pl.DataFrame:
         """See `Rest`."""
-        kept = _plain(self.kept.select(_PAIR).unique())
 
         def others(rows: Query, kept: pl.DataFrame) -> Any:
             found = rows.candidates.join(rows.send(kept), _PAIR, "anti")
-            above = "0"
-            if cuts.height:
-                sent = rows.send(_plain(cuts.select("user", cut="rank")))
-                sent = rows.grouped(sent, ["user"], "collect_list(cut) AS at").hint("broadcast")
-                found = found.join(sent, "user", "left")
-                above = "CASE WHEN at IS NULL THEN 0 ELSE size(filter(at, c -> c < rank)) END"
-            found = found.selectExpr("user", "rank", f"{above} AS cuts")
-            return rows.grouped(found, ["user", "cuts"], "max(rank) AS rank")
+            return rows.grouped(found, ["user"], "max(rank) AS rank")
 
+        kept = _plain(self.kept.select(_PAIR).unique())
         found = _by_parts(self.query, kept, "user", self.room, others)
         return found.with_columns(pl.col("user").cast(self.users.dtype))
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankmeter._align.packing import bits
 from rankmeter._hits import IntArray
 from rankmeter._ingest import Ids, IdSeries, Objects, Table, as_ids, series
 
@@ -33,11 +32,15 @@ class Codes:
     def of_tables(cls, *tables: Table) -> Codes:
         """All users named in any of the tables, ascending."""
         columns = [part for table in tables for part in (table.users, table.empty_users)]
-        named = [one for one in columns if len(one)]
+        named = [ids for ids in columns if len(ids)]
         if _are_few(named) or _range(named) is not None:
             return cls(distinct(columns))
-        found = _Slots([one.series() for one in named])
-        return cls(IdSeries(found.different), [*zip(named, found.codes(), strict=True)])
+        folded = [_folded(ids.series()) for ids in named]
+        codes = cls(_different([values for values, _ in folded]))
+        codes._known = [
+            (ids, codes._unfolded(*one)) for ids, one in zip(named, folded, strict=True)
+        ]
+        return codes
 
     def of(self, ids: Ids | pl.Series) -> IntArray:
         """Codes of ids that all belong to the universe."""
@@ -50,18 +53,19 @@ class Codes:
             return dense
         if self._are_few(ids):
             return self._one_by_one(ids)
-        column = ids.series()
-        alike = runs(column)
-        different = column if alike is None else alike["value"]
-        found = np.concatenate([self._hashed.of(part) for part in _parts(different)])
-        return found if alike is None else np.repeat(found, alike["len"].to_numpy())
+        return self._unfolded(*_folded(ids.series()))
+
+    def _unfolded(self, values: pl.Series, lengths: IntArray | None) -> IntArray:
+        """Codes of runs of ids, each repeated."""
+        code = self._look_up(values)
+        return code if lengths is None else np.repeat(code, lengths)
 
     def find(self, ids: Ids | pl.Series) -> IntArray:
         """Codes of any ids; -1 for those outside the universe."""
         ids = as_ids(ids)
         if self.low is None:
             few = self._are_few(ids)
-            return self._one_by_one(ids) if few else self._hashed.of(ids.series())
+            return self._one_by_one(ids) if few else self._look_up(ids.series())
         place = _places(ids, self.low)
         code = self.table.take(place, mode="clip")
         code[(place < 0) | (place >= self.table.size)] = -1
@@ -78,9 +82,19 @@ class Codes:
     def _by_id(self) -> dict[object, int]:
         return {user: code for code, user in enumerate(self.users.to_list())}
 
+    def _look_up(self, ids: pl.Series) -> IntArray:
+        """Codes of any ids; -1 for those outside the universe."""
+        if ids.dtype == pl.String:
+            place = ids.cast(self._names, strict=False).to_physical().cast(pl.Int64)
+        else:
+            known = self.users.series().to_frame("id").with_columns(place=pl.int_range(self.n))
+            found = ids.to_frame("id").join(known, on="id", how="left", maintain_order="left")
+            place = found["place"]
+        return place.fill_null(-1).to_numpy()
+
     @cached_property
-    def _hashed(self) -> _Hashed:
-        return _Hashed(self.users.series())
+    def _names(self) -> pl.Enum:
+        return pl.Enum(self.users.series())
 
     def mark(self, *parts: Ids | pl.Series) -> npt.NDArray[np.bool_]:
         """Which users occur in any of the parts."""
@@ -88,63 +102,6 @@ class Codes:
         for part in parts:
             present[self.of(part)] = True
         return present
-
-
-class _Hashed:
-    """Users by hash: a slot holds one of the users with it, and the others are few."""
-
-    def __init__(self, users: pl.Series) -> None:
-        self.users = users
-        self.width = max(bits(8 * len(users)), 1)
-        self.table = np.full(1 << self.width, -1, dtype=np.int64)
-        slots, code = _slots(users, self.width), np.arange(len(users))
-        self.table[slots] = code
-        others = series(np.flatnonzero(self.table[slots] != code), "code")
-        self.without_slot = pl.DataFrame([users.gather(others).alias("user"), others])
-
-    def of(self, ids: pl.Series) -> IntArray:
-        """Codes of any ids; -1 for those outside the universe."""
-        code: IntArray = self.table[_slots(ids, self.width)]
-        wrong = (self.users.gather(series(np.maximum(code, 0))) != ids).to_numpy()
-        others = np.flatnonzero(wrong & (code >= 0))  # an empty slot has no user
-        if others.size:
-            rest = ids.gather(series(others)).to_frame("user")
-            found = rest.join(self.without_slot, on="user", how="left", maintain_order="left")
-            code[others] = found["code"].fill_null(-1).to_numpy()
-        return code
-
-
-class _Slots:
-    """The different ids of some columns: the last one of each slot, and the few others."""
-
-    def __init__(self, columns: Sequence[pl.Series]) -> None:
-        self._runs = [runs(one) for one in columns]
-        pairs = zip(columns, self._runs, strict=True)
-        firsts = [one if alike is None else alike["value"] for one, alike in pairs]
-        self._ends = np.cumsum([len(one) for one in firsts])
-        ids = pl.concat(firsts)
-        self._slot = _slots(ids, max(bits(len(ids)) - 2, 1))
-        last = np.full(int(self._slot.max()) + 1, -1, dtype=np.int64)
-        last[self._slot] = np.arange(len(ids))
-        same = zip(_parts(ids), _parts(series(last[self._slot])), strict=True)
-        other = pl.concat([some != ids.gather(at) for some, at in same]).arg_true()
-        self._other, self._others = other.to_numpy(), ids.gather(other)
-        self._filled = np.flatnonzero(last >= 0)
-        different = pl.concat([ids.gather(series(last[self._filled])), self._others.unique()])
-        self._order = different.arg_sort()
-        self.different = different.gather(self._order)
-
-    def codes(self) -> list[IntArray]:
-        """The place of each id among the different ones, ascending, by column."""
-        place = np.empty(len(self._order), dtype=np.int64)
-        place[self._order.to_numpy()] = np.arange(place.size)
-        of_slot = np.zeros(int(self._filled[-1]) + 1, dtype=np.int64)
-        of_slot[self._filled] = place[: self._filled.size]
-        code = of_slot[self._slot]
-        if self._other.size:
-            code[self._other] = _Hashed(self.different).of(self._others)
-        pairs = zip(np.split(code, self._ends[:-1]), self._runs, strict=True)
-        return [one if alike is None else np.repeat(one, alike["len"]) for one, alike in pairs]
 
 
 def distinct(parts: Sequence[Ids]) -> Ids:
@@ -161,8 +118,14 @@ def distinct(parts: Sequence[Ids]) -> Ids:
         for part in named:
             present[_places(part, ends[0])] = True
         return IdSeries(series(np.flatnonzero(present) + ends[0]).cast(dtype))
-    pieces = (some for part in columns for some in _parts(part.cast(dtype)))
-    return IdSeries(pl.concat([_Slots([some]).different for some in pieces]).unique().sort())
+    return _different([_folded(column)[0].cast(dtype) for column in columns])
+
+
+def _different(columns: Sequence[pl.Series]) -> IdSeries:
+    """The different ids of some columns, ascending."""
+    # In order, which takes one thread, and a fraction of the work.
+    different = [ids.unique(maintain_order=True) for ids in columns]
+    return IdSeries(pl.concat(different).unique(maintain_order=True).sort())
 
 
 def _are_few(parts: Sequence[Ids]) -> bool:
@@ -185,10 +148,10 @@ def runs(ids: pl.Series) -> pl.DataFrame | None:
     return ids.rle().struct.unnest() if 4 * len(first.rle()) <= len(first) else None
 
 
-def _parts(ids: pl.Series) -> Iterator[pl.Series]:
-    """At most eight parts of the ids, so that work on one of them needs little memory."""
-    size = max(-(-len(ids) // 8), 2**16)
-    return (ids.slice(start, size) for start in range(0, len(ids), size))
+def _folded(ids: pl.Series) -> tuple[pl.Series, IntArray | None]:
+    """Equal ids that follow each other as one, and how many these are, if most do."""
+    alike = runs(ids)
+    return (ids, None) if alike is None else (alike["value"], alike["len"].to_numpy())
 
 
 def are_dense(low: int, high: int, n: int) -> bool:
@@ -200,8 +163,3 @@ def _places(ids: Ids, low: int) -> IntArray:
     """The ids minus the lowest one."""
     numbers: IntArray = ids.integers().astype(np.int64, copy=False)
     return numbers - low if low else numbers
-
-
-def _slots(ids: pl.Series, width: int) -> IntArray:
-    """So many bits for each id; the same in one process, not in every version of Polars."""
-    return (ids.hash(1).to_numpy() >> np.uint64(64 - width)).view(np.int64)

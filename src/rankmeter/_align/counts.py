@@ -1,12 +1,12 @@
 """Count the ranking rows above, equal to and before each judged item.
 
-Compiled code compares the scores of each user with those of the judged items. Where it is missing,
-the scores of each user are sorted as plain numbers, without their rows, and each judged item is
-looked up among them. Items are compared only inside tied groups.
+Compiled code compares the scores of each user with those of the judged items; it gives what `Tally`
+does. Items are compared only inside tied groups.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,49 +18,13 @@ import polars as pl
 from rankmeter import _compiled
 from rankmeter._align.packing import Groups
 from rankmeter._align.placing import ORDERED
+from rankmeter._align.tally import Marks, Tally, by_text
 from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
-from rankmeter._ingest import Ids, IdSeries, places, series
+from rankmeter._ingest import Ids, IdSeries, places
 
 _LOOKED_AT = 2**16  # values that are compared at once
-_AT_ONCE = 2**15  # targets, so that the steps of a search stay in the cache
-
-
-@dataclass(frozen=True, eq=False)
-class Marks:
-    """Rows of rankings at which counting is asked for, or which are candidates of their own."""
-
-    user: IntArray  # (n,) row of evaluation
-    gain: FloatArray  # as judged
-    row: IntArray  # the place of each among all rows of the rankings
-    value: FloatArray  # its sort key, as that of the candidates
-    items: Ids  # where the items are
-    at: IntArray | None = None  # and the place of each in them; None if these are all
-    score: FloatArray | None = None  # as given, for rankings that are ordered by scores
-
-    @cached_property
-    def item(self) -> Ids:
-        """The items themselves, which only ties need."""
-        return self.items if self.at is None else self.items.take(self.at)
-
-    def only(self, chosen: npt.NDArray[np.bool_] | IntArray) -> Marks:
-        """Some of the marks, by mask or place."""
-        if chosen.dtype == bool and chosen.all():
-            return self
-        at = np.arange(self.user.size) if self.at is None else self.at
-        score = None if self.score is None else self.score[chosen]
-        rows = self.user[chosen], self.gain[chosen], self.row[chosen], self.value[chosen]
-        return Marks(*rows, self.items, at[chosen], score)
-
-    def followed_by(self, more: Marks) -> Marks:
-        """These and more, whose items are at places of the same ids."""
-        both: dict[str, Any] = {
-            name: np.concatenate([getattr(self, name), getattr(more, name)])
-            for name in ("user", "gain", "row", "value", "at", "score")
-            if getattr(self, name) is not None
-        }
-        return replace(self, **both)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +36,7 @@ class Candidates:
     value: FloatArray  # sort key of the rows of a user; smaller is better unless `falling`
     order: str  # "score": value is a negated score; "rank": a given rank; "list": the row number
     item: Ids
-    grouped: IntArray | None  # positions of the rows by user, in a list in order; None if they are
-    offsets: IntArray  # (n_users + 1,) where each user's rows begin in `grouped`
+    groups: Groups  # the rows of each user, in a list in order
     falling: bool = False  # whether larger values are better: scores that are not negated
 
     @classmethod
@@ -100,10 +63,24 @@ class Candidates:
         else:
             value = frame[order].to_numpy()
             value = compared(value, score_type) if falling else sort_key(value, order, score_type)
-        if groups is None:
-            groups = Groups.of(user, n_users)
-        items, where = IdSeries(frame["item"]), (groups.order, groups.offsets)
-        return cls(user, number, value, order, items, *where, falling)
+        groups = Groups.of(user, n_users) if groups is None else groups
+        return cls(user, number, value, order, IdSeries(frame["item"]), groups, falling)
+
+    @classmethod
+    def few(cls, marks: Marks, n_users: int, order: str, *, falling: bool = False) -> Candidates:
+        """Some rows as candidates."""
+        groups = Groups.of(marks.user, n_users)
+        return cls(marks.user, marks.row, marks.value, order, marks.item, groups, falling)
+
+    @property
+    def grouped(self) -> IntArray | None:
+        """The positions of the rows by user; None if they are."""
+        return self.groups.order
+
+    @property
+    def offsets(self) -> IntArray:
+        """Where the rows of each user begin among these, and the end."""
+        return self.groups.offsets
 
     @cached_property
     def ascending(self) -> FloatArray:
@@ -116,40 +93,49 @@ class Candidates:
             return value
         return sort_within(value.copy() if value is self.value else value, self.offsets)
 
+    def of_users(self, users: IntArray) -> tuple[IntArray, IntArray]:
+        """The user and the position of each row of some users."""
+        begin, n = self.offsets[users], self.offsets[users + 1] - self.offsets[users]
+        at = np.repeat(begin + n - np.cumsum(n), n) + np.arange(n.sum())
+        return np.repeat(users, n), at if self.grouped is None else self.grouped[at]
+
+    def numbered(self, marks: Marks) -> Marks:
+        """The marks with the number of each row among all rows, if that was left out."""
+        return marks
+
+    @property
+    def number(self) -> IntArray:
+        """The number of each row among all rows."""
+        return np.arange(self.user.size) if self.row is None else self.row
+
     def numbers(self, at: IntArray) -> IntArray:
         """The numbers of the rows at some positions."""
         return at if self.row is None else self.row[at]
 
-    def only(self, chosen: IntArray) -> Candidates:
-        """Some of the rows, by ascending position."""
-        user = self.user[chosen]
-        row, value = self.numbers(chosen), self.value[chosen]
-        item = self.item.take(chosen)
-        groups = Groups.of(user, self.offsets.size - 1)
-        where = groups.order, groups.offsets
-        return Candidates(user, row, value, self.order, item, *where, self.falling)
+    def items_at(self, at: IntArray) -> Ids:
+        """The items of the rows at some positions."""
+        return self.item.take(at)
 
-    def marks(self, row: IntArray, gain: FloatArray | None = None) -> Marks:
-        """The rows at some positions as marks."""
-        gain = np.zeros(row.size) if gain is None else gain
-        return Marks(self.user[row], gain, self.numbers(row), self.value[row], self.item, row)
+    def marks(self, at: IntArray) -> Marks:
+        """The rows at some positions as marks without a gain."""
+        return Marks(
+            self.user[at], np.zeros(at.size), self.numbers(at), self.value[at], self.item, at
+        )
+
+    def only(self, at: IntArray) -> Candidates:
+        """Some of the rows, by ascending position."""
+        return self._like(self.marks(at))
 
     def followed_by(self, marks: Marks) -> Candidates:
         """With more rows, whose numbers are higher."""
-        row = np.concatenate([self.numbers(np.arange(self.user.size)), marks.row])
-        user = np.concatenate([self.user, marks.user])
-        value = np.concatenate([self.value, marks.value])
-        item = IdSeries(pl.concat([self.item.series(), marks.item.series()]))
-        groups = Groups.of(user, self.offsets.size - 1)
-        where = groups.order, groups.offsets
-        return Candidates(user, row, value, self.order, item, *where, self.falling)
+        mine = self.marks(np.arange(self.user.size))
+        items = IdSeries(pl.concat([mine.item.series(), marks.item.series()]))
+        at = mine.user.size + np.arange(marks.user.size)
+        more = replace(marks, items=items, at=at)
+        return self._like(replace(mine, items=items).followed_by(more))
 
-    @classmethod
-    def few(cls, marks: Marks, n_users: int, order: str, *, falling: bool = False) -> Candidates:
-        """Some rows as candidates."""
-        groups = Groups.of(marks.user, n_users)
-        where = groups.order, groups.offsets
-        return cls(marks.user, marks.row, marks.value, order, marks.item, *where, falling)
+    def _like(self, marks: Marks) -> Candidates:
+        return Candidates.few(marks, self.offsets.size - 1, self.order, falling=self.falling)
 
 
 def sort_key(number: FloatArray, order: str, score_type: str = "float64") -> FloatArray:
@@ -180,43 +166,48 @@ def count(candidates: Candidates, marks: Marks, ties: TieRule) -> RankCounts:
         above = np.minimum(place, c.offsets[t.user + 1]) - c.offsets[t.user]
         equal = np.zeros_like(above)
         return RankCounts(t.user, t.gain, above, equal, equal if ordered else None, n_ranked)
-    above, upto = _spans(c, t)
-    equal = upto - above
+    above, equal = _spans(c, t)
     equal -= t.row < c.offsets[-1] if c.row is None else np.isin(t.row, c.row)
     before: IntArray | None = None
     if ordered:
         before = np.zeros_like(equal)
-        tied = equal > 0
-        if tied.any():
-            before[tied] = before_in(c, t, tied, ties)
+        if (tied := equal > 0).any():
+            some = t.only(tied)
+            before[tied] = _tally(c, c.numbered(some) if ties == "input" else some, [ties]).before(
+                ties
+            )
     return RankCounts(t.user, t.gain, above, equal, before, n_ranked)
 
 
 def _spans(c: Candidates, t: Marks) -> tuple[IntArray, IntArray]:
-    """For each target, how many candidates of its user are better, and how many are not worse."""
-    if _compiled.native is not None:
-        above, upto = np.empty((2, t.user.size), dtype=np.int64)
-        value, user = np.ascontiguousarray(c.value), np.ascontiguousarray(t.user)
-        wanted, order = np.ascontiguousarray(t.value), None
-        if np.any(user[1:] < user[:-1]):
-            order = np.argsort(user, kind="stable")
-            user, wanted = user[order], wanted[order]
-        _compiled.native.count(value, c.grouped, c.offsets, user, wanted, above, upto)
-        if order is not None:
-            above[order], upto[order] = above.copy(), upto.copy()
-        if c.falling:
-            n = np.diff(c.offsets)[t.user]
-            above, upto = np.subtract(n, upto, out=upto), np.subtract(n, above, out=above)
-        return above, upto
+    """For each mark, how many candidates of its user are better, and how many have its value."""
+    if _compiled.native is None:
+        tally = _tally(c, t)
+        return tally.above(), tally.equal()
+    above, upto = np.empty((2, t.user.size), dtype=np.int64)
+    value, user = np.ascontiguousarray(c.value), np.ascontiguousarray(t.user)
+    wanted, order = np.ascontiguousarray(t.value), None
+    if np.any(user[1:] < user[:-1]):
+        order = np.argsort(user, kind="stable")
+        user, wanted = user[order], wanted[order]
+    _compiled.native.count(value, c.grouped, c.offsets, user, wanted, above, upto)
+    if order is not None:
+        above[order], upto[order] = above.copy(), upto.copy()
     if c.falling:
-        c, t = replace(c, value=-c.value, falling=False), replace(t, value=-t.value)
-    if not c.value.size:
-        return np.zeros_like(t.user), np.zeros_like(t.user)
-    begin, end = c.offsets[t.user], c.offsets[t.user + 1]
-    above, upto = (
-        search(c.ascending, t.value, begin, end, before) for before in (np.less, np.less_equal)
-    )
-    return above - begin, upto - begin
+        n = np.diff(c.offsets)[t.user]
+        return n - upto, np.subtract(upto, above, out=above)
+    return above, np.subtract(upto, above, out=upto)
+
+
+def _tally(c: Candidates, t: Marks, rules: Sequence[TieRule] = ()) -> Tally:
+    """The counts of the candidates of the users of some marks, by their definition."""
+    user, at = c.of_users(np.flatnonzero(np.bincount(t.user)))
+    value = c.value[at]
+    if c.falling:
+        value, t = -value, replace(t, value=-t.value)
+    tally = Tally(t, c.offsets.size - 1, rules)
+    tally.add(user, value, c.numbers(at), lambda some: c.items_at(at[some]))
+    return tally
 
 
 def sort_within(value: FloatArray, offsets: IntArray) -> FloatArray:
@@ -276,86 +267,6 @@ def order_within(value: FloatArray, offsets: IntArray) -> IntArray:
     return result
 
 
-def search(
-    value: npt.NDArray[Any],
-    wanted: npt.NDArray[Any],
-    begin: IntArray,
-    end: IntArray,
-    before: np.ufunc,
-) -> IntArray:
-    """Where the numbers before each wanted one end in its own sorted segment, all at once."""
-    found, longest = begin.copy(), int((end - begin).max(initial=0))
-    for start in range(0, found.size, _AT_ONCE):
-        part = slice(start, start + _AT_ONCE)
-        for power in reversed(range(longest.bit_length())):
-            further = found[part] + (1 << power)
-            right = before(value.take(further - 1, mode="clip"), wanted[part])
-            right &= further <= end[part]
-            found[part] += right.astype(np.int64) << power  # without branches
-    return found
-
-
-def holds(
-    value: npt.NDArray[Any], wanted: npt.NDArray[Any], at: IntArray, end: IntArray
-) -> npt.NDArray[np.bool_]:
-    """Whether each wanted number is at this position of its segment."""
-    held: npt.NDArray[np.bool_] = value.take(at, mode="clip") == wanted
-    return held & (at < end)
-
-
-def before_in(c: Candidates, t: Marks, tied: npt.NDArray[np.bool_], ties: TieRule) -> IntArray:
-    """How many candidates of its tied group precede each tied target, by item or by row."""
-    mine = _rows(t.user, t.value, t.item, t.row).filter(series(tied))
-    runs = mine.select("user", "bits").unique()
-    # Few users have ties, as a rule.
-    n_users = 1 + max(int(c.user.max(initial=0)), int(t.user.max(initial=0)))
-    has = np.zeros(n_users, dtype=bool)
-    has[t.user[tied]] = True
-    at = np.flatnonzero(has[c.user])
-    members = _rows(c.user[at], c.value[at], c.item.take(at), c.numbers(at)).join(
-        runs, on=["user", "bits"], how="semi"
-    )
-    # Marks are put just before their own rows; the rows in front of them are counted.
-    both = pl.concat(
-        [
-            mine.with_row_index("target").with_columns(rows=pl.lit(0, pl.Int64)),
-            members.select(pl.lit(None, pl.UInt32).alias("target"), pl.all()).with_columns(
-                rows=pl.lit(1, pl.Int64)
-            ),
-        ]
-    )
-    keys = ["user", "bits", "row", "rows"]
-    if ties != "input":
-        both = both.with_columns(item=by_item(both["item"], ties))
-        keys.insert(2, "item")
-    both = both.sort(keys, descending=[key == "item" and "descending" in ties for key in keys])
-    seen = both["rows"].cum_sum().to_numpy()
-    user, bits = both["user"].to_numpy(), both["bits"].to_numpy()
-    start = np.ones(seen.size, dtype=bool)
-    start[1:] = (user[1:] != user[:-1]) | (bits[1:] != bits[:-1])
-    first = np.maximum.accumulate(np.where(start, np.arange(seen.size), 0))
-    before = seen - (seen - both["rows"].to_numpy())[first]
-    at = np.flatnonzero(both["target"].is_not_null().to_numpy())
-    result = np.empty(at.size, dtype=np.int64)
-    result[both["target"].drop_nulls().to_numpy()] = before[at]
-    return result
-
-
-def _rows(user: IntArray, value: FloatArray, item: Ids, row: IntArray) -> pl.DataFrame:
-    numbers = {"user": series(user), "bits": series(_bits(value))}
-    return pl.DataFrame({**numbers, "item": item.series(), "row": series(row)})
-
-
 def by_item(item: pl.Series, ties: TieRule) -> pl.Series:
     """Ascending sort key of tied items, for a rule that compares items."""
     return places(item, text=by_text(ties, str(item.dtype)))
-
-
-def by_text(ties: TieRule, item_type: str) -> bool:
-    """Whether a rule compares all items of a type as text."""
-    return ties.startswith("text") or (ties.startswith("native") and item_type == "String")
-
-
-def _bits(value: FloatArray) -> IntArray:
-    # −0.0 and 0.0 are equal scores with different bits: adding 0.0 makes them one.
-    return (value + 0.0).view(np.int64)

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._align.codes import Codes
+from rankmeter._align.counts import sort_key
 from rankmeter._align.placing import ordered
 from rankmeter._choices import Alignment, TieRule
 from rankmeter._hits import FloatArray, IntArray
@@ -36,6 +37,7 @@ class Remainder:
         users: pl.Series,
         n_rows: IntArray,
         *,
+        alignments: Iterable[Alignment],
         order: str,
         end: int,
         room: int,
@@ -48,46 +50,51 @@ class Remainder:
         self.tops, self.depth = tops
         self.kept, self.order = kept, order
         self._number = kept["number"].to_numpy()
+        # Rows with other values than their own are counted apart.
+        usual = [one for one in alignments if one.pool == "all" and one.scope != "appended"]
+        if order == "rank":
+            usual = [one for one in usual if one.exclude != "self"]
+        self._orders = [(one.score_type, ordered(one.ties)) for one in usual]
         self._counts: dict[Order, Counts] = {}
 
-    def prepare(self, alignments: Iterable[Alignment]) -> None:
-        """See `Rest`."""
-        usual = [one for one in alignments if one.pool == "all" and one.scope != "appended"]
-        if self.order == "rank":  # those that move up are counted apart
-            usual = [one for one in usual if one.exclude != "self"]
-        self._prepare((one.score_type, ordered(one.ties)) for one in usual)
-
     def count(
-        self,
-        rows: pl.DataFrame,
-        value: FloatArray,
-        ties: TieRule | None,
-        score_type: str,
-        *,
-        own: bool = True,
+        self, rows: pl.DataFrame, value: FloatArray, ties: TieRule | None, score_type: str
     ) -> Counts:
-        """See `Rest`."""
+        """See `Rest`; what is counted at all kept rows is kept."""
         order = (score_type, ties)
         number = rows["number"].to_numpy()
-        if not own or (number >= self.end).any():
-            return self._count(rows, value, [order])[order]
         if not number.size:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
-        self._prepare([order])
-        above, equal, before = self._counts[order]
+            return number, number, number
         at = np.searchsorted(self._number, number)
+        if at.max() == self._number.size or not (
+            np.array_equal(self._number[at], number)
+            and np.array_equal(self._values(self.kept, score_type)[at], value)
+        ):
+            return self._count(rows, value, [order])[order]
+        if order not in self._counts:
+            orders = dict.fromkeys([order, *self._orders])
+            missing = [one for one in orders if one not in self._counts]
+            self._counts |= self._count(self.kept, None, missing)
+        above, equal, before = self._counts[order]
         return above[at], equal[at], None if before is None else before[at]
 
-    def _prepare(self, orders: Iterable[Order]) -> None:
-        missing = [order for order in dict.fromkeys(orders) if order not in self._counts]
-        if missing and self.kept.height:
-            self._counts |= self._count(self.kept, None, missing)
+    def _values(self, rows: pl.DataFrame, score_type: str) -> FloatArray:
+        """The sort keys of some rows."""
+        if self.order == "list":
+            return rows["number"].to_numpy().astype(np.float64)
+        return sort_key(rows[self.order].to_numpy(), self.order, score_type)
 
     @abstractmethod
     def _count(
         self, rows: pl.DataFrame, value: FloatArray | None, orders: list[Order]
     ) -> dict[Order, Counts]:
         """Count for each of the rows in every order; without a value it is that of each row."""
+
+
+def needs(alignments: Iterable[Alignment]) -> tuple[bool, bool]:
+    """Whether rows of the item that has the id of its user matter, and rows of repeated items."""
+    pairs = [(one.exclude == "self", one.duplicates != "unchecked") for one in alignments]
+    return any(own for own, _ in pairs), any(repeats for _, repeats in pairs)
 
 
 def changed() -> DataError:

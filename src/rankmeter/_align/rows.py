@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike
 
-from rankmeter._align.counts import Candidates, Marks, count
+from rankmeter._align.counts import Candidates, count
 from rankmeter._align.judged import Judged
 from rankmeter._align.pairs import Pairs, best_of, is_self
 from rankmeter._align.placing import ordered
+from rankmeter._align.tally import Marks
 from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
-from rankmeter._hits import IntArray
+from rankmeter._hits import FloatArray, IntArray
 from rankmeter._ingest import Rest, Table, series
+from rankmeter.errors import UsageError
 
 
 class Rows:
@@ -21,25 +26,25 @@ class Rows:
     def __init__(
         self, rankings: Table, user: IntArray, judged: Judged, score_type: str, *, falling: bool
     ) -> None:
-        self.frame, self.order, self.rest = rankings.frame, rankings.order, rankings.rest
-        self.codes, self.score_type, self.source = judged.codes, score_type, rankings.source
+        self.frame, self.order = rankings.frame, rankings.order
+        self.codes, self.score_type = judged.codes, score_type
         self._pairs = Pairs.of(user, self.frame["item"], self.codes.n, judged.frame)
         self.n_users = self.codes.n
-        self.falling = falling and self.rest is None and self.order == "score"
+        self.falling = falling and self.order == "score"
         self.candidates = Candidates.of(
             self.frame, user, self.n_users, self.order, score_type,
             groups=self._pairs.groups, falling=self.falling,
         )  # fmt: skip
-        self.end = self.frame.height if self.rest is None else self.rest.end
+        self.end = self.frame.height
 
     def find(self, judged: Judged) -> Marks:
         """See `Ranking`."""
         row, judgment = self._pairs.row, self._pairs.judgment
-        c, score = self.candidates, None
-        if self.order == "score":
-            score = self.frame["score"].to_numpy()[row]
+        c, given = self.candidates, None
+        if self.order != "list":
+            given = self.frame[self.order].to_numpy()[row]
         where = c.user[row], judged.gain[judgment], c.numbers(row), c.value[row]
-        return Marks(*where, judged.items, judgment, score)
+        return Marks(*where, judged.items, judgment, given)
 
     def selves(self) -> Marks:
         """See `Ranking`."""
@@ -62,16 +67,74 @@ class Rows:
 
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
         """See `Ranking`."""
-        counts = count(self.candidates, marks, ties)
-        return counts if self.rest is None else counts + self.beyond(self.rest, marks, ties)
+        return count(self.candidates, marks, ties)
 
-    def beyond(self, rest: Rest, marks: Marks, ties: TieRule, *, own: bool = True) -> RankCounts:
-        """The counts of the rest; `own` says whether each mark has the value of its row."""
-        user = self.codes.users.series().gather(series(marks.user))
-        rows = {"user": user, "item": marks.item.series(), "number": series(marks.row)}
-        rules = ordered(ties), self.score_type
-        counts = rest.count(pl.DataFrame(rows), marks.value, *rules, own=own)
-        n_ranked = np.zeros(self.n_users, dtype=np.int64)
-        code = self.codes.find(rest.users)
-        n_ranked[code[code >= 0]] = rest.n_rows[code >= 0]
-        return RankCounts(marks.user, marks.gain, *counts, n_ranked)
+    def first(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:  # noqa: ARG002
+        """The candidates, without some rows, that may then have a rank up to `depth`."""
+        return without(self.candidates, removed)
+
+    def last_ranks(self, removed: Sequence[Marks]) -> FloatArray:
+        """The last given rank of each user, 0 without any; without some rows."""
+        left, last = without(self.candidates, removed), np.zeros(self.n_users)
+        np.maximum.at(last, left.user, left.value)
+        return last
+
+
+def without(candidates: Candidates, removed: Sequence[Marks]) -> Candidates:
+    """The candidates that are not among some rows."""
+    if not removed:
+        return candidates
+    rows = np.concatenate([one.row for one in removed])
+    return candidates.only(np.flatnonzero(~np.isin(candidates.number, rows)))
+
+
+class Kept(Rows):
+    """The rows that matter, of rankings whose other candidates can only be counted."""
+
+    def __init__(
+        self, rankings: Table, user: IntArray, judged: Judged, score_type: str, rest: Rest
+    ) -> None:
+        super().__init__(rankings, user, judged, score_type, falling=False)
+        self.rest, self.end, self.source = rest, rest.end, rankings.source
+
+    def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
+        """See `Ranking`."""
+        users, rest = self.codes.users.series(), self.rest
+        rows = {"user": users.gather(series(marks.user)), "item": marks.item.series()}
+        rows["number"] = series(marks.row)
+        others = rest.count(pl.DataFrame(rows), marks.value, ordered(ties), self.score_type)
+        n_ranked = self._by_code(rest.users, rest.n_rows).astype(np.int64)
+        return super().tally(marks, ties) + RankCounts(marks.user, marks.gain, *others, n_ranked)
+
+    def first(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:
+        """See `Rows`."""
+        if depth is None or depth > self.rest.depth:
+            raise UsageError("rankings on disk were listed down to a smaller rank", option="engine")
+        frame, code = self.rest.tops, self.codes.find(self.rest.tops["user"])
+        frame, code = frame.filter(series(code >= 0)), code[code >= 0]
+        first = Candidates.of(frame, code, self.n_users, self.order, self.score_type)
+        left = without(first, removed)
+        # The rows of the user itself leave no room, but for the second of those with given ranks.
+        own = is_self(frame["user"], frame["item"])
+        gone = ~np.isin(first.number, left.number) & (own if self.order == "rank" else ~own)
+        n_gone = np.bincount(code[gone], minlength=1)
+        if n_gone.max() > (self.order == "rank"):
+            user = self.codes.users.series()[int(n_gone.argmax())]
+            raise UsageError(
+                f"metrics of what was shown: {self.source} repeats an item of user {user!r}, and "
+                "items that were not kept would move up. Remove repeated items, or choose "
+                "engine='memory'",
+                option="duplicates",
+            )
+        return left
+
+    def last_ranks(self, removed: Sequence[Marks]) -> FloatArray:
+        """See `Rows`."""
+        last = self.rest.last_ranks()
+        return np.maximum(super().last_ranks(removed), self._by_code(last["user"], last["rank"]))
+
+    def _by_code(self, users: pl.Series, numbers: ArrayLike) -> FloatArray:
+        """A number of each user, 0 for users without."""
+        code, result = self.codes.find(users), np.zeros(self.n_users)
+        result[code[code >= 0]] = np.asarray(numbers)[code >= 0]
+        return result

@@ -6,25 +6,24 @@ subtracted, those that it appends are added. So no rule is needed to count a ran
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple, Protocol, TypeVar, cast
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankmeter._align.counts import Candidates, Marks, count, search
+from rankmeter._align.counts import Candidates, count
 from rankmeter._align.judged import Judged
 from rankmeter._align.listing import Listing, listed
-from rankmeter._align.pairs import Pairs, Refused, is_self
+from rankmeter._align.pairs import Refused, is_self
 from rankmeter._align.rows import Rows
+from rankmeter._align.tally import Marks, search
 from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
-from rankmeter._ingest import Rest, series
+from rankmeter._ingest import series
 from rankmeter._lists import Lists
-from rankmeter.errors import UsageError
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -91,7 +90,8 @@ def count_candidates(
     counts, marks = rules.count(), rules.marks
     if judged.item is not None:
         counts = replace(counts, item=judged.item[marks.at])
-    return Counted(counts, None if marks.score is None else marks.score > 0, refused, lists)
+    positive = None if ranking.order != "score" or marks.given is None else marks.given > 0
+    return Counted(counts, positive, refused, lists)
 
 
 class _Rules:
@@ -134,8 +134,10 @@ class _Rules:
         self.removed.append(rows)
         if self.ranking.order == "rank" and rows.row.size:
             self.gaps = rows
-            self.marks, self.holders = _moved_up(self.marks, rows), _moved_up(self.holders, rows)
-            self.removed = [_moved_up(one, rows) for one in self.removed]
+            self.marks, self.holders = (
+                replace(one, value=_moved_up(one.user, one.value, rows))
+                for one in (self.marks, self.holders)
+            )
 
     def keep_judged(self) -> None:
         """Only judged items are candidates; a negative gain does not count as judged."""
@@ -150,13 +152,13 @@ class _Rules:
         absent[marks.at] = False
         at = np.flatnonzero(absent)
         row, user = ranking.end + np.arange(at.size), judged.code[at]
-        value, score = row.astype(np.float64), None
+        value, given = row.astype(np.float64), None
         if ranking.order == "score":
-            score = np.full(at.size, -np.inf)
-            value = score if ranking.falling else -score
+            given = np.full(at.size, -np.inf)
+            value = given if ranking.falling else -given
         elif ranking.order == "rank":
-            value = self._last_ranks()[user] + 1
-        self.appended = Marks(user, judged.gain[at], row, value, judged.items, at, score)
+            given = value = self._last_ranks()[user] + 1
+        self.appended = Marks(user, judged.gain[at], row, value, judged.items, at, given)
         self.marks = marks.followed_by(self.appended)
 
     def count(self) -> RankCounts:
@@ -167,7 +169,8 @@ class _Rules:
         else:
             counts = self._all()
             for rows in self.removed:
-                counts -= self._few(rows)
+                value = _moved_up(rows.user, rows.value, self.gaps)
+                counts -= self._few(replace(rows, value=value))
         if self.appended is not None:
             counts += self._few(self.appended)
         if self.ranking.order == "rank":  # what is above was counted by the tool that ranked
@@ -176,98 +179,49 @@ class _Rules:
 
     def listed(self, listing: Listing) -> Lists:
         """The first of the candidates with the rules."""
-        rows, marks, choices = cast("Rows", self.ranking), self.marks, self.judged.choices
-        if rows.rest is not None and self.candidates is None:
-            left = self._first_rows(rows.rest, listing)
+        ranking, marks, choices = self.ranking, self.marks, self.judged.choices
+        if self.candidates is None:
+            left = cast("Rows", ranking).first(listing.depth, self.removed)
+            if self.gaps is not None:
+                left = replace(left, value=_moved_up(left.user, left.value, self.gaps))
         else:
-            left = self._left()
-            if self.appended is not None:
-                left = left.followed_by(self.appended)
-        numbers = left.numbers(np.arange(left.user.size))
+            rows = self.candidates.only(np.argsort(self.candidates.row))
+            left = Candidates.few(rows, ranking.n_users, ranking.order)
+        if self.appended is not None:
+            left = left.followed_by(self.appended)
+        numbers = left.number
         at = np.searchsorted(numbers, marks.row)
         is_there = numbers.take(at, mode="clip") == marks.row if numbers.size else marks.row < 0
         return listed(left, at[is_there], marks.gain[is_there], choices, listing)
 
-    def _first_rows(self, rest: Rest, listing: Listing) -> Candidates:
-        """The rows down to a rank of rankings of which these rows are kept apart."""
-        if listing.depth is None or listing.depth > rest.depth:
-            raise UsageError("rankings on disk were listed down to a smaller rank", option="engine")
-        codes, choices, order = self.judged.codes, self.judged.choices, self.ranking.order
-        user = codes.find(rest.tops["user"])
-        frame, user = rest.tops.filter(series(user >= 0)), user[user >= 0]
-        tops = Candidates.of(frame, user, codes.n, order, choices.score_type)
-        if choices.exclude == "self":
-            if order == "rank":
-                self._refuse_repeated_self()
-            own = tops.marks(np.flatnonzero(is_self(frame["user"], frame["item"])))
-            tops = _without(tops, [own], own if order == "rank" else None)
-        if (
-            choices.duplicates == "best"
-            and Pairs.of(tops.user, tops.item.series(), codes.n).repeated
-        ):
-            raise UsageError(
-                "duplicates='best' moves items up that were not kept: choose engine='memory'",
-                option="duplicates",
-            )
-        return tops
-
-    def _refuse_repeated_self(self) -> None:
-        """Refuse rows that move others up by several ranks, where one rank more is listed."""
-        user = np.sort(self.ranking.selves().user)
-        again = user[1:][user[1:] == user[:-1]]
-        if again.size:
-            user = self.judged.codes.users.series()[int(again[0])]
-            raise UsageError(
-                f"exclude='self' with given ranks, and metrics of what was shown: "
-                f"{cast('Rows', self.ranking).source} repeats the item of user {user!r}. Remove "
-                f"repeated items, or choose engine='memory'",
-                option="exclude",
-            )
-
-    def _left(self) -> Candidates:
-        """The candidates in memory with all rules but the appended ones."""
-        every = cast("Rows", self.ranking).candidates
-        if self.candidates is None:
-            return _without(every, self.removed, self.gaps) if self.removed else every
-        chosen = np.isin(every.numbers(np.arange(every.user.size)), self.candidates.row)
-        return _moved_up(every.only(np.flatnonzero(chosen)), self.gaps)
-
     def _last_ranks(self) -> FloatArray:
-        """The last given rank of each user, 0 without any."""
-        rows, left = cast("Rows", self.ranking), self._left()
-        last = np.zeros(rows.n_users)
-        np.maximum.at(last, left.user, left.value)
-        if rows.rest is not None and self.candidates is None:
-            gaps = self.gaps or left.marks(np.zeros(0, dtype=np.int64))
-            found = rows.rest.last_ranks(self._named(gaps).select("user", "rank"))
-            code = self.judged.codes.find(found["user"])
-            rank = (found["rank"] - found["cuts"]).to_numpy()
-            np.maximum.at(last, code[code >= 0], rank[code >= 0])
+        """The last rank of each user that the rules leave, 0 without any."""
+        if self.candidates is None:
+            last = cast("Rows", self.ranking).last_ranks(self.removed)
+            return _moved_up(np.arange(last.size), last, self.gaps)
+        last = np.zeros(self.ranking.n_users)
+        np.maximum.at(last, self.candidates.user, self.candidates.value)
         return last
 
     def _all(self) -> RankCounts:
         """The counts of all candidates, at the ranks to which the rules have moved them."""
         marks, ties = self.marks, self.judged.choices.ties
-        if self.gaps is None:
+        if self.gaps is None or marks.given is None:
             return self.ranking.tally(marks, ties)
-        rows = cast("Rows", self.ranking)
-        counts = count(_moved_up(rows.candidates, self.gaps), marks, ties)
-        if rows.rest is None:
-            return counts
-        # The others are counted at the ranks that they were given.
         at, rank = _given_ranks(marks, self.gaps)
-        some = marks.only(at)
-        each = rows.beyond(rows.rest, replace(some, value=rank), ties, own=False)
-        sums = replace(counts, equal=np.zeros_like(counts.equal), n_ranked=each.n_ranked)
-        np.add.at(sums.equal, at, each.equal)
-        if each.before is not None:
-            sums = replace(sums, before=(before := np.zeros_like(sums.equal)))
-            np.add.at(before, at, each.before)
-        return counts + sums
+        some = replace(marks.only(at), value=rank)
+        each = self.ranking.tally(some, ties)
+        # A mark is one of the candidates with its own rank, and with no other.
+        others = (some.row < self.ranking.end) & (rank != marks.given[at])
+        sums = {"equal": each.equal + others, "before": each.before}
+        for name, counts in sums.items():
+            if counts is not None:
+                sums[name] = np.bincount(at, counts, marks.user.size).astype(np.int64)
+        return RankCounts(marks.user, marks.gain, marks.row, n_ranked=each.n_ranked, **sums)
 
     def _named(self, rows: Marks) -> pl.DataFrame:
         users = self.judged.codes.users.series().gather(series(rows.user))
-        return pl.DataFrame({"user": users, "item": rows.item.series(), "rank": rows.value})
+        return pl.DataFrame({"user": users, "item": rows.item.series()})
 
     def _few(self, rows: Marks) -> RankCounts:
         """The counts of a few candidates."""
@@ -278,22 +232,12 @@ class _Rules:
         return count(few, marks, ties)
 
 
-def _without(c: Candidates, removed: Sequence[Marks], gaps: Marks | None) -> Candidates:
-    """The candidates without some rows, at the ranks that they have without the gaps."""
-    rows = np.concatenate([one.row for one in removed])
-    kept = ~np.isin(c.numbers(np.arange(c.user.size)), rows)
-    return _moved_up(c.only(np.flatnonzero(kept)), gaps)
-
-
-_Rows = TypeVar("_Rows", Marks, Candidates)
-
-
-def _moved_up(rows: _Rows, gaps: Marks | None) -> _Rows:
-    """Rows with given ranks, of which those below a gap are one rank higher for each gap."""
+def _moved_up(user: IntArray, rank: FloatArray, gaps: Marks | None) -> FloatArray:
+    """Given ranks of some users; those below a gap are one rank higher for each gap."""
     if gaps is None:
-        return rows
-    rank, begin, end = _of_users(gaps, rows.user)
-    return replace(rows, value=rows.value - search(rank, rows.value, begin, end, np.less) + begin)
+        return rank
+    ranks, begin, end = _of_users(gaps, user)
+    return rank - search(ranks, rank, begin, end, np.less) + begin
 
 
 def _of_users(gaps: Marks, user: IntArray) -> tuple[FloatArray, IntArray, IntArray]:

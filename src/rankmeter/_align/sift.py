@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from rankmeter._align.counts import holds, search
+from rankmeter._align.disk import Counted
 from rankmeter._align.packing import BITS, Keys, bits
 from rankmeter._align.pairs import is_self
+from rankmeter._align.remainder import needs
 from rankmeter._align.repeats import Repeats
-from rankmeter._align.tally import Counted
+from rankmeter._align.tally import search
 from rankmeter._align.threads import over
+from rankmeter._choices import Alignment
 from rankmeter._hits import IntArray
 from rankmeter._ingest import IdSeries, Pieces, Table
 
@@ -31,14 +34,15 @@ _SMALLEST = 3  # ids that the error of two sides without a common one shows
 
 
 def sift(
-    table: Table, truth: Table, *, limit: int, repeats: bool, depth: int = 0, own: bool = False
+    table: Table, truth: Table, alignments: Sequence[Alignment], *, limit: int, depth: int = 0
 ) -> Table:
     """The same rankings, of which only the rows with judged items are in memory.
 
-    With `repeats` those of repeated items are, too: these are found in about `limit` bytes. The
-    rows of each user down to rank `depth` are in memory for themselves, and with `own` the rows of
-    the item that has the id of its user.
+    Those of repeated items are, too, which are found in about `limit` bytes, and of items with the
+    id of their user, where an alignment needs them. The rows of each user down to rank `depth` are
+    in memory for themselves.
     """
+    own, repeats = needs(alignments)
     pieces = table.pieces
     if pieces is None:
         raise ValueError("the table is in memory")
@@ -78,7 +82,8 @@ def sift(
     pieces.check()
     users, n_rows = sizes.counted()
     found = tops.found(), tops.depth
-    rest = Counted(pieces, table.order, rows, users, n_rows, room=limit, tops=found)
+    how = {"alignments": alignments, "order": table.order, "room": limit, "tops": found}
+    rest = Counted(pieces, rows, users, n_rows, **how)
     others = pl.concat(empty)
     named = users if others.is_empty() else pl.concat([users, others]).unique().sort()
     origin = replace(table.origin, counts={"rows": counts["rows"], **+counts})
@@ -126,7 +131,8 @@ class _Hashes:
         slot = (wanted >> self._coarse).view(np.int64)
         end = self._begin[slot + 1]
         at = search(self.keys, wanted, self._begin[slot], end, np.less)
-        return likely[holds(self.keys, wanted, at, end)]
+        is_there: npt.NDArray[np.bool_] = self.keys.take(at, mode="clip") == wanted
+        return likely[is_there]
 
     def _slots(self, keys: Keys) -> IntArray:
         return (keys >> self._shift).view(np.int64)

@@ -1,222 +1,186 @@
-"""Pass 2 over rankings in pieces: how many candidates are above, equal to and before some rows.
+"""Counts at rows of rankings, by their definition.
 
-Every row of a piece is looked up among the few rows of its user that were kept, which are sorted.
-So the candidates need no order, and counts of pieces add up.
+Each candidate is looked up among the few rows of its user at which counting is asked for, which are
+sorted. So candidates need no order, and the counts of several parts add up.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
-import polars as pl
+import numpy.typing as npt
 
-from rankmeter._align.codes import Codes
-from rankmeter._align.counts import Candidates, Marks, before_in, search, sort_key
-from rankmeter._align.remainder import Counts, Order, Remainder, changed
-from rankmeter._align.threads import over
 from rankmeter._choices import TieRule
 from rankmeter._hits import FloatArray, IntArray
-from rankmeter._ingest import IdSeries, Pieces, series
+from rankmeter._ingest import Ids, places_of
 
-
-class Counted(Remainder):
-    """The candidates outside of a table, counted by reading the pieces again."""
-
-    def __init__(
-        self,
-        pieces: Pieces,
-        order: str,
-        kept: pl.DataFrame,
-        users: pl.Series,
-        n_rows: IntArray,
-        *,
-        room: int,
-        tops: tuple[pl.DataFrame, int],
-    ) -> None:
-        self.pieces, self._n_all = pieces, int(n_rows.sum())
-        end = max(pieces.n_rows, self._n_all)
-        super().__init__(kept, users, n_rows, order=order, end=end, room=room, tops=tops)
-
-    def last_ranks(self, cuts: pl.DataFrame) -> pl.DataFrame:
-        """See `Rest`."""
-        cuts = cuts.select("user", cut="rank")
-
-        def look(n: int) -> pl.DataFrame:
-            rows = self.pieces.read(n, items=False).rows.select("user", "rank", "number")
-            rows = rows.with_columns(pl.col("user").cast(self.users.dtype))
-            rows = rows.join(self.kept, on="number", how="anti")
-            above = rows.join(cuts, on="user").filter(pl.col("cut") < pl.col("rank"))
-            above = above.group_by("number").len("cuts")
-            rows = rows.join(above, on="number", how="left").with_columns(
-                pl.col("cuts").fill_null(0)
-            )
-            return rows.group_by("user", "cuts").agg(pl.col("rank").max())
-
-        parts = pl.concat([*over(self.pieces, look, "finding the last ranks")])
-        return parts.group_by("user", "cuts").agg(pl.col("rank").max())
-
-    def grades(self, allowed: Callable[[FloatArray], bool]) -> pl.DataFrame | None:
-        """See `Rest`."""
-
-        def look(n: int) -> pl.DataFrame | None:
-            rows = self.pieces.read(n, items=False).rows
-            each = rows.group_by("user", "score").len("n")
-            return each if allowed(rows["score"].to_numpy()) else None
-
-        found = []
-        for part in over(self.pieces, look, "looking for ties"):
-            if part is None:
-                return None
-            found.append(part)
-        return pl.concat(found).group_by("user", "score").agg(pl.col("n").sum())
-
-    def _count(
-        self,
-        rows: pl.DataFrame,
-        value: FloatArray | None,
-        orders: list[Order],
-    ) -> dict[Order, Counts]:
-        """See `Remainder`; all orders take one pass."""
-        codes = Codes(rows["user"].unique().sort())
-        code = codes.of(rows["user"])
-        tallies = {}
-        for score_type in dict.fromkeys(kind for kind, _ in orders):
-            rules = [ties for kind, ties in orders if kind == score_type and ties is not None]
-            key = self._values(rows, score_type) if value is None else value
-            tallies[score_type] = _Tally(_Marks.of(codes.n, code, key, rows), rules)
-        by_item = any(ties not in (None, "input") for _, ties in orders) and self.order != "list"
-        wanted = ["user", "item", "number"] if by_item else ["user", "number"]
-        wanted += [] if self.order == "list" else [self.order]
-        types = {role: rows.schema[role] for role in wanted if role in ("user", "item")}
-
-        def look(n: int) -> tuple[int, int]:
-            piece = self.pieces.read(n, items=by_item).rows.select(wanted).cast(types)  # type: ignore[arg-type]
-            user = codes.find(piece["user"])
-            inside = self._skip(piece, user)
-            at = np.flatnonzero(user >= 0)
-            user = user[at]
-            for score_type, tally in tallies.items():
-                tally.add(user, self._values(piece, score_type)[at], piece, at)
-            return piece.height, inside
-
-        seen = list(over(self.pieces, look, "counting"))
-        self.pieces.check()
-        if sum(n for n, _ in seen) != self._n_all or sum(n for _, n in seen) != self.kept.height:
-            raise changed()
-        return {
-            (kind, ties): tallies[kind].counts(ties, ranked=self.order == "rank")
-            for kind, ties in orders
-        }
-
-    def _values(self, rows: pl.DataFrame, score_type: str) -> FloatArray:
-        if self.order == "list":
-            return rows["number"].to_numpy().astype(np.float64)
-        return sort_key(rows[self.order].to_numpy(), self.order, score_type)
-
-    def _skip(self, piece: pl.DataFrame, code: IntArray) -> int:
-        """Leave out the rows of a piece that were kept, and make sure that they are as before."""
-        if not piece.height:
-            return 0
-        first = int(piece["number"][0])
-        span = np.searchsorted(self._number, [first, first + piece.height])
-        at = self._number[slice(*span)] - first
-        columns = [name for name in ("user", self.order) if name in piece.columns]
-        if not piece.select(columns)[at].equals(self.kept.select(columns)[slice(*span)]):
-            raise changed()
-        code[at] = -1
-        return at.size
+_AT_ONCE = 2**15  # numbers, so that the steps of a search stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
-class _Marks:
-    """Rows at which counting is asked for, sorted by user and value."""
+class Marks:
+    """Rows of rankings at which counting is asked for, or which are candidates of their own."""
 
-    place: IntArray  # where each row was before it was sorted
-    user: IntArray
-    value: FloatArray
-    item: pl.Series
-    number: IntArray
-    begin: IntArray  # (n_users + 1,) where the rows of each user begin
-    group: IntArray  # the last row with the same user and value
+    user: IntArray  # (n,) row of evaluation
+    gain: FloatArray  # as judged
+    row: IntArray  # the place of each among all rows of the rankings
+    value: FloatArray  # its sort key, as that of the candidates
+    items: Ids  # where the items are
+    at: IntArray | None = None  # and the place of each in them; None if these are all
+    given: FloatArray | None = None  # the score or rank as it came, where it decides
 
-    @classmethod
-    def of(cls, n_users: int, user: IntArray, value: FloatArray, rows: pl.DataFrame) -> _Marks:
-        place = np.lexsort((value, user))
-        begin = np.concatenate(([0], np.cumsum(np.bincount(user, minlength=n_users))))
-        user, value, rows = user[place], value[place], rows[place]
+    @cached_property
+    def item(self) -> Ids:
+        """The items themselves, which only ties need."""
+        return self.items if self.at is None else self.items.take(self.at)
+
+    def only(self, chosen: npt.NDArray[np.bool_] | IntArray) -> Marks:
+        """Some of the marks, by mask or place."""
+        if chosen.dtype == bool and chosen.all():
+            return self
+        at = np.arange(self.user.size) if self.at is None else self.at
+        given = None if self.given is None else self.given[chosen]
+        rows = self.user[chosen], self.gain[chosen], self.row[chosen], self.value[chosen]
+        return Marks(*rows, self.items, at[chosen], given)
+
+    def followed_by(self, more: Marks) -> Marks:
+        """These and more, whose items are at places of the same ids."""
+        both: dict[str, Any] = {
+            name: np.concatenate([getattr(self, name), getattr(more, name)])
+            for name in ("user", "gain", "row", "value", "at", "given")
+            if getattr(self, name) is not None
+        }
+        return replace(self, **both)
+
+
+class Tally:
+    """How many candidates are above, equal to and before some marks, as candidates are added.
+
+    Lower values are better. Marks are of users below `n_users`.
+    """
+
+    def __init__(self, marks: Marks, n_users: int, rules: Iterable[TieRule] = ()) -> None:
+        self._place = np.lexsort((marks.value, marks.user))
+        self.marks = marks.only(self._place)
+        self.value = self.marks.value
+        user, self.begin = self.marks.user, np.zeros(n_users + 1, dtype=np.int64)
+        np.cumsum(np.bincount(user, minlength=n_users), out=self.begin[1:])
         last = np.ones(user.size, dtype=bool)
-        last[:-1] = (user[1:] != user[:-1]) | (value[1:] != value[:-1])
+        last[:-1] = (user[1:] != user[:-1]) | (self.value[1:] != self.value[:-1])
         ends = np.flatnonzero(last)
-        group = np.repeat(ends, np.diff(ends, prepend=-1))
-        return cls(place, user, value, rows["item"], rows["number"].to_numpy(), begin, group)
-
-    def of_groups(self, group: IntArray) -> IntArray:
-        """All rows of some groups, which are side by side."""
-        last = np.unique(group)
-        first = np.searchsorted(self.group, last)
-        n = last - first + 1
-        return np.repeat(last + 1 - np.cumsum(n), n) + np.arange(n.sum())
-
-
-class _Tally:
-    """The counts at some rows, as candidates are added."""
-
-    def __init__(self, marks: _Marks, rules: Iterable[TieRule]) -> None:
-        self.marks = marks
-        self.first = np.zeros(marks.user.size, dtype=np.int64)  # candidates just above each row
-        self.tied = np.zeros(marks.user.size, dtype=np.int64)  # candidates in its group, at its end
-        self.before: Mapping[TieRule, IntArray] = {ties: self.tied.copy() for ties in rules}
+        self._group = np.repeat(ends, np.diff(ends, prepend=-1))  # the last of those as good
+        self._first, self._tied = np.zeros((2, user.size), dtype=np.int64)
+        self._before = {ties: np.zeros(user.size, dtype=np.int64) for ties in rules}
         self._lock = threading.Lock()
 
-    def add(self, user: IntArray, value: FloatArray, piece: pl.DataFrame, at: IntArray) -> None:
-        """Count candidates, the rows `at` of a piece."""
-        marks, n = self.marks, self.tied.size
-        end = marks.begin[user + 1]
-        worse = search(marks.value, value, marks.begin[user], end, np.less_equal)
-        equal = np.flatnonzero((worse > marks.begin[user]) & (marks.value[worse - 1] == value))
-        first = np.bincount(worse[worse < end], minlength=n)
-        group = worse[equal] - 1
-        before = {}
-        if self.before and equal.size:
-            tied = piece[at[equal]]
-            asked = marks.of_groups(group)
-            before = {ties: self._before(tied, group, asked, ties) for ties in self.before}
+    def add(
+        self, user: IntArray, value: FloatArray, row: IntArray, items: Callable[[IntArray], Ids]
+    ) -> None:
+        """Count candidates; `items` gives the items of some of them, by place."""
+        begin, end = self.begin[user], self.begin[user + 1]
+        worse = search(self.value, value, begin, end, np.less_equal)
+        tied = np.flatnonzero(worse > begin)
+        tied = tied[self.value[worse[tied] - 1] == value[tied]]
+        first = np.bincount(worse[worse < end], minlength=self._first.size)
+        group = worse[tied] - 1
+        before = self._preceding(group, row[tied], lambda: items(tied)) if tied.size else {}
         with self._lock:
-            self.first += first
-            np.add.at(self.tied, group, 1)
-            for ties, found in before.items():
-                self.before[ties][asked] += found
+            self._first += first
+            np.add.at(self._tied, group, 1)
+            for ties, (marks, n) in before.items():
+                self._before[ties][marks] += n
 
-    def _before(
-        self, tied: pl.DataFrame, group: IntArray, asked: IntArray, ties: TieRule
-    ) -> IntArray:
-        """How many of the tied candidates precede each row that is asked for."""
-        marks = self.marks
-        number = tied["number"].to_numpy()
-        named = "item" in tied.columns
-        item = IdSeries(tied["item" if named else "number"])
-        mine = IdSeries(marks.item if named else series(marks.number))
-        # All rows of a group have one user and one value.
-        candidates = Candidates(group, number, marks.value[group], "score", item, group, group)
-        targets = Marks(
-            marks.group[asked], marks.value[asked], marks.number[asked], marks.value[asked],
-            mine.take(asked),
-        )  # fmt: skip
-        return before_in(candidates, targets, np.ones(asked.size, dtype=bool), ties)
+    def _preceding(
+        self, group: IntArray, row: IntArray, items: Callable[[], Ids]
+    ) -> dict[TieRule, tuple[IntArray, IntArray]]:
+        """Marks of some groups, and how many of these tied candidates precede each."""
+        last = np.flatnonzero(np.bincount(group))
+        n = last + 1 - np.searchsorted(self._group, last)
+        at = np.repeat(last + 1 - np.cumsum(n), n) + np.arange(n.sum())
+        marks, found = self.marks.only(at), {}
+        groups, rows = (self._group[at], group), (marks.row, row)
+        ids = [marks.item, items()] if {*self._before} - {"input"} else []
+        for ties in self._before:
+            key = rows if ties == "input" else _places(ids, ties)
+            found[ties] = at, _preceding(groups, key, rows)
+        return found
 
-    def counts(self, ties: TieRule | None, *, ranked: bool) -> Counts:
-        """The counts in the order in which the rows were given; those `ranked` are above none."""
-        marks = self.marks
-        above, equal = np.zeros_like(self.first), np.empty_like(self.tied)
-        if not ranked:
-            total = np.concatenate(([0], np.cumsum(self.first)))
-            above[marks.place] = total[1:] - total[marks.begin[marks.user]]
-        equal[marks.place] = self.tied[marks.group]
-        if ties is None:
-            return above, equal, None
-        before = np.empty_like(self.tied)
-        before[marks.place] = self.before[ties]
-        return above, equal, before
+    def above(self) -> IntArray:
+        """The number of candidates above each mark."""
+        total = np.concatenate(([0], np.cumsum(self._first)))
+        return self._given(total[1:] - total[self.begin[self.marks.user]])
+
+    def equal(self) -> IntArray:
+        """The number of those as good as each."""
+        return self._given(self._tied[self._group])
+
+    def before(self, ties: TieRule) -> IntArray:
+        """The number of these that a rule puts before each."""
+        return self._given(self._before[ties])
+
+    def _given(self, count: IntArray) -> IntArray:
+        """Counts in the order in which the marks were given."""
+        result = np.empty_like(count)
+        result[self._place] = count
+        return result
+
+
+_Pair: TypeAlias = "tuple[IntArray, IntArray]"
+"""Something of marks and of candidates that are tied with them."""
+
+
+def _preceding(group: _Pair, key: _Pair, row: _Pair) -> IntArray:
+    """How many of the tied candidates of its group are before each mark, by key and by row."""
+    low = int(min(map(np.min, key)))
+    width = int(max(map(np.max, key))) - low + 1
+    if width * (int(group[0].max()) + 1) >= 2**63:
+        every, places = np.unique(np.concatenate(key), return_inverse=True)
+        low, width, key = 0, every.size, (places[: key[0].size], places[key[0].size :])
+    wanted, tied = (
+        one * width + (places - places.dtype.type(low)).astype(np.int64)
+        for one, places in zip(group, key, strict=True)
+    )
+    ordered = np.sort(tied)
+    start = np.searchsorted(ordered, group[0] * width)
+    begin, end = (np.searchsorted(ordered, wanted, side) for side in ("left", "right"))
+    again = end - begin > np.isin(*row)
+    if (again & (row[0] >= 0)).any():  # items that are repeated are in the order of their rows
+        begin = search(row[1][np.lexsort((row[1], tied))], row[0], begin, end, np.less)
+    return begin - start
+
+
+def _places(ids: Sequence[Ids], ties: TieRule) -> _Pair:
+    """Numbers in the order of the items."""
+    key = places_of(ids, text=by_text(ties, ids[0].type))
+    if "descending" in ties:
+        key = ~key
+    return key[: len(ids[0])], key[len(ids[0]) :]
+
+
+def search(
+    value: npt.NDArray[Any],
+    wanted: npt.NDArray[Any],
+    begin: IntArray,
+    end: IntArray,
+    before: np.ufunc,
+) -> IntArray:
+    """Where the numbers before each wanted one end in its own sorted segment, all at once."""
+    found, longest = begin.copy(), int((end - begin).max(initial=0))
+    for start in range(0, found.size, _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
+        for power in reversed(range(longest.bit_length())):
+            further = found[part] + (1 << power)
+            right = before(value.take(further - 1, mode="clip"), wanted[part])
+            right &= further <= end[part]
+            found[part] += right.astype(np.int64) << power  # without branches
+    return found
+
+
+def by_text(ties: TieRule, item_type: str) -> bool:
+    """Whether a rule compares all items of a type as text."""
+    return ties.startswith("text") or (ties.startswith("native") and item_type == "String")

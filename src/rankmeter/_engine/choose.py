@@ -117,7 +117,7 @@ class Reading:
         """The rankings with everything that measuring needs in memory, if they are in pieces."""
         if table.query is None and table.pieces is None:
             return table
-        repeats = any(one.duplicates != "unchecked" for one in plan.alignments())
+        alignments = [*plan.alignments()]
         depths = plan.depths().values()
         if None in depths:
             raise UsageError(
@@ -126,23 +126,13 @@ class Reading:
                 option="engine",
             )
         depth = max((depth for depth in depths if depth is not None), default=0)
-        own = any(one.exclude == "self" for one in plan.alignments())
-        if table.query is not None:
-            how = table.origin.engine
-            if repeats:
-                how += ", and a hash of every row is moved to find repeated items"
-            table = replace(table, origin=replace(table.origin, engine=how))
-            score_type = next(iter(plan.alignments())).score_type
-            return gather(
-                table,
-                truth,
-                room=self.limit,
-                repeats=repeats,
-                score_type=score_type,
-                depth=depth,
-                own=own,
-            )
-        return sift(table, truth, limit=self.limit // 2, repeats=repeats, depth=depth, own=own)
+        if table.query is None:
+            return sift(table, truth, alignments, limit=self.limit // 2, depth=depth)
+        how = table.origin.engine
+        if any(one.duplicates != "unchecked" for one in alignments):
+            how += ", and a hash of every row is moved to find repeated items"
+        table = replace(table, origin=replace(table.origin, engine=how))
+        return gather(table, truth, alignments, room=self.limit, depth=depth)
 
     def _too_large(self, data: object) -> bool:
         needed = needed_memory(data)

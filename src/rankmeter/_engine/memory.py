@@ -149,9 +149,6 @@ class Tables:
 
     def run(self, plan: Plan) -> dict[str, Scores]:
         """See `Data.run`."""
-        for table in self.systems.values():
-            if table.rest is not None:
-                table.rest.prepare(plan.alignments())
         parts = [block.score(plan) for block in self._ready(plan)]
         merged = {name: Scores.merge(part[name] for part in parts) for name in self.systems}
         return {

@@ -23,6 +23,7 @@ from rankmeter._engine.block import Block
 from rankmeter._engine.called import adjusted, call, no_lists
 from rankmeter._engine.counted import Counted, aligned_queries
 from rankmeter._engine.scores import Averaged, Scores
+from rankmeter._forks import refuse_dead_threads
 from rankmeter._hits import Hits
 from rankmeter._ingest import ByUser
 from rankmeter._lists import Features, Lists
@@ -136,6 +137,7 @@ class _Desk:
 
     def __init__(self, block: Block, name: str, choices: Alignment) -> None:
         assert block.tables is not None
+        refuse_dead_threads()
         self.block, self.name, self.choices = block, name, choices
         self.aligned: Aligned = block.aligned(name, choices, None, named=True)
         lists = self.aligned.lists

@@ -34,8 +34,8 @@ class ByUser(ABC):
         """All items, by user."""
 
     @abstractmethod
-    def items_at(self, at: npt.NDArray[np.int64], place: npt.NDArray[np.int64]) -> Ids:
-        """Some items: those at a `place` of the list `at`, which ascends."""
+    def take(self, places: npt.NDArray[np.int64]) -> Ids:
+        """Some of these; the places of a user follow one another."""
 
     @abstractmethod
     def sought(self, items: Ids) -> Any:

@@ -63,9 +63,9 @@ class Lines(ByUser):
         """All items, by user."""
         return self.spans
 
-    def items_at(self, at: npt.NDArray[np.int64], place: npt.NDArray[np.int64]) -> Spans:
-        """See `ByUser.items_at`."""
-        return self.spans.take(self.offsets[at] + place)
+    def take(self, places: npt.NDArray[np.int64]) -> Spans:
+        """See `ByUser.take`."""
+        return self.spans.take(places)
 
     def sought(self, items: Ids) -> Spans:
         """See `ByUser.sought`."""
@@ -108,10 +108,10 @@ class Lines(ByUser):
 
 def _in_pieces(file: Text, form: tuple[int, int]) -> _Found | None:
     """The lines of a file that is not in memory, if all of them are of one state of the file."""
-    if (unread := file.unread) is None:
+    if not file.is_unread:
         return None
     found = _Scan.of(file, form).found()
-    return None if unread.has_changed else found
+    return None if file.has_changed else found
 
 
 class _Found(NamedTuple):
@@ -144,7 +144,7 @@ class _Scan:
         """All lines; None where any needs a closer look."""
         counts = self._each(self._count)
         is_ascii = all(ascii_only for _, ascii_only in counts)
-        if self.file.unread is not None and self.file.encoding == "utf-8" and not is_ascii:
+        if self.file.is_unread and self.file.encoding == "utf-8" and not is_ascii:
             return None  # only reading the whole file shows whether it is UTF-8
         room = [0, *accumulate(n for n, _ in counts)]
         check_memory(PER_LINE * room[-1], f"{self.file.name} ({room[-1]:,} lines)")

@@ -74,14 +74,16 @@ class Lists(ByUser):
         """All items, by user."""
         return Objects([item for one in self.containers for item in one], self.item_type)
 
-    def items_at(self, at: npt.NDArray[np.int64], place: npt.NDArray[np.int64]) -> Objects:
-        """See `ByUser.items_at`."""
-        found: list[Any] = []
+    def take(self, places: npt.NDArray[np.int64]) -> Objects:
+        """See `ByUser.take`."""
+        taken: list[Any] = []
+        at = np.searchsorted(self.offsets, places, side="right") - 1
         starts = np.flatnonzero(np.diff(at, prepend=-1))
-        for number, places in zip(at[starts].tolist(), np.split(place, starts[1:]), strict=True):
-            listed = [*self.containers[number]]
-            found += [listed[one] for one in places.tolist()]
-        return Objects(found, self.item_type)
+        of_lists = np.split(places - self.offsets[at], starts[1:])
+        for number, some in zip(at[starts].tolist(), of_lists, strict=True):
+            items = [*self.containers[number]]
+            taken += [items[place] for place in some.tolist()]
+        return Objects(taken, self.item_type)
 
     def sought(self, items: Ids) -> Objects:
         """See `ByUser.sought`."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import polars as pl
 
-from rankmeter._choices import Alignment, TieRule
+from rankmeter._choices import TieRule
 from rankmeter._hits import FloatArray
 
 
@@ -117,28 +117,17 @@ class Rest(Protocol):
     tops: pl.DataFrame  # the rows of each user down to rank `depth`, and those tied with these
     depth: int
 
-    def prepare(self, alignments: Iterable[Alignment]) -> None:
-        """Have the counts of several alignments ready, so that they take one pass together."""
-        ...
-
     def count(
-        self,
-        rows: pl.DataFrame,
-        value: Any,
-        ties: TieRule | None,
-        score_type: str,
-        *,
-        own: bool = True,
+        self, rows: pl.DataFrame, value: Any, ties: TieRule | None, score_type: str
     ) -> tuple[Any, Any, Any]:
         """How many candidates are above, equal to and, by the order `ties`, before each row.
 
-        `rows` have a user, an item and a number; a lower `value` is better, and `own` says whether
-        it is that of the row itself.
+        `rows` have a user, an item and a number; a lower `value` is better.
         """
         ...
 
-    def last_ranks(self, cuts: pl.DataFrame) -> pl.DataFrame:
-        """The largest ``rank`` of each ``user`` below so many ``cuts``, which are ranks, too."""
+    def last_ranks(self) -> pl.DataFrame:
+        """The largest ``rank`` of each ``user`` that has any."""
         ...
 
     def grades(self, allowed: Callable[[FloatArray], bool]) -> pl.DataFrame | None:

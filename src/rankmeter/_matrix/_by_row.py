@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._align.counts import Marks
 from rankmeter._align.judged import Judged
+from rankmeter._align.tally import Marks
 from rankmeter._checks import counted
 from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
@@ -138,10 +138,10 @@ class MatrixRows(ByUser):
         every = np.tile(np.arange(len(self.column_ids)), len(self.users))
         return self.column_ids.take(every if self.of_column is None else self.of_column)
 
-    def items_at(self, at: IntArray, place: IntArray) -> Ids:
-        """See `ByUser.items_at`."""
-        column = place if self.of_column is None else self.of_column[self.offsets[at] + place]
-        return self.column_ids.take(column)
+    def take(self, places: IntArray) -> Ids:
+        """See `ByUser.take`."""
+        every = places % max(len(self.column_ids), 1)
+        return self.column_ids.take(every if self.of_column is None else self.of_column[places])
 
     def sought(self, items: Ids) -> Ids:
         """See `ByUser.sought`."""
@@ -209,9 +209,9 @@ class CountedRows(ByUser):
         """See `ByUser.items`."""
         return Objects([0] * len(self.users), "Int64")
 
-    def items_at(self, at: IntArray, place: IntArray) -> Ids:  # noqa: ARG002
-        """See `ByUser.items_at`."""
-        return Objects([0] * at.size, "Int64")
+    def take(self, places: IntArray) -> Ids:
+        """See `ByUser.take`."""
+        return Objects([0] * places.size, "Int64")
 
     def sought(self, items: Ids) -> Ids:
         """See `ByUser.sought`."""

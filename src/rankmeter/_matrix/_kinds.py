@@ -81,6 +81,10 @@ class Scores(Kind):
         self.matrix, self.users, self.items = matrix, users, items
         self.exclude, self.candidates = exclude, candidates
 
+    def __repr__(self) -> str:
+        shape = getattr(self.matrix, "shape", None)
+        return f"Scores of {type(self.matrix).__name__}{f' {tuple(shape)}' if shape else ''}"
+
     def read(self, plan: Plan) -> Table:
         """The cells that are candidates, by user."""
         matrix = read_matrix(self.matrix)

@@ -13,7 +13,7 @@ from rankmeter._checks import counted
 from rankmeter._ingest._columns import Column
 from rankmeter._ingest._frames import numpy_column
 from rankmeter._ingest._ids import ids
-from rankmeter._ingest._labels import as_text
+from rankmeter._ingest._keyed import as_text
 from rankmeter._matrix._arrays import asarray, host
 from rankmeter._matrix._rank_files import is_path, read_table
 from rankmeter.errors import DataError
