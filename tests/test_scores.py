@@ -178,7 +178,6 @@ def test_rows_in_parts_and_without_a_compiler_count_the_same(compiled, problem, 
         for module, limit in (
             (_counting, "AT_ONCE"),
             (_counting, "CONVERTED"),
-            (_counting, "SHARED"),
             (_scores, "AT_ONCE"),
         ):
             patch.setattr(module, limit, 8)

@@ -153,8 +153,8 @@ class Accumulator:
         forms = {"scores": scores, "items": items, "positive": positive, "ranks": ranks}
         given = [name for name, value in forms.items() if value is not None]
         if len(given) != 1:
-            found = " and ".join(given) or "none of them"
-            raise UsageError(f"update takes one of scores, items, positive, ranks; got {found}")
+            names = " and ".join(given) or "none of them"
+            raise UsageError(f"update takes one of scores, items, positive, ranks; got {names}")
         allowed = {
             "scores": ("target", "exclude", "candidates"),
             "items": ("target",),
@@ -219,8 +219,8 @@ class Accumulator:
                 "pass users= in every update or in none: repeated users cannot be recognised",
                 option="users",
             )
-        firsts = [next((one for one in some if len(one)), None) for some in (self._ids, ids)]
-        first = {one.dtype == pl.String: one[0] for one in firsts if one is not None}
+        firsts = [next((part for part in series if len(part)), None) for series in (self._ids, ids)]
+        first = {part.dtype == pl.String: part[0] for part in firsts if part is not None}
         if len(first) > 1:
             raise IdTypeError(
                 f"The user ids of users= are integers such as {first[False]} in some updates and "
@@ -263,8 +263,10 @@ class Accumulator:
             raise DataError("nothing was counted: call update() with a batch first")
         queries, close = Queries.concat(self._parts), self._asked.tolerance
         if not self._ids:
-            found = summary_of(self.plan, queries, tolerance=close)
-            return replace(found, remarks=(*found.remarks, REPEATED)) if self._reduced else found
+            summary = summary_of(self.plan, queries, tolerance=close)
+            return (
+                replace(summary, remarks=(*summary.remarks, REPEATED)) if self._reduced else summary
+            )
         keys = pl.DataFrame([_together(self._ids).alias("user")])
         if queries.target is not None:
             keys = keys.with_columns(target=queries.target)
@@ -297,13 +299,13 @@ class Accumulator:
         if not next(iter(self._sums.values())).n and not self._counts:
             raise DataError("nothing was counted: call update() with a batch first")
         for entry in self.plan.metrics:
-            found = self._sums[entry.label].moments
-            times = found.n if entry.averaging.aggregate == "sum" else 1
+            moments = self._sums[entry.label].moments
+            times = moments.n if entry.averaging.aggregate == "sum" else 1
             scale = (entry.spec.low, entry.spec.high)
-            low, high = interval_of_moments(found, self.plan, scale)
+            low, high = interval_of_moments(moments, self.plan, scale)
             undefined = self._counts.get(f"undefined {entry.label}", 0)
             estimates[entry.label] = Estimate(
-                entry.label, times * found.mean, times * low, times * high, found.sd, found.n,
+                entry.label, times * moments.mean, times * low, times * high, moments.sd, moments.n,
                 undefined, 0,
             )  # fmt: skip
         counts = {n: c for n, c in self._counts.items() if not n.startswith("undefined ")}
@@ -359,8 +361,8 @@ class Accumulator:
         """Everything counted so far as arrays, for `from_state`: no objects, no scores."""
         self._add_up()
         about: dict[str, Any] = {"settings": self._settings, "counts": self._counts}
-        sums = {label: [one.n, str(one.total), str(one.squares)]
-                for label, one in self._sums.items()}  # fmt: skip
+        sums = {label: [exact.n, str(exact.total), str(exact.squares)]
+                for label, exact in self._sums.items()}  # fmt: skip
         about |= {"sums": sums, "reduced": self._reduced, "half": self._half}
         arrays: dict[str, npt.NDArray[Any]] = {}
         if self._parts:
@@ -461,10 +463,10 @@ class Accumulator:
             return self
         if self._reduced:
             raise UsageError("all_reduce() was called already: reset() comes before another round")
-        parts: list[Any] = [None] * dist.get_world_size(group)
-        dist.all_gather_object(parts, self.to_bytes(), group=group)
+        states: list[Any] = [None] * dist.get_world_size(group)
+        dist.all_gather_object(states, self.to_bytes(), group=group)
         self.reset()
-        for part in parts:
+        for part in states:
             self.merge(Accumulator.from_bytes(part))
         self._reduced = True
         return self
@@ -560,11 +562,11 @@ def _no_values(plan: Plan, counts: Mapping[str, int]) -> Scores:
 
 def _together(ids: list[pl.Series]) -> pl.Series:
     """Ids of all batches in one type."""
-    some = [one for one in ids if len(one)] or ids[:1]
-    if len({one.dtype for one in some}) > 1:  # Int64 and UInt64
-        whole = pl.concat([one.cast(pl.Int128) for one in some])
+    full = [part for part in ids if len(part)] or ids[:1]
+    if len({part.dtype for part in full}) > 1:  # Int64 and UInt64
+        whole = pl.concat([part.cast(pl.Int128) for part in full])
         return read_ids(whole, "user", "users=", Counter())
-    return pl.concat(some)
+    return pl.concat(full)
 
 
 def _kind(queries: Queries) -> tuple[bool, bool]:

@@ -62,29 +62,29 @@ def adjust(
     """
     if not isinstance(results, Mapping):
         raise refused("results", "a mapping from metric to mean, such as {'mrr': 0.3}", results)
-    sizes = [integer("candidates", one, least=1) for one in np.atleast_1d(candidates).tolist()]
+    sizes = [integer("candidates", size, least=1) for size in np.atleast_1d(candidates).tolist()]
     if not sizes:
         raise refused("candidates", "an integer, or one for each query", candidates)
     n_ranked = np.array(sizes, dtype=np.int64)
     every = np.ones(n_ranked.size)
     hits = Hits(np.arange(n_ranked.size + 1), every, every, every.astype(np.int64), n_ranked)
     times = None if n is None else integer("n", n, least=1)
-    found: dict[str, float] = {}
-    known: dict[Metric, str] = {}
+    result: dict[str, float] = {}
+    named: dict[Metric, str] = {}
     for name, mean in results.items():
         (metric,) = read_metric(str(name))
-        if (twice := known.setdefault(metric, str(name))) != str(name):
+        if (twice := named.setdefault(metric, str(name))) != str(name):
             raise UsageError(f"{twice} and {name} are the same metric: name it once")
         if metric.name == "gmr":
             value = number(str(name), mean, least=1)
             _possible(str(name), value, most=math.exp(float(np.log(n_ranked).mean())))
-            found |= _geometric(value, n_ranked, times, several=np.ndim(candidates) > 0)
+            result |= _geometric(value, n_ranked, times, several=np.ndim(candidates) > 0)
             continue
         if metric.name == "mean_rank":
             chance, best, label = chance_of_rank(hits), 1.0, "mr"
             value = number(str(name), mean, least=1)
             _possible(str(name), value, most=float(n_ranked.mean()))
-            found["amr"] = value / float(chance[0].mean())
+            result["amr"] = value / float(chance[0].mean())
         elif metric.name == "rr" and metric.k is None:
             chance, best, label = chance_of_reciprocal(hits), 1.0, "mrr"
             value = number(str(name), mean, least=0, most=1)
@@ -97,12 +97,12 @@ def adjust(
             raise refused("results", "means of mr, gmr, mrr and hits@k", name)
         expected = float(chance[0].mean())
         adjusted = {"mr": "amri", "mrr": "amrr"}.get(label, f"adjusted_{label}")
-        found[adjusted] = (value - expected) / (best - expected) if expected != best else math.nan
+        result[adjusted] = (value - expected) / (best - expected) if expected != best else math.nan
         if times is not None:
             spread = math.sqrt(float(chance[1].mean()) / times)
             sign = -1.0 if label == "mr" else 1.0
-            found[f"z{label}"] = sign * (value - expected) / spread if spread else math.nan
-    return found
+            result[f"z{label}"] = sign * (value - expected) / spread if spread else math.nan
+    return result
 
 
 def _possible(name: str, value: float, *, least: float = 0.0, most: float = math.inf) -> None:
@@ -110,12 +110,12 @@ def _possible(name: str, value: float, *, least: float = 0.0, most: float = math
     decimals = -int(Decimal(repr(value)).normalize().as_tuple().exponent)
     rounding = max(0.5 * 10.0 ** -max(decimals, int(most == math.inf)), 1e-6 * value)
     if value > most + rounding:
-        wanted = f"≤ {most:.6g}, the most for ranks among these candidates"
+        bound = f"≤ {most:.6g}, the most for ranks among these candidates"
     elif value < least - rounding:
-        wanted = f"≥ {least:.6g}, the least for ranks among these candidates"
+        bound = f"≥ {least:.6g}, the least for ranks among these candidates"
     else:
         return
-    raise refused(name, wanted, value, hint="; check `candidates`")
+    raise refused(name, bound, value, hint="; check `candidates`")
 
 
 def _geometric(
@@ -133,11 +133,11 @@ def _geometric(
         math.exp(weight * float(np.log(_mean_power(n_ranked, power / queries)).sum()))
         for power in (1, 2)
     )
-    found = {"agmri": (mean - value) / (mean - 1.0) if mean > 1.0 else math.nan}
+    result = {"agmri": (mean - value) / (mean - 1.0) if mean > 1.0 else math.nan}
     if n is not None:
         spread = math.sqrt(max(square - mean**2, 0.0))
-        found["zgmr"] = (mean - value) / spread if spread else math.nan
-    return found
+        result["zgmr"] = (mean - value) / spread if spread else math.nan
+    return result
 
 
 def _mean_power(n: IntArray, power: float) -> FloatArray:

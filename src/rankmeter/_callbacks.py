@@ -44,9 +44,9 @@ def compute_metrics(
     >>> function((np.array([[0.1, 0.9, 0.5]]), np.array([2])))
     {'mrr': 0.5, 'hits_at_1': 0.0}
     """
-    wanted = [metrics] if isinstance(metrics, str | Metric) else [*metrics]
-    _check(wanted, options)
-    return _Computing(wanted, options)
+    names = [metrics] if isinstance(metrics, str | Metric) else [*metrics]
+    _check(names, options)
+    return _Computing(names, options)
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,13 @@ class _Computing:
         labels = prediction.label_ids if named else prediction[1]
         scores = scores[0] if isinstance(scores, tuple) else scores  # logits come first
         result = evaluate_scores(scores, labels, self.metrics, **self.options)
-        return {name.replace("@", "_at_"): float(one.mean) for name, one in result.items()}
+        return {name.replace("@", "_at_"): float(row.mean) for name, row in result.items()}
 
 
 def _check(metrics: list[str | Metric], options: Mapping[str, Any]) -> None:
     """Raise an error for metrics and options now, and not after an epoch."""
-    own = inspect.signature(evaluate_scores).parameters.keys() - acting(CHOICES, "scores")
-    choices = {n: value for n, value in options.items() if n not in own}
+    parameters = inspect.signature(evaluate_scores).parameters.keys() - acting(CHOICES, "scores")
+    choices = {n: value for n, value in options.items() if n not in parameters}
     users = choices.pop("users", None)
     plan_of_data(metrics, options.get("like"), own_users(users, choices)[1], "scores")
 
@@ -114,8 +114,8 @@ def scorer(metric: str | Metric, **options: Any) -> Callable[[Any, Any, Any], fl
     if not isinstance(metric, str | Metric):
         raise UsageError(f"scorer takes one metric, got {shown(metric)}")
     _check([metric], options)
-    wanted = metric_of(metric) if isinstance(metric, str) else metric
-    return _Scorer(metric, options, 1.0 if METRICS[wanted.name].increasing else -1.0)
+    metric_asked = metric_of(metric) if isinstance(metric, str) else metric
+    return _Scorer(metric, options, 1.0 if METRICS[metric_asked.name].increasing else -1.0)
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class _Scorer:
 def _matrix(scores: Any, way: str) -> Any:
     """Scores with a column for each class or label, in all forms in which estimators give them."""
     if way == "predict_proba" and isinstance(scores, list):  # each label is false or true
-        return np.column_stack([np.asarray(one)[:, -1] for one in scores])
+        return np.column_stack([np.asarray(part)[:, -1] for part in scores])
     if way == "decision_function" and np.ndim(scores) == 1:  # the score of the second of two
         return np.column_stack([-scores, scores])
     return scores

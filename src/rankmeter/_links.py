@@ -59,8 +59,8 @@ class LinkQueries:
         if step != 1:
             raise UsageError(f"a batch of queries must be consecutive rows, got step {step}")
         first, last = np.searchsorted(self.known[0], [start, max(start, stop)])
-        known = self.known[0][first:last] - start, self.known[1][first:last]
-        return LinkQueries(self.frame.slice(start, max(stop - start, 0)), known)
+        answers = self.known[0][first:last] - start, self.known[1][first:last]
+        return LinkQueries(self.frame.slice(start, max(stop - start, 0)), answers)
 
     @property
     def target(self) -> IntArray:
@@ -144,27 +144,27 @@ def link_queries(
     >>> result.by_group("side")["segment", "mean"].rows()
     [('head', 1.0), ('tail', 0.5), ('macro', 0.75)]
     """
-    own = _triples(triples, "triples")
-    others = [_triples(one, "filters") for one in _several(filters)]
-    true = np.unique(np.concatenate([own, *others]), axis=0)
+    test = _triples(triples, "triples")
+    others = [_triples(given_side, "filters") for given_side in _several(filters)]
+    true = np.unique(np.concatenate([test, *others]), axis=0)
     loops = true[:, 0] == true[:, 2]
     ends = np.concatenate([true[:, 0], true[~loops, 2]])
     every, times = np.unique(ends, return_counts=True)
     frames, rows, entities, first = [], [], [], 0
-    wanted = [sides] if isinstance(sides, str) else sides
-    for side in dict.fromkeys(choice("sides", one, SIDES) for one in wanted):
+    which = [sides] if isinstance(sides, str) else sides
+    for side in dict.fromkeys(choice("sides", given_side, SIDES) for given_side in which):
         target = 0 if side == "head" else 2
         other = 2 - target
-        degree = times[np.searchsorted(every, own[:, target])]
-        given = [own[:, 1], own[:, other]] if side == "head" else [own[:, other], own[:, 1]]
+        degree = times[np.searchsorted(every, test[:, target])]
+        given = [test[:, 1], test[:, other]] if side == "head" else [test[:, other], test[:, 1]]
         key = pl.DataFrame(given, schema=["one", "two"])
         frames.append(
-            pl.DataFrame(own, schema=["head", "relation", "tail"]).select(
+            pl.DataFrame(test, schema=["head", "relation", "tail"]).select(
                 pl.lit(side).alias("side"),
                 "head",
                 "relation",
                 "tail",
-                target=pl.Series(own[:, target]),
+                target=pl.Series(test[:, target]),
                 key=pl.lit(f"{side}:")
                 + key["one"].cast(pl.String)
                 + "/"
@@ -172,23 +172,23 @@ def link_queries(
                 degree=pl.Series(degree),
             )
         )
-        row, entity = _others(own, true, target, other)
+        row, entity = _others(test, true, target, other)
         rows.append(row + first)
         entities.append(entity)
-        first += len(own)
+        first += len(test)
     if not frames:
         raise UsageError("sides must name head, tail or both", option="sides")
-    known = np.concatenate(rows), np.concatenate(entities)
-    return LinkQueries(pl.concat(frames), known)
+    answers = np.concatenate(rows), np.concatenate(entities)
+    return LinkQueries(pl.concat(frames), answers)
 
 
-def _others(own: IntArray, true: IntArray, target: int, other: int) -> tuple[IntArray, IntArray]:
+def _others(test: IntArray, true: IntArray, target: int, other: int) -> tuple[IntArray, IntArray]:
     """For each triple, the other entities that complete its query: rows and entities."""
-    queries = pl.DataFrame({"a": own[:, other], "r": own[:, 1], "own": own[:, target]})
+    queries = pl.DataFrame({"a": test[:, other], "r": test[:, 1], "own": test[:, target]})
     answers = pl.DataFrame({"a": true[:, other], "r": true[:, 1], "entity": true[:, target]})
-    found = queries.with_row_index("row").join(answers, on=["a", "r"])
-    found = found.filter(pl.col("entity") != pl.col("own")).sort("row", "entity")
-    return found["row"].to_numpy().astype(np.int64), found["entity"].to_numpy().astype(np.int64)
+    pairs = queries.with_row_index("row").join(answers, on=["a", "r"])
+    pairs = pairs.filter(pl.col("entity") != pl.col("own")).sort("row", "entity")
+    return pairs["row"].to_numpy().astype(np.int64), pairs["entity"].to_numpy().astype(np.int64)
 
 
 def _several(filters: Any) -> list[Any]:
@@ -197,9 +197,9 @@ def _several(filters: Any) -> list[Any]:
         return []
     if hasattr(filters, "columns") or getattr(filters, "ndim", 3) < 3:
         return [filters]
-    found = list(filters)
-    triples = bool(found) and all(len(one) == 3 and np.ndim(one[0]) == 0 for one in found)
-    return [found] if triples else found
+    sets = list(filters)
+    triples = bool(sets) and all(len(entry) == 3 and np.ndim(entry[0]) == 0 for entry in sets)
+    return [sets] if triples else sets
 
 
 def _triples(data: Any, name: str) -> IntArray:

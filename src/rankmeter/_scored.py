@@ -153,8 +153,8 @@ def evaluate_scores(
     plan = plan_of_data(metrics, like, choices, "scores" if negatives is None else "samples")
     asked = asked_of(plan, tolerance=tolerance, like=like)
     scores, target, negatives, exclude, candidates = (
-        read_array_file(one) if is_path(one) else one
-        for one in (scores, target, negatives, exclude, candidates)
+        read_array_file(given) if is_path(given) else given
+        for given in (scores, target, negatives, exclude, candidates)
     )
     clusters = read_array_file(clusters) if is_array_file(clusters) else clusters
     if negatives is None:
@@ -229,7 +229,7 @@ def evaluate_ranks(
     users, choices = own_users(users, choices)
     read, kind = read_rank_table(ranks) if is_table(ranks) else ({"ranks": ranks}, POLARS)
     candidates, upper = (
-        read_array_file(one) if is_path(one) else one for one in (candidates, upper)
+        read_array_file(array) if is_path(array) else array for array in (candidates, upper)
     )
     clusters = read_array_file(clusters) if is_array_file(clusters) else clusters
     given = {"candidates": candidates, "upper": upper, "users": users, "groups": groups}
@@ -284,7 +284,7 @@ def _tolerance(given: Any, like: str | None) -> tuple[float, float]:
         return load_convention("rankmeter" if like is None else like).tolerance
     if not isinstance(given, list | tuple) or len(given) != 2:
         raise refused("tolerance", "two numbers, absolute and relative", given)
-    absolute, relative = (number("tolerance", one, least=0) for one in given)
+    absolute, relative = (number("tolerance", part, least=0) for part in given)
     return absolute, relative
 
 
@@ -305,13 +305,13 @@ def query_ids(queries: Queries, labels: pl.Series) -> Ids:
     DuplicateError
         If two rows have the same id.
     """
-    found = labels
+    ids = labels
     if queries.target is not None and labels.n_unique() < len(labels):
-        found = found.cast(pl.String) + "/" + pl.Series(queries.target).cast(pl.String)
-    if found.n_unique() != len(found):
-        twice = found.filter(found.is_duplicated())[0]
+        ids = ids.cast(pl.String) + "/" + pl.Series(queries.target).cast(pl.String)
+    if ids.n_unique() != len(ids):
+        twice = ids.filter(ids.is_duplicated())[0]
         raise DuplicateError(f"user {shown(twice)} is there twice: give each row its own id")
-    return IdSeries(found)
+    return IdSeries(ids)
 
 
 def summary_of(
@@ -358,10 +358,10 @@ def summary_of(
             "hits@10"
         )
     warn(*cautions)
-    found = None
+    labels_of_groups = None
     if groups is not None:
-        found = row_frame(groups, "groups", n_rows)[queries.row]
-        if "relation" in found.columns:
+        labels_of_groups = row_frame(groups, "groups", n_rows)[queries.row]
+        if "relation" in labels_of_groups.columns:
             plan = replace(plan, words=LINKS)
     return summed(
         plan,
@@ -370,7 +370,7 @@ def summary_of(
         clusters=drawn,
         cautions=tuple(cautions),
         remarks=tuple(remarks),
-        groups=found,
+        groups=labels_of_groups,
         source=Source(Counted(queries, ids).opened, "", lists=False),
         kind=kind,
     )

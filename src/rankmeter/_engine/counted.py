@@ -43,8 +43,8 @@ class Counted:
 
     def of_user(self, user: object) -> Counted:
         """See `Data.of_user`."""
-        found = user if self.ids is None else (self.ids.series() == user).arg_true()[0]
-        row = np.array([found], dtype=np.int64)
+        number = user if self.ids is None else (self.ids.series() == user).arg_true()[0]
+        row = np.array([number], dtype=np.int64)
         return replace(self, queries=self.queries.take(row), ids=None)
 
     def run(self, plan: Plan) -> dict[str, Scores]:
@@ -92,10 +92,10 @@ def aligned_queries(queries: Queries, choices: Alignment) -> Aligned:
         counts = replace(counts, before=counts.equal - counts.before)
     if choices.ties.startswith("text"):
         counts = replace(counts, before=None)
-    found = replace(counts, gain=gain).only(queries.found)
+    ranked = replace(counts, gain=gain).only(queries.found)
     ideals = perfect(counts.user, gain, queries.n, choices)
-    hits, others, tied = settle(found, ideals, choices, queries.positive[queries.found])
-    n_found, n_hits = found.user.size, hits.rank.size
+    hits, others, tied = settle(ranked, ideals, choices, queries.positive[queries.found])
+    n_found, n_hits = ranked.user.size, hits.rank.size
     facts = Facts(hits.n_relevant, hits.n_ranked, tied, n_found, Refused(), Refused(), n_hits)
     return Aligned(hits, others, every, facts)
 
@@ -104,12 +104,12 @@ def refuse_unknown_candidates(plan: Plan, queries: Queries) -> None:
     """An error if a metric depends on the number of candidates, which was not given."""
     counts = queries.counts
     more = replace(queries, counts=replace(counts, n_ranked=2 * counts.n_ranked + 1))
-    one, other = score_queries(plan, queries), score_queries(plan, more)
+    scores, other = score_queries(plan, queries), score_queries(plan, more)
     for entry in plan.metrics:
         if entry.spec.of_lists or entry.spec.named:
-            raise one.errors[entry.label]
-        values, others = one.values[entry.label], other.values[entry.label]
-        if entry.label in one.errors or not np.array_equal(values, others, equal_nan=True):
+            raise scores.errors[entry.label]
+        values, others = scores.values[entry.label], other.values[entry.label]
+        if entry.label in scores.errors or not np.array_equal(values, others, equal_nan=True):
             raise UsageError(
                 f"{entry.label} depends on the number of candidates: pass candidates=",
                 option="candidates",

@@ -87,11 +87,11 @@ def take(array: Any, row: Any, column: Any) -> Any:
     return array[on_device_of(array, row), on_device_of(array, column)]
 
 
-def joined(parts: list[Any]) -> Any:
+def joined(vectors: list[Any]) -> Any:
     """Vectors of one library, one after the other."""
-    library = namespace(parts[0])
+    library = namespace(vectors[0])
     join = library.concat if hasattr(library, "concat") else library.concatenate
-    return join(parts)
+    return join(vectors)
 
 
 def nonzero(array: Any) -> tuple[Any, Any]:
@@ -185,7 +185,7 @@ def ascending(array: Any) -> Any:
 
 def refuse_places(arrays: list[Any], names: str) -> None:
     """Refuse arrays that cannot be compared, as they are on different devices."""
-    places = [f"{type(one).__module__.partition('.')[0]} on {_device(one)}" for one in arrays]
+    places = [f"{type(array).__module__.partition('.')[0]} on {_device(array)}" for array in arrays]
     if len(set(places)) > 1:
         raise DataError(f"{names} must be on one device, got {' and '.join(dict.fromkeys(places))}")
 

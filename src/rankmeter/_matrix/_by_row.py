@@ -37,7 +37,7 @@ def read_matrix(scores: Any) -> Any:
     """
     scores = read_array_file(scores) if is_path(scores) else scores
     if isinstance(scores, tuple):
-        users, items = (host(asarray(one, "scores")) for one in scores)
+        users, items = (host(asarray(factor, "scores")) for factor in scores)
         scores = users @ items.T
     if not is_sparse(scores):
         blocks = [host(block) for block in read_blocks(scores, set())()]

@@ -82,11 +82,11 @@ class Cells:
         """Which of the other cells are among these."""
         if not self.n:
             return np.zeros(other.n, dtype=bool)
-        mine, asked = self.keys(n_columns), other.keys(n_columns)
-        place = np.searchsorted(mine, asked)
-        found = place < mine.size
-        found[found] = mine[place[found]] == asked[found]
-        return found
+        keys, asked = self.keys(n_columns), other.keys(n_columns)
+        place = np.searchsorted(keys, asked)
+        is_there = place < keys.size
+        is_there[is_there] = keys[place[is_there]] == asked[is_there]
+        return is_there
 
     def per_row(self, n_rows: int) -> IntArray:
         """Number of cells in each row."""
@@ -122,27 +122,27 @@ def read_cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
     DataError
         If the shape is another, or an id is outside the columns; the message names the row.
     """
-    found = _cells(data, name, n_rows, n_columns)
-    wrong = _outside(found.column, n_columns)
+    cells = _cells(data, name, n_rows, n_columns)
+    wrong = _outside(cells.column, n_columns)
     if wrong.size:
         first = wrong[0]
         raise DataError(
-            f"`{name}` {found.column[first]} of row {found.row[first]} is {_beyond(n_columns)}; "
+            f"`{name}` {cells.column[first]} of row {cells.row[first]} is {_beyond(n_columns)}; "
             f"{counted(wrong.size, 'such id')} in all"
         )
-    beyond = _outside(found.row, n_rows)
+    beyond = _outside(cells.row, n_rows)
     if beyond.size:
         raise DataError(
-            f"`{name}` has row {found.row[beyond[0]]}, but the scores have {counted(n_rows, 'row')}"
+            f"`{name}` has row {cells.row[beyond[0]]}, but the scores have {counted(n_rows, 'row')}"
         )
-    same = found.repeated()
+    same = cells.repeated()
     if same.any() and name == "target":
         first = np.flatnonzero(same)[0]
         raise DuplicateError(
-            f"target {found.column[first]} of row {found.row[first]} is there twice; "
+            f"target {cells.column[first]} of row {cells.row[first]} is there twice; "
             f"{counted(int(same.sum()), 'such id')} in all. Remove the repetitions; padding is -1"
         )
-    return found.only(~same)
+    return cells.only(~same)
 
 
 def _beyond(n_columns: int) -> str:
@@ -167,13 +167,13 @@ def _cells(data: Any, name: str, n_rows: int, n_columns: int) -> Cells:
             return _of_labels(row, column, labels, name)
         return Cells.of(row, column, labels)
     if isinstance(data, tuple) and len(data) == 2 and not np.isscalar(data[0]):
-        if n_rows == 2 and (name == "target" or all(isinstance(one, list) for one in data)):
+        if n_rows == 2 and (name == "target" or all(isinstance(part, list) for part in data)):
             raise DataError(
                 f"`{name}` as a tuple of two {'lists' if isinstance(data[0], list) else 'arrays'} "
                 "for two rows can mean two things: pass a list with the ids of each row, or a "
                 "SciPy matrix of the cells"
             )
-        row, column = (_integers(host(asarray(one, name)), name) for one in data)
+        row, column = (_integers(host(asarray(part, name)), name) for part in data)
         if row.shape != column.shape or row.ndim != 1:
             raise DataError(
                 f"`{name}` as a pair must be the rows and the columns of the cells, two arrays of "
@@ -202,19 +202,19 @@ def _of_lists(data: list[Any], name: str, n_rows: int) -> Cells:
             f"`{name}` must have one list for each of the {counted(n_rows, 'row')} of the scores, "
             f"got {counted(len(data), 'list')}"
         )
-    parts = [one if isinstance(one, np.ndarray) else _ids(one, name) for one in data]
-    for place, part in enumerate(parts):
+    lists = [ids if isinstance(ids, np.ndarray) else _ids(ids, name) for ids in data]
+    for place, part in enumerate(lists):
         if part.ndim != 1:
             raise _not_ids(name, part, place)
-    sizes = [part.size for part in parts]
-    column = np.concatenate([_integers(part, name, place) for place, part in enumerate(parts)])
+    sizes = [part.size for part in lists]
+    column = np.concatenate([_integers(part, name, place) for place, part in enumerate(lists)])
     row = np.repeat(np.arange(n_rows), sizes)
     return _unpadded(row, column)
 
 
-def _ids(one: Any, name: str) -> npt.NDArray[Any]:
-    found = list(one) if isinstance(one, (list, tuple, set, frozenset, range)) else one
-    array = np.atleast_1d(host(asarray(found, name)))
+def _ids(data: Any, name: str) -> npt.NDArray[Any]:
+    ids = list(data) if isinstance(data, (list, tuple, set, frozenset, range)) else data
+    array = np.atleast_1d(host(asarray(ids, name)))
     return array if array.size else array.astype(np.int64)
 
 
@@ -249,8 +249,8 @@ def _integers(array: Any, name: str, row: int | None = None) -> IntArray:
             f"`{name}` {largest}{where} is not the number of an item: items are numbered from 0, "
             "and padding is -1 in a signed type"
         )
-    found: IntArray = array.astype(np.int64, copy=False)
-    return found
+    ids: IntArray = array.astype(np.int64, copy=False)
+    return ids
 
 
 def _unpadded(row: IntArray, column: IntArray) -> Cells:

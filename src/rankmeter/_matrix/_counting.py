@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter import _compiled
-from rankmeter._align import THREADS, in_threads
 from rankmeter._hits import IntArray
 from rankmeter._matrix._arrays import (
     host,
@@ -30,8 +29,6 @@ AT_ONCE = 1 << 25
 """Cells that a library compares at once."""
 CONVERTED = 1 << 18
 """Cells that become float64 at once, so that they stay in the cache."""
-SHARED = 1 << 22
-"""The number of cells from which threads share the rows."""
 
 
 class Counts(NamedTuple):
@@ -88,30 +85,24 @@ def compare_rows(
     counts, n_rows = Counts.zero(row.size), scores.shape[0]
     as_is = scores.dtype in (np.float32, np.float64) and scores.flags.c_contiguous and not single
     step = max(1, n_rows if as_is else CONVERTED // max(scores.shape[1], 1))
-    n_parts = THREADS if scores.size >= SHARED else 1
-
-    def compare(part: int) -> bool:
-        finite = True
-        end = n_rows * (part + 1) // n_parts
-        for start in range(n_rows * part // n_parts, end, step):
-            rows = slice(start, min(start + step, end))
-            pairs = slice(*np.searchsorted(row, [rows.start, rows.stop]))
-            cells = exact(scores[rows], single=single)
-            found = Counts(counts.above[pairs], counts.equal[pairs], counts.before[pairs])
-            finite &= _compare_block(cells, row[pairs] - start, level[pairs], found)
-        return finite
-
-    return counts, all([*in_threads(compare, n_parts)])
+    finite = True
+    for start in range(0, n_rows, step):
+        rows = slice(start, min(start + step, n_rows))
+        pairs = slice(*np.searchsorted(row, [rows.start, rows.stop]))
+        cells = exact(scores[rows], single=single)
+        part_counts = Counts(counts.above[pairs], counts.equal[pairs], counts.before[pairs])
+        finite &= _compare_block(cells, row[pairs] - start, level[pairs], part_counts)
+    return counts, finite
 
 
-def _compare_block(cells: npt.NDArray[Any], row: IntArray, level: Level, found: Counts) -> bool:
+def _compare_block(cells: npt.NDArray[Any], row: IntArray, level: Level, counts: Counts) -> bool:
     """Write the counts of some rows, and return whether all of their scores are finite."""
     n_rows, width = cells.shape
     kind = np.float32 if cells.dtype == np.float32 else np.float64
     value = np.ascontiguousarray(cells, dtype=kind)
-    finite = _count_compiled(value.ravel(), np.arange(n_rows + 1) * width, row, level, found)
+    finite = _count_compiled(value.ravel(), np.arange(n_rows + 1) * width, row, level, counts)
     if not finite and np.isnan(value).any():  # which is neither above nor equal
-        for counted, exactly in zip(found, _compare(cells, row, level), strict=True):
+        for counted, exactly in zip(counts, _compare(cells, row, level), strict=True):
             counted[:] = exactly
     idle = np.ones(n_rows, dtype=bool)
     idle[row] = False
@@ -129,22 +120,22 @@ def _is_for_compiled(values: Any) -> TypeGuard[npt.NDArray[Any]]:
 
 
 def _count_compiled(
-    value: npt.NDArray[Any], offsets: IntArray, row: IntArray, level: Level, found: Counts
+    value: npt.NDArray[Any], offsets: IntArray, row: IntArray, level: Level, counts: Counts
 ) -> bool:
     """Write how many values of each row are above and equal, and return whether all are finite."""
     assert _compiled.native is not None
     below, upto = np.empty((2, row.size), dtype=np.int64)
     user = np.ascontiguousarray(row)
 
-    def count(wanted: Any, lower: IntArray) -> bool:
-        own = np.ascontiguousarray(wanted, dtype=np.float64)
-        return bool(_compiled.native.count(value, None, offsets, user, own, lower, upto))
+    def count(bound: Any, lower: IntArray) -> bool:
+        bounds = np.ascontiguousarray(bound, dtype=np.float64)
+        return bool(_compiled.native.count(value, None, offsets, user, bounds, lower, upto))
 
     finite = count(level.low, below)
     if level.high is not level.low:
         count(level.high, np.empty_like(below))
-    np.subtract((offsets[1:] - offsets[:-1])[row], upto, out=found.above)
-    np.subtract(upto, below, out=found.equal)
+    np.subtract((offsets[1:] - offsets[:-1])[row], upto, out=counts.above)
+    np.subtract(upto, below, out=counts.equal)
     return finite
 
 
@@ -216,8 +207,8 @@ def compare_cells(
     offsets, value = np.append(0, ends), cell_value[: ends[-1]].astype(np.float64)
     _count_compiled(value, offsets, row, level, counts)
     tied = np.flatnonzero(counts.equal)
-    some = _meet(cells, cell_value, row[tied], level.take(tied), column[tied])
-    counts.before[tied] = some.before
+    met = _meet(cells, cell_value, row[tied], level.take(tied), column[tied])
+    counts.before[tied] = met.before
     return counts
 
 
@@ -244,6 +235,6 @@ def count_before(
     for part in _parts(scores, row.size):
         cells = exact(pick_rows(scores, row[part]), single=single)
         lower = columns[None, :] < on_device_of(scores, column[part])[:, None]
-        some = level[part, None]
-        before[part] = _count((cells >= some.low) & (cells <= some.high) & lower)
+        levels = level[part, None]
+        before[part] = _count((cells >= levels.low) & (cells <= levels.high) & lower)
     return before

@@ -54,7 +54,11 @@ def plan_of(
     UsageError
         If a choice cannot act on them, or a metric needs items, which they do not have.
     """
-    kinds = [one for one in systems if isinstance(one, Kind) and one.data != "rankings"]
+    kinds = [
+        rankings
+        for rankings in systems
+        if isinstance(rankings, Kind) and rankings.data != "rankings"
+    ]
     if not kinds:
         return resolve(metrics, like=like, choices=choices)
     data, name = kinds[0].data, type(kinds[0]).__name__
@@ -91,8 +95,8 @@ def truth_of(systems: Mapping[str, object], truth: object) -> object:
     """
     tables = {
         name: table
-        for name, one in systems.items()
-        if isinstance(one, Kind) and (table := one.judged()) is not None
+        for name, rankings in systems.items()
+        if isinstance(rankings, Kind) and (table := rankings.judged()) is not None
     }
     if not tables:
         return truth
@@ -108,20 +112,20 @@ def truth_of(systems: Mapping[str, object], truth: object) -> object:
     return functools.reduce(_same_truth, tables.values())
 
 
-def _same_truth(one: Table, other: Table) -> Table:
+def _same_truth(first: Table, second: Table) -> Table:
     """The judgments of both, whose relevant items must be the same."""
-    frames = [table.frame for table in (one, other)]
+    frames = [table.frame for table in (first, second)]
     if frames[0].schema != frames[1].schema:
         raise IdTypeError("The user ids of all systems must be of one type: integers or strings.")
     relevant = [frame.filter(pl.col("gain") > 0).sort("user", "item") for frame in frames]
     if not relevant[0].equals(relevant[1]):
-        sizes = [len(table.users.series().unique()) for table in (one, other)]
+        sizes = [len(table.users.series().unique()) for table in (first, second)]
         different = f"{sizes[0]:,} and {counted(sizes[1], 'user')}" if sizes[0] != sizes[1] else ""
         raise DataError(
             f"the systems have different relevant items{different and f' ({different})'}: compare "
             "the same queries in the same order, or name them by users="
         )
     both = pl.concat(frames).unique(maintain_order=True)
-    empty = pl.concat([table.empty_users.series() for table in (one, other)]).unique()
+    empty = pl.concat([table.empty_users.series() for table in (first, second)]).unique()
     empty = empty.filter(~empty.is_in(both["user"].implode()))
-    return replace(one, rows=both, empty_users=IdSeries(empty))
+    return replace(first, rows=both, empty_users=IdSeries(empty))

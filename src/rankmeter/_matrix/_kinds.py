@@ -264,9 +264,9 @@ class Grades(Kind):
     data = "grades"
 
     def __init__(self, lists: Any, *, n_relevant: Any = None, users: Any = None) -> None:
-        parts = [_gains(row, one) for row, one in enumerate(lists)]
-        self.lengths = np.array([one.size for one in parts], dtype=np.int64)
-        self.gains = np.concatenate([*parts, np.zeros(0)])
+        gains = [_gains(row, gain) for row, gain in enumerate(lists)]
+        self.lengths = np.array([gain.size for gain in gains], dtype=np.int64)
+        self.gains = np.concatenate([*gains, np.zeros(0)])
         self.users = _ids_of(users, self.lengths.size, Counter())
         self.row = np.repeat(np.arange(self.lengths.size), self.lengths)
         self.listed = np.bincount(self.row[self.gains > 0], minlength=self.lengths.size)
@@ -361,8 +361,8 @@ def _ids_of(given: Any, n: int, counts: Counter[str], role: str = "user") -> pl.
     if given is None:
         return pl.Series(role, np.arange(n))
     column = column_of(_read(given), f"{role}s", n)
-    found = ids(column, role, f"{role}s=", counts)
-    if found.n_unique() < len(found):
-        twice = found.filter(found.is_duplicated())[0]
+    checked = ids(column, role, f"{role}s=", counts)
+    if checked.n_unique() < len(checked):
+        twice = checked.filter(checked.is_duplicated())[0]
         raise DuplicateError(f"{role} {shown(twice)} is there twice in {role}s=")
-    return found
+    return checked

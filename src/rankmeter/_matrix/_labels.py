@@ -80,5 +80,5 @@ def row_frame(data: Any, name: str, n_rows: int) -> pl.DataFrame:
         data = {column: data[column] for column in data.columns}
     if not isinstance(data, Mapping):
         data = {name: data}
-    columns = [row_labels(one, str(key), n_rows) for key, one in data.items()]
+    columns = [row_labels(labels, str(key), n_rows) for key, labels in data.items()]
     return pl.DataFrame(columns)

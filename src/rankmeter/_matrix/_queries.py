@@ -87,13 +87,13 @@ class Queries:
             return parts[0]
         first = np.cumsum([0, *(part.n for part in parts)])
         rows = np.cumsum([0, *(part.facts["rows"] for part in parts)])
-        known = all(part.counts.before is not None for part in parts)
+        is_ordered = all(part.counts.before is not None for part in parts)
         counts = RankCounts(
             np.concatenate([p.counts.user + n for p, n in zip(parts, first[:-1], strict=True)]),
             np.concatenate([part.counts.gain for part in parts]),
             np.concatenate([part.counts.above for part in parts]),
             np.concatenate([part.counts.equal for part in parts]),
-            np.concatenate([np.asarray(p.counts.before) for p in parts]) if known else None,
+            np.concatenate([np.asarray(p.counts.before) for p in parts]) if is_ordered else None,
             np.concatenate([part.counts.n_ranked for part in parts]),
         )
         return cls(
@@ -111,12 +111,12 @@ class Queries:
 
 def _joined(parts: list[IntArray | None]) -> IntArray | None:
     """Numbers of all parts; None if one has none."""
-    known = [one for one in parts if one is not None]
-    return np.concatenate(known) if len(known) == len(parts) else None
+    numbers = [part for part in parts if part is not None]
+    return np.concatenate(numbers) if len(numbers) == len(parts) else None
 
 
-def _added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+def _added(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
     """Facts of both; the number of columns is the largest."""
-    names = dict.fromkeys([*one, *other])
+    names = dict.fromkeys([*first, *second])
     how = {"columns": max}
-    return {n: how.get(n, operator.add)(one.get(n, 0), other.get(n, 0)) for n in names}
+    return {n: how.get(n, operator.add)(first.get(n, 0), second.get(n, 0)) for n in names}

@@ -73,7 +73,7 @@ def _numbers(data: Any, name: str) -> npt.NDArray[np.float64]:
         return np.zeros(0)
     if array.ndim == 1 and array.dtype.kind in "OSU":
         values = array.tolist()
-        row = next((at for at, one in enumerate(values) if not _is_number(one)), 0)
+        row = next((at for at, value in enumerate(values) if not _is_number(value)), 0)
         raise DataError(
             f"{shown(values[row])} of row {row} of `{name}` is not a number: write ranks such as 3 "
             "or 2.5, one for each query"
@@ -83,14 +83,14 @@ def _numbers(data: Any, name: str) -> npt.NDArray[np.float64]:
             f"`{name}` must be one rank for each query, got an array of shape {array.shape} and "
             f"type {array.dtype}"
         )
-    found: npt.NDArray[np.float64] = array.astype(np.float64)
-    wrong = np.flatnonzero(~((found >= 1) & np.isfinite(found)))
+    numbers: npt.NDArray[np.float64] = array.astype(np.float64)
+    wrong = np.flatnonzero(~((numbers >= 1) & np.isfinite(numbers)))
     if wrong.size:
         raise InvalidValueError(
-            f"rank {shown(found[wrong[0]].item())} of row {wrong[0]} is not a rank: ranks are 1 or "
-            f"more; {counted(wrong.size, 'such value')} in all"
+            f"rank {shown(numbers[wrong[0]].item())} of row {wrong[0]} is not a rank: ranks are 1 "
+            f"or more; {counted(wrong.size, 'such value')} in all"
         )
-    exact = found if array.dtype.kind == "f" else array
+    exact = numbers if array.dtype.kind == "f" else array
     if (beyond := np.flatnonzero(exact > LARGEST)).size:
         raise InvalidValueError(
             f"{counted(beyond.size, 'rank is', 'ranks are')} above 2^53 in `{name}`, for example "
@@ -98,7 +98,7 @@ def _numbers(data: Any, name: str) -> npt.NDArray[np.float64]:
             "not ranked, drop these rows; if higher is better, they are scores: pass them to "
             "evaluate_scores"
         )
-    return found
+    return numbers
 
 
 def _several(row: Sequence[Any], name: str) -> DataError:

@@ -37,37 +37,45 @@ def count_samples(positive: Any, negatives: Any, asked: Asked) -> Queries:
     half = half_type(positive) or half_type(negatives)
     arrays = asarray(positive, "positive"), asarray(negatives, "negatives")
     read = map(floating, arrays) if any(asked.tolerance) else arrays
-    own, others = (exact(one, single=asked.single) for one in read)
-    refuse_places([own, others], "`positive` and `negatives`")
-    for name, array in (("positive", own), ("negatives", others)):
+    positives, negative_scores = (exact(scores, single=asked.single) for scores in read)
+    refuse_places([positives, negative_scores], "`positive` and `negatives`")
+    for name, array in (("positive", positives), ("negatives", negative_scores)):
         if not is_number(array):
             raise DataError(f"`{name}` must be numbers, got an array of type {array.dtype}")
-    if own.ndim == 2 and own.shape[1] == 1:
-        own = own[:, 0]
-    if own.ndim != 1:
+    if positives.ndim == 2 and positives.shape[1] == 1:
+        positives = positives[:, 0]
+    if positives.ndim != 1:
         raise DataError(
             "with `negatives`, the scores of the positives must be one for each query, of shape "
-            f"(n,), got shape {tuple(own.shape)}"
+            f"(n,), got shape {tuple(positives.shape)}"
         )
-    n = own.shape[0]
-    if others.ndim not in (1, 2) or (others.ndim == 2 and others.shape[0] != n):
+    n = positives.shape[0]
+    if negative_scores.ndim not in (1, 2) or (
+        negative_scores.ndim == 2 and negative_scores.shape[0] != n
+    ):
         raise DataError(
             "`negatives` must have a row for each positive, (n, m), or be shared by all, (m,); got "
-            f"{tuple(others.shape)} for positives of shape {tuple(own.shape)}"
+            f"{tuple(negative_scores.shape)} for positives of shape {tuple(positives.shape)}"
         )
-    if n and not others.shape[-1]:
+    if n and not negative_scores.shape[-1]:
         raise DataError("`negatives` has no scores: every positive would be first")
-    for name, array in (("positive", own), ("negatives", others)):
+    for name, array in (("positive", positives), ("negatives", negative_scores)):
         _refuse_odd(name, array, asked)
-    level = Level.of(own, asked.tolerance)
-    above, equal = _shared(level, others) if others.ndim == 1 else _own(level, others)
+    level = Level.of(positives, asked.tolerance)
+    above, equal = (
+        _shared(level, negative_scores)
+        if negative_scores.ndim == 1
+        else _own(level, negative_scores)
+    )
     return Queries(
-        RankCounts(np.arange(n), np.ones(n), above, equal, None, np.full(n, others.shape[-1] + 1)),
+        RankCounts(
+            np.arange(n), np.ones(n), above, equal, None, np.full(n, negative_scores.shape[-1] + 1)
+        ),
         np.ones(n, dtype=bool),
-        np.asarray(host(own > 0), dtype=bool),
+        np.asarray(host(positives > 0), dtype=bool),
         np.arange(n),
         None,
-        {"rows": n, "columns": int(others.shape[-1]) + 1},
+        {"rows": n, "columns": int(negative_scores.shape[-1]) + 1},
         half,
     )
 

@@ -111,9 +111,11 @@ def count_scores(
     """Count in scores of any form; see `rankmeter.evaluate_scores`."""
     if target is None:
         raise UsageError("target is missing: pass the true items of each row", option="target")
-    kinds = {half_type(one) for one in (scores if isinstance(scores, list | tuple) else [scores])}
-    found = _counted(scores, target, exclude, candidates, asked, kinds)
-    return replace(found, half=max(kinds, default=""))
+    kinds = {
+        half_type(block) for block in (scores if isinstance(scores, list | tuple) else [scores])
+    }
+    queries = _counted(scores, target, exclude, candidates, asked, kinds)
+    return replace(queries, half=max(kinds, default=""))
 
 
 def _counted(
@@ -160,20 +162,20 @@ def _problem(
         excluded = read_cells(exclude, "exclude", n_rows, n_columns)
         wrong = excluded.holds(targets, n_columns)
         _refuse(targets, wrong, "is excluded, so it cannot be ranked", "Remove it from `exclude`")
-    found = Problem(n_rows, n_columns, targets, excluded)
+    problem = Problem(n_rows, n_columns, targets, excluded)
     if candidates is None:
-        return found
+        return problem
     names = shared_columns(candidates, n_columns)
     if names is None:
-        own = read_cells(candidates, "candidates", n_rows, n_columns)
-        _refuse(targets, ~own.holds(targets, n_columns), *_MISSING)
-        return replace(found, own=own.only(~excluded.holds(own, n_columns)))
+        listed = read_cells(candidates, "candidates", n_rows, n_columns)
+        _refuse(targets, ~listed.holds(targets, n_columns), *_MISSING)
+        return replace(problem, own=listed.only(~excluded.holds(listed, n_columns)))
     place = np.full(n_columns, -1)
     place[names] = np.arange(names.size)
     _refuse(targets, place[targets.column] < 0, *_MISSING)
     kept = excluded.only(place[excluded.column] >= 0)
     return replace(
-        found,
+        problem,
         n_columns=names.size,
         target=replace(targets, column=place[targets.column]),
         excluded=replace(kept, column=place[kept.column]),
@@ -287,9 +289,9 @@ def _count(blocks: Blocks, problem: Problem, asked: Asked, *, again: bool = Fals
     """
     pairs, single = problem.target, asked.single
     if problem.own is not None:
-        value, own = _gathered(blocks, problem, [pairs, problem.own], single=single)
-        found = np.ones(pairs.n, dtype=bool)
-        return _count_listed(problem, problem.own, own, found, value, asked)
+        value, listed_value = _gathered(blocks, problem, [pairs, problem.own], single=single)
+        is_ranked = np.ones(pairs.n, dtype=bool)
+        return _count_listed(problem, problem.own, listed_value, is_ranked, value, asked)
     (value,) = _gathered(blocks, problem, [pairs], single=single)
     level = Level.of(value, asked.tolerance)
     counts, odd = Counts.zero(pairs.n), NO_CELLS
@@ -302,16 +304,16 @@ def _count(blocks: Blocks, problem: Problem, asked: Asked, *, again: bool = Fals
         if out.n:
             shifted = replace(out, column=out.column + start)
             outside = exact(take(block, out.row, out.column), single=single)
-            known = compare_cells(shifted, outside, pairs.row, level, pairs.column)
-            here = here.plus(known, -1)
+            outside_counts = compare_cells(shifted, outside, pairs.row, level, pairs.column)
+            here = here.plus(outside_counts, -1)
         if asked.bad_scores == "drop" and bad.n:
             dropped = take(block, bad.row, bad.column - start)
             here = here.plus(compare_cells(bad, dropped, pairs.row, level, pairs.column), -1)
         counts = counts.plus(here) if start else here
         odd = odd.plus(bad)
     n_candidates = problem.n_columns - problem.excluded.per_row(problem.n_rows)
-    found = np.ones(pairs.n, dtype=bool)
-    return finish(problem, counts, found, value, n_candidates, odd, asked)
+    is_ranked = np.ones(pairs.n, dtype=bool)
+    return finish(problem, counts, is_ranked, value, n_candidates, odd, asked)
 
 
 def _refuse_others(block: Any, start: int, problem: Problem, value: Any, asked: Asked) -> None:
@@ -331,23 +333,25 @@ def _refuse_others(block: Any, start: int, problem: Problem, value: Any, asked: 
         )
 
 
-def _gathered(blocks: Blocks, problem: Problem, wanted: list[Cells], *, single: bool) -> list[Any]:
+def _gathered(
+    blocks: Blocks, problem: Problem, each_cells: list[Cells], *, single: bool
+) -> list[Any]:
     """The values of some cells, once for each of `wanted`."""
-    found: list[list[tuple[IntArray, Any]]] = [[] for _ in wanted]
+    gathered: list[list[tuple[IntArray, Any]]] = [[] for _ in each_cells]
     for start, block in _numbered(blocks, problem):
-        for cells, parts in zip(wanted, found, strict=True):
+        for cells, parts in zip(each_cells, gathered, strict=True):
             place, inside = cells.in_columns(start, start + block.shape[1])
             values = exact(take(block, inside.row, inside.column), single=single)
             parts.append((place, values))
-    return [_in_order(parts) for parts in found]
+    return [_in_order(parts) for parts in gathered]
 
 
-def _in_order(parts: list[tuple[IntArray, Any]]) -> Any:
+def _in_order(placed: list[tuple[IntArray, Any]]) -> Any:
     """The values of all parts in the order of their places."""
-    if len(parts) == 1:
-        return parts[0][1]
-    whole = joined([values for _, values in parts])
-    return whole[on_device_of(whole, np.argsort(np.concatenate([place for place, _ in parts])))]
+    if len(placed) == 1:
+        return placed[0][1]
+    whole = joined([values for _, values in placed])
+    return whole[on_device_of(whole, np.argsort(np.concatenate([place for place, _ in placed])))]
 
 
 def _compared(
@@ -413,15 +417,15 @@ def _count_stored(stored: tuple[Cells, Any], problem: Problem, asked: Asked) -> 
     if problem.own is not None:
         inside &= problem.own.holds(cells, problem.n_columns)
     cells, value = cells.only(inside), exact(value[inside], single=asked.single)
-    found = cells.holds(problem.target, problem.n_columns)
+    is_stored = cells.holds(problem.target, problem.n_columns)
     place = np.searchsorted(cells.keys(problem.n_columns), problem.target.keys(problem.n_columns))
-    own = np.zeros(problem.target.n, dtype=value.dtype)
-    own[found] = value[place[found]]
-    return _count_listed(problem, cells, value, found, own, asked)
+    target_value = np.zeros(problem.target.n, dtype=value.dtype)
+    target_value[is_stored] = value[place[is_stored]]
+    return _count_listed(problem, cells, value, is_stored, target_value, asked)
 
 
 def _count_listed(
-    problem: Problem, cells: Cells, cell_value: Any, found: Any, value: Any, asked: Asked
+    problem: Problem, cells: Cells, cell_value: Any, is_ranked: Any, value: Any, asked: Asked
 ) -> Queries:
     """Counts among the given cells of each row, which are the candidates."""
     pairs = problem.target
@@ -438,7 +442,7 @@ def _count_listed(
         )
     level = Level.of(value, asked.tolerance)
     counts = compare_cells(cells, cell_value, pairs.row, level, pairs.column)
-    return finish(problem, counts, found, value, n_candidates, odd, asked)
+    return finish(problem, counts, is_ranked, value, n_candidates, odd, asked)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -448,7 +452,7 @@ def _count_listed(
 def finish(
     problem: Problem,
     counts: Counts,
-    found: npt.NDArray[np.bool_],
+    is_ranked: npt.NDArray[np.bool_],
     value: Any,
     n_candidates: IntArray,
     odd: Cells,
@@ -459,7 +463,7 @@ def finish(
     bad = odd.holds(pairs, problem.n_columns)
     if asked.bad_scores == "drop":
         n_candidates = n_candidates - odd.per_row(n_rows)
-        found = found & ~bad
+        is_ranked = is_ranked & ~bad
     elif odd.n:  # NaN is equal to NaN, and below all else
         zeros = np.zeros(odd.n)
         last = np.flatnonzero(bad)
@@ -482,18 +486,18 @@ def finish(
         )
     if asked.each and several:
         value = _codes(value, bad)
-        level, some = (
+        level, other_value = (
             Level.of(value, asked.tolerance),
-            value[on_device_of(value, np.flatnonzero(found))],
+            value[on_device_of(value, np.flatnonzero(is_ranked))],
         )
-        own = compare_cells(pairs.only(found), some, pairs.row, level, pairs.column)
-        counts = counts.plus(own, -1)
-        in_row = np.bincount(pairs.row[found], minlength=n_rows)
-        n_ranked = n_ranked - in_row[row] + found
+        others = compare_cells(pairs.only(is_ranked), other_value, pairs.row, level, pairs.column)
+        counts = counts.plus(others, -1)
+        in_row = np.bincount(pairs.row[is_ranked], minlength=n_rows)
+        n_ranked = n_ranked - in_row[row] + is_ranked
     else:
-        counts = counts._replace(equal=counts.equal - found)
-    if not found.all():
-        counts = Counts(*(np.where(found, one, 0) for one in counts))
+        counts = counts._replace(equal=counts.equal - is_ranked)
+    if not is_ranked.all():
+        counts = Counts(*(np.where(is_ranked, counted_cells, 0) for counted_cells in counts))
     column = pairs.column if problem.names is None else problem.names[pairs.column]
     facts = {
         "rows": n_rows,
@@ -507,7 +511,7 @@ def finish(
     before = counts.before if asked.ordered else None
     return Queries(
         RankCounts(user, pairs.gain, counts.above, counts.equal, before, n_ranked),
-        found,
+        is_ranked,
         np.asarray(host(value > 0), dtype=bool),
         row,
         column if asked.each else None,
@@ -529,26 +533,26 @@ def _count_factors(
     scores: tuple[Any, ...], target: Any, exclude: Any, candidates: Any, asked: Asked
 ) -> Queries:
     """Scores as the product of factors, some rows at a time."""
-    parts = [asarray(one, "scores") for one in scores]
+    factors = [asarray(factor, "scores") for factor in scores]
     if (
-        len(parts) != 2
-        or any(one.ndim != 2 for one in parts)
-        or (parts[0].shape[1] != parts[1].shape[1])
+        len(factors) != 2
+        or any(factor.ndim != 2 for factor in factors)
+        or (factors[0].shape[1] != factors[1].shape[1])
     ):
-        shapes = ", ".join(str(tuple(one.shape)) for one in parts)
+        shapes = ", ".join(str(tuple(factor.shape)) for factor in factors)
         raise DataError(
             "`scores` as a pair must be factors of shapes (queries, d) and (items, d), got "
             f"{shapes}; blocks of columns are a list"
         )
-    refuse_places(parts, "factors")
-    users, items = parts
+    refuse_places(factors, "factors")
+    users, items = factors
     n_rows, n_columns = users.shape[0], items.shape[0]
     problem = _problem(target, exclude, candidates, n_rows, n_columns, each=asked.each)
     step = max(1, AT_ONCE // max(n_columns, 1))
     turned = items.T
-    found = []
+    queries = []
     for start in range(0, max(n_rows, 1), step):
         stop = min(start + step, n_rows)
         product = [users[start:stop, :] @ turned]
-        found.append(_count(product.copy, problem.rows(start, stop), asked))
-    return Queries.concat(found)
+        queries.append(_count(product.copy, problem.rows(start, stop), asked))
+    return Queries.concat(queries)
