@@ -14,7 +14,6 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from rankmeter._ingest._against import count_against
 from rankmeter._ingest._bundles import local
 from rankmeter._ingest._chunks import read_chunks
 from rankmeter._ingest._columns import Columns, resolve
@@ -22,6 +21,7 @@ from rankmeter._ingest._files import is_parquet, is_text
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._frames import from_polars, made_by, origin, query_errors
 from rankmeter._ingest._id_columns import Objects
+from rankmeter._ingest._numbers import LOOKED_AT, against_ranks, numbers
 from rankmeter._ingest._parquet import ParquetFiles
 from rankmeter._ingest._pieces import Cut, Piece
 from rankmeter._ingest._read import BadScores, rankings_of, read_rankings
@@ -208,12 +208,14 @@ def _of_unused_scores(frames: _Frames, found: Columns, roles: Mapping[str, str])
     if "score" not in roles:
         return Counter()
     names = {roles[role]: role for role in ("user", "rank", "score")}
-    n_rows = sum(frames.heights)
-    rows = (frames.read(n, list(names)).rename(names) for n in range(len(frames)))
-    against = count_against(
-        rows, n_rows, found.source, max(frames.heights) * _PER_ROW, untyped=found.untyped
-    )
-    return Counter(scores_beside_ranks=n_rows, scores_against_ranks=against)
+    n = 1 + sum(total < LOOKED_AT for total in accumulate(frames.heights[:-1]))
+    rows = pl.concat([frames.read(at, list(names)).rename(names) for at in range(n)])
+    values = [
+        numbers(rows[role], role, found.source, Counter(), untyped=found.untyped)
+        for role in ("rank", "score")
+    ]
+    against = against_ranks(rows["user"], *values)
+    return Counter(scores_beside_ranks=sum(frames.heights), scores_against_ranks=against)
 
 
 def _is_wide(frames: _Frames, name: str) -> bool:
