@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import rankmeter as rm
 from rankmeter._estimates.notes import compared, counts_of
-from rankmeter._ingest import Origin, Table
+from rankmeter._ingest import InFrame, Origin, Table
 
 pytestmark = pytest.mark.once
 
@@ -37,7 +37,7 @@ COUNTS = st.dictionaries(
 
 def table(counts):
     frame = pl.DataFrame({"user": [1], "item": [1], "gain": [1.0]})
-    return Table(frame, "list", origin=Origin(counts=counts))
+    return Table(InFrame(frame), "list", origin=Origin(counts=counts))
 
 
 @given(COUNTS, COUNTS)

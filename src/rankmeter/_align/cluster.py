@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import polars as pl
@@ -22,7 +22,7 @@ from rankmeter._align.tally import Marks
 from rankmeter._choices import Alignment, TieRule
 from rankmeter._counts import RankCounts
 from rankmeter._hits import FloatArray, IntArray
-from rankmeter._ingest import IdSeries, Query, Table, series
+from rankmeter._ingest import IdSeries, InSpark, KeptRows, Query, Table, series
 from rankmeter.errors import IdTypeError
 
 _SMALLEST = 3  # ids that the error of two sides without a common one shows
@@ -42,9 +42,7 @@ def gather(
     are counted at once for scores of the type of the first alignment.
     """
     own, repeats = needs(alignments)
-    rows = table.query
-    if rows is None:
-        raise ValueError("the rankings are not in Spark")
+    rows = cast("InSpark", table.rows).query
     pairs = truth.frame.select(_PAIR).cast(rows.ids, strict=False).drop_nulls().unique()
     found = _by_parts(
         rows, pairs, "user", room, lambda one, some: judged_or_counted(one, some, own=own)
@@ -80,10 +78,11 @@ def gather(
         tops = tops.with_columns(pl.col("number").fill_null(beyond_kept)).sort("number")
     how = {"alignments": alignments, "room": room, "tops": (tops, depth)}
     rest = Clustered(rows, kept, kind, first, users, **how)
-    origin = replace(table.origin, counts=counts)
-    return replace(
-        table, rows=kept, empty_users=IdSeries(users), origin=origin, query=None, rest=rest
-    )
+    engine = table.origin.engine
+    if repeats:
+        engine += ", and a hash of every row is moved to find repeated items"
+    origin = replace(table.origin, counts=counts, engine=engine)
+    return Table(KeptRows(kept, rest), table.order, IdSeries(users), origin)
 
 
 def _by_parts(
@@ -280,14 +279,6 @@ class Clustered(Remainder):
         kept = _plain(self.kept.select(_PAIR).unique())
         found = _by_parts(self.query, kept, "user", self.room, others)
         return found.with_columns(pl.col("user").cast(self.users.dtype))
-
-    def grades(self, allowed: Callable[[FloatArray], bool]) -> pl.DataFrame | None:
-        """See `Rest`."""
-        scores = self.query.candidates.select("user", "score")
-        for some in (scores.limit(1000), scores.select("score").distinct()):
-            if not allowed(self.query.collect(some)["score"].to_numpy()):
-                return None
-        return self.query.collect(self.query.grouped(scores, ["user", "score"], "count(1) AS n"))
 
     def _count(
         self,

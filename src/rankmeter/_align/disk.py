@@ -6,7 +6,6 @@ So the candidates need no order, and counts of pieces add up.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,21 +37,6 @@ class Counted(Remainder):
 
         parts = pl.concat([*over(self.pieces, look, "finding the last ranks")])
         return parts.group_by("user").agg(pl.col("rank").max())
-
-    def grades(self, allowed: Callable[[FloatArray], bool]) -> pl.DataFrame | None:
-        """See `Rest`."""
-
-        def look(n: int) -> pl.DataFrame | None:
-            rows = self.pieces.read(n, items=False).rows
-            each = rows.group_by("user", "score").len("n")
-            return each if allowed(rows["score"].to_numpy()) else None
-
-        found = []
-        for part in over(self.pieces, look, "looking for ties"):
-            if part is None:
-                return None
-            found.append(part)
-        return pl.concat(found).group_by("user", "score").agg(pl.col("n").sum())
 
     def _count(
         self,

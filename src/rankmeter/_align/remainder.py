@@ -16,7 +16,7 @@ from rankmeter._align.codes import Codes
 from rankmeter._align.counts import sort_key
 from rankmeter._align.placing import ordered
 from rankmeter._choices import Alignment, TieRule
-from rankmeter._hits import FloatArray, IntArray
+from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter.errors import DataError
 
 Order: TypeAlias = "tuple[str, TieRule | None]"
@@ -77,6 +77,11 @@ class Remainder:
             self._counts |= self._count(self.kept, None, missing)
         above, equal, before = self._counts[order]
         return above[at], equal[at], None if before is None else before[at]
+
+    def tied(self) -> BoolArray:
+        """See `Rest`."""
+        value = self._values(self.kept, "float64")
+        return self.count(self.kept, value, None, "float64")[1] > 0
 
     def _values(self, rows: pl.DataFrame, score_type: str) -> FloatArray:
         """The sort keys of some rows."""

@@ -11,7 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from rankmeter._align.tally import search
 from rankmeter._align.threads import over
 from rankmeter._choices import Alignment
 from rankmeter._hits import IntArray
-from rankmeter._ingest import IdSeries, Pieces, Table
+from rankmeter._ingest import IdSeries, InPieces, KeptRows, Pieces, Table
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _MANY = 2**22  # rows or counts that are kept before those of one user are put together
@@ -34,18 +34,16 @@ _SMALLEST = 3  # ids that the error of two sides without a common one shows
 
 
 def sift(
-    table: Table, truth: Table, alignments: Sequence[Alignment], *, limit: int, depth: int = 0
+    table: Table, truth: Table, alignments: Sequence[Alignment], *, room: int, depth: int = 0
 ) -> Table:
     """The same rankings, of which only the rows with judged items are in memory.
 
-    Those of repeated items are, too, which are found in about `limit` bytes, and of items with the
-    id of their user, where an alignment needs them. The rows of each user down to rank `depth` are
-    in memory for themselves.
+    Those of repeated items are, too, which are found in about half of `room` bytes, and of items
+    with the id of their user, where an alignment needs them. The rows of each user down to rank
+    `depth` are in memory for themselves.
     """
     own, repeats = needs(alignments)
-    pieces = table.pieces
-    if pieces is None:
-        raise ValueError("the table is in memory")
+    pieces, limit = cast("InPieces", table.rows).pieces, room // 2
     types = {role: table.dtype(role) for role in ("user", "item")}
     judged, sizes = _Hashes(_keys(truth.frame)), Sizes(types["user"])
     seen = Repeats(pieces.n_rows, limit) if repeats else None
@@ -87,9 +85,7 @@ def sift(
     others = pl.concat(empty)
     named = users if others.is_empty() else pl.concat([users, others]).unique().sort()
     origin = replace(table.origin, counts={"rows": counts["rows"], **+counts})
-    return replace(
-        table, rows=rows, empty_users=IdSeries(named), origin=origin, pieces=None, rest=rest
-    )
+    return Table(KeptRows(rows, rest), table.order, IdSeries(named), origin)
 
 
 def _any_judged(rows: pl.DataFrame, truth: pl.DataFrame) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -11,6 +11,9 @@ from rankmeter._align import THREADS, gather, sift
 from rankmeter._checks import choice, refused
 from rankmeter._choices import Setting
 from rankmeter._ingest import (
+    AnyRows,
+    InPieces,
+    InSpark,
     Table,
     available_memory,
     in_spark,
@@ -35,6 +38,10 @@ _MOST = 2.0**60
 _SHARE = 0.8  # of the free memory
 _LARGEST_PIECE = 2**21  # rows
 _PER_ROW = 250  # bytes for a row of each piece that is worked on
+
+
+_KEEP: Mapping[type[AnyRows], Callable[..., Table]] = {InPieces: sift, InSpark: gather}
+"""What keeps the rows that matter, of rows that are not in memory."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +106,9 @@ class Reading:
 
     def sifted(self, table: Table, truth: Table, plan: Plan) -> Table:
         """The rankings with everything that measuring needs in memory, if they are in pieces."""
-        if table.query is None and table.pieces is None:
+        keep = _KEEP.get(type(table.rows))
+        if keep is None:
             return table
-        alignments = [*plan.alignments()]
         depths = plan.depths().values()
         if None in depths:
             raise UsageError(
@@ -110,13 +117,7 @@ class Reading:
                 option="engine",
             )
         depth = max((depth for depth in depths if depth is not None), default=0)
-        if table.query is None:
-            return sift(table, truth, alignments, limit=self.limit // 2, depth=depth)
-        how = table.origin.engine
-        if any(one.duplicates != "unchecked" for one in alignments):
-            how += ", and a hash of every row is moved to find repeated items"
-        table = replace(table, origin=replace(table.origin, engine=how))
-        return gather(table, truth, alignments, room=self.limit, depth=depth)
+        return keep(table, truth, [*plan.alignments()], room=self.limit, depth=depth)
 
     def _too_large(self, data: object) -> bool:
         needed = needed_memory(data)

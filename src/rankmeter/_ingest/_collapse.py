@@ -6,18 +6,20 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import singledispatch
 from itertools import accumulate
 from typing import Any
 
 import polars as pl
 
 from rankmeter._checks import counted, refused, shown
+from rankmeter._ingest._by_user import AnyRows
 from rankmeter._ingest._columns import Column, plain
 from rankmeter._ingest._forms import find, is_accepted
 from rankmeter._ingest._id_columns import IdSeries
 from rankmeter._ingest._ids import ids
 from rankmeter._ingest._messages import some
-from rankmeter._ingest._pieces import Piece, Pieces, Query
+from rankmeter._ingest._pieces import InPieces, InSpark, Piece, Query
 from rankmeter._ingest._spool import Spool
 from rankmeter._ingest._table import Table
 from rankmeter.errors import ColumnError, DataError, DuplicateError
@@ -37,14 +39,7 @@ class Collapse:
 
     def __call__(self, rankings: Table) -> Table:
         """The rankings of whole items, each at the place of its best part."""
-        if rankings.query is not None:
-            return _in_spark(rankings, rankings.query, self)
-        if rankings.pieces is not None:
-            return _in_pieces(rankings, rankings.pieces, self)
-        parts = self.renamed(rankings.frame, rankings)
-        rows = best(parts, rankings.order, rankings.source)
-        counts = {**rankings.counts, **_merged(parts.height - rows.height)}
-        return replace(rankings, rows=rows, origin=replace(rankings.origin, counts=counts))
+        return _collapsed(rankings.rows, rankings, self)
 
     def renamed(self, frame: pl.DataFrame, rankings: Table) -> pl.DataFrame:
         """The rows with whole items, and with their parts in the column ``part``."""
@@ -109,12 +104,24 @@ def best(rows: pl.DataFrame, order: str, source: str) -> pl.DataFrame:
     return rows.drop("place")
 
 
+@singledispatch
+def _collapsed(_: AnyRows, rankings: Table, collapse: Collapse) -> Table:
+    """The rankings of whole items, by the kind of their rows."""
+    parts = collapse.renamed(rankings.frame, rankings)
+    rows = best(parts, rankings.order, rankings.source)
+    counts = {**rankings.counts, **_merged(parts.height - rows.height)}
+    origin = replace(rankings.origin, counts=counts)
+    return replace(rankings.with_rows(rows), origin=origin)
+
+
 def _merged(n: int) -> dict[str, int]:
     return {"collapsed_items": n} if n else {}
 
 
-def _in_pieces(rankings: Table, pieces: Pieces, collapse: Collapse) -> Table:
+@_collapsed.register
+def _in_pieces(examples: InPieces, rankings: Table, collapse: Collapse) -> Table:
     """The same for pieces: all rows of a user go into one of as many files, which are pieces."""
+    pieces = examples.pieces
     types = {role: rankings.dtype(role) for role in ("user", "item")}
     spools = [Spool() for _ in range(len(pieces))]
     counts, empty = Counter[str](), [rankings.empty_users.series()]
@@ -131,11 +138,12 @@ def _in_pieces(rankings: Table, pieces: Pieces, collapse: Collapse) -> Table:
         best(_all(spool), rankings.order, rankings.source).height for spool in spools
     ]  # counted first, since a piece needs the numbers of those before it
     counts.update(_merged(sum(sum(spool.heights) for spool in spools) - sum(done)))
-    examples = collapse.renamed(rankings.frame, rankings).drop("part")
+    renamed = collapse.renamed(examples.rows, rankings).drop("part")
     collapsed = _Collapsed(spools, rankings.order, rankings.source, [*accumulate(done, initial=0)])
     origin = replace(rankings.origin, counts=dict(Counter(rankings.counts) + counts))
     everyone = IdSeries(pl.concat(empty))
-    return replace(rankings, rows=examples, pieces=collapsed, origin=origin, empty_users=everyone)
+    whole = InPieces(renamed, collapsed)
+    return replace(rankings, rows=whole, origin=origin, empty_users=everyone)
 
 
 def _all(spool: Spool) -> pl.DataFrame:
@@ -169,9 +177,10 @@ class _Collapsed:
         """Nobody else can change the files."""
 
 
-def _in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Table:
+@_collapsed.register
+def _in_spark(examples: InSpark, rankings: Table, collapse: Collapse) -> Table:
     """The same in Spark, where the rows of a user and whole item are brought together."""
-    examples = collapse.renamed(rankings.frame, rankings).drop("part")
+    rows, renamed = examples.query, collapse.renamed(examples.rows, rankings).drop("part")
     named = _named_in_spark(rankings, rows, collapse)
     sums = [
         "count(1) AS rows",
@@ -204,7 +213,7 @@ def _in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Table:
     def merged(n: int) -> dict[str, int]:
         return {**counts, **_merged(n_parts - n)}
 
-    return replace(rankings, rows=examples, query=rows.instead(wholes, merged))
+    return replace(rankings, rows=InSpark(renamed, rows.instead(wholes, merged)))
 
 
 def _named_in_spark(rankings: Table, rows: Query, collapse: Collapse) -> Any:

@@ -17,6 +17,7 @@ from rankmeter._ingest._frames import from_polars, origin
 from rankmeter._ingest._id_columns import IdSeries
 from rankmeter._ingest._messages import some
 from rankmeter._ingest._numbers import against_ranks
+from rankmeter._ingest._pieces import InSpark
 from rankmeter._ingest._read import BadScores, rankings_of
 from rankmeter._ingest._spark import collected, expression, kind_in_spark, quoted, sent
 from rankmeter._ingest._table import Origin, Table
@@ -223,7 +224,7 @@ def open_spark(
     rows = _Rows(data, names, roles, order, source, bad_scores, against)
     empty = IdSeries(examples["user"].clear())
     kind = kind_in_spark(data, names)
-    return Table(examples, rows.order, empty, Origin(source, kind=kind), query=rows)
+    return Table(InSpark(examples, rows), rows.order, empty, Origin(source, kind=kind))
 
 
 def _id(name: str, kind: str) -> _Role | None:

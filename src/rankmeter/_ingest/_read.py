@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._checks import choice, shown
-from rankmeter._ingest._by_user import ByUser
+from rankmeter._ingest._by_user import AnyRows, ByUser, InFrame
 from rankmeter._ingest._columns import (
     Columns,
     Side,
@@ -80,11 +80,11 @@ def rankings_of(found: Columns, roles: Mapping[str, str], bad_scores: BadScores)
         if scores is not None:
             counts["scores_beside_ranks"] = len(users)
             counts["scores_against_ranks"] = against_ranks(users, values["rank"], scores)
-        return _table(frame, "rank", empty, found, counts)
+        return _table(InFrame(frame), "rank", empty, found, counts)
     if "score" in values:
         frame, empty = _settle_scores(frame, empty, bad_scores, found.source, counts)
-        return _table(frame, "score", empty, found, counts)
-    return _table(frame, "list", empty, found, counts)
+        return _table(InFrame(frame), "score", empty, found, counts)
+    return _table(InFrame(frame), "list", empty, found, counts)
 
 
 def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Table:
@@ -111,7 +111,7 @@ def _with_gains(frame: pl.DataFrame, empty: Ids, found: Columns, counts: Counter
     else:
         frame = frame.with_columns(gain=pl.lit(1.0))
         counts["assumed_gains"] = frame.height
-    return _table(frame, "list", empty, found, counts)
+    return _table(InFrame(frame), "list", empty, found, counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +235,7 @@ def _listed(found: Columns, lists: ByUser) -> Table:
 
 
 def _table(
-    rows: pl.DataFrame | ByUser,
+    rows: AnyRows,
     order: Literal["score", "rank", "list"],
     empty_users: Ids,
     found: Columns,

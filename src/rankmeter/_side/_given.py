@@ -116,7 +116,7 @@ def _baseline(table: Table, known: Table) -> Table:
         fit_ids(table.frame[role], role, known, table.source, textual=table.textual)
         for role in ("user", "item")
     )
-    return replace(table, rows=rows, empty_users=IdSeries(rows["user"].clear()))
+    return replace(table.with_rows(rows), empty_users=IdSeries(rows["user"].clear()))
 
 
 def _propensity(items: Items, known: Table) -> pl.DataFrame:

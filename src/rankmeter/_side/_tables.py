@@ -52,9 +52,8 @@ class SideTables:
     def items(self) -> Codes:
         """All items as their place in sorted order."""
         side = self.side
-        parts = [table.frame["item"] for table in (self.truth, *self.systems.values())]
-        rests = [table.rest for table in self.systems.values() if table.rest is not None]
-        parts += [rest.tops["item"] for rest in rests]
+        tables = self.truth, *self.systems.values()
+        parts = [items for table in tables for items in table.rows.listed()]
         parts += [] if side.train is None else [side.train["item"]]
         parts += [] if side.items is None else [side.items.ids]
         parts += [] if side.catalogue is None else [side.catalogue]
