@@ -388,7 +388,7 @@ def test_rankings_in_pieces_have_the_lists_of_those_in_memory(order, ties, tmp_p
         rm.evaluate(tmp_path / "r.parquet", truth, "coverage", engine="disk", **side)
     again = pl.concat([rows.head(50), rows])
     again.write_parquet(tmp_path / "r.parquet", row_group_size=100)
-    with pytest.raises(UsageError, match="duplicates='best'"):
+    with pytest.raises(UsageError, match="repeats an item of user"):
         rm.evaluate(
             tmp_path / "r.parquet", truth, metrics, engine="disk", duplicates="best", **side
         )
