@@ -130,7 +130,7 @@ def relevant_items(truth: Judged, items: Codes) -> Shown:
 
 
 def settle(
-    found: RankCounts,
+    counted: RankCounts,
     ideals: tuple[Hits, Hits],
     choices: Alignment,
     positive: BoolArray | None = None,
@@ -141,16 +141,16 @@ def settle(
     judged items have a positive score.
     """
     if choices.scope != "all":
-        inside = place(found, choices.ties, choices.depth)
-        ideals = perfect(inside.user, inside.gain, found.n_ranked.size, choices, inside.item)
+        inside = place(counted, choices.ties, choices.depth)
+        ideals = perfect(inside.user, inside.gain, counted.n_ranked.size, choices, inside.item)
     if choices.retrieved == "positive" and positive is not None:
-        found = found.only(positive)
+        counted = counted.only(positive)
     counts = {
-        "tied_hits": int(np.count_nonzero(found.equal)),
-        "users_with_tied_hits": int(np.count_nonzero(np.bincount(found.user[found.equal > 0]))),
+        "tied_hits": int(np.count_nonzero(counted.equal)),
+        "users_with_tied_hits": int(np.count_nonzero(np.bincount(counted.user[counted.equal > 0]))),
     }
-    placed = place(found, choices.ties, choices.depth)
-    n_ranked = found.n_ranked
+    placed = place(counted, choices.ties, choices.depth)
+    n_ranked = counted.n_ranked
     if choices.depth is not None:
         n_ranked = np.minimum(n_ranked, choices.depth)
     relevant = choices.is_relevant(placed.gain)

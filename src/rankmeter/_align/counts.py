@@ -126,11 +126,11 @@ class Candidates:
 
     def followed_by(self, marks: Marks) -> Candidates:
         """With more rows, whose numbers are higher."""
-        mine = self.marks(np.arange(self.user.size))
-        items = IdSeries(pl.concat([mine.item.series(), marks.item.series()]))
-        at = mine.user.size + np.arange(marks.user.size)
+        rows = self.marks(np.arange(self.user.size))
+        items = IdSeries(pl.concat([rows.item.series(), marks.item.series()]))
+        at = rows.user.size + np.arange(marks.user.size)
         more = replace(marks, items=items, at=at)
-        return self._like(replace(mine, items=items).followed_by(more))
+        return self._like(replace(rows, items=items).followed_by(more))
 
     def _like(self, marks: Marks) -> Candidates:
         return Candidates.few(marks, self.offsets.size - 1, self.order, falling=self.falling)
@@ -170,10 +170,9 @@ def count(candidates: Candidates, marks: Marks, ties: TieRule) -> RankCounts:
     if ordered:
         before = np.zeros_like(equal)
         if (tied := equal > 0).any():
-            some = t.only(tied)
-            before[tied] = _tally(c, c.numbered(some) if ties == "input" else some, [ties]).before(
-                ties
-            )
+            marks = t.only(tied)
+            marks = c.numbered(marks) if ties == "input" else marks
+            before[tied] = _tally(c, marks, [ties]).before(ties)
     return RankCounts(t.user, t.gain, above, equal, before, n_ranked)
 
 
@@ -184,11 +183,11 @@ def _spans(c: Candidates, t: Marks) -> tuple[IntArray, IntArray]:
         return tally.above(), tally.equal()
     above, upto = np.empty((2, t.user.size), dtype=np.int64)
     value, user = np.ascontiguousarray(c.value), np.ascontiguousarray(t.user)
-    wanted, order = np.ascontiguousarray(t.value), None
+    mark_value, order = np.ascontiguousarray(t.value), None
     if np.any(user[1:] < user[:-1]):
         order = np.argsort(user, kind="stable")
-        user, wanted = user[order], wanted[order]
-    _compiled.native.count(value, c.grouped, c.offsets, user, wanted, above, upto)
+        user, mark_value = user[order], mark_value[order]
+    _compiled.native.count(value, c.grouped, c.offsets, user, mark_value, above, upto)
     if order is not None:
         above[order], upto[order] = above.copy(), upto.copy()
     if c.falling:
@@ -204,7 +203,7 @@ def _tally(c: Candidates, t: Marks, rules: Sequence[TieRule] = ()) -> Tally:
     if c.falling:
         value, t = -value, replace(t, value=-t.value)
     tally = Tally(t, c.offsets.size - 1, rules)
-    tally.add(user, value, c.numbers(at), lambda some: c.items_at(at[some]))
+    tally.add(user, value, c.numbers(at), lambda places: c.items_at(at[places]))
     return tally
 
 

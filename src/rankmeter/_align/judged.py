@@ -77,9 +77,9 @@ def reached(user: IntArray, gain: FloatArray, n_users: int, choices: Alignment) 
     """The gains of ``gains="reached"``: positive only for users with something relevant."""
     if choices.gains != "reached":
         return gain
-    some = np.zeros(n_users, dtype=bool)
-    some[user[replace(choices, gains="relevant").is_relevant(gain)]] = True
-    return np.where(some[user], gain, np.minimum(gain, 0.0))
+    has_relevant = np.zeros(n_users, dtype=bool)
+    has_relevant[user[replace(choices, gains="relevant").is_relevant(gain)]] = True
+    return np.where(has_relevant[user], gain, np.minimum(gain, 0.0))
 
 
 def perfect(
@@ -90,8 +90,8 @@ def perfect(
     item: IntArray | None = None,
 ) -> tuple[Hits, Hits]:
     """The perfect rankings of the relevant judged items, and of the others."""
-    wanted = choices.is_relevant(gain)
-    relevant, others = (slice(None), slice(0)) if wanted.all() else (wanted, ~wanted)
+    is_relevant = choices.is_relevant(gain)
+    relevant, others = (slice(None), slice(0)) if is_relevant.all() else (is_relevant, ~is_relevant)
 
     def of(chosen: Any, gains: FloatArray) -> Hits:
         codes = None if item is None else item[chosen]

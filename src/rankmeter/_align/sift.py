@@ -79,8 +79,8 @@ def sift(
         rows = pl.concat([rows, _examples(pieces, types, truth)]).unique("number").sort("number")
     pieces.check()
     users, n_rows = sizes.counted()
-    found = tops.found(), tops.depth
-    how = {"alignments": alignments, "order": table.order, "room": limit, "tops": found}
+    first_rows = tops.found(), tops.depth
+    how = {"alignments": alignments, "order": table.order, "room": limit, "tops": first_rows}
     rest = Counted(pieces, rows, users, n_rows, **how)
     others = pl.concat(empty)
     named = users if others.is_empty() else pl.concat([users, others]).unique().sort()
@@ -91,7 +91,7 @@ def sift(
 def _any_judged(rows: pl.DataFrame, truth: pl.DataFrame) -> bool:
     """Whether any row holds a judged item; nearly always one of the first does."""
     parts = (rows.head(1000), rows[1000:])
-    return any(truth.join(some, on=["user", "item"], how="semi").height for some in parts)
+    return any(truth.join(part, on=["user", "item"], how="semi").height for part in parts)
 
 
 class _Sifted(NamedTuple):
@@ -123,11 +123,11 @@ class _Hashes:
     def find(self, keys: Keys) -> IntArray:
         """The positions of the hashes that are among these."""
         likely = np.flatnonzero(self._filter.take(self._slots(keys)))
-        wanted = keys[likely]
-        slot = (wanted >> self._coarse).view(np.int64)
+        likely_keys = keys[likely]
+        slot = (likely_keys >> self._coarse).view(np.int64)
         end = self._begin[slot + 1]
-        at = search(self.keys, wanted, self._begin[slot], end, np.less)
-        is_there: npt.NDArray[np.bool_] = self.keys.take(at, mode="clip") == wanted
+        at = search(self.keys, likely_keys, self._begin[slot], end, np.less)
+        is_there: npt.NDArray[np.bool_] = self.keys.take(at, mode="clip") == likely_keys
         return likely[is_there]
 
     def _slots(self, keys: Keys) -> IntArray:
@@ -142,12 +142,12 @@ def _keys(rows: pl.DataFrame) -> Keys:
     return keys
 
 
-def _rows_of(pieces: Pieces, types: Mapping[str, Any], wanted: _Hashes) -> pl.DataFrame:
+def _rows_of(pieces: Pieces, types: Mapping[str, Any], hashes: _Hashes) -> pl.DataFrame:
     """The rows with some hashes."""
 
     def look(n: int) -> pl.DataFrame:
         rows = pieces.read(n).rows.cast(types)  # type: ignore[arg-type]
-        return rows[wanted.find(_keys(rows))]
+        return rows[hashes.find(_keys(rows))]
 
     return pl.concat([*over(pieces, look, "reading repeated items")])
 

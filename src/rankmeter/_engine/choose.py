@@ -74,10 +74,10 @@ class Reading:
         if self.engine == "memory" or (self.engine == "auto" and not self._too_large(data)):
             return read_rankings(data, columns=columns, bad_scores=setting.bad_scores)
         rows = min(self.limit // 2 // (THREADS + 1) // _PER_ROW, _LARGEST_PIECE)
-        found = open_rankings(data, rows=rows, columns=columns, bad_scores=setting.bad_scores)
-        if found is not None:
+        in_pieces = open_rankings(data, rows=rows, columns=columns, bad_scores=setting.bad_scores)
+        if in_pieces is not None:
             how = f"disk: rankings are read in pieces, {size(self.limit)} of memory"
-            return replace(found, origin=replace(found.origin, engine=how))
+            return replace(in_pieces, origin=replace(in_pieces.origin, engine=how))
         if self.engine == "disk":
             raise UsageError(
                 f"engine='disk' cannot read {data} in pieces: it is one value, or has lists of "
@@ -85,9 +85,9 @@ class Reading:
                 f"engine='memory'.",
                 option="engine",
             )
-        found = read_rankings(data, columns=columns, bad_scores=setting.bad_scores)
-        how = f"memory: {found.source} cannot be read in pieces"
-        return replace(found, origin=replace(found.origin, engine=how))
+        table = read_rankings(data, columns=columns, bad_scores=setting.bad_scores)
+        how = f"memory: {table.source} cannot be read in pieces"
+        return replace(table, origin=replace(table.origin, engine=how))
 
     def opened(self, data: object) -> object:
         """What Spark is to read as a Spark DataFrame; all else unchanged."""
@@ -96,7 +96,9 @@ class Reading:
     @staticmethod
     def said(tables: Iterable[Table]) -> str:
         """How some rankings were read, if that is worth knowing."""
-        return "; ".join(dict.fromkeys(one.origin.engine for one in tables if one.origin.engine))
+        return "; ".join(
+            dict.fromkeys(table.origin.engine for table in tables if table.origin.engine)
+        )
 
     @property
     def limit(self) -> int:
@@ -145,9 +147,9 @@ def _bytes(memory: Any) -> int | None:
     if isinstance(memory, int) and not isinstance(memory, bool):
         n = memory
     elif isinstance(memory, str):
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", memory.lower())
-        if found and found[2] in _UNITS:
-            n = float(found[1]) * _UNITS[found[2]]
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", memory.lower())
+        if match and match[2] in _UNITS:
+            n = float(match[1]) * _UNITS[match[2]]
     if n is None or n <= 0:
         raise refused("memory", "a number of bytes such as '2GiB' or '500MB'", memory)
     if n >= _MOST:

@@ -123,10 +123,10 @@ def _cut(
         return [lambda: block(truth, systems)]
 
     def made(share: Callable[[], Share]) -> Block:
-        codes, (some, *others) = share()
-        return block(some, dict(zip(systems, others, strict=True)), codes=codes)
+        codes, (truth_of_part, *others) = share()
+        return block(truth_of_part, dict(zip(systems, others, strict=True)), codes=codes)
 
-    return [functools.partial(made, one) for one in shares(blocks, [truth, *systems.values()])]
+    return [functools.partial(made, share) for share in shares(blocks, [truth, *systems.values()])]
 
 
 @dataclass(frozen=True, eq=False)

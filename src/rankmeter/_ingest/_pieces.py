@@ -206,9 +206,9 @@ class Cut:
     def read(self, n: int, *, items: bool = True) -> Piece:  # noqa: ARG002 - they cost nothing
         """See `Pieces`."""
         start = n * self.size
-        some = self.rows.slice(start, self.size)
-        number = pl.int_range(start, start + some.height, eager=True).alias("number")
-        return Piece(some.with_columns(number), some["user"].clear(), {})
+        rows = self.rows.slice(start, self.size)
+        number = pl.int_range(start, start + rows.height, eager=True).alias("number")
+        return Piece(rows.with_columns(number), rows["user"].clear(), {})
 
     def check(self) -> None:
         """Rows in memory do not change."""

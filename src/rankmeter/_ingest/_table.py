@@ -115,8 +115,8 @@ class Table:
 
     def of_user(self, user: object) -> Table:
         """The part that belongs to one user."""
-        parts = (self.users, self.empty_users)
-        return self.only(*((one.series() == user).arg_true().to_numpy() for one in parts))
+        columns = (self.users, self.empty_users)
+        return self.only(*((ids.series() == user).arg_true().to_numpy() for ids in columns))
 
     @property
     def source(self) -> str:
@@ -315,10 +315,10 @@ def _refuse_stray_blanks(role: str, rankings: Table, truth: Table) -> None:
         blank = ids.filter(ids.str.contains(r"^\s|\s$")).unique(maintain_order=True)
         if len(blank) == 0:
             continue
-        known = _ids(others, role)
-        bare = known.str.strip_chars()
+        other_ids = _ids(others, role)
+        bare = other_ids.str.strip_chars()
         stray = blank.filter(
-            ~blank.is_in(known.implode()) & blank.str.strip_chars().is_in(bare.implode())
+            ~blank.is_in(other_ids.implode()) & blank.str.strip_chars().is_in(bare.implode())
         )
         if len(stray):
             raise InvalidValueError(
