@@ -6,8 +6,8 @@ systems that do not differ, a corrected family of tests makes any claim in at mo
 experiments. Prints the shares as Markdown, with the standard error that the repetitions leave: all
 of them for the default and for t, a tenth for the other tests, two fifths for the intervals and
 clusters, a twenty-fifth for the bootstrap of intervals, a fifth for pooled shares, a quarter for
-families, a tenth for cutoffs, training runs and the bootstrap test of few users, and a fiftieth for
-pilots.
+families, a twentieth for groups and segments that differ, a tenth for near-copies, cutoffs,
+training runs and the bootstrap test of few users, and a fiftieth for pilots.
 
 The tests of families flip signs that 25 experiments share, in a formulation of their own. It is
 compared with rankmeter's in one of 200 experiments.
@@ -32,11 +32,12 @@ import numpy as np
 import polars as pl
 import scipy.stats
 
+import rankmeter as rm
 from rankmeter import _statistics as st
 from rankmeter import metric as metric_of
 from rankmeter import sample_size
 from rankmeter._engine import Averaged
-from rankmeter._estimates import curves
+from rankmeter._estimates import curves, paired
 from rankmeter._statistics import several
 from rankmeter.errors import RankmeterWarning
 from rankmeter.metrics import Ratio
@@ -183,6 +184,57 @@ def cluster_coverage(groups, repetitions, rng, *, unequal=False):
         ):
             covered[name] += low <= truth <= high
     return {name: (count / repetitions, repetitions) for name, count in covered.items()}
+
+
+def group_coverage(simulate, sizes, repetitions, rng):
+    """Intervals of the mean of the means of groups, of which each has an easiness of its own."""
+    levels = np.clip(np.exp(np.random.default_rng(7).normal(0, 0.7, sizes.size)), 0.1, 4)
+    truth = np.mean([simulate(level)[1] for level in levels])
+    covered, width = Counter(), Counter()
+    for _ in range(repetitions):
+        groups = [
+            simulate(level)[0](rng, n, 1)[:, 0] for level, n in zip(levels, sizes, strict=True)
+        ]
+        found, means = st.stratified(groups), [x.mean() for x in groups]
+        for name, (low, high) in {
+            "**users within groups (default)**": st.score_interval(
+                found.mean, found.se, found.df, found.units, (0, 1), 0.95
+            ),
+            "groups as units": st.t_interval(means),
+        }.items():
+            covered[name] += low <= truth <= high
+            width[name] += high - low
+    shares = {name: (count / repetitions, repetitions) for name, count in covered.items()}
+    widths = {f"mean width, {name.strip('*')}": (width[name] / repetitions, 0) for name in covered}
+    return shares | widths
+
+
+def print_groups(repetitions, rng):
+    """Means of the means of groups."""
+    print("## Means of groups\n")
+    few, uneven = repetitions // 20, np.random.default_rng(5)
+    sizes = {
+        "3 of 50": np.full(3, 50),
+        "10 of 5": np.full(10, 5),
+        "9 of 300, one of 8": np.array([8] + [300] * 9),
+        "100, uneven": np.maximum(np.rint(np.exp(uneven.normal(2.5, 1.5, 100))), 1).astype(int),
+    }
+
+    @functools.cache
+    def rare(level):
+        easy = sparse(1 - 0.1 * level)
+        return easy, np.mean(easy(np.random.default_rng(1), 1_000_000, 1))
+
+    @functools.cache
+    def often(level):
+        return hits(0.2 * level), 0.2 * level
+
+    columns = {
+        f"{words}: {name}": group_coverage(simulate, of, few, rng)
+        for name, simulate in (("hit rate 20 %", often), ("RR, 90 % zeros", rare))
+        for words, of in sizes.items()
+    }
+    print_table("groups of users: share that covers the mean of means", columns, digits=3)
 
 
 def pooled_recall(rng, n):
@@ -438,7 +490,10 @@ def tukey_quantile(n, systems):
 
 
 def print_table(title, columns, digits=4):
-    """A row per method, a column per setting; a share has its standard error, a width none."""
+    """A row per method, a column per setting; a share has its standard error, a width none.
+
+    A median has None in the place of its number of repetitions.
+    """
     rows = list(next(iter(columns.values())))
     print(f"| {title} | {' | '.join(columns)} |")
     print(f"|---|{'---:|' * len(columns)}")
@@ -447,7 +502,8 @@ def print_table(title, columns, digits=4):
         for column in columns.values():
             share, n = column[row]
             error = n and math.sqrt(max(share * (1 - share), 0.5 / n) / n)
-            cells.append(f"{share:.{digits}f}" + (f" ± {error:.{digits}f}" if n else ""))
+            shown = f"{share:g}" if n is None else f"{share:.{digits}f}"
+            cells.append(shown + (f" ± {error:.{digits}f}" if n else ""))
         print(f"| {row} | {' | '.join(cells)} |")
     print()
 
@@ -548,6 +604,35 @@ def print_segments(repetitions, rng):
     for words, (systems, shifts) in designs.items():
         columns[words] = segment_claims(POPULATIONS["NDCG, 60 %"], 600, systems, shifts, few, rng)
     print_table("600 users: any wrong claim; share of true ones found", columns, digits=3)
+
+
+def print_unequal(repetitions, rng):
+    """The test whether a difference is the same in all segments, of which one is without any."""
+    print("## Segments that differ\n")
+    few = repetitions // 20
+    same = {
+        name: [DIFFERENCES[name]] * 3
+        for name in ("hit rate 5 %, 10 % move", "hit rate 20 %, 10 % move", "3 % gain")
+    }
+    same |= {name: [DIFFERENCES[name]] * 3 for name in ("RR, 88 %", "NDCG, 60 %", "dense")}
+    same["equal; cold users have 0"] = [DIFFERENCES["NDCG, 60 %"]] * 2 + [lambda _, n: np.zeros(n)]
+    other = {
+        "gain; cold users have 0": [changes(0.12, 0.02)] * 2 + [lambda _, n: np.zeros(n)],
+        "one of three harmed": [changes(0.05, 0.02)] * 2 + [changes(0.02, 0.12)],
+    }
+    for words, designs in (("the same in all", same), ("not the same", other)):
+        columns = {}
+        for name, simulate in designs.items():
+            columns[name] = {}
+            for sizes in ((100, 100, 100), (300, 300, 300), (400, 200, 60)):
+                labels, found = dict(enumerate(np.repeat(["a", "b", "c"], sizes))), 0
+                for _ in range(few):
+                    x = np.concatenate([of(rng, n) for of, n in zip(simulate, sizes, strict=True)])
+                    values = {"new": dict(enumerate(x)), "old": dict.fromkeys(range(x.size), 0)}
+                    made = rm.compare_values(values, segments=labels, scale=(-1, 1), test="t")
+                    found += made.heterogeneity[0].p <= LEVEL
+                columns[name][", ".join(map(str, sizes))] = (found / few, few)
+        print_table(f"{words}, users of three segments: share of p ≤ 0.05", columns, digits=3)
 
 
 def correlated(base, kept):
@@ -704,6 +789,56 @@ def print_margins(repetitions, rng):
     print_table("equal systems, 6 % of users differ: true claims", columns, digits=3)
 
 
+def checked_tukey(scores, pairs):
+    """Which pairs Tukey's test finds; those of large variances must be found by t, too."""
+    n, systems = scores.shape
+    first, second = np.array(pairs).T
+    differences = scores[:, first] - scores[:, second]
+    means, mse, _ = several._residual(scores)
+    found = np.abs(means[first] - means[second]) > tukey_quantile(n, systems) * math.sqrt(mse / n)
+    variances = differences.var(axis=0, ddof=1)
+    uneven = variances > paired.UNEVEN * variances.mean()
+    return found & ~(uneven & (paired_t(scores, pairs) * len(pairs) > LEVEL))
+
+
+def print_copies(repetitions, rng):
+    """Four near-copies of one model and two others, by Tukey's test with its check."""
+    print("## Near-copies\n")
+    few, pairs, columns = repetitions // 10, list(itertools.combinations(range(6), 2)), {}
+    for name, simulate in chosen_populations().items():
+        claimed = Counter()
+        for repetition, signs in shared_signs(rng, 200, few):
+            scores = near_copies(simulate, 200, 6, rng)
+            found = checked_tukey(scores, pairs)
+            if repetition % 200 == 0:
+                theirs = paired._checked(st.tukey_hsd(scores), scores, pairs, 1 - LEVEL)
+                assert [one.p <= LEVEL for one in theirs] == found.tolist()
+            claimed["Tukey, with its check"] += found.any()
+            claimed["**step-down (default)**"] += (
+                MinP([(scores, pairs)], [signs]).single.min() <= LEVEL
+            )
+        columns[name] = {words: (count / few, few) for words, count in claimed.items()}
+    print_table("200 users, 4 near-copies and 2 others: any claim", columns, digits=3)
+
+
+def print_few(repetitions, rng):
+    """Wilson's interval of a share with few expected hits."""
+    print("## Few hits\n")
+    columns = {}
+    for rate in (0.005, 0.01, 0.02):
+        columns[f"hit rate {rate:.1%}"] = {}
+        for n in (30, 100, 300, 1000):
+            found = rng.binomial(n, rate, repetitions)
+            counts, times = np.unique(found, return_counts=True)
+            ends = [st.wilson_interval(np.repeat([1.0, 0.0], [hit, n - hit])) for hit in counts]
+            covers = np.array([low <= rate <= high for low, high in ends])
+            columns[f"hit rate {rate:.1%}"][f"{n} users"] = (
+                times @ covers / repetitions,
+                repetitions,
+            )
+    print_table("share that covers the mean", columns, digits=3)
+
+
 def print_levels(repetitions, rng):
     """Intervals of a family at other levels: whether all of them cover."""
     print("## Levels of families\n")
@@ -844,8 +979,21 @@ def curve_of(table):
     return curves.Curve("", frame, losses=pl.DataFrame(rows, schema=curves.LOSSES, orient="row"))
 
 
+def each_by_t(curve, tolerance):
+    """The smallest k that a t test of its own calls good enough, whatever the longer ones are."""
+    part, pairs = curve.frame, curve._pairs("")
+    first, best = curve._best(part)
+    good = [
+        k
+        for k, mean in part.select("k", "mean").rows()
+        if curve._kept(mean, best, tolerance)
+        >= st.t_quantile(1 - LEVEL, pairs[k]["df"]) * curves._se(pairs[k], 1 - tolerance)
+    ]
+    return min(good, default=first)
+
+
 def print_cutoffs(repetitions, rng):
-    """Cutoffs that are called good enough and are not."""
+    """Cutoffs that are called good enough and are not, and how long the lists are."""
     print("## Cutoffs\n")
     tolerance, often = 0.05, repetitions // 10
     for n in (50, 200, 1000):
@@ -853,14 +1001,20 @@ def print_cutoffs(repetitions, rng):
         for name, (simulate, truth) in CURVES.items():
             needed = (1 - tolerance - 1e-9) * truth.max()
             enough = truth > needed * (1 + 1e-6) if name.startswith("19") else truth >= needed
-            wrong, none = 0, 0
-            for _ in range(often):
-                k = curve_of(simulate(rng, n)).smallest_good_k(tolerance=tolerance)[""]
-                none += k is None
-                wrong += k is not None and not enough[k - 1]
+            drawn = [curve_of(simulate(rng, n)) for _ in range(often)]
+            found = [curve.smallest_good_k(tolerance=tolerance)[""] for curve in drawn]
+            without = [each_by_t(curve, tolerance) for curve in drawn]
+            shown = [k for k in found if k is not None]
             columns[name] = {
-                "loses more than 5 %": (wrong / often, often),
-                "no k is shown": (none / often, often),
+                "loses more than 5 %": (sum(not enough[k - 1] for k in shown) / often, often),
+                "no k is shown": (1 - len(shown) / often, often),
+                "median k (none: longest)": (np.median([k or truth.size for k in found]), None),
+                "smallest k that loses at most 5 %": (1 + int(np.argmax(enough)), None),
+                "a t test of each k: loses more": (
+                    sum(not enough[k - 1] for k in without) / often,
+                    often,
+                ),
+                "a t test of each k: median k": (np.median(without), None),
             }
         print_table(f"{n} users: smallest good k", columns, digits=3)
 
@@ -940,13 +1094,17 @@ def print_bootstrap(repetitions, rng):
 PARTS = {
     "tests": print_tests,
     "intervals": print_intervals,
+    "groups": print_groups,
     "pooled": print_pooled,
     "families": print_families,
     "many": print_many,
     "power": print_power,
     "segments": print_segments,
+    "unequal": print_unequal,
     "differences": print_differences,
     "margins": print_margins,
+    "copies": print_copies,
+    "few": print_few,
     "levels": print_levels,
     "balance": print_balance,
     "cutoffs": print_cutoffs,

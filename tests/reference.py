@@ -142,8 +142,9 @@ def ndcg(ranking, truth, k, gain="linear", discount="log2", ideal="truth"):
     else:
         pool = relevant(truth)
     order = sorted(pool, key=lambda item: -pool[item])
-    best = dcg(order, pool, None if ideal == "uncut" else k, gain, discount)
-    return value / best if best else 0.0 if ideal == "retrieved" else NAN
+    last = {"uncut": None, "ranked": depth(ranking, k)}.get(ideal, k)
+    best = dcg(order, pool, last, gain, discount)
+    return value / best if best else 0.0 if ideal in ("ranked", "retrieved") else NAN
 
 
 def rbp(ranking, truth, k, p=0.8, gain="binary", max_gain=None, normalize=False):
@@ -169,22 +170,32 @@ def rbp_residual(ranking, truth, k, p=0.8, unjudged="nonrelevant"):
     return residual
 
 
-def err(ranking, truth, k, max_gain, gain="linear"):
+def err(ranking, truth, k, max_gain, gain="linear", stop="exp2"):
     total, left = 0.0, 1.0
     for r in range(1, depth(ranking, k) + 1):
         g = relevant(truth).get(ranking[r - 1], 0.0)
         if gain == "binary":
             g = 1.0 if g else 0.0
-        stop = (2**g - 1) / 2**max_gain
-        total += left * stop / r
-        left *= 1 - stop
+        chance = (2**g - 1) / 2**max_gain if stop == "exp2" else g / max_gain
+        total += left * chance / r
+        left *= 1 - chance
     return total
 
 
-def nerr(ranking, truth, k, max_gain, gain="linear"):
+def pfound(ranking, truth, k, max_gain, decay=0.85):
+    total, looks = 0.0, 1.0
+    for r in range(1, depth(ranking, k) + 1):
+        found = relevant(truth).get(ranking[r - 1], 0.0) / max_gain
+        total += looks * found
+        looks *= (1 - found) * decay
+    return total
+
+
+def nerr(ranking, truth, k, max_gain, gain="linear", stop="exp2"):
     pool = relevant(truth)
     order = sorted(pool, key=lambda item: -pool[item])
-    return err(ranking, truth, k, max_gain, gain) / err(order, pool, k, max_gain, gain)
+    best = err(order, pool, k, max_gain, gain, stop)
+    return err(ranking, truth, k, max_gain, gain, stop) / best
 
 
 def value(name, ranking, truth, k=None, **options):

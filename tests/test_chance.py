@@ -47,7 +47,7 @@ def test_graded_gains_by_enumeration():
     ]
     found = rm.evaluate({"u": ["a"]}, truth, "ndcg@3", n_items=4, relevant=">0")
     assert found.random["ndcg@3"] == pytest.approx(np.mean(values))
-    assert found.best["ndcg@3"] == 1.0
+    assert found.perfect["ndcg@3"] == 1.0
 
 
 def test_the_mean_is_over_the_users_of_the_result():
@@ -56,8 +56,8 @@ def test_the_mean_is_over_the_users_of_the_result():
     every = rm.evaluate(lists, truth, "recall@1", n_items=4, relevant=">0")
     some = rm.evaluate(lists, truth, "recall@1", n_items=4, relevant=">0", missing="skip")
     assert every.random["recall@1"] == pytest.approx(1 / 4)
-    assert every.best["recall@1"] == pytest.approx((1 + 0.5 + 1) / 3)
-    assert some.best["recall@1"] == pytest.approx((1 + 0.5) / 2)
+    assert every.perfect["recall@1"] == pytest.approx((1 + 0.5 + 1) / 3)
+    assert some.perfect["recall@1"] == pytest.approx((1 + 0.5) / 2)
 
 
 def test_it_is_in_the_notes_and_in_json():
@@ -103,7 +103,7 @@ class TestAdjusted:
         user, plain, adjusted = found.drop_nulls().row(3)
         alone = {user: self.truth[user]}
         one = rm.evaluate(self.lists, alone, metric + k, extra="ignore", **self.options)
-        random, best = one.random[metric + k], one.best[metric + k]
+        random, best = one.random[metric + k], one.perfect[metric + k]
         assert adjusted == pytest.approx((plain - random) / (best - random))
 
     def test_perfect_rankings_reach_1_and_all_orders_together_0(self):
@@ -151,15 +151,17 @@ class TestAdjusted:
         assert last == pytest.approx(found.estimates["recall(adjusted)@5", "new"].mean)
 
     def test_blocks_keep_the_scale(self):
-        from rankmeter._api import read_all
         from rankmeter._engine import Scores, open_data
         from rankmeter._plan import resolve
+        from rankmeter._question import Question
+        from rankmeter._side import Given
 
         plan = resolve("rr(adjusted)@5", choices=self.options)
         parts = []
         for half in (list(self.truth)[:9], list(self.truth)[9:]):
             truth, lists = ({u: both[u] for u in half} for both in (self.truth, self.lists))
-            judged, tables = read_all({"s": lists}, truth, plan)
+            question = Question(truth, "rr(adjusted)@5", None, self.options, Given())
+            _, judged, tables, _ = question.read({"s": lists})
             parts.append(open_data(judged, tables).run(plan)["s"])
         whole = rm.evaluate(self.lists, self.truth, "rr(adjusted)@5", **self.options).scores
         assert Scores.merge(parts).lowest == whole.lowest
@@ -205,3 +207,10 @@ class TestAdjusted:
 def test_a_tie_of_too_many_places_is_an_error():
     with pytest.raises(NotEnoughMemoryError, match=r"first of 1,000,000,000,000 tied items"):
         rm.evaluate({1: [2]}, {1: [2]}, "rr(adjusted)", n_items=10**12)
+
+
+def test_the_old_name_of_the_perfect_means_gives_the_new_one():
+    result = rm.evaluate({"u": ["a"]}, {"u": {"a"}}, "rr", n_items=3, relevant=">0")
+    with pytest.raises(AttributeError, match="perfect rankings are called `perfect`"):
+        _ = result.best
+    assert result.perfect == {"rr": 1.0}

@@ -197,7 +197,8 @@ def means_over_every_order_of_open_ties(name):
         lists_agree(name, functools.partial(reference_lists.expected, module), rule="expected")
         return
     if METRICS[name].of_lists:
-        given = cases.with_side(7)[2].given()
+        rankings, truth, side = cases.with_side(7, ties=True)
+        given = side.given()
         with pytest.raises(UsageError, match="tied items"):
             rm.evaluate(rankings, truth, cases.metric(name, 3, {}), ties="expected", **given)
         return

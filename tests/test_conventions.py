@@ -12,6 +12,7 @@ from command_line import rankmeter
 from rankmeter._choices import Alignment, Averaging
 from rankmeter._plan import resolve
 from rankmeter.conventions import convention_names, load_convention, translate, translate_all
+from rankmeter.conventions._profiles import WIDELY_USED
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS
 
@@ -162,10 +163,32 @@ class TestNames:
             ("trectools", "get_bpref@10", "bpref(depth=10,pool=judged)"),
             ("trectools", "get_bpref", "bpref(depth=none,pool=judged)"),
             ("ogb", "hits@3_list", "hit_rate@3"),
+            ("lgbm", "map@5", "ap@5"),
+            ("xgb", "ndcg@10-", "ndcg(undefined=zero)@10"),
+            ("xgb", "ndcg", "ndcg@32"),
+            ("catboost", "NDCG:top=10;type=Exp", "ndcg(gain=exp2)@10"),
+            ("catboost", "PFound:decay=0.5;top=3", "pfound(decay=0.5)@3"),
         ],
     )
     def test_a_name_means_what_the_profile_says(self, tool, name, metrics):
         assert translate(name, tool) == translate_all(metrics, "rankmeter")
+
+    @pytest.mark.parametrize(
+        ("n_hits", "ratings", "dcg", "normalized"),
+        [
+            (6, [3, 2, 3, 0, 1, 2], 13.84826362927298, 13.84826362927298 / 14.595390756454922),
+            (6, [3, 2, 3, None, 1], 12.779642067948913, 12.779642067948913 / 13.347184833073591),
+            (4, [3, 2, 3, None, 1], 12.392789260714371, 12.392789260714371 / 13.347184833073591),
+            (3, [3, 2, 3, None, 1], 12.392789260714371, 0.9594535145926796),
+        ],
+    )
+    def test_elasticsearch_has_the_values_of_its_own_tests(self, n_hits, ratings, dcg, normalized):
+        truth = {"q": {f"d{i}": g for i, g in enumerate(ratings) if g is not None}}
+        hits = {"q": [f"d{i}" for i in range(n_hits)]}
+        names = ["dcg", "dcg[normalize=true]"]
+        found = rm.evaluate(hits, truth, names, like="elastic")
+        assert found["dcg"].mean == pytest.approx(dcg, abs=1e-12)
+        assert found["dcg[normalize=true]"].mean == pytest.approx(normalized, abs=1e-12)
 
     def test_a_name_wins_over_ours_only_under_its_tool(self):
         """hits of ranx counts; anywhere else it is the hit rate, a synonym."""
@@ -208,6 +231,15 @@ class TestNames:
             assert mean in (walk.start.mean, walk.end.mean)
         search = rm.explain(self.RANKINGS, self.TRUTH, name, like=like, target=mean)
         assert search.matches[0].convention == like
+
+    def test_a_search_lists_widely_used_tools_first(self):
+        found = rm.explain(self.RANKINGS, self.TRUTH, "recall@2", target=0.75)
+        tools = [match.convention for match in found.matches if not match.switches]
+        assert tools[0] == "rankmeter"
+        known = [tool for tool in tools[1:] if tool in WIDELY_USED]
+        assert len(known) > 3
+        assert known == sorted(known, key=WIDELY_USED.index) == tools[1 : len(known) + 1]
+        assert set(WIDELY_USED) <= set(convention_names())
 
     def test_the_command_line_understands_them(self, tmp_path):
         run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"

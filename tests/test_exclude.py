@@ -92,6 +92,16 @@ def test_any_number_of_repetitions_is_left_out_of_what_was_shown(engine):
         assert rm.evaluate(ranks, {"a": {"c"}}, "coverage@2", **asked)["coverage@2"].mean == 0.5
 
 
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_a_given_rank_that_moves_up_has_no_tie_with_the_item_that_is_left_out(engine):
+    rows = pl.DataFrame({"user": ["a"] * 4, "item": [*"abcd"], "rank": [1, 2, 3, 3]})
+    asked = {"exclude": "self", "engine": engine}
+    result = rm.evaluate(rows, {"a": {"b", "c", "d"}}, ["rr", "ap", "recall@3"], **asked)
+    assert [result[m].mean for m in ("rr", "ap", "recall@3")] == [1, 1, 1]
+    later = rm.evaluate(rows, {"a": {"c"}}, ["rr(ties=item)", "rr(ties=item-descending)"], **asked)
+    assert [later[m].mean for m in later] == [1 / 2, 1 / 3]
+
+
 def test_a_repeated_item_is_an_error_all_the_same():
     rows = pl.DataFrame({"user": ["a", "a", "a"], "item": ["a", "a", "b"]})
     with pytest.raises(DuplicateError):

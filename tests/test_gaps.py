@@ -9,7 +9,7 @@ import pytest
 
 import cases
 import rankmeter as rm
-from rankmeter._estimates.gaps import gap_values
+from rankmeter._estimates.parts import gap_values
 from rankmeter.errors import UsageError
 
 

@@ -20,7 +20,7 @@ import pytest
 from rankmeter import _compiled, compare, evaluate
 from rankmeter._ingest import Lines, _files, _lines, _memory, _text, read_rankings, read_truth
 from rankmeter._ingest._spans import SPAN, Spans
-from rankmeter._ingest._text import Large, Text, state_of
+from rankmeter._ingest._text import Text, state_of
 from rankmeter._trec_eval import report
 from rankmeter._trec_eval._files import _last_line
 from rankmeter.errors import FileFormatError, NotEnoughMemoryError, RankmeterError
@@ -280,8 +280,8 @@ def large(path, content, encoding="utf-8", read=None, size=None):
     """A file that is not in memory, and what asks for its content."""
     path.write_bytes(content)
     state = state_of(path) if size is None else (size, 0, 0)
-    given = Large(path, state, content[:4], read)
-    return Lines.of(Text("run", given, encoding), RUN, ["qid", "docid", "score"])
+    text = Text(str(path), content[:4], encoding, read or (lambda: content), state)
+    return Lines.of(text, RUN, ["qid", "docid", "score"])
 
 
 @pytest.mark.parametrize("content", PLAIN_FILES.values(), ids=PLAIN_FILES)
@@ -349,7 +349,7 @@ def test_a_large_file_that_cannot_be_read_is_named(name, when, tmp_path, monkeyp
 
     def gone(path, *more):
         given = large(path, *more)
-        if path == run:
+        if Path(path) == run:
             run.unlink()
         return given
 
@@ -381,7 +381,7 @@ def test_a_large_file_that_becomes_empty_is_said_to_be(tmp_path, monkeypatch):
 
     def emptied(path, *more):
         given = large(path, *more)
-        if path == run:
+        if Path(path) == run:
             run.write_bytes(b" \n")
         return given
 
@@ -407,7 +407,7 @@ def test_only_large_plain_files_stay_on_disk(tmp_path, monkeypatch):
     for name, (content, on_disk) in cases.items():
         path = tmp_path / name
         path.write_bytes(content)
-        assert isinstance(_files.read_text(path).given, Large) == on_disk, name
+        assert _files.read_text(path).is_unread == on_disk, name
 
 
 def test_comments_of_a_large_file_are_no_lines(tmp_path, monkeypatch):

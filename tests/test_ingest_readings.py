@@ -294,7 +294,7 @@ def test_repeated_interactions_are_rows():
 
 
 def test_a_matrix_of_scores_is_named_as_such():
-    with pytest.raises(IdTypeError, match=r"0\.25; .* scores of all items \(users × items\)"):
+    with pytest.raises(IdTypeError, match=r"0\.25, .* scores of all items \(users × items\)"):
         read_rankings(np.array([[0.25, 0.5], [0.75, 0.1]]))
     with pytest.raises(IdTypeError, match="Is this the right column"):
         read_rankings(pl.DataFrame({"user": [1], "item": [0.5]}))

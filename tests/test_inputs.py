@@ -13,7 +13,9 @@ import rankmeter as rm
 from command_line import rankmeter as run
 from rankmeter._choices import CHOICES, INPUTS, SETTINGS, acting
 from rankmeter._engine.counted import score_queries
-from rankmeter._matrix import Asked, count_samples, count_scores, read_ranks
+from rankmeter._matrix._ranks import read_ranks
+from rankmeter._matrix._samples import count_samples
+from rankmeter._matrix._scores import Asked, count_scores
 from rankmeter._plan import resolve
 from rankmeter.conventions import convention_names
 from rankmeter.errors import RankmeterError, UsageError
@@ -43,11 +45,14 @@ def accumulated(scores, target, metrics=METRICS, **options):
 
 def measured(data, **options):
     """Results on data of one kind, on which all choices for it have an effect."""
-    options = {"n_items": 50, "ties": "realistic", **options}
+    options = {"n_items": 50, **({} if data == "grades" else {"ties": "realistic"}), **options}
     if data == "rankings":
         return [rm.evaluate({"u": ["a", "b"]}, {"u": {"b"}}, METRICS, **options)]
     if data == "samples":
         return [rm.evaluate_scores(POSITIVE, None, METRICS, negatives=NEGATIVES, **options)]
+    if data == "grades":
+        grades = rm.Grades([[0, 2, 1, 3], [0, 1], [], []], n_relevant=[5, 1, 1, 0])
+        return [rm.evaluate(grades, None, METRICS, **options)]
     if data == "ranks":
         return [rm.evaluate_ranks(LOW, METRICS, upper=HIGH, candidates=SIZES, **options)]
     call = rm.evaluate_scores if data == "scores" else accumulated

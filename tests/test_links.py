@@ -8,6 +8,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -208,10 +209,60 @@ def test_other_forms_of_queries():
 def test_intervals_of_groups_stay_on_the_scale():
     found = rm.evaluate_ranks([1, 2, 3, 40], "mrr, mr", groups={"side": list("hhtt")})
     macro = found.by_group("side").filter(segment="macro")
-    assert macro["low"].to_list() == [0.0, 1.0]
-    assert macro["high"][0] == 1.0
+    assert macro["low"][0] > 0
+    assert macro["low"][1] == 1.0
+    assert macro["high"][0] < 1
     assert found["mr"].low == 1.0
     assert rm.evaluate_ranks([1, 2, 3, 40], "mr", interval="t")["mr"].low < 0
+
+
+def test_the_mean_of_group_means_varies_with_users_alone():
+    rng = np.random.default_rng(3)
+    ranks = rng.integers(1, 9, 300)
+    side = np.where(rng.random(300) < 0.2, "head", "tail")
+    found = rm.evaluate_ranks(ranks, "mr", groups={"side": side}, interval="t").by_group("side")
+    head, tail, macro = found.rows(named=True)
+    variances = [one["std"] ** 2 / one["n_users"] for one in (head, tail)]
+    free = sum(variances) ** 2 / sum(
+        v**2 / (one["n_users"] - 1) for v, one in zip(variances, (head, tail), strict=True)
+    )
+    half = scipy.stats.t.ppf(0.975, free) * np.sqrt(sum(variances)) / 2
+    assert macro["mean"] == pytest.approx((head["mean"] + tail["mean"]) / 2)
+    assert macro["high"] - macro["mean"] == pytest.approx(half)
+    assert macro["n_users"] == 2
+
+
+def test_a_few_users_of_a_group_that_are_alike_do_not_make_its_mean_certain():
+    ranks = [1, 9] * 200 + [9] * 8
+    sides = {"side": ["head"] * 400 + ["tail"] * 8}
+    macro = rm.evaluate_ranks(ranks, "hr@1", groups=sides).by_group("side").row(-1, named=True)
+    assert (macro["mean"], macro["low"] < 0.2, macro["high"] > 0.3) == (0.25, True, True)
+
+
+def test_clusters_in_several_groups_do_not_count_as_independent():
+    rng = np.random.default_rng(4)
+    ranks = np.tile(rng.integers(1, 9, 100), 2)
+    sides = {"side": ["head"] * 100 + ["tail"] * 100}
+    alone = rm.evaluate_ranks(ranks, "mr", groups=sides).by_group("side").row(-1, named=True)
+    both = rm.evaluate_ranks(ranks, "mr", groups=sides, clusters=np.tile(np.arange(100), 2))
+    found = both.by_group("side").row(-1, named=True)
+    ratio = (found["high"] - found["mean"]) / (alone["high"] - alone["mean"])
+    assert ratio == pytest.approx(np.sqrt(2), rel=0.03)
+
+
+def test_groups_of_one_user_each_have_no_interval():
+    found = rm.evaluate_ranks([1, 2, 4], "mrr", groups={"side": ["a", "b", "c"]}).by_group()
+    assert found["mean"][-1] == pytest.approx(1.75 / 3)
+    assert np.isnan(found["low"][-1])
+
+
+def test_the_mean_of_group_medians_has_the_intervals_of_the_groups():
+    ranks = np.arange(1, 41)
+    sides = {"side": ["head"] * 20 + ["tail"] * 20}
+    found = rm.evaluate_ranks(ranks, "mr", groups=sides, aggregate="median").by_group("side")
+    head, tail, macro = found.rows(named=True)
+    reach = np.hypot(head["high"] - head["mean"], tail["high"] - tail["mean"]) / 2
+    assert macro["high"] == pytest.approx(macro["mean"] + reach)
 
 
 def test_batches_of_queries_give_the_same_ranks():

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import rankmeter as rm
 from rankmeter._estimates.notes import compared, counts_of
 from rankmeter._ingest import InFrame, Origin, Table
+from rankmeter._results.comparison_page import page_of
 
 pytestmark = pytest.mark.once
 
@@ -231,7 +232,7 @@ def test_rankings_without_any_relevant_item_are_reported_by_all_results():
     assert said not in repr(rm.evaluate(FULL, judged, "rr"))
     one = rm.compare({"pop": FULL, "bad": NOBODY}, judged, "rr")
     assert f"{said} (bad): none" in one.to_dict()["notes"]
-    assert f"{said} (bad): none" in one._digest().notes[1:]  # to keep in mind
+    assert f"{said} (bad): none" in page_of(one)["notes"][1:]  # to keep in mind
     all_bad = rm.compare({"bad": NOBODY, "worse": {"w": ["a"]}}, judged, ["rr", "rr(relevant=0)"])
     assert f"{said}: none (rr)" in all_bad.to_dict()["notes"]
 
@@ -244,7 +245,7 @@ def test_users_with_nothing_relevant_are_another_matter():
 def test_values_that_are_too_skewed_for_their_interval_are_named():
     rng = np.random.default_rng(0)
     ranks = np.rint(1 + np.exp(rng.normal(2, 1.5, 400))).astype(int)
-    said = "so skewed that the interval is too short (use gmr, aggregate=median, interval=bca): "
+    said = "so skewed that the interval is too short (use interval=bca, gmr or a median): "
     found = rm.evaluate_ranks(ranks, ["mean_rank", "mrr", "gmr"])
     assert f"{said}mean_rank ·" in repr(found)
     mild = rm.evaluate_ranks(rng.integers(1, 100, 400), "mean_rank")
@@ -254,5 +255,29 @@ def test_values_that_are_too_skewed_for_their_interval_are_named():
         rm.evaluate_ranks(ranks, "mean_rank", aggregate="median"),
         rm.evaluate_ranks(ranks[:19], "mean_rank"),
         rm.evaluate_ranks([3] * 40, "mean_rank"),
+    ):
+        assert "skewed" not in repr(other)
+
+
+def test_differences_that_are_too_skewed_for_their_interval_are_named():
+    rng = np.random.default_rng(0)
+    one = rng.normal(0, 1, 400)
+    values = {"A": one + np.exp(rng.normal(0, 1.5, 400)), "B": one}
+    said = (
+        "differences so skewed that the interval is too short (use interval=bca, gmr or a median)"
+    )
+    assert said in repr(rm.compare_values(values))
+    runs = {
+        name: {f"u{n}": [*"xyzvw"[:rank], "t"] for n, rank in enumerate(ranks)}
+        for name, ranks in {"A": [5] * 3 + [0] * 97, "B": [0] * 100}.items()
+    }
+    truth = {f"u{n}": {"t"} for n in range(100)}
+    assert f"mean_rank: {said}" in repr(rm.compare(runs, truth, "mean_rank, mrr"))
+    for other in (
+        rm.compare_values({"A": one, "B": rng.normal(0, 1, 400)}),
+        rm.compare_values({"A": one + 0.1, "B": one}),
+        rm.compare_values({name: 1e99 * np.tanh(x) for name, x in values.items()}),
+        rm.compare_values(values, interval="bca"),
+        rm.compare_values({"A": (one > 2) * 1.0, "B": one * 0}, scale=(0, 1)),
     ):
         assert "skewed" not in repr(other)

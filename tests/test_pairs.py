@@ -222,6 +222,8 @@ def test_compiled_code_refuses_arrays_that_do_not_fit():
             (real(1, 2), None, wide, whole(1, 0), real(1, 1), out, out),
             (real(1, 2), whole(0, 9), wide, whole(0, 1), real(1, 1), out, out),
             (real(1, 2), None, wide, whole(0, 1), real(1), out, out),
+            (np.float32([1]), None, wide, whole(0, 1), real(1, 1), out, out),
+            (np.float32([1, 2]), whole(1, 0), wide, whole(0, 1), real(1, 1), out, out),
         ],
         "sort": [(whole(1, 0), real(1, 1), out), (whole(0, 1), real(1), out)],
     }
@@ -232,6 +234,25 @@ def test_compiled_code_refuses_arrays_that_do_not_fit():
     assert COMPILED.match(*rows, *rows, out, out, 4, 2) == 2
     with pytest.raises((TypeError, ValueError, BufferError)):
         COMPILED.count(real(1, 2)[::-1], None, wide, whole(0, 1), real(1, 1), out, out)
+
+
+@pytest.mark.skipif(COMPILED is None, reason="no compiler with the headers of Python")
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@given(
+    st.lists(st.sampled_from([-1, 0, 1, 2, np.inf, -np.inf]), min_size=1, max_size=20),
+    st.integers(0, 300),
+    st.booleans(),
+)
+def test_compiled_counts_say_whether_the_values_are_finite(kind, values, n, ascending):
+    value = np.array(sorted(values) if ascending else values, dtype=kind)
+    wanted = np.linspace(-1, 2, n + 1)
+    above, upto = np.empty((2, wanted.size), dtype=np.int64)
+    rows = value, None, np.array([0, value.size]), np.zeros(wanted.size, dtype=np.int64)
+    assert COMPILED.count(*rows, wanted, above, upto) == np.isfinite(value).all()
+    assert above.tolist() == [np.count_nonzero(value < one) for one in wanted]
+    assert upto.tolist() == [np.count_nonzero(value <= one) for one in wanted]
+    value[-1] = np.nan
+    assert not COMPILED.count(*rows, wanted, above, upto)
 
 
 @pytest.mark.parametrize("form", ["frame", "lists"])

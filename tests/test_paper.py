@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 import rankmeter as rm
-from rankmeter._report.page import render
+from pages import page_of
+from rankmeter._results import comparison_page
 from rankmeter.errors import UsageError
 
 pytestmark = pytest.mark.once
@@ -96,13 +97,13 @@ def test_equal_means_are_best_together_in_every_rendering():
     assert found._repr_html_().count("<b>1.0000</b> ▲") == 2
     assert "<u>0.5000</u> ▲" in found._repr_html_()
     assert found.to_markdown().count("**1.0000** ▲") == 2
-    digest = found._digest()
-    places = [cell.place for _, cell in digest.means]
+    content = comparison_page.page_of(found)
+    places = [cell.place for _, cell in content["means"]]
     assert places == [1, 1, 2, 0]
-    for _, _, *cells in digest.segments["rr"]:
+    for _, _, *cells in content["segments"]["rr"]:
         assert [cell.place for cell in cells] == places
-    assert "one, two have the best rr in all 2 segments." in digest.headline.sentences[-1]
-    assert '<p class="best">one, two</p>' in render(digest)
+    assert "one, two have the best rr in all 2 segments." in content["headline"].sentences[-1]
+    assert '<p class="best">one, two</p>' in page_of(found)
 
 
 def test_systems_that_lead_together_are_named_together():

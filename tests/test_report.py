@@ -16,7 +16,8 @@ import pytest
 import cases
 import rankmeter as rm
 from command_line import rankmeter
-from rankmeter._report.page import read_page, render
+from pages import page_of
+from rankmeter._report.page import read_page
 from rankmeter.errors import FileFormatError, MissingDependencyError
 
 pytestmark = pytest.mark.once
@@ -84,7 +85,7 @@ def found():
 
 @pytest.fixture(scope="module")
 def text(found):
-    return render(found._digest())
+    return page_of(found)
 
 
 @pytest.fixture(scope="module")
@@ -213,7 +214,7 @@ class TestContents:
             found = rm.compare(
                 {a: first, b: second}, truth, "mrr", segments=dict.fromkeys(truth, a), test="t"
             )
-            tables = re.findall("<table>.*?</table>", render(found._digest()), re.DOTALL)
+            tables = re.findall("<table>.*?</table>", page_of(found), re.DOTALL)
             assert len(tables) == 6  # means, differences, first hits, segments, users, counts
             for table in tables:
                 page = Page(table)
@@ -264,11 +265,11 @@ class TestContents:
     def test_size(self):
         names = [f"system {number}" for number in range(10)]
         many = compared(names, "ndcg@5,10 rr recall@10 precision@10", test="t")
-        assert len(render(many._digest()).encode()) < 2_000_000
+        assert len(page_of(many).encode()) < 2_000_000
 
     def test_a_hundred_systems_stay_readable(self):
         names = [f"system {number}" for number in range(100)]
-        text = render(compared(names, "rr", test="t", segments=None)._digest())
+        text = page_of(compared(names, "rr", test="t", segments=None))
         assert len(re.findall(r"beats \d+<", text)) == 100
         assert "The first 200 of 4,950" in text
         assert "The 10 best of 100 systems" in text
@@ -360,7 +361,7 @@ class TestBrowser:
 
     def test_a_result_without_anything_to_draw(self, tmp_path):
         nothing = rm.compare({"x": [["a"]], "y": [["a"]]}, [{"a": 0}], "rr")
-        dom, said = self.opened(tmp_path, render(nothing._digest()))
+        dom, said = self.opened(tmp_path, page_of(nothing))
         assert said == []
         assert "<button" in dom
 

@@ -12,8 +12,10 @@ import pytest
 import cases
 import rankmeter as rm
 from command_line import rankmeter
-from rankmeter._report.page import ROWS_ON_PAPER, _breakable, read_page, render, render_one
-from rankmeter._results.reported import OWN
+from pages import page_of
+from rankmeter._report.page import ROWS_ON_PAPER, _breakable, read_page
+from rankmeter._results import comparison_page, summary_page
+from rankmeter._results.summary_page import OWN
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
@@ -48,7 +50,7 @@ def several():
         segments=SEGMENTS,
         test="t",
     )
-    return render(found._digest())
+    return page_of(found)
 
 
 def text_of(page):
@@ -132,7 +134,7 @@ class TestSeveral:
             {"good": {u: ["a"] for u in users}, "bad": {u: ["b", "a"] for u in users}},
             {u: {"a"} for u in users}, "rr", test="t",
         )  # fmt: skip
-        (chart,) = found._scatter(found._verdict("rr"))
+        (chart,) = comparison_page.page_of(found)["figures"]["scatter"]["rr"]
         (row,) = chart.to_dict()["layer"][1]["data"]["values"]
         assert row == {"x": 0.5, "y": 1.0, "users": 9, "side": "better"}
 
@@ -143,12 +145,12 @@ class TestHits:
         page = text_of(single.read_text("utf-8"))
         row = re.search(rf'<th scope="row">{OWN}</th>\s*<td>([\d.]+)%', page)
         assert float(row[1]) == pytest.approx(100 * again["hr@1"].mean, abs=0.051)
-        shares = result._digest().hits
+        shares = summary_page.page_of(result)["hits"]
         assert sum(shares.of[OWN]) == pytest.approx(1)
         assert shares.summed()[OWN][1] == pytest.approx(again["hr@2"].mean)
 
     def test_popularity_is_shared_out(self, result):
-        k, shares = result._digest().popularity
+        k, shares = summary_page.page_of(result)["popularity"]
         assert k == 5
         assert sum(shares.of[OWN]) == pytest.approx(1)
         tail = rm.evaluate(
@@ -252,7 +254,7 @@ class TestPaper:
 
     def test_a_long_table_of_differences_says_what_is_left_out(self):
         systems = {f"s{i:02}": cases.batch(i)[0] for i in range(12)}
-        page = render(rm.compare(systems, TRUTH, "rr", test="t")._digest())
+        page = page_of(rm.compare(systems, TRUTH, "rr", test="t"))
         assert "The first 60 of 66; the page on a screen has more." in page
 
 
@@ -282,7 +284,7 @@ class TestCall:
     )
     def test_of_one_evaluation(self, metrics, options):
         result = rm.evaluate(RANKINGS, TRUTH, metrics, **options)
-        text = result._digest().call
+        text = summary_page.page_of(result)["call"]
         assert self.again(text, rankings=RANKINGS, truth=TRUTH).to_dict() == result.to_dict()
         assert all(f"{name}=" in text for name in options)
 
@@ -292,11 +294,11 @@ class TestCall:
         found = rm.compare(
             systems, TRUTH, "rr", baseline="two", segments=SEGMENTS, clusters=SEGMENTS, **options
         )
-        page = html.unescape(render(found._digest()))
+        page = html.unescape(page_of(found))
         text = re.search('aria-label="The call">(.*?)</pre>', page, re.DOTALL)[1]
         names = {"systems": systems, "truth": TRUTH, "segments": SEGMENTS, "clusters": SEGMENTS}
         assert self.again(text, **names).to_dict() == found.to_dict()
 
     def test_of_scores_is_not_written(self):
-        page = render_one(rm.evaluate_ranks([1, 2, 3] * 9, "mrr")._digest())
+        page = page_of(rm.evaluate_ranks([1, 2, 3] * 9, "mrr"))
         assert "How to measure it again" not in page

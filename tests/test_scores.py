@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankmeter as rm
+from rankmeter import _compiled
 from rankmeter._matrix import _counting, _scores
 from rankmeter.errors import (
     DataError,
@@ -165,22 +166,25 @@ def test_every_form_of_scores_counts_the_same(form, problem, cut, rule):
         np.testing.assert_array_equal(part.scores.matrix, whole.scores.matrix)
 
 
-@pytest.mark.parametrize("wide", [True, False])
+@pytest.mark.parametrize("compiled", [True, False])
 @given(problem=problems(most_targets=9), rule=st.sampled_from(RULES), each=st.booleans())
-def test_wide_rows_and_rows_with_many_targets_count_the_same(wide, problem, rule, each):
+def test_rows_in_parts_and_without_a_compiler_count_the_same(compiled, problem, rule, each):
     scores, targets, known = problem
     options = {"exclude": known, "ties": rule, "each": each}
     whole = rm.evaluate_scores(scores, targets, "mr", **options)
     with pytest.MonkeyPatch.context() as patch:
-        for limit in ("WIDE", "WIDE_TOGETHER"):
-            patch.setattr(_counting, limit, 1 if wide else 10**9)
-        patch.setattr(_counting, "MANY", 2)
-        patch.setattr(_counting, "AT_ONCE", 8)
-        patch.setattr(_scores, "AT_ONCE", 8)
-        part = rm.evaluate_scores(scores, targets, "mr", **options)
-        rows = rm.evaluate_scores((scores, np.eye(scores.shape[1])), targets, "mr", **options)
-    np.testing.assert_array_equal(part.scores.matrix, whole.scores.matrix)
-    np.testing.assert_array_equal(rows.scores.matrix, whole.scores.matrix)
+        if not compiled:
+            patch.setattr(_compiled, "native", None)
+        for module, limit in (
+            (_counting, "AT_ONCE"),
+            (_counting, "CONVERTED"),
+            (_counting, "SHARED"),
+            (_scores, "AT_ONCE"),
+        ):
+            patch.setattr(module, limit, 8)
+        for form in (scores, (scores, np.eye(scores.shape[1])), scores.astype(np.float32)):
+            part = rm.evaluate_scores(form, targets, "mr", **options)
+            np.testing.assert_array_equal(part.scores.matrix, whole.scores.matrix)
 
 
 @given(problems(), st.randoms())
@@ -549,7 +553,7 @@ def test_one_rank_per_line(tmp_path, name, title):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("ranks.csv", "rank,rank\n1,2\n", "has 2 columns rank"),
+        ("ranks.csv", "rank,rank\n1,2\n", "has 2 columns for the ranks: 'rank', 'rank'"),
         ("ranks.csv", "rank;user\n1;a\n", "separated by ';'"),
         ("ranks.csv", "1,5\n2,6\n", "no column rank, only 1, 5. The first line"),
         ("ranks.json", "[]", "has no rows"),

@@ -12,6 +12,7 @@ import pytest
 import cases
 import rankmeter as rm
 from command_line import rankmeter
+from pages import page_of
 from rankmeter._report.table import Table
 from rankmeter.errors import DataError, UsageError
 from rankmeter.metrics import METRICS, register, unregister
@@ -286,6 +287,6 @@ def test_batches_show_a_query_unless_only_moments_are_kept():
 
 def test_the_report_of_ranks_has_curves_and_first_hits():
     pytest.importorskip("altair")
-    digest = rm.evaluate_ranks([1, 2, 4.5, 30] * 9, "mrr hits@10")._digest()
-    assert digest.hits is not None
-    assert digest.figures["curve"]
+    page = page_of(rm.evaluate_ranks([1, 2, 4.5, 30] * 9, "mrr hits@10"))
+    assert '<h2 id="hits-heading">' in page
+    assert '<h2 id="curve-heading">' in page

@@ -13,7 +13,7 @@ from scipy import stats
 from statsmodels.stats.oneway import anova_oneway
 
 import rankmeter as rm
-from rankmeter._estimates.paired import Heterogeneity, segment_notes
+from rankmeter._estimates.differences import Heterogeneity, segment_notes
 from rankmeter._statistics import (
     Hypotheses,
     adjust,
@@ -311,6 +311,22 @@ class TestSegments:
     def test_heterogeneity_without_variation_is_nan(self):
         assert math.isnan(heterogeneity([spread(np.ones(3)), spread(np.arange(3.0))])[1])
 
+    def test_a_segment_without_variation_varies_as_in_its_interval(self):
+        rng = np.random.default_rng(6)
+        cold = np.repeat([True, False], [50, 300])
+        gained = (~cold & (rng.random(350) < 0.2)).astype(float)
+        labels = {n: "cold" if one else "warm" for n, one in enumerate(cold)}
+        values = {"new": gained, "old": np.zeros(350)}
+        found = rm.compare_values(values, segments=labels, baseline="old", scale=(0, 1))
+        (one,) = found.heterogeneity
+        steadied = [spread(np.zeros(50)).steadied(1.0), spread(gained[~cold])]
+        assert (one.statistic, one.p) == heterogeneity(steadied)
+        assert "not the same for all segments: better in warm" in str(found.headline())
+        unknown = rm.compare_values(values, segments=labels, baseline="old").heterogeneity[0]
+        assert unknown.p == pytest.approx(one.p)  # the span is that of the values
+        alike = {"new": np.where(cold, 0.3, gained), "old": np.zeros(350)}
+        assert rm.compare_values(alike, segments=labels).heterogeneity[0].p < 0.2
+
     def test_it_is_in_the_notes_and_in_json(self):
         found = compared(self.values, segments=self.labels)
         (one,) = found.heterogeneity
@@ -324,14 +340,12 @@ class TestSegments:
         found = compared(np.column_stack([values, values[:, ::-1]]), segments=self.labels)
         (note,) = [one for one in found.table().notes if "between the 10 segments?" in one]
         unequal = [one for one in found.heterogeneity if one.p < 0.05]
-        untested = [one for one in found.heterogeneity if math.isnan(one.p)]
         assert len(found.heterogeneity) == 6
         assert len(unequal) == 4
         assert note.count(" on ") == 4
         assert f"{unequal[0].a} − {unequal[0].b} on {unequal[0].metric} (p < 0.0001: " in note
         assert "better in part 0" in note or "worse in part 0" in note
-        assert note.endswith(f"; not testable for {len(untested)}, as a segment has no variation")
-        assert "not shown" not in note
+        assert note.endswith("; not shown for 2 others")
 
     def test_a_note_names_at_most_ten_differences(self):
         one = Heterogeneity("rr", "a", "b", 9.0, 0.001, 3)
@@ -340,6 +354,8 @@ class TestSegments:
         assert note.count("a − b on rr (p = 0.0010)") == 10
         assert note.endswith("; 2 more in `heterogeneity`; not shown for 1 other")
 
+        note = segment_notes([one, replace(one, p=math.nan)], 0.05, clauses, gated=False)[1]
+        assert note.endswith("; not testable for 1, as a segment has no variation")
         assert segment_notes([replace(one, p=0.5)] * 2, 0.05, clauses, gated=False)[1] == (
             "do differences vary between the 3 segments? not shown for 2"
         )

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import rankmeter as rm
-from rankmeter._report.page import render
+from pages import page_of
 from rankmeter._words import LINKS, RETRIEVAL, USERS, in_words, speaking
 from rankmeter.errors import DataError, UsageError
 
@@ -88,7 +88,7 @@ def test_a_comparison_and_its_report_use_them(trec):
     pytest.importorskip("altair")
     pytest.importorskip("vl_convert")
     with speaking(found.words):
-        page = render(found._digest())
+        page = page_of(found)
     assert "Queries with the largest differences" in page
     assert "Differences per query" in page
 

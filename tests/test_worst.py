@@ -7,7 +7,7 @@ import pytest
 
 import rankmeter as rm
 from command_line import rankmeter
-from rankmeter._report.page import render
+from pages import page_of
 from rankmeter.errors import UnknownMetricError, UsageError
 
 pytestmark = pytest.mark.once
@@ -88,7 +88,7 @@ def test_a_metric_that_was_not_evaluated_gets_the_nearest_ones(ask):
 def test_the_report_shows_their_lists_with_titles(found):
     pytest.importorskip("altair")
     pytest.importorskip("vl_convert")
-    page = render(found._digest())
+    page = page_of(found)
     assert "The lists of cem" in page
     assert "c Casablanca &lt;3" in page
     assert "relevant, not ranked, gain 1" in page
@@ -159,14 +159,20 @@ def test_values_from_elsewhere_have_charts_of_their_differences():
     assert found.plot("differences", metric="value").to_dict()
     with pytest.raises(UsageError, match="needs the rankings: rm"):
         found.plot("curve")
-    with pytest.raises(UsageError, match="'forest', 'differences'"):
+    with pytest.raises(UsageError, match="'forest', 'curve'"):
         found.plot("pie")
+    with pytest.raises(UsageError, match="there are no segments: pass segments="):
+        found.plot("segments")
+    halves = {user: user < "c" for user in VALUES["old"]}
+    by_half = rm.compare_values(VALUES, segments=halves)
+    assert by_half.plot("segments").to_dict()
+    assert [*by_half.to_dict()["segments"]] == ["false", "true"]
 
 
 @pytest.mark.parametrize("name", ["report", "show", "curve"])
 def test_values_from_elsewhere_say_what_needs_rankings(name):
     found = rm.compare_values(VALUES, baseline="old")
-    with pytest.raises(AttributeError, match=rf"{name}\(\) needs the rankings: pass these to"):
+    with pytest.raises(AttributeError, match=rf"has no {name}: it needs the rankings: pass"):
         getattr(found, name)
     assert not hasattr(found, name)
     with pytest.raises(AttributeError, match="no attribute 'colour'"):

@@ -17,8 +17,12 @@ TYPE_CHECKING = False  # as in typing, which takes longer to import than all the
 # Nothing heavy is imported before it is used: `import rankmeter` takes a few milliseconds.
 _HOMES = {
     "DEFAULT_METRICS": "_api",
+    "Grades": "_matrix._kinds",
+    "Ranks": "_matrix._kinds",
+    "Sampled": "_matrix._kinds",
+    "Scores": "_matrix._kinds",
     "Comparison": "_results.comparison",
-    "Curve": "_estimates.curves",
+    "Curve": "_results.curve",
     "LinkQueries": "_links",
     "Accumulator": "_accumulator",
     "accumulator": "_accumulator",
@@ -40,10 +44,13 @@ _HOMES = {
     "Walkthrough": "_results.walkthrough",
     "describe": "_interactions.describe",
     "Explanation": "_results.explanation",
+    "Evaluator": "_evaluator",
     "evaluate": "_api",
     "evaluate_ranks": "_scored",
     "evaluate_scores": "_scored",
     "explain": "_explain",
+    "group_metric": "_rankers",
+    "grouped": "_rankers",
     "link_queries": "_links",
     "SampleSize": "_planning",
     "metric": "metrics",
@@ -69,19 +76,26 @@ if TYPE_CHECKING:
     from rankmeter._api import evaluate as evaluate
     from rankmeter._callbacks import compute_metrics as compute_metrics
     from rankmeter._callbacks import scorer as scorer
-    from rankmeter._estimates.curves import Curve as Curve
     from rankmeter._estimates.estimates import Estimate as Estimate
     from rankmeter._estimates.segments import by_activity as by_activity
     from rankmeter._estimates.segments import by_popularity as by_popularity
+    from rankmeter._evaluator import Evaluator as Evaluator
     from rankmeter._explain import explain as explain
     from rankmeter._interactions.describe import Description as Description
     from rankmeter._interactions.describe import describe as describe
     from rankmeter._links import LinkQueries as LinkQueries
     from rankmeter._links import link_queries as link_queries
+    from rankmeter._matrix._kinds import Grades as Grades
+    from rankmeter._matrix._kinds import Ranks as Ranks
+    from rankmeter._matrix._kinds import Sampled as Sampled
+    from rankmeter._matrix._kinds import Scores as Scores
     from rankmeter._plan import Plan as Plan
     from rankmeter._planning import SampleSize as SampleSize
     from rankmeter._planning import sample_size as sample_size
+    from rankmeter._rankers import group_metric as group_metric
+    from rankmeter._rankers import grouped as grouped
     from rankmeter._results.comparison import Comparison as Comparison
+    from rankmeter._results.curve import Curve as Curve
     from rankmeter._results.explanation import Explanation as Explanation
     from rankmeter._results.summary import Summary as Summary
     from rankmeter._results.values import ValueComparison as ValueComparison

@@ -20,25 +20,22 @@ from rankmeter._checks import choice, counted, shown
 from rankmeter._choices import takes_choices_of
 from rankmeter._counts import RankCounts
 from rankmeter._engine import Scores
-from rankmeter._engine.counted import score_queries
+from rankmeter._engine.counted import refuse_unknown_candidates, score_queries
 from rankmeter._estimates.estimates import Estimate, interval_of_moments
 from rankmeter._ingest._ids import ids as read_ids
-from rankmeter._matrix import (
-    Queries,
-    count_lists,
-    count_samples,
-    count_scores,
-    read_ranks,
-    row_ids,
-)
+from rankmeter._matrix._kind import plan_of_data
+from rankmeter._matrix._labels import row_ids
+from rankmeter._matrix._lists import count_lists
+from rankmeter._matrix._queries import Queries
+from rankmeter._matrix._ranks import read_ranks
+from rankmeter._matrix._samples import count_samples
+from rankmeter._matrix._scores import count_scores
 from rankmeter._plan import Plan
 from rankmeter._results.summary import Summary
 from rankmeter._scored import (
     asked_of,
     own_users,
-    plan_of,
     query_ids,
-    refuse_unknown_candidates,
     summary_of,
     ties_of_half,
     what_is_a_query,
@@ -82,7 +79,7 @@ class Accumulator:
         tolerance: tuple[float, float] | None = None,
     ) -> None:
         self.keep = cast("Keep", choice("keep", keep, Keep))
-        self.plan: Plan = plan_of(metrics, like, choices, "batches")
+        self.plan: Plan = plan_of_data(metrics, like, choices, "batches")
         given = {name: value for name, value in choices.items() if value is not None}
         names = [entry.label for entry in self.plan.metrics]
         self._settings = {
@@ -272,7 +269,7 @@ class Accumulator:
         if queries.target is not None:
             keys = keys.with_columns(target=queries.target)
         order = keys.select(pl.arg_sort_by(keys.columns)).to_series().to_numpy().astype(np.int64)
-        queries, keys = queries.sorted(order), keys[order]
+        queries, keys = queries.take(order), keys[order]
         first = keys.with_row_index("row").unique(keys.columns, keep="first")["row"].sort()
         repeated = queries.n - len(first)
         if repeated:

@@ -4,33 +4,21 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
-from rankmeter._caution import warn
-from rankmeter._checks import refused, shown
 from rankmeter._choices import Choices, takes_choices
-from rankmeter._engine import Data, EngineName, Reading, Source, open_data, reading
-from rankmeter._estimates.curves import Curve, curves_of
+from rankmeter._engine import Data, EngineName, Source, open_data, reading
+from rankmeter._estimates.curves import curves_of
 from rankmeter._estimates.notes import counts_of
 from rankmeter._estimates.segments import clusters_of
-from rankmeter._ingest import (
-    Table,
-    all_relevant,
-    is_records,
-    look_like_labels,
-    look_misread,
-    meet_all,
-    no_judgments,
-    read_collapse,
-    read_truth,
-)
-from rankmeter._plan import Plan, resolve
+from rankmeter._question import Question, holds_systems
+from rankmeter._results.curve import Curve
 from rankmeter._results.summary import Summary, summarise
-from rankmeter._side import Given, Side, read_side
-from rankmeter._words import USERS, Words, speaking
-from rankmeter.errors import DataError, RankmeterWarning, UsageError
+from rankmeter._side import Given
+from rankmeter._words import speaking
+from rankmeter.errors import RankmeterWarning, UsageError
 from rankmeter.metrics import Metric
 
 DEFAULT_METRICS = ("ndcg@10", "map@10", "mrr@10", "precision@10", "recall@10", "hr@10")
@@ -66,12 +54,14 @@ def evaluate(
         Ranked items per user, in any form: a Polars, pandas, Arrow or DuckDB frame with columns
         user, item and score (or rank, or neither: then row order is the ranking); a dict from user
         to ranked list or to {item: score}; a list of lists; a (users × k) array; a SciPy sparse
-        matrix of scores; the path of a Parquet, CSV, TSV, JSONL or TREC run file.
-    truth : object
+        matrix of scores; the path of a Parquet, CSV, TSV, JSONL or TREC run file; or
+        `rankmeter.Scores`, `rankmeter.Sampled`, `rankmeter.Ranks`, `rankmeter.Grades`.
+    truth : object, optional
         Judged items per user, in any form: a frame with columns user, item and optionally gain; a
         dict from user to set, list or {item: gain}; a list of these; a path. May be left out if
         `rankings` are records of the form ``{"predict_list": …, "ground_truth": …}``, or if all
-        metrics measure what was shown, whatever is relevant.
+        metrics measure what was shown, whatever is relevant. Left out for `rankmeter.Sampled`,
+        `rankmeter.Ranks` and `rankmeter.Grades`, which have their own.
     metrics : str, Metric or iterable of them
         ``"ndcg@10"``, ``"map@5,10"``, ``rm.NDCG(gain="exp2") @ 10``. A choice inside the
         parentheses holds for this metric alone: ``"ndcg(ties=expected)@10"``,
@@ -148,49 +138,31 @@ def evaluate(
     >>> result["rr"].mean, result["hr@1"].mean, result["hr@2"].mean
     (0.5, 0.0, 1.0)
     """
+    given = Given(train, items, catalogue, baseline_lists, propensity, collapse)
     how = reading(engine, memory)
-    plan = resolve(metrics, like=like, choices=choices)
-    known = Given(train, items, catalogue, baseline_lists, propensity, collapse)
-    read = functools.partial(_read, rankings, truth, plan, columns, how, known)
-    judged, systems, side = read()
-    words = words_of(judged, systems)
+    question = Question(truth, metrics, like, choices, given, columns, how, clusters)
+    return measured(question, rankings)
+
+
+def measured(question: Question, rankings: object) -> Summary:
+    """The result of rankings: read → open an engine → run → summarise."""
+    plan, judged, systems, side = question.read({ONE: rankings})
     scores = open_data(judged, systems, side=side).run(plan)[ONE]
-    said = how.said(systems.values())
-    plan = replace(plan, engine=said, side=side.notes, words=words)
     unused: dict[str, int] = {}
-    averaged = None if clusters is None else scores.ever_averaged(plan)
-    drawn = clusters_of(clusters, scores, unused, averaged)
-    with speaking(words):
-        found = summarise(plan, scores, judged, systems[ONE], drawn, unused)
-    return replace(found, source=Source(functools.partial(_again, read), ONE))
+    averaged = None if question.clusters is None else scores.ever_averaged(plan)
+    drawn = clusters_of(question.clusters, scores, unused, averaged)
+    with speaking(plan.words):
+        summary = summarise(plan, scores, judged, systems[ONE], drawn, unused)
+    unread = replace(question, given=replace(question.given))
+    again = functools.partial(_again, unread, rankings)
+    return replace(summary, source=Source(again, ONE, lists=systems[ONE].rows.has_lists))
 
 
-def words_of(judged: Table, systems: Mapping[str, Table]) -> Words:
-    """The words of the ground truth, or of rankings, if they differ from those of the house."""
-    found = (table.origin.words for table in (judged, *systems.values()))
-    return next((words for words in found if words != USERS), USERS)
-
-
-def _read(
-    rankings: object,
-    truth: object,
-    plan: Plan,
-    columns: Mapping[str, Any] | None,
-    how: Reading,
-    known: Given,
-) -> tuple[Table, dict[str, Table], Side]:
-    """The ground truth, the rankings and the side data of an evaluation."""
-    judged, systems = read_all(
-        {ONE: rankings}, truth, plan, columns=columns, how=how, collapse=known.collapse
-    )
-    return judged, systems, read_side(known, systems[ONE], plan.n_items)
-
-
-def _again(read: Callable[[], tuple[Table, dict[str, Table], Side]]) -> Data:
+def _again(question: Question, rankings: object) -> Data:
     """The data of an evaluation, read again without the warnings of the first time."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankmeterWarning)
-        judged, systems, side = read()
+        _, judged, systems, side = question.read({ONE: rankings})
     return open_data(judged, systems, side=side)
 
 
@@ -216,7 +188,9 @@ def curve(
 
     Parameters
     ----------
-    rankings, truth : object
+    rankings : object
+        As in `evaluate`; or a mapping from name to rankings, for a line of each.
+    truth : object
         As in `evaluate`.
     metric : str or Metric
         Its cutoff, if it has one, does not matter.
@@ -247,107 +221,18 @@ def curve(
     >>> [round(mean, 2) for mean in found.frame["mean"]], found.best_k()
     ([0.0, 0.5, 0.33], {'rankings': 2})
     """
-    plan = resolve(metric, like=like, choices=choices)
+    given = Given(train, items, catalogue, baseline_lists, propensity, collapse)
+    question = Question(truth, metric, like, choices, given, columns, clusters=clusters)
+    return curve_of(question, rankings, max_k)
+
+
+def curve_of(question: Question, rankings: object, max_k: int) -> Curve:
+    """The only metric of a question at every cutoff up to `max_k`."""
+    several = cast("Mapping[str, object]", rankings) if holds_systems(rankings) else None
+    plan, judged, systems, side = question.read(several or {ONE: rankings})
     if len(plan.metrics) != 1:
         raise UsageError(f"a curve needs exactly one metric, got {len(plan.metrics)}")
-    entry = plan.metrics[0]
-    judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns, collapse=collapse)
-    side = read_side(
-        Given(train, items, catalogue, baseline_lists, propensity, collapse), judged, plan.n_items
-    )
-    plan = replace(plan, side=side.notes, words=words_of(judged, systems))
-    scored, counts = (
-        open_data(judged, systems, side=side).run,
-        {ONE: counts_of(systems[ONE], judged)},
-    )
-    return curves_of(plan, [entry], scored, max_k, clusters, counts)[entry.label]
-
-
-def read_all(
-    systems: Mapping[str, object],
-    truth: object,
-    plan: Plan,
-    *,
-    columns: Mapping[str, Any] | None = None,
-    how: Reading = Reading(),  # noqa: B008 - it never changes
-    collapse: object = None,
-) -> tuple[Table, dict[str, Table]]:
-    """Ground truth and rankings in canonical form, with ids of the same types.
-
-    Reasons to doubt that they are what was meant become warnings, and `cautions` of the tables.
-
-    Parameters
-    ----------
-    systems : mapping of str to object
-        Rankings by name, each in any form that `evaluate` takes.
-    truth, columns
-        As in `evaluate`; the truth may be left out if one system holds records of both.
-    plan : Plan
-        Gives the rule for bad scores.
-    how : Reading
-        In memory or in pieces.
-    collapse
-        As in `evaluate`.
-
-    Raises
-    ------
-    UsageError
-        If a metric, an option or a value of an option does not exist, or options contradict.
-    DataError
-        If the data cannot be read with certainty, or lack what an option asks for.
-    """
-    alone = truth is None and plan.needs_no_truth
-    if truth is None and not alone:
-        truth = next(iter(systems.values()), None)
-        if len(systems) != 1 or not is_records(truth):
-            raise UsageError(
-                "truth is missing: pass the judged items as the second argument, or records of the "
-                "form {'predict_list': […], 'ground_truth': {…}} as the only argument"
-            )
-    by_side, collapsing = _columns_by_side(columns), read_collapse(collapse)
-    tables: dict[str, Table] = {}
-    for name, rankings in systems.items():
-        if str(name) in tables:
-            raise UsageError(f"two systems are called {str(name)!r}")
-        try:
-            table = how.read(rankings, by_side["rankings"], plan)
-            tables[str(name)] = table if collapsing is None else collapsing(table)
-        except DataError as error:
-            if len(systems) == 1:
-                raise
-            raise type(error)(f"System {str(name)!r}: {error}") from None
-    if alone:
-        judged = no_judgments(next(iter(tables.values())))
-    else:
-        judged = read_truth(how.opened(truth), columns=by_side["truth"])
-    judged, tables = meet_all(judged.doubted(look_like_labels(judged)), tables)
-    if plan.assumes_relevance:
-        judged = judged.doubted(all_relevant(judged))
-    tables = {name: how.sifted(one, judged, plan) for name, one in tables.items()}
-    tables = {name: one.doubted(look_misread(one, judged)) for name, one in tables.items()}
-    for table in (judged, *tables.values()):
-        warn(*table.cautions)
-    return judged, tables
-
-
-def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str, str] | None]:
-    """The roles that each side has, from one mapping for both or one for each."""
-    if columns is None:
-        return {"rankings": None, "truth": None}
-    if not isinstance(columns, Mapping) or not all(isinstance(role, str) for role in columns):
-        raise refused("columns", "a mapping from role to column name", columns)
-    if any(isinstance(value, Mapping) for value in columns.values()):
-        unknown = set(columns) - {"rankings", "truth"}
-        if unknown:
-            raise UsageError(
-                f"columns= takes one mapping each for rankings and truth, got "
-                f"{shown(sorted(unknown))}"
-            )
-        return {"rankings": columns.get("rankings"), "truth": columns.get("truth")}
-    known = {"user", "item", "score", "rank", "gain"}
-    unknown = set(columns) - known
-    if unknown:
-        raise UsageError(f"the roles in columns= are {sorted(known)}, not {shown(sorted(unknown))}")
-    truth = {role: columns[role] for role in ("user", "item", "gain") if role in columns}
-    ranks = {role: columns[role] for role in ("user", "item", "score", "rank") if role in columns}
-    return {"rankings": ranks, "truth": truth}
+    scored = open_data(judged, systems, side=side).run
+    counts = {name: counts_of(table, judged) for name, table in systems.items()}
+    (entry,) = plan.metrics
+    return curves_of(Curve, plan, [entry], scored, max_k, question.clusters, counts)[entry.label]

@@ -11,7 +11,8 @@ import numpy as np
 
 from rankmeter._checks import counted, shown
 from rankmeter._choices import CHOICES, acting
-from rankmeter._scored import RANK_METRICS, evaluate_scores, own_users, plan_of
+from rankmeter._matrix._kind import plan_of_data
+from rankmeter._scored import RANK_METRICS, evaluate_scores, own_users
 from rankmeter.errors import DataError, UsageError
 from rankmeter.metrics import METRICS, Metric
 from rankmeter.metrics import metric as metric_of
@@ -72,7 +73,7 @@ def _check(metrics: list[str | Metric], options: Mapping[str, Any]) -> None:
     own = inspect.signature(evaluate_scores).parameters.keys() - acting(CHOICES, "scores")
     choices = {n: value for n, value in options.items() if n not in own}
     users = choices.pop("users", None)
-    plan_of(metrics, options.get("like"), own_users(users, choices)[1], "scores")
+    plan_of_data(metrics, options.get("like"), own_users(users, choices)[1], "scores")
 
 
 def scorer(metric: str | Metric, **options: Any) -> Callable[[Any, Any, Any], float]:

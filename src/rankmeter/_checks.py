@@ -51,10 +51,10 @@ def number(
 ) -> float:
     """``value`` as a finite number: > ``above``, ≥ ``least``, < ``below``, ≤ ``most``."""
     bounds: Bounds = {">": above, "≥": least, "<": below, "≤": most}
-    found = _float(value)
-    if found is not None and math.isfinite(found) and _within(found, bounds):
-        return found
-    kind = "a number" if found is None or math.isfinite(found) else "a finite number"
+    finite = _float(value)
+    if finite is not None and math.isfinite(finite) and _within(finite, bounds):
+        return finite
+    kind = "a number" if finite is None or math.isfinite(finite) else "a finite number"
     raise refused(name, kind + _range(bounds), value)
 
 
@@ -101,15 +101,15 @@ def flag(name: str, value: Any) -> bool:
     raise refused(name, "True or False", value, (True, False))
 
 
-def unknown(kind: str, word: object, known: Iterable[str]) -> UsageError:
+def unknown(kind: str, word: object, names: Iterable[str]) -> UsageError:
     """Build the error for an unknown ``kind``: it offers the nearest names, or else all of them."""
-    words = tuple(known)
+    words = tuple(names)
     hint = near(word, words) if isinstance(word, str) else ""
     hint = hint or f"; known: {', '.join(map(repr, words))}"
     return UsageError(f"unknown {kind} {shown(word)}{hint}", allowed=words, got=word)
 
 
-def near(word: str, known: Iterable[str], *, likeness: float = 0.6) -> str:
+def near(word: str, names: Iterable[str], *, likeness: float = 0.6) -> str:
     """The words most like ``word``, as the end of a sentence: ``; did you mean 'ties'?``, or "".
 
     `likeness` is the share of letters that have to be the same, from 0 to 1.
@@ -118,9 +118,9 @@ def near(word: str, known: Iterable[str], *, likeness: float = 0.6) -> str:
         return ""
     from difflib import get_close_matches
 
-    lower = {name.lower(): name for name in known}
-    found = get_close_matches(word.lower(), lower, n=3, cutoff=likeness)
-    return f"; did you mean {' or '.join(shown(lower[key]) for key in found)}?" if found else ""
+    lower = {name.lower(): name for name in names}
+    nearest = get_close_matches(word.lower(), lower, n=3, cutoff=likeness)
+    return f"; did you mean {' or '.join(shown(lower[key]) for key in nearest)}?" if nearest else ""
 
 
 def shown(value: object) -> str:
@@ -139,14 +139,14 @@ def exact(value: float) -> str:
     return repr(float(value) + 0.0).removesuffix(".0")  # -0.0 is 0
 
 
-def counted(n: int, one: str, many: str = "") -> str:
-    """A number with its noun: ``1 user``, ``1,234 users``; `many` where an s is not enough."""
-    return f"{n:,} {in_words(one if n == 1 else many or one + 's')}"
+def counted(n: int, singular: str, plural: str = "") -> str:
+    """A number with its noun: ``1 user``, ``1,234 users``; `plural` where an s is not enough."""
+    return f"{n:,} {in_words(singular if n == 1 else plural or singular + 's')}"
 
 
 def refused(
     name: str,
-    wanted: str,
+    expected: str,
     value: Any,
     allowed: tuple[Any, ...] = (),
     hint: str = "",
@@ -157,7 +157,7 @@ def refused(
     `extent` is how far the data go: of several blocks of data the largest extent is reported.
     """
     option, of, metric = name.partition(" of ")
-    message = f"`{option}`{of}{metric} must be {wanted}, got {shown(value)}{hint}"
+    message = f"`{option}`{of}{metric} must be {expected}, got {shown(value)}{hint}"
     return UsageError(message, option=option, allowed=allowed, got=value, extent=extent)
 
 
@@ -167,9 +167,9 @@ def _within(value: Any, bounds: Bounds) -> bool:
 
 def _range(bounds: Bounds) -> str:
     """A range of numbers in words, after a space."""
-    said = {sign: bound for sign, bound in bounds.items() if bound is not None}
-    if said.keys() == {">", "<"}:
-        return f" between {said['>']} and {said['<']}, both excluded"
-    if said.keys() == {"≥", "≤"}:
-        return f" between {said['≥']} and {said['≤']}"
-    return " and".join(f" {sign} {bound}" for sign, bound in said.items())
+    given = {sign: bound for sign, bound in bounds.items() if bound is not None}
+    if given.keys() == {">", "<"}:
+        return f" between {given['>']} and {given['<']}, both excluded"
+    if given.keys() == {"≥", "≤"}:
+        return f" between {given['≥']} and {given['≤']}"
+    return " and".join(f" {sign} {bound}" for sign, bound in given.items())

@@ -43,23 +43,27 @@ TieRule = Literal[
 """What decides the order of items with equal scores."""
 
 
-Input = Literal["rankings", "scores", "samples", "ranks", "batches"]
+Input = Literal["rankings", "scores", "samples", "ranks", "grades", "batches"]
 """What is measured: by `evaluate`, `compare`, `curve` and `explain`; by `evaluate_scores` without
-and with negatives; by `evaluate_ranks`; by an accumulator."""
+and with negatives, or as `Sampled`; by `evaluate_ranks`, or as `Ranks`; as `Grades`; by an
+accumulator."""
 
 INPUTS: Mapping[str, str] = {
     "rankings": "each user is one query with all relevant items",
     "scores": "each row has one score for each column, and its true items",
     "samples": "each positive, which has its negatives, is the only relevant item of its query",
     "ranks": "each is that of the only relevant item of its query",
+    "grades": "they are in order, and have no scores and no items",
     "batches": "they have scores, lists or ranks, and update() takes `exclude` and `candidates`",
 }
 """Why an option cannot act on an input."""
 
 EVERY: tuple[Input, ...] = typing.get_args(Input)
 RANKINGS: tuple[Input, ...] = ("rankings",)
+TIED: tuple[Input, ...] = ("rankings", "scores", "samples", "ranks", "batches")
 SCORED: tuple[Input, ...] = ("rankings", "scores", "samples", "batches")
-JUDGED: tuple[Input, ...] = ("rankings", "scores", "batches")
+JUDGED: tuple[Input, ...] = ("rankings", "scores", "grades", "batches")
+MATRICES: tuple[Input, ...] = ("rankings", "scores", "batches")
 ROWS: tuple[Input, ...] = ("scores", "batches")
 
 
@@ -101,6 +105,7 @@ class Alignment:
         "and ``pessimistic`` (hits first, hits last), ``realistic`` (the mean of these two ranks), "
         "``rounded`` (that mean, rounded up), ``together`` (tied items are found together, at the "
         "last of their ranks, as above a threshold on scores).",
+        inputs=TIED,
     )
     duplicates: Literal["error", "best", "first", "each", "unchecked"] = choice(
         "error",
@@ -121,7 +126,7 @@ class Alignment:
         "Which judged items can be found: ``all``; only those ``ranked``; or all, where those "
         "missing from a ranking are ``appended`` to it, tied with each other.",
         rare=True,
-        inputs=JUDGED,
+        inputs=MATRICES,
     )
     pool: Literal["all", "judged"] = choice(
         "all",
@@ -236,7 +241,7 @@ class Setting:
     bad_scores: Literal["error", "drop", "worst"] = choice(
         "error",
         "A NaN or null score: ``error``, ``drop`` the row, or rank it ``worst``.",
-        inputs=JUDGED,
+        inputs=MATRICES,
     )
     no_overlap: Literal["error", "allow"] = choice(
         "error",

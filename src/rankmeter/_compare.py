@@ -1,27 +1,93 @@
-"""Is A better than B? Paired differences of systems over one truth, with their statistics."""
+"""Is A better than B? Paired differences of systems over the same users, with their statistics."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 import polars as pl
 
 from rankmeter._caution import warn
-from rankmeter._engine import Reading, Scores, Source, open_data
+from rankmeter._choices import Setting
+from rankmeter._engine import Data, Scores, Source, open_data
 from rankmeter._estimates.notes import clustered_by
 from rankmeter._estimates.paired import PairedTests
-from rankmeter._estimates.segments import clusters_of, labels_of, masks_of
+from rankmeter._estimates.segments import Population, clusters_of, labels_of, users_by_segment
 from rankmeter._estimates.settings import Settings
-from rankmeter._estimates.values import mean_of_runs, values_of, with_runs
+from rankmeter._estimates.values import Values, mean_of_runs, values_of
+from rankmeter._hits import IntArray
 from rankmeter._ingest import Table as Ingested
 from rankmeter._plan import Plan
+from rankmeter._results.compared import Compared
 from rankmeter._results.comparison import Comparison
-from rankmeter._results.summary import summarise
+from rankmeter._results.summary import Summary, summarise, summed, with_metrics
+from rankmeter._results.summary_page import reopened
 from rankmeter._side import NO_SIDE, Side
 from rankmeter._statistics import CAUTIONS
 from rankmeter.errors import UsageError
+
+C = TypeVar("C", bound=Compared)
+
+Summaries = Callable[[IntArray | None], Mapping[str, Summary]]
+"""Gives the result of each system alone; the argument is the cluster of each user."""
+
+
+def compare_by_user(
+    result: type[C],
+    setting: Setting,
+    settings: Settings,
+    names: Sequence[str],
+    by_metric: Sequence[Values],
+    population: Population | Scores,
+    *,
+    segments: object,
+    clusters: object,
+    facts: Mapping[str, Any],
+    summaries: Summaries = lambda _: {},
+    **more: Any,
+) -> C:
+    """Compare systems by values over the same users, wherever these come from.
+
+    The `facts` become settings of the result, and `more` are further fields of the `result`.
+    """
+    unused = {"users_without_segment": 0}
+    tested = {by_user.label: by_user.tested(settings.common) for by_user in by_metric}
+    averaged = np.any([*tested.values()], axis=0)
+    labels = labels_of(segments, "segment", population, unused, averaged)
+    cluster = clusters_of(clusters, population, unused, averaged)
+    tests = PairedTests(setting, settings, names, by_metric, cluster)
+    parts = users_by_segment(labels)
+    differences, heterogeneity = tests.differences(parts)
+    return result(
+        systems=tuple(names),
+        baseline=settings.baseline or "",
+        plan=setting,
+        users=population.users,
+        by_metric={by_user.label: replace(by_user) for by_user in by_metric},
+        summaries=summaries(cluster),
+        estimates=tests.estimates(),
+        differences=differences,
+        heterogeneity=heterogeneity,
+        clusters=clusters,
+        segments_by_user=None if labels is None else pl.DataFrame(
+            [population.users.alias("user"), labels]
+        ),
+        segment_estimates={
+            (segment, metric, name): e
+            for segment, users in parts.items()
+            for (metric, name), e in tests.estimates(users).items()
+        },
+        settings={
+            **tests.facts(),
+            **facts,
+            **unused,
+            **({"clusters": None} if cluster is None else clustered_by(cluster, tested)),
+        },
+        **more,
+    )  # fmt: skip
 
 
 def compare_tables(
@@ -40,71 +106,137 @@ def compare_tables(
     `runs` has the tables of each system that has several training runs.
     """
     groups = {name: [name] for name in systems} if runs is None else runs
-    names = tuple(groups)
-    settings.check(names, runs=runs is not None, clusters=clusters is not None)
-    _check(plan)
-    if settings.test in CAUTIONS:
-        warn(CAUTIONS[settings.test])
+    _check(plan, settings)
     # The hits are kept for the curves, which may be asked for after the input has changed.
     data = open_data(truth, systems, side=side, keep=True)
-    run = data.run
+    by_table = data.run(plan)
+    whole = all(table.rows.has_lists for table in systems.values())
+
+    def means(scores: Mapping[str, Scores]) -> dict[str, Scores]:
+        return {name: mean_of_runs([scores[run] for run in of]) for name, of in groups.items()}
+
+    def summaries(cluster: IntArray | None) -> dict[str, Summary]:
+        return {
+            name: replace(
+                summarise(plan, scores, truth, systems[groups[name][0]], cluster),
+                source=Source(lambda: data, name, lists=whole) if [name] == groups[name] else None,
+            )
+            for name, scores in means(by_table).items()
+        }
+
+    population = by_table[groups[next(iter(groups))][0]]
+    by_run = [[by_table[run] for run in of] for of in groups.values()]
+    return compare_by_user(
+        Comparison, plan, settings, [*groups], values_of(plan, by_run, population.n_users),
+        population, segments=segments, clusters=clusters, summaries=summaries,
+        facts={"runs": {name: len(of) for name, of in runs.items()} if runs else None},
+        kind=systems[groups[next(iter(groups))][0]].origin.kind,
+        scored=lambda plan: means(data.run(plan)),
+    )  # fmt: skip
+
+
+def compare_results(
+    results: Mapping[str, Sequence[Summary]],
+    plan: Plan,
+    settings: Settings,
+    *,
+    segments: object,
+    clusters: object,
+) -> Comparison:
+    """Compare results, each of one or several runs, that answer the question of a plan."""
+    labels = [entry.label for entry in plan.metrics]
+    chosen = {name: [with_metrics(run, labels) for run in runs] for name, runs in results.items()}
+    every = [run for runs in chosen.values() for run in runs]
+    several = len(every) > len(chosen)
+    clusters = _clusters_of(every) if clusters is None else clusters
+    settings.check([*chosen], runs=several, clusters=clusters is not None)
+    _check(plan, settings)
+    population, places = _common_rows([run.scores for run in every])
+    by_run = [[run.scores for run in runs] for runs in chosen.values()]
+    summaries = {
+        name: _checked(name, _mean_result(name, plan, runs)) for name, runs in chosen.items()
+    }
 
     def scored(plan: Plan) -> dict[str, Scores]:
-        found = run(plan)
-        return {name: mean_of_runs([found[one] for one in own]) for name, own in groups.items()}
+        sources = {name: summary.source or _no_source(name) for name, summary in summaries.items()}
+        return {name: of.open().run(plan)[of.system] for name, of in sources.items()}
 
-    each = run(plan)
-    plan = replace(plan, engine=Reading.said(systems.values()))
-    scores = {name: mean_of_runs([each[one] for one in own]) for name, own in groups.items()}
-    whole = all(table.rows.in_memory for table in systems.values())
-    first = scores[names[0]]
-    users = first.users
-    unused = {"users_without_segment": 0}
-    values = values_of(plan, scores)
-    if runs is not None:
-        values = with_runs(values, plan, [[each[one] for one in own] for own in groups.values()])
-    tested = {one.label: one.tested(settings.common) for one in values}
-    averaged = np.any([*tested.values()], axis=0)
-    labels = labels_of(segments, "segment", first, unused, averaged)
-    drawn = clusters_of(clusters, first, unused, averaged)
-    tests = PairedTests(plan, settings, names, values, drawn)
-    everyone = np.ones(len(users), dtype=bool)
-    parts = masks_of(labels)
-    differences, heterogeneity = tests.differences(parts)
-    return Comparison(
-        names,
-        settings.baseline or "",
-        plan,
-        {
-            name: replace(
-                summarise(plan, scores[name], truth, systems[own[0]], drawn),
-                source=Source(lambda: data, own[0], lists=whole) if len(own) == 1 else None,
-            )
-            for name, own in groups.items()
-        },
-        tests.estimates(everyone),
-        differences,
-        {values.label: values.dropped for values in tests.values},
-        None if labels is None else pl.DataFrame([users.alias("user"), labels]),
-        {
-            (segment, metric, name): e
-            for segment, mask in parts.items()
-            for (metric, name), e in tests.estimates(mask).items()
-        },
-        {
-            **tests.facts(),
-            "runs": {name: len(own) for name, own in runs.items()} if runs else None,
-            **unused,
-            **({"clusters": None} if drawn is None else clustered_by(drawn, tested)),
-        },
-        scored,
-        clusters,
-        heterogeneity,
+    return compare_by_user(
+        Comparison, plan, settings, [*chosen],
+        values_of(plan, by_run, len(population.users), places), population, segments=segments,
+        clusters=clusters, summaries=lambda _: summaries,
+        facts={"runs": {name: len(runs) for name, runs in chosen.items()} if several else None},
+        kind=every[0].kind,
+        scored=scored,
+    )  # fmt: skip
+
+
+def _no_source(name: str) -> NoReturn:
+    """Raise the error of a result whose rankings cannot be read again."""
+    raise UsageError(
+        f"this needs the ranks of {name} once more, which its result does not have, or which have "
+        "changed: pass the rankings to rm.compare"
     )
 
 
-def _check(plan: Plan) -> None:
-    """Refuse metrics that cannot be compared."""
+def _checked(name: str, result: Summary) -> Summary:
+    """A result that refuses its source when it is opened, if that gives other values by then."""
+
+    @functools.cache
+    def opened() -> Data:
+        return (reopened(result) or _no_source(name)).open()
+
+    return replace(result, source=result.source and replace(result.source, open=opened))
+
+
+def _mean_result(name: str, plan: Plan, runs: Sequence[Summary]) -> Summary:
+    """The result of a system: that of its only run, or of the mean of all."""
+    first = runs[0]
+    if len(runs) == 1:
+        return first
+    if not all(run.scores.users.equals(first.scores.users) for run in runs):
+        raise UsageError(f"the runs of {name} rank different users: compare their rankings")
+    cautions = dict.fromkeys(caution for run in runs for caution in run.cautions)
+    scores = mean_of_runs([run.scores for run in runs])
+    more = {"cautions": (*cautions,), "kind": first.kind}
+    return summed(plan, scores, first.read, clusters=first.clusters, **more)
+
+
+def _common_rows(
+    scores: Sequence[Scores],
+) -> tuple[Population, Callable[[Scores], IntArray] | None]:
+    """The users of all scores, and the row of each user among them if it is another one."""
+    first = scores[0].users
+    textual = all(part.textual for part in scores)
+    if all(part.users.equals(first) for part in scores):
+        return Population(first, textual), None
+    users = pl.concat([part.users for part in scores]).unique().sort()
+    row = users.to_frame("user").with_row_index("row")
+
+    @functools.cache
+    def places(part: Scores) -> IntArray:
+        named = part.users.to_frame("user").join(row, on="user", how="left", maintain_order="left")
+        return named["row"].to_numpy().astype(np.int64)
+
+    return Population(users, textual), places
+
+
+def _clusters_of(results: Sequence[Summary]) -> pl.DataFrame | None:
+    """The cluster of each user in the ground truth, as the results have it, in their order."""
+    tables = [
+        pl.DataFrame({"user": result.scores.users, "cluster": result.clusters})
+        .filter(result.scores.in_truth)
+        .with_columns(pl.col("cluster").rank("dense").cast(pl.String).str.zfill(12))
+        for result in results
+        if result.clusters is not None
+    ]
+    return pl.concat(tables).unique(maintain_order=True) if tables else None
+
+
+def _check(plan: Plan, settings: Settings) -> None:
+    """Refuse metrics that cannot be compared, and warn of tests that do not compare means."""
+    if settings.test in CAUTIONS:
+        warn(CAUTIONS[settings.test])
     for entry in plan.metrics:
         if entry.averaging.undefined == "nan":
             raise UsageError("undefined='nan' leaves nothing to compare: choose 'skip' or 'zero'")

@@ -48,7 +48,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
             shutil.copymode(real, other)
         other.replace(real)
     except BaseException as error:
-        names = {str(one) for one in (getattr(error, f"filename{n}", None) for n in ("", 2)) if one}
+        names = {str(getattr(error, name, None) or "") for name in ("filename", "filename2")} - {""}
         about_it = str(other) in names
         if not (about_it and isinstance(error, FileExistsError)):  # then another process has it
             with suppress(OSError):
@@ -113,14 +113,14 @@ def writing_temporary() -> Iterator[None]:
 def new_folder(path: str | Path) -> Iterator[None]:
     """A folder, made with those above it where they are missing, and removed if the work fails."""
     folder = Path(path)
-    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:
         yield
     except BaseException:
         with suppress(OSError):  # not empty: another process uses it
-            for one in missing:
-                one.rmdir()
+            for parent in missing:
+                parent.rmdir()
         raise
 
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from rankmeter._checks import choice, counted, exact, shown
 from rankmeter._hits import IntArray
-from rankmeter._matrix import host
+from rankmeter._matrix._arrays import host
 from rankmeter.errors import DataError, UsageError
 
 Side = Literal["head", "tail"]

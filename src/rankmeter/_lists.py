@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from rankmeter._hits import BoolArray, FloatArray, IntArray, ratio
 from rankmeter._steps import summed, worked
+from rankmeter.errors import InvalidValueError
 
 
 @dataclass(frozen=True, eq=False)
@@ -376,3 +377,11 @@ class Catalogue:
 
     size: int
     item: BoolArray | None = None
+
+    def check(self, n_shown: int) -> None:
+        """Refuse a size that is smaller than the number of different items that are shown."""
+        if n_shown > self.size:
+            raise InvalidValueError(
+                f"{n_shown:,} different items are shown, and the catalogue has {self.size:,}: pass "
+                "the number of all items that could be shown, or the items themselves"
+            )

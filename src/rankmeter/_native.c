@@ -334,7 +334,9 @@ static PyObject *match(PyObject *module, PyObject *const *args, Py_ssize_t n_arg
 static const char COUNT[] =
     "count(value, order, offsets, user, wanted, above, upto)\n--\n\n"
     "Write for each wanted number of a user how many values of the user are below it, and how many\n"
-    "at most it. The users of the numbers must ascend. The order is None if values are by user.";
+    "at most it. The users of the numbers must ascend. The order is None if values are by user; then\n"
+    "they may have 32 bits.\n"
+    "Return 1 if all values of these users are finite, and otherwise 0.";
 
 /* Compare numbers, or what begins with one. */
 static int compare(const void *left, const void *right) {
@@ -362,6 +364,19 @@ static int ascends(const double *value, Py_ssize_t n) {
     return 1;
 }
 
+WIDE static int64_t all_finite(const double *value, Py_ssize_t n) {
+    int64_t n_finite = 0;
+    for (Py_ssize_t i = 0; i < n; i++)
+        n_finite += fabs(value[i]) <= DBL_MAX;
+    return n_finite == n;
+}
+
+WIDE static const double *widened(const float *value, Py_ssize_t n, double *space) {
+    for (Py_ssize_t i = 0; i < n; i++)
+        space[i] = value[i];
+    return space;
+}
+
 struct targets {
     const double *wanted;
     int64_t *above, *upto;
@@ -382,6 +397,20 @@ WIDE static void count_few(const double *value, Py_ssize_t n, const struct targe
     }
 }
 
+/* One target, and whether all values are finite, in one pass. */
+WIDE static int64_t count_one(const double *value, Py_ssize_t n, const struct targets *target) {
+    double wanted = target->wanted[0];
+    int64_t above = 0, upto = 0, n_finite = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        above += value[i] < wanted;
+        upto += value[i] <= wanted;
+        n_finite += fabs(value[i]) <= DBL_MAX;
+    }
+    target->above[0] = above;
+    target->upto[0] = upto;
+    return n_finite == n;
+}
+
 /* Values that ascend are looked up. */
 static void count_sorted(const double *value, Py_ssize_t n, const struct targets *targets) {
     for (Py_ssize_t i = 0; i < targets->n; i++) {
@@ -395,8 +424,9 @@ static void count_sorted(const double *value, Py_ssize_t n, const struct targets
     }
 }
 
-static Py_ssize_t count_all(const struct groups *rows, const double *value, const int64_t *user,
+static Py_ssize_t count_all(const struct groups *rows, const Py_buffer *value, const int64_t *user,
                             const struct targets *every, double *space) {
+    int64_t finite = 1;
     for (Py_ssize_t first = 0, last; first < every->n; first = last) {
         for (last = first + 1; last < every->n && user[last] == user[first];)
             last++;
@@ -404,12 +434,19 @@ static Py_ssize_t count_all(const struct groups *rows, const double *value, cons
             (last < every->n && user[last] < user[first]))
             return UNFIT;
         int64_t begin = rows->begin[user[first]], n = rows->begin[user[first] + 1] - begin;
-        const double *own = side_by_side(rows, value, begin, begin + n, space);
+        const double *own = value->itemsize == sizeof(float)
+                                ? widened((const float *)value->buf + begin, n, space)
+                                : side_by_side(rows, value->buf, begin, begin + n, space);
         if (own == NULL)
             return UNFIT;
         struct targets targets = {every->wanted + first, every->above + first, every->upto + first,
                                   last - first};
         int sorted = ascends(own, n);
+        if (!sorted && targets.n == 1) {
+            finite &= count_one(own, n, &targets);
+            continue;
+        }
+        finite &= all_finite(own, n);
         if (!sorted && targets.n > MANY) {
             memmove(space, own, (size_t)n * sizeof *own);
             qsort(space, (size_t)n, sizeof *space, compare);
@@ -420,7 +457,7 @@ static Py_ssize_t count_all(const struct groups *rows, const double *value, cons
         else
             count_few(own, n, &targets);
     }
-    return 0;
+    return (Py_ssize_t)finite;
 }
 
 static PyObject *count(PyObject *module, PyObject *const *args, Py_ssize_t n_args) {
@@ -430,14 +467,16 @@ static PyObject *count(PyObject *module, PyObject *const *args, Py_ssize_t n_arg
         return NULL;
     struct groups rows;
     Py_ssize_t outcome = UNFIT, n = size(&views[USER]);
-    if (groups_of(&views[ORDER], &views[OFFSETS], size(&views[VALUE]), &rows) &&
+    int narrow = views[VALUE].itemsize == sizeof(float);
+    Py_ssize_t n_values = narrow ? views[VALUE].len / 4 : size(&views[VALUE]);
+    if (groups_of(&views[ORDER], &views[OFFSETS], n_values, &rows) && !(narrow && rows.order) &&
         size(&views[WANTED]) == n && size(&views[ABOVE]) == n && size(&views[UPTO]) == n) {
         struct targets every = {views[WANTED].buf, views[ABOVE].buf, views[UPTO].buf, n};
         double *space = malloc(((size_t)rows.longest + 1) * sizeof *space);
         Py_BEGIN_ALLOW_THREADS
         outcome = space == NULL
                       ? NO_MEMORY
-                      : count_all(&rows, views[VALUE].buf, views[USER].buf, &every, space);
+                      : count_all(&rows, &views[VALUE], views[USER].buf, &every, space);
         Py_END_ALLOW_THREADS
         free(space);
     }

@@ -129,12 +129,17 @@ class Plan(Setting):
     words: Words = USERS
     data: Input = "rankings"
 
+    @property
+    def tool(self) -> str:
+        """The tool whose conventions are followed."""
+        return self.convention.removesuffix(_BUGGY)
+
     def __getitem__(self, label: str) -> MetricPlan:
         """The plan of one metric, by any of its metric strings."""
         for entry in self.metrics:
             if label == entry.label:
                 return entry
-        tool = self.convention.removesuffix(_BUGGY)
+        tool = self.tool
         found: set[str] = set()
         for wanted in translate_all(label, tool):
             matches = [e for e in self.metrics if _matches(wanted, e)]
@@ -174,7 +179,7 @@ class Plan(Setting):
     @property
     def notes(self) -> tuple[str, ...]:
         """Warnings about the numbers as those of the tool, and how the side data were read."""
-        tool = load_convention(self.convention.removesuffix(_BUGGY))
+        tool = load_convention(self.tool)
         asked = dict.fromkeys(entry.metric.name for entry in self.metrics)
         absent = [name for name in asked if not has_metric(tool.name, name)]
         known = tool.differs
@@ -239,7 +244,7 @@ class Plan(Setting):
 
         None if no options do, because choices differ between metrics whose labels do not say so.
         """
-        tool = self.convention.removesuffix(_BUGGY)
+        tool = self.tool
         asked = [entry.label for entry in self.metrics]
         settings = {name: getattr(self, name) for name in SETTINGS}
         usual = Setting(**_settings(load_convention(tool), self.data))

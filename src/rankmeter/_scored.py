@@ -14,31 +14,24 @@ import polars as pl
 from rankmeter._align.placing import ORDERED
 from rankmeter._caution import warn
 from rankmeter._checks import number, refused, shown
-from rankmeter._choices import Input, takes_choices_of
+from rankmeter._choices import takes_choices_of
 from rankmeter._engine import Counted, Source
-from rankmeter._engine.counted import score_queries
+from rankmeter._engine.counted import refuse_unknown_candidates, score_queries
 from rankmeter._estimates.bounds import tie_bounds
 from rankmeter._estimates.segments import clusters_of
 from rankmeter._hits import IntArray
 from rankmeter._ingest import POLARS, Ids, IdSeries, Kind
-from rankmeter._matrix import (
-    Asked,
-    Queries,
-    count_samples,
-    count_scores,
-    is_array_file,
-    is_path,
-    is_table,
-    read_array_file,
-    read_rank_table,
-    read_ranks,
-    row_frame,
-    row_ids,
-    row_labels,
-)
-from rankmeter._plan import Plan, resolve
+from rankmeter._matrix._array_files import is_array_file, read_array_file
+from rankmeter._matrix._kind import plan_of_data
+from rankmeter._matrix._labels import row_frame, row_ids, row_labels
+from rankmeter._matrix._queries import Queries
+from rankmeter._matrix._rank_files import is_path, is_table, read_rank_table
+from rankmeter._matrix._ranks import read_ranks
+from rankmeter._matrix._samples import count_samples
+from rankmeter._matrix._scores import Asked, count_scores
+from rankmeter._plan import Plan
 from rankmeter._results.summary import Summary, summed
-from rankmeter._words import LINKS, QUERIES
+from rankmeter._words import LINKS
 from rankmeter.conventions import load_convention
 from rankmeter.errors import DuplicateError, UsageError
 from rankmeter.metrics import Metric
@@ -157,7 +150,7 @@ def evaluate_scores(
     1.0
     """
     users, choices = own_users(users, choices)
-    plan = plan_of(metrics, like, choices, "scores" if negatives is None else "samples")
+    plan = plan_of_data(metrics, like, choices, "scores" if negatives is None else "samples")
     asked = asked_of(plan, tolerance=tolerance, like=like)
     scores, target, negatives, exclude, candidates = (
         read_array_file(one) if is_path(one) else one
@@ -241,7 +234,7 @@ def evaluate_ranks(
     clusters = read_array_file(clusters) if is_array_file(clusters) else clusters
     given = {"candidates": candidates, "upper": upper, "users": users, "groups": groups}
     read |= {name: value for name, value in given.items() if value is not None}
-    plan = plan_of(metrics, like, choices, "ranks")
+    plan = plan_of_data(metrics, like, choices, "ranks")
     queries = read_ranks(read["ranks"], read.get("upper"), read.get("candidates"))
     if not queries.sized:
         refuse_unknown_candidates(plan, queries)
@@ -256,19 +249,6 @@ def own_users(users: Any, choices: dict[str, Any]) -> tuple[Any, dict[str, Any]]
     if is_array_file(users):
         return read_array_file(users), choices
     return (None, {**choices, "users": users}) if isinstance(users, str) else (users, choices)
-
-
-def plan_of(
-    metrics: str | Metric | Iterable[str | Metric],
-    like: str | None,
-    choices: Mapping[str, Any],
-    data: Input,
-) -> Plan:
-    """The plan, with ties ``realistic`` unless a choice or a tool says otherwise."""
-    chosen = dict(choices)
-    if like in (None, "rankmeter") and chosen.get("ties") is None:
-        chosen["ties"] = "realistic"
-    return replace(resolve(metrics, like=like, choices=chosen, data=data), words=QUERIES)
 
 
 def asked_of(
@@ -422,20 +402,4 @@ def _only_samples(**given: Any) -> None:
         if value is not None:
             raise UsageError(
                 f"`{name}` has no meaning with `negatives`: scores has the positives", option=name
-            )
-
-
-def refuse_unknown_candidates(plan: Plan, queries: Queries) -> None:
-    """An error if a metric depends on the number of candidates, which was not given."""
-    counts = queries.counts
-    more = replace(queries, counts=replace(counts, n_ranked=2 * counts.n_ranked + 1))
-    one, other = score_queries(plan, queries), score_queries(plan, more)
-    for entry in plan.metrics:
-        if entry.spec.of_lists or entry.spec.named:
-            raise one.errors[entry.label]
-        values, others = one.values[entry.label], other.values[entry.label]
-        if entry.label in one.errors or not np.array_equal(values, others, equal_nan=True):
-            raise UsageError(
-                f"{entry.label} depends on the number of candidates: pass candidates=",
-                option="candidates",
             )

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from os import PathLike
+import functools
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Unpack
 
-from rankmeter._api import DEFAULT_METRICS, read_all, words_of
-from rankmeter._choices import Choices, takes_choices
-from rankmeter._compare import compare_tables
+from rankmeter._api import DEFAULT_METRICS
+from rankmeter._choices import Choices, Setting, takes_choices
+from rankmeter._compare import compare_results, compare_tables
 from rankmeter._engine import EngineName, reading
 from rankmeter._estimates.settings import Common, Correction, Family, Settings, Test
 from rankmeter._ingest import is_records
-from rankmeter._plan import Plan, resolve
+from rankmeter._plan import Plan
+from rankmeter._question import Question, holds_lists, holds_systems
 from rankmeter._results.comparison import Comparison
-from rankmeter._side import Given, read_side
+from rankmeter._results.question import named_results, question_of
+from rankmeter._results.result import Result
+from rankmeter._results.summary import Summary
+from rankmeter._side import Given
+from rankmeter._values import compare_stored, holds_values
 from rankmeter._words import speaking
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Metric
@@ -25,7 +29,7 @@ from rankmeter.metrics import Metric
 @takes_choices
 def compare(
     systems: Mapping[str, object],
-    truth: object,
+    truth: object = None,
     metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
     *,
     baseline: str | None = None,
@@ -58,11 +62,13 @@ def compare(
     systems : mapping of str to object
         2 to 100 named rankings, each in any form that `evaluate` takes; or, for a system with
         several training runs (seeds), a list of them: ``{"A": [run1, run2, run3], "B": …}``.
-        Users and runs then both vary, and differences are tested over both.
+        Users and runs then both vary, and differences are tested over both. Or, without `truth`,
+        results of `evaluate`, `evaluate_scores`, `evaluate_ranks` or an accumulator, and stored
+        values of users: the ``per_user`` of results, as frames or files.
     truth : object
-        As in `evaluate`.
+        As in `evaluate`. Results have theirs.
     metrics : str, Metric or iterable of them
-        As in `evaluate`.
+        As in `evaluate`; of results, those to compare, which are all by default.
     baseline : str, optional
         The system that all others are compared with; without a baseline, all pairs are compared.
     test : str
@@ -111,11 +117,14 @@ def compare(
     Returns
     -------
     Comparison
+        Of stored values, a `ValueComparison`, which has no curves, lists or page.
 
     Raises
     ------
     UsageError
-        If a metric, an option or a value of an option does not exist, or options contradict.
+        If a metric, an option or a value of an option does not exist, or options contradict; if
+        results do not answer the same question: other metrics or options, or other users in the
+        ground truth.
     DataError
         If the data cannot be read with certainty, or lack what an option asks for, or values are
         above 1e100, whose differences overflow.
@@ -123,8 +132,9 @@ def compare(
     Notes
     -----
     Every system sees the same users in the same order: the truth is aligned once. A difference is
-    that of the other system minus the baseline. Why these defaults: Smucker, Allan and Carterette,
-    CIKM 2007; Urbano, Lima and Hanjalic, SIGIR 2019.
+    that of the other system minus the baseline. A comparison of results is that of their rankings:
+    values are those of the results, and curves and lists read the rankings again. Why these
+    defaults: Smucker, Allan and Carterette, CIKM 2007; Urbano, Lima and Hanjalic, SIGIR 2019.
 
     Examples
     --------
@@ -137,50 +147,124 @@ def compare(
     >>> difference = rm.compare(systems, truth, "rr", baseline="old")["rr"][0]
     >>> difference.difference, difference.p, difference.significant
     (0.5, 0.5, False)
+
+    Results of evaluations are systems, too.
+
+    >>> results = {name: rm.evaluate(lists, truth, "rr") for name, lists in systems.items()}
+    >>> rm.compare(results, baseline="old")["rr"][0].difference
+    0.5
     """
-    if not isinstance(systems, Mapping) or _holds_systems(truth):
+    if not isinstance(systems, Mapping) or isinstance(systems, Result) or holds_systems(truth):
         swapped = ": the systems come first, rm.compare(systems, truth)"
-        wanted = "a mapping from name to rankings, such as {'A': …, 'B': …}"
-        found = type(systems).__name__ + (swapped if isinstance(truth, Mapping) else "")
-        raise UsageError(f"`systems` must be {wanted}, got {found}", option="systems")
-    plan = resolve(metrics, like=like, choices=choices)
-    settings = Settings(
-        baseline=baseline,
-        test=test,
-        correction=correction,
-        family=family,
-        common=common,
-        alpha=alpha,
-        n_resamples=n_resamples,
-        margin=_by_label(margin, plan) if isinstance(margin, Mapping) else margin,
-        gatekeeping=gatekeeping,
-    )
-    flat, runs = _separate_runs(systems)
+        expected = "a mapping from name to rankings, such as {'A': …, 'B': …}"
+        given = type(systems).__name__ + (swapped if isinstance(truth, Mapping) else "")
+        raise UsageError(f"`systems` must be {expected}, got {given}", option="systems")
+    settings = functools.partial(
+        Settings, baseline=baseline, test=test, correction=correction, family=family, common=common,
+        alpha=alpha, n_resamples=n_resamples, gatekeeping=gatekeeping,
+    )  # fmt: skip
+    stored = truth is None and any(map(holds_values, systems.values()))
+    if (results := named_results(systems)) or stored:
+        _refuse_rankings(systems, results)
+        only_rankings: dict[str, Any] = {
+            "truth": truth, "like": like, "columns": columns, "train": train, "items": items,
+            "catalogue": catalogue, "baseline_lists": baseline_lists, "propensity": propensity,
+            "collapse": collapse, "memory": memory, "engine": None if engine == "auto" else engine,
+        }  # fmt: skip
+        _refuse_options(only_rankings | choices)
+        asked = None if metrics is DEFAULT_METRICS else metrics
+        return _compare_values(systems, results, asked, settings, margin, segments, clusters)
+    side_data = Given(train, items, catalogue, baseline_lists, propensity, collapse)
     how = reading(engine, memory)
-    judged, tables = read_all(flat, truth, plan, columns=columns, how=how, collapse=collapse)
-    side = read_side(
-        Given(train, items, catalogue, baseline_lists, propensity, collapse), judged, plan.n_items
-    )
-    words = words_of(judged, tables)
-    plan = replace(plan, side=side.notes, words=words)
-    with speaking(words):
+    question = Question(truth, metrics, like, choices, side_data, columns, how, clusters)
+    return compared(question, systems, settings, margin, segments)
+
+
+def compared(
+    question: Question,
+    systems: Mapping[str, object],
+    settings: Callable[..., Settings],
+    margin: object,
+    segments: object,
+) -> Comparison:
+    """The comparison of rankings, or of the runs of systems; `settings` lack the margin."""
+    flat, runs = _separate_runs(systems)
+    chosen = settings(margin=_by_label(margin, question.plan(flat.values())))
+    with_clusters = question.clusters is not None
+    chosen.check((*(runs or flat),), runs=runs is not None, clusters=with_clusters)
+    plan, judged, tables, side = question.read(flat)
+    with speaking(plan.words):
         return compare_tables(
-            tables, judged, plan, settings, segments=segments, clusters=clusters, runs=runs,
+            tables, judged, plan, chosen, segments=segments, clusters=question.clusters, runs=runs,
             side=side,
         )  # fmt: skip
 
 
-def _by_label(margins: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
-    """Margins by the labels of their metrics, which may be given by any name."""
-    found: dict[str, Any] = {}
-    for name, margin in margins.items():
+def _runs_of(system: object) -> list[object]:
+    """The runs of a system among results and stored values."""
+    return [*system] if isinstance(system, list | tuple) else [system]
+
+
+def _refuse_rankings(systems: Mapping[str, object], results: Mapping[str, Summary]) -> None:
+    """Refuse rankings next to results or stored values."""
+    for name, system in systems.items():
+        if not all(isinstance(run, Summary) or holds_values(run) for run in _runs_of(system)):
+            other = next(iter(results), "another system")
+            raise UsageError(
+                f"{name} is rankings, and {other} is a result: evaluate {name}, too, or compare "
+                "the rankings of all systems, rm.compare({…}, truth)"
+            )
+
+
+def _refuse_options(given: Mapping[str, Any]) -> None:
+    """Refuse what acts on rankings alone, if results are compared."""
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(
+                f"`{name}` acts on rankings, and results have their own: leave it out, or compare "
+                "the rankings"
+            )
+
+
+def _compare_values(
+    systems: Mapping[str, object],
+    results: Mapping[str, Summary],
+    metrics: str | Metric | Iterable[str | Metric] | None,
+    settings: Callable[..., Settings],
+    margin: object,
+    segments: object,
+    clusters: object,
+) -> Comparison:
+    """Compare results of evaluations, and stored values of users; `results` are by run."""
+    runs = {str(name): _runs_of(system) for name, system in systems.items()}
+    evaluated = {name: [run for run in of if isinstance(run, Summary)] for name, of in runs.items()}
+    plan = question_of(results, metrics) if results else None
+    if plan is not None and evaluated == runs:
+        chosen = settings(margin=_by_label(margin, plan))
+        with speaking(plan.words):
+            return compare_results(evaluated, plan, chosen, segments=segments, clusters=clusters)
+    if metrics is not None:
+        raise UsageError("`metrics` acts on rankings and results, and stored values are read whole")
+    setting = Setting() if plan is None else plan
+    chosen = settings(margin=margin)
+    return compare_stored(
+        systems, setting, chosen, segments=segments, clusters=clusters, alike=True
+    )
+
+
+def _by_label(margin: Any, plan: Plan) -> Any:
+    """A margin, or margins by the labels of their metrics, which may be given by any name."""
+    if not isinstance(margin, Mapping):
+        return margin
+    by_label: dict[str, Any] = {}
+    for name, size in margin.items():
         try:
             label = plan[name].label
         except KeyError as error:
             raise UsageError(f"margin for {name!r}: {error.args[0]}") from None
-        if found.setdefault(label, margin) != margin:
-            raise UsageError(f"`margin` has two values for {label}: {found[label]} and {margin}")
-    return found
+        if by_label.setdefault(label, size) != size:
+            raise UsageError(f"`margin` has two values for {label}: {by_label[label]} and {size}")
+    return by_label
 
 
 def _separate_runs(
@@ -193,12 +277,12 @@ def _separate_runs(
         several = isinstance(rankings, list | tuple) and rankings and not is_records(rankings)
         if not several or not all(map(_is_run, rankings)):  # type: ignore[call-overload]
             rankings = [rankings]  # noqa: PLW2901
-        for number, one in enumerate(rankings, 1):  # type: ignore[arg-type, var-annotated]
-            own = str(name) if len(rankings) == 1 else f"{name}, run {number}"  # type: ignore[arg-type]
-            if own in flat:
-                raise UsageError(f"two systems are called {own!r}")
-            flat[own] = one
-            names.setdefault(str(name), []).append(own)
+        for number, run in enumerate(rankings, 1):  # type: ignore[arg-type, var-annotated]
+            run_name = str(name) if len(rankings) == 1 else f"{name}, run {number}"  # type: ignore[arg-type]
+            if run_name in flat:
+                raise UsageError(f"two systems are called {run_name!r}")
+            flat[run_name] = run
+            names.setdefault(str(name), []).append(run_name)
     return flat, names if len(flat) > len(names) else None
 
 
@@ -206,17 +290,4 @@ def _is_run(data: object) -> bool:
     """Whether this is the rankings of several users: a mapping, a frame or a file."""
     if isinstance(data, str):
         return Path(data).exists()
-    return not isinstance(data, list) and _holds_lists(data)
-
-
-def _holds_systems(data: object) -> bool:
-    """Whether this is a mapping from name to rankings, so not ground truth."""
-    return isinstance(data, Mapping) and bool(data) and all(map(_holds_lists, data.values()))
-
-
-def _holds_lists(data: object) -> bool:
-    """Whether this is data of several users, and not the judged items of one."""
-    if isinstance(data, Mapping | list):
-        inner = data.values() if isinstance(data, Mapping) else data
-        return any(isinstance(one, Mapping | list | set | frozenset) for one in inner)
-    return isinstance(data, PathLike) or hasattr(data, "columns")
+    return not isinstance(data, list) and holds_lists(data)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
+from os import PathLike
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -10,14 +13,15 @@ import polars as pl
 
 from rankmeter._checks import number, unknown
 from rankmeter._choices import Setting, checked
+from rankmeter._compare import compare_by_user
 from rankmeter._engine import Averaged
-from rankmeter._estimates.notes import clustered_by
-from rankmeter._estimates.paired import PairedTests
-from rankmeter._estimates.segments import masks_of, numbered, without
+from rankmeter._estimates.segments import Population
 from rankmeter._estimates.settings import Common, Correction, Family, Settings, Test
 from rankmeter._estimates.values import Values
-from rankmeter._hits import BoolArray, IntArray
-from rankmeter._ingest import PerUser, read_labels, read_per_user
+from rankmeter._ingest import read_per_user
+from rankmeter._ingest._columns import named
+from rankmeter._ingest._forms import find
+from rankmeter._results.question import check_options, named_results
 from rankmeter._results.result import Result
 from rankmeter._results.summary import Summary
 from rankmeter._results.values import ValueComparison
@@ -115,81 +119,101 @@ def compare_values(
         margin=margin,
         gatekeeping=gatekeeping,
     )
-    evaluated: list[Summary] = []
-    read = read_per_user(_without_results(values, evaluated), columns=columns)
-    names = read.frame["system"].unique(maintain_order=True).to_list()
-    users = read.frame["user"].unique().sort()
-    specs = {entry.label: entry.spec for one in evaluated for entry in one.plan.metrics}
-    metrics = _metrics(read.frame, specs, lower_is_better, scale)
-    table = [_values(read.frame, users, names, label, *facts) for label, facts in metrics.items()]
-    unused: dict[str, int] = {}
-    tested = {one.label: one.tested(common) for one in table}
-    averaged = np.any([*tested.values()], axis=0)
-    drawn = _clusters(clusters, read, users, averaged, unused)
-    settings.check_margins(metrics)
-    settings.check(names, runs=any(one.runs for one in table), clusters=drawn is not None)
-    tests = PairedTests(setting, settings, names, table, drawn)
-    parts = {}
-    if segments is not None:
-        labels, more = read_labels(segments, "segment", users, textual=True)
-        unused |= without(labels, averaged, more)
-        parts = masks_of(labels)
-    differences, heterogeneity = tests.differences(parts)
-    return ValueComparison(
-        tuple(names),
-        baseline or "",
-        setting,
-        {label: up for label, (up, _) in metrics.items()},
-        tests.estimates(np.ones(len(users), dtype=bool)),
-        differences,
-        heterogeneity,
-        {one.label: one.dropped for one in table},
-        {
-            **tests.facts(),
-            **options,
-            **read.counts,
-            **unused,
-            **({} if drawn is None else clustered_by(drawn, tested)),
-        },
-        read.frame.select("system", "user", "metric", "seed", "value"),
-        evaluated[0].kind if evaluated else read.kind,
-    )
+    facts = (lower_is_better, scale, options)
+    return compare_stored(values, setting, settings, *facts, segments, clusters, columns)
 
 
-def _without_results(values: Any, evaluated: list[Summary]) -> Any:
-    """The values with a frame for each result of an evaluation, which `evaluated` collects."""
+def compare_stored(
+    values: Any,
+    setting: Setting,
+    settings: Settings,
+    lower: object = False,
+    scale: tuple[float, float] | None = None,
+    facts: Mapping[str, Any] = MappingProxyType({}),
+    segments: object = None,
+    clusters: object = None,
+    columns: Mapping[str, str] | None = None,
+    *,
+    alike: bool = False,
+) -> ValueComparison:
+    """Compare values that are read here, with checked options; `facts` become settings.
+
+    If values are `alike`, every system must have the same metrics.
+    """
     if isinstance(values, Result):
         raise UsageError(
             f"a {type(values).__name__} is not a mapping from system to values: name the results "
             "of evaluations, {'A': result, 'B': result}, or pass the per_user of a comparison"
         )
+    results = named_results(values) if isinstance(values, Mapping) else {}
+    check_options(results)
+    frames = {id(result): _frame_of(name, result) for name, result in results.items()}
     if isinstance(values, Mapping):
-        return {name: _frames_of(str(name), one, evaluated) for name, one in values.items()}
-    return values
+        values = {
+            name: [frames.get(id(run), run) for run in data] if isinstance(data, list | tuple)
+            else frames.get(id(data), data)
+            for name, data in values.items()
+        }  # fmt: skip
+    read = read_per_user(values, columns=columns)
+    names = read.frame["system"].unique(maintain_order=True).to_list()
+    users = read.frame["user"].unique().sort()
+    specs = {
+        entry.label: entry.spec for result in results.values() for entry in result.plan.metrics
+    }
+    metrics = _metrics(read.frame, specs, lower, scale)
+    if alike:
+        _check_alike(read.frame, names, metrics)
+    by_metric = [
+        _values(read.frame, users, names, label, *about) for label, about in metrics.items()
+    ]
+    settings.check_margins(metrics)
+    n_runs = {name: len(runs) for name, runs in zip(names, by_metric[0].runs, strict=False)}
+    clusters = read.clusters if clusters is None else clusters
+    settings.check(names, runs=bool(n_runs), clusters=clusters is not None)
+    return compare_by_user(
+        ValueComparison, setting, settings, names, by_metric, Population(users, textual=True),
+        segments=segments, clusters=clusters,
+        facts={"runs": n_runs or None, **facts, **read.counts},
+        values=read.frame.select("system", "user", "metric", "seed", "value"),
+        kind=next(iter(results.values())).kind if results else read.kind,
+    )  # fmt: skip
 
 
-def _frames_of(name: str, data: Any, evaluated: list[Summary]) -> Any:
-    """The values of one system, or of each of its runs."""
-    if isinstance(data, list | tuple) and any(isinstance(run, Result) for run in data):
-        return [_frames_of(name, run, evaluated) for run in data]
-    if not isinstance(data, Summary):
-        if isinstance(data, Result):
+def holds_values(data: object) -> bool:
+    """Whether a frame or file has values of users, as ``per_user`` of a result: no items."""
+    if not (hasattr(type(data), "columns") or isinstance(data, str | PathLike)):
+        return False
+    try:
+        names = find(data, "users").names
+    except RankmeterError:
+        return False
+    return bool(named("user", names)) and not named("item", names)
+
+
+def _check_alike(frame: pl.DataFrame, names: Iterable[str], metrics: Iterable[str]) -> None:
+    """Refuse a metric that only some systems have."""
+    rows = frame.select("system", "metric").unique().rows()
+    for name, label in itertools.product(names, metrics):
+        if (name, label) not in rows:
+            other = next(system for system, metric in rows if metric == label)
             raise UsageError(
-                f"the values of {name} are a {type(data).__name__}, which is not the result of one "
-                "evaluation: pass that of rm.evaluate, rm.evaluate_scores or rm.evaluate_ranks"
+                f"{other} and {name} do not answer the same question: {other} has {label}, and "
+                f"{name} has not"
             )
-        return data
-    for entry in data.plan.metrics:
+
+
+def _frame_of(name: str, result: Summary) -> pl.DataFrame:
+    """The values of the users of a result, with their clusters if it has any."""
+    for entry in result.plan.metrics:
         if entry.averaging.aggregate != "mean" or entry.spec.weighted:
             raise UsageError(
                 f"{entry.label} of {name} is not a mean of the values of users: pass the rankings "
                 "to rm.compare, or evaluate without this metric"
             )
-    evaluated.append(data)
-    if data.clusters is None:
-        return data.values_by_user
-    clusters = pl.DataFrame({"user": data.scores.users, "cluster": data.clusters})
-    return data.values_by_user.join(clusters, on="user", maintain_order="left")
+    if result.clusters is None:
+        return result.values_by_user
+    clusters = pl.DataFrame({"user": result.scores.users, "cluster": result.clusters})
+    return result.values_by_user.join(clusters, on="user", maintain_order="left")
 
 
 def _metrics(
@@ -210,24 +234,24 @@ def _metrics(
         if low >= high:
             raise UsageError(f"`scale` must be (lowest, highest), got {scale}")
         scale = low, high
-    found = {}
+    about = {}
     for label in labels:
-        up, own = True, (-np.inf, np.inf)
+        up, ends = True, (-np.inf, np.inf)
         if spec := specs.get(label) or _spec(label):
-            up, own = spec.increasing, (spec.low, spec.high)
+            up, ends = spec.increasing, (spec.low, spec.high)
         if lower is True or label in named:
             up = False
-        found[label] = up, scale or own
-    return found
+        about[label] = up, scale or ends
+    return about
 
 
 def _spec(label: str) -> Spec | None:
     """What a metric of rankmeter is; None for one of another tool or adjusted for chance."""
     try:
-        known = metric_of(label)
+        metric = metric_of(label)
     except RankmeterError:
         return None
-    return None if ADJUSTED in dict(known.choices) else known.spec
+    return None if ADJUSTED in dict(metric.choices) else metric.spec
 
 
 def _values(
@@ -242,31 +266,15 @@ def _values(
     averaged, runs = [], []
     rows = users.to_frame("user").with_row_index("row")
     for name in names:
-        own = frame.filter(system=name, metric=label).select("user", "seed", "value")
-        own = own.join(rows, on="user")
-        seeds = own["seed"].unique(maintain_order=True).to_list()
+        of_system = frame.filter(system=name, metric=label).select("user", "seed", "value")
+        of_system = of_system.join(rows, on="user")
+        seeds = of_system["seed"].unique(maintain_order=True).to_list()
         table = np.full((len(users), max(len(seeds), 1)), np.nan)
-        columns = own["seed"].replace_strict(seeds, range(len(seeds)), return_dtype=pl.Int64)
-        table[own["row"].to_numpy(), columns.to_numpy()] = own["value"].to_numpy()
-        known = np.flatnonzero(~np.isnan(table).any(axis=1))
+        columns = of_system["seed"].replace_strict(seeds, range(len(seeds)), return_dtype=pl.Int64)
+        table[of_system["row"].to_numpy(), columns.to_numpy()] = of_system["value"].to_numpy()
+        complete = np.flatnonzero(~np.isnan(table).any(axis=1))
         with np.errstate(over="ignore"):  # too large values are refused where they are compared
-            averaged.append(Averaged(table[known].mean(axis=1), known, 0, 0))
-        runs.append([Averaged(column, known, 0, 0) for column in table[known].T])
-    several = any(len(own) > 1 for own in runs)
+            averaged.append(Averaged(table[complete].mean(axis=1), complete, 0, 0))
+        runs.append([Averaged(column, complete, 0, 0) for column in table[complete].T])
+    several = any(len(of_system) > 1 for of_system in runs)
     return Values(label, increasing, scale, averaged, len(users), runs=runs if several else [])
-
-
-def _clusters(
-    clusters: object,
-    read: PerUser,
-    users: pl.Series,
-    averaged: BoolArray,
-    counts: dict[str, int],
-) -> IntArray | None:
-    """The cluster of each user, given apart or in the data."""
-    given = read.clusters if clusters is None else clusters
-    if given is None:
-        return None
-    labels, found = read_labels(given, "cluster", users, textual=True)
-    counts.update(without(labels, averaged, found))
-    return numbered(labels)

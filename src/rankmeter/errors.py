@@ -51,8 +51,8 @@ def shortened(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[:head]}…{text[head + 1 - longest :]}"
 
 
-def _brief(found: re.Match[str]) -> str:
-    word = found[0]
+def _brief(match: re.Match[str]) -> str:
+    word = match[0]
     return shortened(word, LONGEST_PATH if "/" in word or "\\" in word else LONGEST_NAME)
 
 

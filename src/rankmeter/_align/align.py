@@ -113,7 +113,9 @@ def _(
     rows: ByUser, rankings: Table, user: IntArray, truth: Judged, listing: Listing | None
 ) -> Ranking:
     if listing is None:
-        return Lookup(rows, user, truth.codes.n, truth.choices.score_type)
+        given = user, truth.codes.n, truth.choices.score_type
+        counted: Ranking | None = rows.ranking(*given)
+        return counted or Lookup(rows, *given)
     return Rows(rankings, rows.by_row(user), truth, truth.choices.score_type, falling=False)
 
 

@@ -97,6 +97,20 @@ class Candidates:
         at = np.repeat(begin + n - np.cumsum(n), n) + np.arange(n.sum())
         return np.repeat(users, n), at if self.grouped is None else self.grouped[at]
 
+    def holds(self, marks: Marks) -> BoolArray:
+        """Which of the marks are among these, with the same value."""
+        if not self.value.size:
+            return np.zeros(marks.row.size, dtype=bool)
+        at = marks.row
+        is_there: BoolArray = at < self.value.size
+        if self.row is not None:
+            order = np.argsort(self.row, kind="stable")
+            at = order.take(np.searchsorted(self.row, at, sorter=order), mode="clip")
+            is_there = np.isin(marks.row, self.row)
+        # Rows without a number cannot be compared, and none of them has moved.
+        is_there &= (marks.row < 0) | (self.value.take(at, mode="clip") == marks.value)
+        return is_there
+
     def numbered(self, marks: Marks) -> Marks:
         """The marks with the number of each row among all rows, if that was left out."""
         return marks
@@ -165,7 +179,7 @@ def count(candidates: Candidates, marks: Marks, ties: TieRule) -> RankCounts:
         equal = np.zeros_like(above)
         return RankCounts(t.user, t.gain, above, equal, equal if ordered else None, n_ranked)
     above, equal = _spans(c, t)
-    equal -= t.row < c.offsets[-1] if c.row is None else np.isin(t.row, c.row)
+    equal -= c.holds(t)
     before: IntArray | None = None
     if ordered:
         before = np.zeros_like(equal)

@@ -14,7 +14,7 @@ from rankmeter._align.packing import Groups
 from rankmeter._align.tally import Marks
 from rankmeter._choices import TieRule
 from rankmeter._counts import RankCounts
-from rankmeter._hits import FloatArray, IntArray
+from rankmeter._hits import BoolArray, FloatArray, IntArray
 from rankmeter._ingest import ByUser, Ids, IdSeries, Objects
 
 
@@ -101,6 +101,11 @@ class _Places(Candidates):
     def items_at(self, at: IntArray) -> Ids:
         """See `Candidates.items_at`."""
         return self.lists.take(at)
+
+    def holds(self, marks: Marks) -> BoolArray:
+        """See `Candidates.holds`; rows without a number are there."""
+        is_there: BoolArray = marks.row < len(self.lists)
+        return is_there
 
     def numbered(self, marks: Marks) -> Marks:
         """See `Candidates.numbered`."""

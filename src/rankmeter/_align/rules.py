@@ -209,15 +209,13 @@ class _Rules:
         if self.gaps is None or marks.given is None:
             return self.ranking.tally(marks, ties)
         at, rank = _given_ranks(marks, self.gaps)
-        at_ranks = replace(marks.only(at), value=rank)
-        each = self.ranking.tally(at_ranks, ties)
-        # A mark is one of the candidates with its own rank, and with no other.
-        others = (at_ranks.row < self.ranking.end) & (rank != marks.given[at])
-        sums = {"equal": each.equal + others, "before": each.before}
-        for name, counts in sums.items():
-            if counts is not None:
-                sums[name] = np.bincount(at, counts, marks.user.size).astype(np.int64)
-        return RankCounts(marks.user, marks.gain, marks.row, n_ranked=each.n_ranked, **sums)
+        each = self.ranking.tally(replace(marks.only(at), value=rank), ties)
+        n = marks.user.size
+        equal = np.bincount(at, each.equal, n).astype(np.int64)
+        before = each.before
+        if before is not None:
+            before = np.bincount(at, before, n).astype(np.int64)
+        return RankCounts(marks.user, marks.gain, marks.row, equal, before, each.n_ranked)
 
     def _named(self, rows: Marks) -> pl.DataFrame:
         users = self.judged.codes.users.series().gather(series(rows.user))

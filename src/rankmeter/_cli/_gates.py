@@ -20,7 +20,7 @@ from rankmeter.conventions import translate_all
 from rankmeter.errors import UsageError
 
 if TYPE_CHECKING:
-    from rankmeter._results.compared import Compared
+    from rankmeter._results.comparison import Comparison
     from rankmeter._results.summary import Summary
 
 _COMPARE = {
@@ -117,7 +117,7 @@ class ComparisonGate(NamedTuple):
     metric: str
     margin: str | None
 
-    def reason(self, found: Compared) -> str:
+    def reason(self, found: Comparison) -> str:
         """Why the gate trips; empty if it does not. What cannot be tested does not pass."""
         try:
             differences = found[self.metric]

@@ -26,7 +26,7 @@ from rankmeter._cli._show import check_show, print_walks, show_option
 from rankmeter._cli._spark import master_option, start_spark
 from rankmeter._cli._terminal import print_table, working
 from rankmeter._report.table import one_line
-from rankmeter._results.compared import Compared
+from rankmeter._results.comparison import Comparison
 from rankmeter._systems import compare
 from rankmeter.errors import UsageError
 
@@ -34,19 +34,19 @@ Runs = dict[str, str | list[Path]]
 """By system, its file, or those of its training runs."""
 
 
-def _show(found: Compared) -> None:
+def _show(found: Comparison) -> None:
     print_table(found.table())
     print_table(found.difference_table(), optional=("detectable", "d_z", "win/tie/loss"))
     click.echo("\n".join(map(one_line, found.sentences())))
 
 
-FORMATS: Formats[Compared] = Formats(
+FORMATS: Formats[Comparison] = Formats(
     _show,
     table=repr,
-    csv=Compared.to_csv,
-    md=Compared.to_markdown,
-    latex=Compared.to_latex,
-    json=Compared.to_json,
+    csv=Comparison.to_csv,
+    md=Comparison.to_markdown,
+    latex=Comparison.to_latex,
+    json=Comparison.to_json,
 )
 
 

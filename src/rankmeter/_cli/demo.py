@@ -77,8 +77,8 @@ class _Job:
         """The users who are new to the models, one in ten; none if the users are few."""
         rows: pl.DataFrame = self.held.test
         few = rows["user"].n_unique() < NEW
-        some: pl.DataFrame = rows.clear() if few else k_fold(rows, k=NEW)[0].test
-        return some["user"].unique()
+        of_new: pl.DataFrame = rows.clear() if few else k_fold(rows, k=NEW)[0].test
+        return of_new["user"].unique()
 
     @cached_property
     def split(self) -> Split:
@@ -86,8 +86,8 @@ class _Job:
         train = self.held.train.filter(~pl.col("user").is_in(self.new.implode()))
         rows = Interactions.read(pl.concat([train, self.held.test]))
         chosen = np.arange(rows.frame.height) >= train.height
-        known = {"short_users": self.held.counts["short_users"]}
-        return part(rows, chosen, method=self.held.method, counts=known)
+        counts = {"short_users": self.held.counts["short_users"]}
+        return part(rows, chosen, method=self.held.method, counts=counts)
 
     @property
     def about_new(self) -> str:
@@ -116,7 +116,7 @@ class _Job:
     @property
     def shown(self) -> tuple[str, ...]:
         """The metrics of what is shown."""
-        return (*SHOWN, *(OF_ITEMS if self.items is not None else ()))
+        return SHOWN if self.items is None else (*SHOWN, *OF_ITEMS)
 
 
 def _run(ratings: str | None, output: str) -> None:
@@ -136,11 +136,6 @@ def _run(ratings: str | None, output: str) -> None:
         results = {
             name: evaluate(ranked, split.test, metrics, **job.choices)
             for name, ranked in rankings.items()
-        }
-        lists = {
-            name: evaluate(ranked, split.test, [MAIN, *job.shown], **job.choices, **job.known)
-            for name, ranked in rankings.items()
-            if name in OF_LISTS
         }
     with working("comparing"):
         first = next(iter(rankings))
@@ -162,14 +157,16 @@ def _run(ratings: str | None, output: str) -> None:
             where = f"there is no report: {error}"
     if job.made_up:
         click.echo("The MovieLens ratings are not installed: these ratings are made up.\n")
-    for one in (description, split):
-        click.echo(f"{one!r}\n")
+    click.echo(f"{description!r}\n\n{split!r}\n")
     if len(job.new):
         _say(job.about_new)
     best = max(results, key=lambda name: results[name][MAIN].mean)
     _show(_accuracy(results))
-    _answer(comparison)
-    _show(_by_segment(comparison, list(lists)), _of_lists(lists))
+    headline = comparison.headline(MAIN)
+    _say(f"{headline.title}.", *headline.sentences)
+    names = [name for name in rankings if name in OF_LISTS]
+    _show(_by_segment(comparison, names))
+    _show(_of_lists(comparison, names, [MAIN, *job.shown]))
     _show(_conventions(best, rankings[best], job))
     _show(_one_user(best, rankings[best], job))
     click.echo(f"train, test, rankings and results.json are in {one_line(str(folder))}")
@@ -197,23 +194,16 @@ def _recommend(job: _Job) -> dict[str, pl.DataFrame]:
     return rankings
 
 
-def _show(*tables: Mapping[str, Table]) -> None:
-    for some in tables:
-        for title, table in some.items():
-            print_table(table, title)
-            click.echo()
+def _show(tables: Mapping[str, Table]) -> None:
+    for title, table in tables.items():
+        print_table(table, title)
+        click.echo()
 
 
 def _say(*sentences: str) -> None:
     for sentence in sentences:
         click.echo(click.wrap_text(sentence, 80))
     click.echo()
-
-
-def _answer(comparison: Comparison) -> None:
-    """Write who is better, by how much and how certainly."""
-    found = comparison.headline(MAIN)
-    _say(f"{found.title}.", *found.sentences)
 
 
 def _accuracy(results: Mapping[str, Summary]) -> dict[str, Table]:
@@ -235,20 +225,17 @@ def _accuracy(results: Mapping[str, Summary]) -> dict[str, Table]:
 
 def _by_segment(comparison: Comparison, names: list[str]) -> dict[str, Table]:
     """The main metric by how many ratings users have."""
-    found = comparison.segment_estimates
-    segments = list(dict.fromkeys(segment for segment, _, _ in found))
-    rows = [
-        (segment, f"{found[segment, MAIN, names[0]].n:,}",
-         *(number(found[segment, MAIN, name].mean) for name in names))
-        for segment in segments
-    ]  # fmt: skip
+    means, rows = comparison.segment_estimates, []
+    for segment in dict.fromkeys(segment for segment, _, _ in means):
+        of_segment = [means[segment, MAIN, name] for name in names]
+        rows.append((segment, f"{of_segment[0].n:,}", *(number(e.mean) for e in of_segment)))
     return {f"By activity of the users: {MAIN}": Table(("users", "n", *names), rows)}
 
 
-def _of_lists(lists: Mapping[str, Summary]) -> dict[str, Table]:
+def _of_lists(comparison: Comparison, names: list[str], metrics: list[str]) -> dict[str, Table]:
     """Accuracy, and what is shown."""
-    metrics = list(next(iter(lists.values())))
-    rows = [(name, *(number(r[m].mean) for m in metrics)) for name, r in lists.items()]
+    means = comparison.estimates
+    rows = [(name, *(number(means[m, name].mean) for m in metrics)) for name in names]
     return {"The trade-off: accuracy, and what is shown": Table(("system", *metrics), rows)}
 
 
@@ -256,8 +243,8 @@ def _conventions(name: str, ranked: pl.DataFrame, job: _Job) -> dict[str, Table]
     """The same lists as four tools measure them."""
     rows = []
     for tool in TOOLS:
-        found = evaluate(ranked, job.split.test, MAIN, like=tool, **job.choices)[MAIN]
-        rows.append((load_convention(tool).title, number(found.mean), f"{found.n:,}"))
+        mean = evaluate(ranked, job.split.test, MAIN, like=tool, **job.choices)[MAIN]
+        rows.append((load_convention(tool).title, number(mean.mean), f"{mean.n:,}"))
     title = f"The same lists of {name}, four conventions (rankmeter explain says why)"
     return {title: Table(("as computed by", MAIN, "users"), rows)}
 
@@ -272,12 +259,12 @@ def _one_user(name: str, ranked: pl.DataFrame, job: _Job) -> dict[str, Table]:
     if hits.is_empty():
         return {}
     user = hits.group_by("user").len().sort(["len", "user"], descending=[True, False])["user"][0]
-    mine = top.filter(pl.col("user") == user).sort("rank")
-    found = set(hits.filter(pl.col("user") == user)["item"])
+    listed = top.filter(pl.col("user") == user).sort("rank")
+    relevant = set(hits.filter(pl.col("user") == user)["item"])
     titles = {} if job.items is None else dict(job.items.select("item", "title").iter_rows())
     rows = [
-        (str(rank), one_line(str(titles.get(item, item))), "hit" if item in found else "")
-        for item, rank in mine.select("item", "rank").iter_rows()
+        (str(rank), one_line(str(titles.get(item, item))), "hit" if item in relevant else "")
+        for item, rank in listed.select("item", "rank").iter_rows()
     ]
     n = liked.filter(pl.col("user") == user).height
     title = f"One user: the first ten of {name} for user {user}, who likes {n:,} held-out items"

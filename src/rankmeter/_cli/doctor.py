@@ -38,57 +38,48 @@ PURPOSES = {
 
 
 def _run(as_json: bool) -> None:
-    machine, packages = _machine(), _packages()
-    missing = [name for name, facts in packages.items() if facts["core"] and not facts["version"]]
-    found = {"machine": machine, "packages": packages}
-    answer(found, _text(machine, packages), as_json=as_json)
-    if missing:
+    found = {"machine": _machine(), "packages": _packages()}
+    answer(found, _text(**found), as_json=as_json)
+    packages = found["packages"].items()
+    if missing := [name for name, facts in packages if facts["core"] and not facts["version"]]:
         complain(f"rankmeter does not work without {', '.join(missing)}")
         click.get_current_context().exit(4)
 
 
-def _text(machine: dict[str, Any], packages: dict[str, dict[str, Any]]) -> str:
+def _text(machine: dict[str, Any], packages: dict[str, Any]) -> str:
     formatter = page()
     formatter.write_dl([(name, str(value)) for name, value in machine.items()])
     for title, core in (("Required packages", True), ("Optional packages", False)):
         with formatter.section(title):
-            chosen = {name: facts for name, facts in packages.items() if facts["core"] == core}
-            formatter.write_dl([(name, _status(facts)) for name, facts in chosen.items()])
+            formatter.write_dl(
+                [
+                    (name, "{version} ({purpose})".format(**facts))
+                    if facts["version"]
+                    else (name, "not installed ({purpose}): {install}".format(**facts))
+                    for name, facts in packages.items()
+                    if facts["core"] == core
+                ]
+            )
     return formatter.getvalue().rstrip()
 
 
-def _status(facts: dict[str, Any]) -> str:
-    if facts["version"]:
-        return f"{facts['version']} ({facts['purpose']})"
-    return f"not installed ({facts['purpose']}): {facts['install']}"
-
-
 def _machine() -> dict[str, Any]:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        memory = f"{total / 2**30:.1f} GiB"
+    except (AttributeError, ValueError, OSError):  # not on Windows
+        memory = "unknown"
+    compiled = "not used, which is slower: pip found no C compiler with the headers of Python"
     return {
         "rankmeter": __version__,
         "Python": f"{platform.python_version()} ({sys.executable})",
         "platform": platform.platform(),
-        "cores": _cores(),
-        "memory": _memory(),
+        "cores": cores,
+        "memory": memory,
         "Java": _java(),
-        "compiled code": _compiled_code(),
+        "compiled code": compiled if native is None else "used",
     }
-
-
-def _cores() -> int:
-    """Cores that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on Linux
-        return os.cpu_count() or 1
-
-
-def _memory() -> str:
-    try:
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not on Windows
-        return "unknown"
-    return f"{total / 2**30:.1f} GiB"
 
 
 def _java() -> str:
@@ -104,42 +95,29 @@ def _java() -> str:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{java} does not run: {error}"
-    said = (done.stderr or done.stdout).strip().partition("\n")[0]
-    return f"{said} ({java})"
-
-
-def _compiled_code() -> str:
-    if native is not None:
-        return "used"
-    return "not used, which is slower: pip found no C compiler with the headers of Python"
+    return f"{(done.stderr or done.stdout).strip().partition(chr(10))[0]} ({java})"
 
 
 def _packages() -> dict[str, dict[str, Any]]:
     """Every package that the metadata of rankmeter names, and those that it reads frames of."""
-    extras: dict[str, str | None] = {"duckdb": None, "pyspark": None}
-    core = set()
-    for requirement in requires("rankmeter") or ():
+    named = ["duckdb; extra == ''", "pyspark; extra == ''", *(requires("rankmeter") or ())]
+    packages = {}
+    for requirement in named:
         name = re.split(r"[^\w.-]", requirement)[0].lower()
-        extra = re.search(r"extra == ['\"]([\w-]+)['\"]", requirement)
-        extras[name] = extra[1] if extra else None
-        if not extra:
-            core.add(name)
-    return {
-        name: {
-            "core": name in core,
-            "version": _version(name),
+        extra = re.search(r"extra == ['\"]([\w-]*)['\"]", requirement)
+        try:
+            installed: str | None = version(name)
+        except PackageNotFoundError:
+            installed = None
+        packages[name] = {
+            "core": extra is None,
+            "version": installed,
             "purpose": PURPOSES.get(name, "more"),
-            "install": f"pip install 'rankmeter[{extra}]'" if extra else f"pip install {name}",
+            "install": f"pip install 'rankmeter[{extra[1]}]'"
+            if extra and extra[1]
+            else f"pip install {name}",
         }
-        for name, extra in sorted(extras.items())
-    }
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
+    return dict(sorted(packages.items()))
 
 
 command = Command(

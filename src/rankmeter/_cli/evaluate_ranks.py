@@ -13,7 +13,7 @@ from rankmeter._cli._options import given, metrics_option, options_of
 from rankmeter._cli._show import check_show
 from rankmeter._cli._summaries import FORMATS, check_output, files_of, output_options, write
 from rankmeter._cli._terminal import working
-from rankmeter._matrix import is_array_file
+from rankmeter._matrix._array_files import is_array_file
 from rankmeter._scored import evaluate_ranks
 
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 from rankmeter._engine.chance import chance
 from rankmeter._engine.choose import EngineName, Reading, reading
-from rankmeter._engine.counted import Counted
+from rankmeter._engine.counted import Counted, check_candidates
 from rankmeter._engine.memory import Data, Engine, Memory, Source
 from rankmeter._engine.scores import Averaged, Scores
 from rankmeter._engine.walked import Grid, Line, Place, Walk, ranking_of, walks
@@ -37,6 +37,7 @@ __all__ = [
     "Source",
     "Walk",
     "chance",
+    "check_candidates",
     "open_data",
     "ranking_of",
     "reading",

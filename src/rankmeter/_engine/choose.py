@@ -9,7 +9,6 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from rankmeter._align import THREADS, gather, sift
 from rankmeter._checks import choice, refused
-from rankmeter._choices import Setting
 from rankmeter._ingest import (
     AnyRows,
     InPieces,
@@ -22,8 +21,10 @@ from rankmeter._ingest import (
     open_rankings,
     open_spark,
     read_rankings,
+    read_truth,
     size,
 )
+from rankmeter._matrix._kind import Kind
 from rankmeter._plan import Plan
 from rankmeter.errors import UsageError
 
@@ -58,11 +59,20 @@ class Reading:
     engine: EngineName = "auto"
     memory: int | None = None
 
-    def read(self, data: object, columns: Mapping[str, str] | None, setting: Setting) -> Table:
+    def read(self, data: object, columns: Mapping[str, str] | None, plan: Plan) -> Table:
         """Rankings, in memory, in pieces or in Spark."""
+        if isinstance(data, Kind):
+            if self.engine in ("disk", "spark"):
+                raise UsageError(
+                    f"engine={self.engine!r} cannot read {type(data).__name__}, which is in memory",
+                    option="engine",
+                )
+            if columns and {"score", "rank"} & columns.keys():
+                raise UsageError(f"columns= names columns, which {type(data).__name__} lacks")
+            return data.read(plan)
         data = self.opened(data)
         if self.engine in ("auto", "spark") and is_spark(data):
-            table = open_spark(data, columns=columns, bad_scores=setting.bad_scores)
+            table = open_spark(data, columns=columns, bad_scores=plan.bad_scores)
             how = "spark: rankings are counted in the cluster"
             return replace(table, origin=replace(table.origin, engine=how))
         if self.engine == "spark":
@@ -72,9 +82,9 @@ class Reading:
                 option="engine",
             )
         if self.engine == "memory" or (self.engine == "auto" and not self._too_large(data)):
-            return read_rankings(data, columns=columns, bad_scores=setting.bad_scores)
+            return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         rows = min(self.limit // 2 // (THREADS + 1) // _PER_ROW, _LARGEST_PIECE)
-        in_pieces = open_rankings(data, rows=rows, columns=columns, bad_scores=setting.bad_scores)
+        in_pieces = open_rankings(data, rows=rows, columns=columns, bad_scores=plan.bad_scores)
         if in_pieces is not None:
             how = f"disk: rankings are read in pieces, {size(self.limit)} of memory"
             return replace(in_pieces, origin=replace(in_pieces.origin, engine=how))
@@ -85,9 +95,15 @@ class Reading:
                 f"engine='memory'.",
                 option="engine",
             )
-        table = read_rankings(data, columns=columns, bad_scores=setting.bad_scores)
+        table = read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         how = f"memory: {table.source} cannot be read in pieces"
         return replace(table, origin=replace(table.origin, engine=how))
+
+    def judged(self, truth: object, columns: Mapping[str, str] | None) -> Table:
+        """The ground truth, unless rankings brought it."""
+        return (
+            truth if isinstance(truth, Table) else read_truth(self.opened(truth), columns=columns)
+        )
 
     def opened(self, data: object) -> object:
         """What Spark is to read as a Spark DataFrame; all else unchanged."""

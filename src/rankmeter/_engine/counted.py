@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,12 @@ from rankmeter._choices import Alignment
 from rankmeter._engine.block import scores_of
 from rankmeter._engine.scores import Scores
 from rankmeter._ingest import Ids
+from rankmeter._matrix._kind import Kind
 from rankmeter._plan import Plan
 from rankmeter.errors import UsageError
 
 if TYPE_CHECKING:  # many modules, which lists do not need
-    from rankmeter._matrix import Queries
+    from rankmeter._matrix._queries import Queries
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,3 +98,27 @@ def aligned_queries(queries: Queries, choices: Alignment) -> Aligned:
     n_found, n_hits = found.user.size, hits.rank.size
     facts = Facts(hits.n_relevant, hits.n_ranked, tied, n_found, Refused(), Refused(), n_hits)
     return Aligned(hits, others, every, facts)
+
+
+def refuse_unknown_candidates(plan: Plan, queries: Queries) -> None:
+    """An error if a metric depends on the number of candidates, which was not given."""
+    counts = queries.counts
+    more = replace(queries, counts=replace(counts, n_ranked=2 * counts.n_ranked + 1))
+    one, other = score_queries(plan, queries), score_queries(plan, more)
+    for entry in plan.metrics:
+        if entry.spec.of_lists or entry.spec.named:
+            raise one.errors[entry.label]
+        values, others = one.values[entry.label], other.values[entry.label]
+        if entry.label in one.errors or not np.array_equal(values, others, equal_nan=True):
+            raise UsageError(
+                f"{entry.label} depends on the number of candidates: pass candidates=",
+                option="candidates",
+            )
+
+
+def check_candidates(plan: Plan, systems: Iterable[object]) -> None:
+    """An error if a metric needs the number of candidates, which one of the rankings lacks."""
+    for rankings in systems:
+        queries = rankings.counted() if isinstance(rankings, Kind) else None
+        if queries is not None and not queries.sized:
+            refuse_unknown_candidates(plan, queries)

@@ -52,10 +52,13 @@ class Averaged:
             return self.values
         return self.state.influence(self.values)
 
-    def only(self, chosen: BoolArray) -> Averaged:
-        """The part of some users, given as a mask over all rows of `Scores.users`."""
-        inside = chosen[self.users]
-        state = None if self.state is None else self.state.take(np.flatnonzero(inside))
+    def only(self, rows: npt.NDArray[np.int64]) -> Averaged:
+        """The part of some users, given as ascending rows of `Scores.users`."""
+        if not self.users.size:
+            return self
+        at: npt.NDArray[np.int64] = np.searchsorted(self.users, rows)
+        inside = at[self.users.take(at, mode="clip") == rows]
+        state = None if self.state is None else self.state.take(inside)
         values = _values(self.values[inside], state)
         return replace(self, values=values, users=self.users[inside], state=state)
 

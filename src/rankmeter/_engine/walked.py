@@ -23,6 +23,7 @@ from rankmeter._engine.block import Block
 from rankmeter._engine.called import adjusted, call, no_lists
 from rankmeter._engine.counted import Counted, aligned_queries
 from rankmeter._engine.scores import Averaged, Scores
+from rankmeter._forks import refuse_dead_threads
 from rankmeter._hits import Hits
 from rankmeter._lists import Features, Lists
 from rankmeter._plan import MetricPlan
@@ -135,6 +136,7 @@ class _Desk:
 
     def __init__(self, block: Block, name: str, choices: Alignment) -> None:
         assert block.tables is not None
+        refuse_dead_threads()
         self.block, self.name, self.choices = block, name, choices
         self.aligned: Aligned = block.aligned(name, choices, None, named=True)
         lists = self.aligned.lists
@@ -410,6 +412,10 @@ def ranking_of(block: Block | Counted, name: str, choices: Alignment) -> Grid:
 def _desk(block: Block | Counted, name: str, choices: Alignment) -> _Desk | _Counts:
     if isinstance(block, Counted):
         return _Counts(block, choices)
+    rows = block.systems[name].rows
+    if rows.is_counted:
+        ranking = rows.ranking(np.zeros(1, dtype=np.int64), 1, choices.score_type)
+        return _Counts(Counted(ranking.queries), choices)
     return _Desk(block, name, choices)
 
 

@@ -7,7 +7,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import polars as pl
@@ -41,7 +41,7 @@ UNSEEN_CHANGES = 2.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Curve:
+class CurveNumbers:
     """``metric@1``, ``metric@2``, … of one or more systems.
 
     Attributes
@@ -69,17 +69,6 @@ class Curve:
     notes: tuple[str, ...] = ()
     losses: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LOSSES))
     confidence: float = 0.95
-
-    def __repr__(self) -> str:
-        return (
-            f"Curve of {self.metric}, k from 1 to {max(self.frame['k'], default=0)}\n{self.frame}"
-        )
-
-    def _repr_html_(self) -> str:
-        import html
-
-        title = f"Curve of {self.metric}, k from 1 to {max(self.frame['k'], default=0)}"
-        return f"<p>{html.escape(title)}</p>{self.frame._repr_html_()}"
 
     def best_k(self) -> dict[str, int]:
         """For each system the k of the best mean; the smallest of equals."""
@@ -189,6 +178,9 @@ class Curve:
         return row["k"], row["mean"]
 
 
+C = TypeVar("C", bound=CurveNumbers)
+
+
 def distinct_curves(plan: Plan) -> dict[str, str]:
     """For each metric that can be drawn against k, the first one with the same curve.
 
@@ -209,14 +201,15 @@ def usual_k(plan: Plan) -> int:
 
 
 def curves_of(
+    kind: type[C],
     plan: Plan,
     entries: Sequence[MetricPlan],
     scored: Callable[[Plan], Mapping[str, Scores]],
     max_k: int,
     clusters: object = None,
     counts: Mapping[str, Mapping[str, int]] | None = None,
-) -> dict[str, Curve]:
-    """Curves by label, computed all at once: a curve is a plan with more cutoffs.
+) -> dict[str, C]:
+    """Curves of a `kind` by label, computed all at once: a curve is a plan with more cutoffs.
 
     The cutoffs of `entries` are replaced; intervals are made as the plan says. `scored` gives the
     scores of every system for a plan; `clusters` are as in `evaluate`; `counts` are the counts of
@@ -251,7 +244,7 @@ def curves_of(
             rows[label].append((name, k, e.mean, e.low, e.high, se))
     columns = ["system", "k", "mean", "low", "high", "se"]
     return {
-        entry.label: Curve(
+        entry.label: kind(
             entry.metric.name,
             pl.DataFrame(rows[entry.label], schema=columns, orient="row"),
             entry.spec.increasing,
@@ -271,8 +264,7 @@ def _losses(
     users = functools.reduce(np.intersect1d, (one.users for one in known.values()))
     if users.size == 0:
         return []
-    common = np.isin(np.arange(scores.n_users), users)
-    values = {k: one.only(common).parts for k, one in known.items()}
+    values = {k: one.only(users).parts for k, one in known.items()}
     up = next(iter(line.values())).spec.increasing
     means = {k: x.mean() if up else -x.mean() for k, x in values.items()}
     best = max(means, key=lambda k: (means[k], -k))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -18,6 +19,13 @@ from rankmeter._words import in_words
 
 Verdicts = Literal["better", "worse", "equivalent", "undecided", ""]
 """The answers of a comparison; empty without an answer."""
+SEGMENTS_NOTE = "differences within segments are corrected over segments, metrics and pairs"
+GATED_NOTE = (
+    "within a segment, a difference is significant only if it is also significant over all users; "
+    "the segments share the alpha that remains after that step"
+)
+MAX_UNEQUAL = 10
+"""Differences that the note about segments names; the result has all of them."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -363,3 +371,68 @@ def moved(
         return frame
     side = pl.col("difference") < 0 if falling else pl.col("difference") > 0
     return frame.filter(side).head(n)
+
+
+@dataclass(frozen=True)
+class Heterogeneity:
+    """Whether a difference is the same in all segments.
+
+    Attributes
+    ----------
+    metric, a, b : str
+    statistic : float
+        Cochran's Q: the squared distances of the segments' differences from their weighted mean,
+        in units of their variances.
+    p : float
+        By Welch's analysis of variance. A segment without variation, such as cold users for whom
+        all systems have 0, varies as in the interval of its difference; NaN if that is not known.
+    n : int
+        Segments.
+    """
+
+    metric: str
+    a: str
+    b: str
+    statistic: float
+    p: float
+    n: int
+
+
+def segment_notes(
+    tests: Sequence[Heterogeneity],
+    alpha: float,
+    clauses: Mapping[tuple[str, str, str], str],
+    *,
+    gated: bool,
+) -> list[str]:
+    """How segments were tested, and which differences are not the same in all of them.
+
+    `clauses` say by metric, a and b in which segments the answer is another one.
+    """
+    if not tests:
+        return []
+    first = GATED_NOTE if gated else SEGMENTS_NOTE
+    n = max(test.n for test in tests)
+    if len(tests) == 1:
+        (test,) = tests
+        q = f"Q = {test.statistic:.1f}, {p_text(test.p)}"
+        answer = "a segment has no variation" if math.isnan(test.p) else q
+        pair = f"{test.metric}, {test.a} − {test.b}"
+        clause = clauses[test.metric, test.a, test.b]
+        if test.p < alpha:
+            return [first, f"{pair}: {clause} ({answer})"]
+        return [first, f"{pair}: the same in all {n} segments? {answer}"]
+    unequal = sorted((test for test in tests if test.p < alpha), key=lambda test: test.p)
+    named = [
+        f"{test.a} − {test.b} on {test.metric} ({p_text(test.p)}"
+        f"{clauses[test.metric, test.a, test.b].partition('not the same for all segments')[2]})"
+        for test in unequal
+    ]
+    answers = [f"yes for {', '.join(named[:MAX_UNEQUAL])}"] if named else []
+    answers += [f"{len(named) - MAX_UNEQUAL} more in `heterogeneity`"] * (len(named) > MAX_UNEQUAL)
+    untested = sum(math.isnan(test.p) for test in tests)
+    if others := len(tests) - len(unequal) - untested:
+        answers.append(f"not shown for {counted(others, 'other') if named else others}")
+    if untested:
+        answers.append(f"not testable for {untested}, as a segment has no variation")
+    return [first, f"do differences vary between the {n} segments? {'; '.join(answers)}"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,8 +21,10 @@ from rankmeter._statistics import (
     median_interval,
     moments,
     score_interval,
+    stratified,
     t_interval,
     t_interval_of,
+    t_quantile,
     wilson_interval,
 )
 
@@ -109,6 +112,39 @@ def estimate_of(
         mean = averaged.state.value() if averaged.state else math.nan  # without rounding
         low, high = inside(scale, mean, *ends)
     return Estimate(label, mean, low, high, found.sd, found.n, averaged.undefined, averaged.missing)
+
+
+def macro_estimate(
+    plan: Plan,
+    entry: MetricPlan,
+    groups: Sequence[tuple[Estimate, Averaged]],
+    clusters: IntArray | None = None,
+) -> Estimate:
+    """The mean of the means of groups, which are all the groups there are: only users vary.
+
+    Means and shares have the interval of `stratified`. Of others, such as medians, the interval is
+    made of those of the groups: Zou and Donner, Statistics in Medicine 27, 2008.
+    """
+    known = [(e, part) for e, part in groups if not math.isnan(e.mean)]
+    means = np.array([e.mean for e, _ in known])
+    found = moments(means)
+    low = high = math.nan
+    if known and entry.averaging.aggregate in ("mean", "micro"):
+        own = None if clusters is None else [clusters[part.users] for _, part in known]
+        spread = stratified([part.parts for _, part in known], own)
+        scale = known[0][1].scale(entry)
+        bounded = all(part.alone and _on(scale, part.values) for _, part in known)
+        if bounded and _bounded(plan, found.mean, scale) and not math.isnan(spread.se):
+            n = spread.units
+            low, high = score_interval(found.mean, spread.se, spread.df, n, scale, plan.confidence)
+        else:
+            half = t_quantile(0.5 + 0.5 * plan.confidence, spread.df) * spread.se
+            low, high = inside(scale, found.mean, found.mean - half, found.mean + half)
+    elif known:
+        ends = np.array([e.interval for e, _ in known])
+        reach = np.sqrt(np.square(ends - means[:, None]).sum(axis=0)) / found.n
+        low, high = found.mean - float(reach[0]), found.mean + float(reach[1])
+    return Estimate(entry.label, found.mean, low, high, found.sd, found.n, 0, 0)
 
 
 def inside(scale: tuple[float, float], mean: float, low: float, high: float) -> tuple[float, float]:

@@ -19,7 +19,7 @@ from rankmeter._estimates.wording import number
 from rankmeter._hits import BoolArray, IntArray
 from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan
-from rankmeter._statistics import effective
+from rankmeter._statistics import effective, skewed
 from rankmeter._words import in_words
 
 Facts = Mapping[str, str]
@@ -60,10 +60,8 @@ UNUSED_LABELS = {
 """Notes about the labels of users."""
 FEW_CLUSTERS = 30
 """Below this number the variance between clusters is itself uncertain."""
-SKEWED = 0.2
-"""Skewness / √n above which a t interval of 95 % covers the mean in less than 93 % of samples."""
-FEWEST_SKEWED = 20
-"""Values below which their skewness says little."""
+SKEWED = "so skewed that the interval is too short (use interval=bca, gmr or a median)"
+"""A note on values or differences without an upper limit."""
 FEW_WEIGHTS = 0.1
 """Below this share of the relevant items their effective number is small."""
 MAX_GROUPS = 10
@@ -102,9 +100,8 @@ def facts_of(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Facts:
     if none := [one.label for one in asked if _without_hits(scores.facts[one.alignment])]:
         some = f" ({', '.join(none)})" if len(none) < len(asked) else ""
         said["relevant items in the rankings"] = f"none{some}"
-    if skewed := [one.label for one in plan.metrics if _is_skewed(plan, one, scores)]:
-        what = "so skewed that the interval is too short (use gmr, aggregate=median, interval=bca)"
-        said[what] = ", ".join(skewed)
+    if labels := [one.label for one in plan.metrics if _is_skewed(plan, one, scores)]:
+        said[SKEWED] = ", ".join(labels)
     for name, count in counts.items():
         own = name.removeprefix("truth_")
         if count and own not in ORDINARY:
@@ -269,11 +266,7 @@ def _is_skewed(plan: Plan, entry: MetricPlan, scores: Scores) -> bool:
     if math.isfinite(entry.spec.high) or plan.draws or entry.averaging.aggregate != "mean":
         return False
     averaged = scores.averaged(entry)
-    if averaged.state is not None or averaged.values.size < FEWEST_SKEWED:
-        return False
-    gap = averaged.values - averaged.values.mean()
-    cube = float(np.square(gap).mean()) ** 1.5
-    return bool(abs((gap**3).mean()) > SKEWED * cube * math.sqrt(gap.size))
+    return averaged.state is None and skewed(averaged.values)
 
 
 def _without_hits(facts: AlignmentFacts) -> bool:

@@ -13,14 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankmeter import _statistics as st
-from rankmeter._checks import counted
 from rankmeter._choices import Setting
-from rankmeter._estimates.differences import Difference
+from rankmeter._estimates.differences import Difference, Heterogeneity
 from rankmeter._estimates.estimates import Estimate, inside, mean_interval
+from rankmeter._estimates.notes import SKEWED
 from rankmeter._estimates.settings import Settings
 from rankmeter._estimates.values import Values
-from rankmeter._estimates.wording import p_text
-from rankmeter._hits import BoolArray, FloatArray, IntArray
+from rankmeter._hits import FloatArray, IntArray
 from rankmeter._words import in_words
 from rankmeter.errors import InvalidValueError, RankmeterWarning
 
@@ -33,11 +32,6 @@ _UNEVEN_NOTE = (
     "Tukey's test assumes that all differences vary alike: those that vary far more have the p and "
     "interval of a t test with Bonferroni's correction"
 )
-SEGMENTS_NOTE = "differences within segments are corrected over segments, metrics and pairs"
-GATED_NOTE = (
-    "within a segment, a difference is significant only if it is also significant over all users; "
-    "the segments share the alpha that remains after that step"
-)
 BOOTSTRAP_UNITS = 100
 """Users (or clusters) below which the bootstrap test rejects more than 6 % of equal systems."""
 _BOOTSTRAP_NOTE = (
@@ -47,32 +41,6 @@ _BOOTSTRAP_NOTE = (
 FEW_CHANGES = 100
 """Differing users up to which the power of a test of hits and misses is summed."""
 POWER = 0.8
-MAX_UNEQUAL = 10
-"""Differences that the note about segments names; the result has all of them."""
-
-
-@dataclass(frozen=True)
-class Heterogeneity:
-    """Whether a difference is the same in all segments.
-
-    Attributes
-    ----------
-    metric, a, b : str
-    statistic : float
-        Cochran's Q: the squared distances of the segments' differences from their weighted mean,
-        in units of their variances.
-    p : float
-        By Welch's analysis of variance; NaN if a segment has no variation.
-    n : int
-        Segments.
-    """
-
-    metric: str
-    a: str
-    b: str
-    statistic: float
-    p: float
-    n: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,46 +59,6 @@ class _Group:
     rows: IntArray
     units: FloatArray
     runs: Sequence[FloatArray]
-
-
-def segment_notes(
-    tests: Sequence[Heterogeneity],
-    alpha: float,
-    clauses: Mapping[tuple[str, str, str], str],
-    *,
-    gated: bool,
-) -> list[str]:
-    """How segments were tested, and which differences are not the same in all of them.
-
-    `clauses` say by metric, a and b in which segments the answer is another one.
-    """
-    if not tests:
-        return []
-    first = GATED_NOTE if gated else SEGMENTS_NOTE
-    n = max(test.n for test in tests)
-    if len(tests) == 1:
-        (test,) = tests
-        q = f"Q = {test.statistic:.1f}, {p_text(test.p)}"
-        answer = "a segment has no variation" if math.isnan(test.p) else q
-        pair = f"{test.metric}, {test.a} − {test.b}"
-        clause = clauses[test.metric, test.a, test.b]
-        if test.p < alpha:
-            return [first, f"{pair}: {clause} ({answer})"]
-        return [first, f"{pair}: the same in all {n} segments? {answer}"]
-    unequal = sorted((test for test in tests if test.p < alpha), key=lambda test: test.p)
-    named = [
-        f"{test.a} − {test.b} on {test.metric} ({p_text(test.p)}"
-        f"{clauses[test.metric, test.a, test.b].partition('not the same for all segments')[2]})"
-        for test in unequal
-    ]
-    answers = [f"yes for {', '.join(named[:MAX_UNEQUAL])}"] if named else []
-    answers += [f"{len(named) - MAX_UNEQUAL} more in `heterogeneity`"] * (len(named) > MAX_UNEQUAL)
-    untested = sum(math.isnan(test.p) for test in tests)
-    if others := len(tests) - len(unequal) - untested:
-        answers.append(f"not shown for {counted(others, 'other') if named else others}")
-    if untested:
-        answers.append(f"not testable for {untested}, as a segment has no variation")
-    return [first, f"do differences vary between the {n} segments? {'; '.join(answers)}"]
 
 
 class _Corrected(NamedTuple):
@@ -174,15 +102,16 @@ class PairedTests:
         at = self.names.index(self.settings.baseline)
         return [(i, at) for i in range(len(self.names)) if i != at]
 
-    def estimates(self, mask: BoolArray) -> dict[tuple[str, str], Estimate]:
+    def estimates(self, users: IntArray | None = None) -> dict[tuple[str, str], Estimate]:
         """By metric and system, the mean over the common users, or over its own."""
+        users = self._everyone if users is None else users
         common = self.settings.common == "all"
         return {
             (values.label, name): e
             for values in self.values
             for name, e in zip(
                 self.names,
-                values.estimates(self.setting, mask, self.clusters, common=common),
+                values.estimates(self.setting, users, self.clusters, common=common),
                 strict=True,
             )
         }
@@ -228,7 +157,7 @@ class PairedTests:
         return "randomization" if most <= st.AUTO_LIMIT else "t"
 
     def differences(
-        self, parts: Mapping[str, BoolArray]
+        self, parts: Mapping[str, IntArray]
     ) -> tuple[tuple[Difference, ...], tuple[Heterogeneity, ...]]:
         """All comparisons over all users, then within the parts, and how the parts differ.
 
@@ -237,10 +166,11 @@ class PairedTests:
         users, and segments have what is left of alpha: all of it if every comparison over all
         users is significant.
         """
-        everyone = np.ones(self.values[0].n_users, dtype=bool)
         gated = self.settings.gatekeeping
-        overall, left = self._compared(self._groups("", everyone), single=bool(parts) and gated)
-        groups = [group for name, mask in parts.items() for group in self._groups(name, mask)]
+        overall, left = self._compared(
+            self._groups("", self._everyone), single=bool(parts) and gated
+        )
+        groups = [group for name, users in parts.items() for group in self._groups(name, users)]
         within, _ = self._compared(groups, parts=max(len(parts), 1), together=not gated)
         if gated:
             gates = {(d.metric, d.a, d.b): d.p_adjusted for d in overall}
@@ -264,14 +194,18 @@ class PairedTests:
         """The name of the family of a metric."""
         return metric if self.settings.family == "metric" else ""
 
-    def _groups(self, segment: str, mask: BoolArray) -> list[_Group]:
+    @property
+    def _everyone(self) -> IntArray:
+        return np.arange(self.values[0].n_users)
+
+    def _groups(self, segment: str, among: IntArray) -> list[_Group]:
         together = self.settings.common == "all" or "tukey" in self.settings.test
         whole = ([*range(len(self.names))], self._pairs)
         parts = [whole] if together else [([i, j], [(0, 1)]) for i, j in self._pairs]
         found = []
         for values in self.values:
             for columns, pairs in parts:
-                users = np.flatnonzero(values.members[:, columns].all(axis=1) & mask)
+                users = among[values.members[among][:, columns].all(axis=1)]
                 table = values.over(users, columns)
                 if values.pooled and np.isnan(table).any():  # a number that these users do not have
                     users, table = users[:0], table[:0]
@@ -453,6 +387,8 @@ class PairedTests:
         if not note and n < FEW_USERS:
             what = in_words("users" if group.clusters is None else "clusters")
             note = f"only {n} {what}: read differences with care"
+        elif not note and self._is_skewed(group, units[:, 0] - units[:, 1]):
+            note = f"differences {SKEWED}"
         favoured = result.detail.get("direction", difference.mean) * (values.increasing or -1)
         a, b = group.names[i], group.names[j]
         return Difference(
@@ -496,6 +432,12 @@ class PairedTests:
             alone=bool(result.p <= self.settings.alpha),
             confidence=confidence,
         )
+
+    def _is_skewed(self, group: _Group, differences: FloatArray) -> bool:
+        """Whether differences are too skewed for an interval of theirs, which is that of t."""
+        low, high = group.values.scale
+        t = not (self.setting.draws or group.values.pooled or math.isfinite(high - low))
+        return t and st.skewed(differences)
 
     def _margins(self, group: _Group, pair: tuple[int, int]) -> st.Margins:
         """The tests against the margin: that x is worse, and that it is better, by so much."""
@@ -567,20 +509,21 @@ class PairedTests:
         flips = "randomization" in method or method.startswith(("sign", "Wilcoxon"))
         changes = np.abs(units[:, 0] - units[:, 1])
         changed = int(np.count_nonzero(changes))
-        sizes = np.unique(changes.round(12))
+        changes = changes.round(12)
+        step = float(changes.max())
         if group.runs:
             i, j = pair
             crossed = st.crossed_variance(group.runs[i], group.runs[j])
             n = int(crossed.df) + 1
             sd = crossed.se * math.sqrt(n)
         least = _detectable_units(n, level) * sd
-        hits = sizes.size == 2 and sizes[0] == 0.0
+        hits = step > 0.0 and changes.min() == 0.0 and bool(np.all(changes * (step - changes) == 0))
         if flips and (2.0 ** (1 - changed) > level or (hits and changed <= FEW_CHANGES)):
             # An exact test counts the users that differ. More would, if the difference were larger.
             share = st.minimum_detectable_share(n, changed, power=POWER, alpha=level)
-            least = share * (float(sizes[1]) if hits else self._span(group, pair))
+            least = share * (step if hits else self._span(group, pair))
         elif flips and hits:  # the steps of the test are of one user
-            least += float(sizes[1]) / n
+            least += step / n
         return least if 0.0 < least <= high - low else math.nan
 
     def _heterogeneity(
@@ -588,17 +531,26 @@ class PairedTests:
     ) -> Iterable[Heterogeneity]:
         """For each difference over all users, whether segments have different ones."""
         for d in overall:
-            spreads = [
-                st.spread(group.table[:, i] - group.table[:, j], group.clusters)
+            parts = [
+                (group, (i, j))
                 for group in groups
-                if group.values.label == d.metric
+                if group.values.label == d.metric and len(group.rows) > 1
                 for i, j in group.pairs
                 if (group.names[i], group.names[j]) == (d.a, d.b)
             ]
-            known = [one for one in spreads if one.units > 1]
-            if len(known) > 1:
-                q, p = st.heterogeneity(known)
-                yield Heterogeneity(d.metric, d.a, d.b, q, p, len(known))
+            if len(parts) > 1:
+                span = max(self._span(*part) for part in parts)
+                q, p = st.heterogeneity([_varied(*part, span) for part in parts])
+                yield Heterogeneity(d.metric, d.a, d.b, q, p, len(parts))
+
+
+def _varied(group: _Group, pair: tuple[int, int], span: float) -> st.Spread:
+    """The spread of a difference; one without variation is steadied as in an interval."""
+    i, j = pair
+    known = st.spread(group.table[:, i] - group.table[:, j], group.clusters)
+    differences = group.units[:, i] - group.units[:, j]
+    noise = 8 * np.finfo(np.float64).eps * float(np.abs(differences).max(initial=0.0))
+    return known if known.se > noise else known.steadied(st.pseudo_change(differences, span))
 
 
 def _correct_margins(found: dict[int, list[Difference]], places: Sequence[int]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -25,10 +25,17 @@ _OTHERS = "_rankmeter_others"
 """The attribute of a frame of labels that names the segment of all users that it lacks."""
 
 
+class Population(NamedTuple):
+    """Users, and whether their ids were read from text; `Scores` have both, too."""
+
+    users: pl.Series
+    textual: bool
+
+
 def labels_of(
     data: object,
     column: Literal["segment", "cluster"],
-    scores: Scores,
+    scores: Scores | Population,
     counts: dict[str, int] | None = None,
     averaged: BoolArray | None = None,
 ) -> pl.Series | None:
@@ -58,14 +65,15 @@ def without(values: pl.Series, averaged: BoolArray, counts: dict[str, int]) -> d
     return {name: n, **others} if n else others
 
 
-def masks_of(labels: pl.Series | None) -> dict[str, BoolArray]:
-    """By segment, which users are in it, in the order of the type or of the numbers in it."""
+def users_by_segment(labels: pl.Series | None) -> dict[str, IntArray]:
+    """By segment, the places of its users, in the order of the type or of the numbers in it."""
     if labels is None:
         return {}
-    return {
-        label: (labels == label).fill_null(value=False).to_numpy()
-        for label in _sorted(labels.drop_nulls().unique())
-    }
+    known = labels.is_not_null().arg_true()
+    groups = pl.DataFrame({"label": labels.gather(known), "user": known.cast(pl.Int64)})
+    groups = groups.group_by("label", maintain_order=True).agg("user")
+    users = dict(zip(groups["label"], groups["user"], strict=True))
+    return {label: users[label].to_numpy() for label in _sorted(groups["label"])}
 
 
 def _sorted(labels: pl.Series) -> list[str]:
@@ -82,7 +90,7 @@ def _by_numbers(label: str) -> tuple[list[str | int], str]:
 
 def clusters_of(
     clusters: object,
-    scores: Scores,
+    scores: Scores | Population,
     counts: dict[str, int] | None = None,
     averaged: BoolArray | None = None,
 ) -> IntArray | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -28,24 +28,32 @@ class Values:
     n_users: int
     pooled: bool = False
     """Whether the number is not a mean over users: they are pooled, or their lists are."""
+    whole: bool = False
+    """Whether it is one number for the lists of all users."""
     runs: Sequence[Sequence[Averaged]] = ()
     """Those of each system, if any has several; `averaged` is then their mean."""
+
+    def paired(self, a: int, b: int) -> tuple[IntArray, FloatArray, FloatArray]:
+        """The rows that two systems are both averaged for, with the values of the two."""
+        x, y = self.averaged[a], self.averaged[b]
+        rows, i, j = np.intersect1d(x.users, y.users, assume_unique=True, return_indices=True)
+        return rows, x.values[i], y.values[j]
 
     @cached_property
     def table(self) -> FloatArray:
         """Users × systems; 0 where a user has no value."""
-        found = np.zeros((self.n_users, len(self.averaged)))
-        for column, one in enumerate(self.averaged):
-            found[one.users, column] = one.values
-        return found
+        table = np.zeros((self.n_users, len(self.averaged)))
+        for column, averaged in enumerate(self.averaged):
+            table[averaged.users, column] = averaged.values
+        return table
 
     @cached_property
     def members(self) -> BoolArray:
         """Users × systems: which values are averaged."""
-        found = np.zeros((self.n_users, len(self.averaged)), dtype=bool)
-        for column, one in enumerate(self.averaged):
-            found[one.users, column] = True
-        return found
+        members = np.zeros((self.n_users, len(self.averaged)), dtype=bool)
+        for column, averaged in enumerate(self.averaged):
+            members[averaged.users, column] = True
+        return members
 
     def over(self, users: IntArray, columns: Sequence[int]) -> FloatArray:
         """Values of some users under some systems, with the numbers of these users as means."""
@@ -57,10 +65,8 @@ class Values:
         """Values of some users in the runs of a system."""
         return self._parts(self.runs[system], users)
 
-    def _parts(self, found: Sequence[Averaged], users: IntArray) -> FloatArray:
-        some = np.zeros(self.n_users, dtype=bool)
-        some[users] = True
-        return np.stack([one.only(some).parts for one in found], axis=1)
+    def _parts(self, systems: Sequence[Averaged], users: IntArray) -> FloatArray:
+        return np.stack([averaged.only(users).parts for averaged in systems], axis=1)
 
     def tested(self, common: str) -> BoolArray:
         """Which users are compared: those of all systems, or of any two."""
@@ -73,47 +79,63 @@ class Values:
         return int((self.members.any(axis=1) & ~self.members.all(axis=1)).sum())
 
     def estimates(
-        self, setting: Setting, mask: BoolArray, clusters: IntArray | None, *, common: bool
+        self, setting: Setting, users: IntArray, clusters: IntArray | None, *, common: bool
     ) -> list[Estimate]:
-        """The mean of each system over the users of a mask: the common ones, or all of its own."""
-        everyone = self.members.all(axis=1)
+        """The mean of each system over some users: the common ones, or all of its own."""
+        if common:
+            users = users[self.members[users].all(axis=1)]
         if self.runs:
-            return [
-                self._of_runs(setting, at, (everyone if common else own) & mask)
-                for at, own in enumerate(self.members.T)
-            ]
+            return [self._of_runs(setting, system, users) for system in range(len(self.runs))]
         return [
-            estimate_of(
-                setting,
-                self.label,
-                self.scale,
-                one.only((everyone if common else own) & mask),
-                clusters,
-            )
-            for one, own in zip(self.averaged, self.members.T, strict=True)
+            estimate_of(setting, self.label, self.scale, averaged.only(users), clusters)
+            for averaged in self.averaged
         ]
 
-    def _of_runs(self, setting: Setting, system: int, mask: BoolArray) -> Estimate:
+    def _of_runs(self, setting: Setting, system: int, users: IntArray) -> Estimate:
         """The mean over users and runs."""
-        averaged = self.averaged[system].only(mask)
-        found = estimate_of(setting, self.label, self.scale, averaged)
-        if len(self.runs[system]) < 2 or found.n < 2:
-            return found
+        averaged = self.averaged[system].only(users)
+        mean = estimate_of(setting, self.label, self.scale, averaged)
+        if len(self.runs[system]) < 2 or mean.n < 2:
+            return mean
         crossed = crossed_variance(self.of_runs(averaged.users, system))
-        return crossed_estimate(setting, self.scale, found, crossed, alone=averaged.alone)
+        return crossed_estimate(setting, self.scale, mean, crossed, alone=averaged.alone)
 
 
-def values_of(plan: Plan, scores: Mapping[str, Scores]) -> list[Values]:
-    """The values of each metric of a plan, over the users that all scores share."""
-    found = []
+def values_of(
+    plan: Plan,
+    systems: Sequence[Sequence[Scores]],
+    n_users: int,
+    places: Callable[[Scores], IntArray] | None = None,
+) -> list[Values]:
+    """The values of each metric of a plan, over `n_users` rows that all systems share.
+
+    Each system has the scores of its runs; a user counts if every run has a value. `places` gives
+    the shared row of each user of some scores, if it is not the same row.
+    """
+    several = any(len(runs) > 1 for runs in systems)
+    values = []
     for entry in plan.metrics:
-        averaged = [one.averaged(entry) for one in scores.values()]
-        n_users = next(iter(scores.values())).n_users
-        scale = averaged[0].scale(entry)
-        found.append(
-            Values(entry.label, entry.spec.increasing, scale, averaged, n_users, entry.pooled)
-        )
-    return found
+        runs = [[_placed(scores.averaged(entry), scores, places) for scores in each]
+                for each in systems]  # fmt: skip
+        scale = runs[0][0].scale(entry)
+        if several:
+            runs = [_common(each, n_users) for each in runs]
+        means = [_mean(each) if several else each[0] for each in runs]
+        spec = entry.spec
+        values.append(
+            Values(
+                entry.label, spec.increasing, scale, means, n_users, entry.pooled, spec.whole,
+                runs if several else (),
+            )
+        )  # fmt: skip
+    return values
+
+
+def _placed(
+    averaged: Averaged, scores: Scores, places: Callable[[Scores], IntArray] | None
+) -> Averaged:
+    """Averaged values whose users are shared rows."""
+    return averaged if places is None else replace(averaged, users=places(scores)[averaged.users])
 
 
 def mean_of_runs(runs: Sequence[Scores]) -> Scores:
@@ -122,27 +144,16 @@ def mean_of_runs(runs: Sequence[Scores]) -> Scores:
         return runs[0]
     return replace(
         runs[0],
-        matrix=np.mean([one.matrix for one in runs], axis=0),
-        in_rankings=np.all([one.in_rankings for one in runs], axis=0),
-        states={label: Runs(tuple(one.states[label] for one in runs)) for label in runs[0].states},
+        matrix=np.mean([run.matrix for run in runs], axis=0),
+        in_rankings=np.all([run.in_rankings for run in runs], axis=0),
+        states={label: Runs(tuple(run.states[label] for run in runs)) for label in runs[0].states},
     )
-
-
-def with_runs(
-    values: Sequence[Values], plan: Plan, systems: Sequence[Sequence[Scores]]
-) -> list[Values]:
-    """Values together with those of the single runs: a user counts if every run has a value."""
-    found = []
-    for one, entry in zip(values, plan.metrics, strict=True):
-        runs = [_common([run.averaged(entry) for run in own], one.n_users) for own in systems]
-        found.append(replace(one, averaged=[_mean(own) for own in runs], runs=runs))
-    return found
 
 
 def _common(runs: Sequence[Averaged], n_users: int) -> list[Averaged]:
     """The runs of a system over the users who have a value in all of them."""
-    found = np.bincount(np.concatenate([run.users for run in runs]), minlength=n_users)
-    return [run.only(found == len(runs)) for run in runs]
+    n_runs = np.bincount(np.concatenate([run.users for run in runs]), minlength=n_users)
+    return [run.only(np.flatnonzero(n_runs == len(runs))) for run in runs]
 
 
 def _mean(runs: Sequence[Averaged]) -> Averaged:

@@ -25,7 +25,7 @@ from rankmeter._ingest import Table
 from rankmeter._plan import MetricPlan, Plan
 from rankmeter._results.explanation import Explanation, Match
 from rankmeter._results.summary import Summary
-from rankmeter.conventions import convention_names, has_metric
+from rankmeter.conventions import by_use, convention_names, has_metric
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.metrics import metric
 
@@ -69,28 +69,28 @@ def search(
     metric under any convention, `held` names the options that were given and stay.
     """
     text, digits = _printed(target)
-    wanted, tolerance = float(text), 0.5 * 10.0**-digits * (1 + 1e-9)
+    goal, tolerance = float(text), 0.5 * 10.0**-digits * (1 + 1e-9)
     means = _Means(data, truth, plan)
     like, (base,) = start.plan.convention, start.plan.metrics
     space = _Space(truth, like, entry, held)
     matches: list[Match] = []
     seen: list[tuple[float, int, Match]] = []
     for number, settings in enumerate(space.rounds()):
-        found = means.of([setting.plan for setting in settings])
+        by_plan = means.of([setting.plan for setting in settings])
         for setting in settings:
-            value = found[setting.plan]
+            value = by_plan[setting.plan]
             if isinstance(value, RankmeterError) or math.isnan(value):
                 continue  # a combination that the data or the metric does not allow
             match = Match(setting.tool, setting.switches, value)
-            simpler = (means.known(one) for one in space.simpler(setting))
-            if any(math.isclose(value, one, rel_tol=1e-12) for one in simpler):
+            simpler = (means.known(simple) for simple in space.simpler(setting))
+            if any(math.isclose(value, mean, rel_tol=1e-12) for mean in simpler):
                 continue
-            seen.append((abs(value - wanted), number, match))
-            if abs(value - wanted) <= tolerance:
+            seen.append((abs(value - goal), number, match))
+            if abs(value - goal) <= tolerance:
                 matches.append(match)
         if matches:
             break
-    matches.sort(key=lambda match: len(match.switches))
+    matches.sort(key=lambda m: (len(m.switches), m.convention != like, by_use(m.convention)))
     return Explanation(
         base.label,
         like,
@@ -138,9 +138,9 @@ class _Space:
         yield self._settings([*plain, *((like, s) for s in singles), *at_levels])
         switched = [(tool, s) for tool in tools for s in words[tool] if tool != like]
         pairs = [
-            (like, one | other)
-            for one, other in itertools.combinations(singles, 2)
-            if one.keys() != other.keys()
+            (like, first | other)
+            for first, other in itertools.combinations(singles, 2)
+            if first.keys() != other.keys()
         ]
         yield self._settings([*switched, *pairs])
         yield self._settings(
@@ -152,19 +152,19 @@ class _Space:
         )
 
     def _settings(self, switched: Iterable[tuple[str, Switches]]) -> list[_Setting]:
-        found = []
+        settings = []
         for tool, switches in switched:
             plan = turn(self.bases[tool], switches)
             if plan.alignment.gains != "above" or plan.alignment.relevant != "any":
-                found.append(_Setting(tool, switches, plan))
-        return found
+                settings.append(_Setting(tool, switches, plan))
+        return settings
 
     def simpler(self, setting: _Setting) -> Iterator[MetricPlan]:
         """The plans of the same convention with fewer options changed."""
         names = list(setting.switches)
         for size in range(len(names)):
-            for some in itertools.combinations(names, size):
-                yield turn(self.bases[setting.tool], {n: setting.switches[n] for n in some})
+            for changed in itertools.combinations(names, size):
+                yield turn(self.bases[setting.tool], {n: setting.switches[n] for n in changed})
 
     def _levels(self, tool: str) -> Iterator[Switches]:
         """Every other threshold that occurs in the data."""
@@ -185,7 +185,11 @@ class _Space:
         now = base.switches()
         every = {
             **{name: option.choices for name, option in base.spec.options.items()},
-            **{known.name: known.words for known in CHOICES.values() if known.name in now},
+            **{
+                declared.name: declared.words
+                for declared in CHOICES.values()
+                if declared.name in now
+            },
         }
         for name, words in every.items():
             for word in words if name not in self.held else ():
@@ -197,9 +201,9 @@ class _Space:
         """What the rounds searched, in words, and how many settings were left out."""
         levels = ""
         if self.grades and "relevant" not in self.held:
-            some = f" ({len(self.grades)} of {self.n_grades})"
+            share = f" ({len(self.grades)} of {self.n_grades})"
             shown = ", ".join(exact(grade) for grade in self.grades)
-            levels = f" at the thresholds {shown}{some if self.n_grades > MAX_GRADES else ''}"
+            levels = f" at the thresholds {shown}{share if self.n_grades > MAX_GRADES else ''}"
         cut = f", except {left:,} settings, because the data are large" if left else ""
         return (
             f"{len(self.bases)} conventions{levels} with up to one option changed, and "
@@ -299,7 +303,7 @@ class _Means:
             coarse = Alignment(relevant="any", score_type="float32", duplicates="each")
             coarse = dataclasses.replace(coarse, judgements="max")
             settings: list[dict[str, Any]] = [{name: CHOICES[name].default}, {name: word}]
-            prints = [self._print(dataclasses.replace(coarse, **one)) for one in settings]
+            prints = [self._print(dataclasses.replace(coarse, **setting)) for setting in settings]
             self._inert[name, word] = prints[0] is not None and prints[0] == prints[1]
         return self._inert[name, word]
 
@@ -310,11 +314,11 @@ class _Means:
             plan = dataclasses.replace(self.plan, metrics=tuple(entries))
             try:
                 (scores,) = self.data.run(plan).values()
-                found = [scores.matrix.tobytes(), str(sorted(scores.errors)).encode()]
+                keys = [scores.matrix.tobytes(), str(sorted(scores.errors)).encode()]
             except RankmeterError:
                 self._prints[alignment] = None
             else:
-                self._prints[alignment] = found
+                self._prints[alignment] = keys
         return self._prints[alignment]
 
 
@@ -336,12 +340,14 @@ def turn(entry: MetricPlan, switches: Mapping[str, Any]) -> MetricPlan:
 
 def _nearest(seen: list[tuple[float, int, Match]]) -> tuple[Match, ...]:
     """The settings nearest to the target, the simplest one for each value."""
-    found: dict[str, Match] = {}
-    for _, _, match in sorted(seen, key=lambda one: (*one[:2], len(one[2].switches))):
-        found.setdefault(f"{match.value:.10g}", match)
-        if len(found) == NEAREST:
+    by_value: dict[str, Match] = {}
+    for _, _, match in sorted(
+        seen, key=lambda candidate: (*candidate[:2], len(candidate[2].switches))
+    ):
+        by_value.setdefault(f"{match.value:.10g}", match)
+        if len(by_value) == NEAREST:
             break
-    return tuple(found.values())
+    return tuple(by_value.values())
 
 
 def _printed(target: float | str) -> tuple[str, int]:

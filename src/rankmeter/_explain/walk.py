@@ -11,17 +11,19 @@ import numpy as np
 import polars as pl
 
 from rankmeter._align import by_item
-from rankmeter._api import ONE, read_all
+from rankmeter._api import ONE
 from rankmeter._checks import exact, refused
 from rankmeter._choices import Choices, takes_choices
 from rankmeter._engine import open_data
 from rankmeter._estimates.notes import compared
 from rankmeter._explain.search import search, turn
 from rankmeter._ingest import Table
-from rankmeter._plan import MetricPlan, Plan, resolve
+from rankmeter._matrix._kind import plan_of
+from rankmeter._plan import MetricPlan, Plan
+from rankmeter._question import Question
 from rankmeter._results.explanation import Explanation, Step, UserChange
 from rankmeter._results.summary import Summary, summarise
-from rankmeter._side import Given, Side, read_side
+from rankmeter._side import Given, Side
 from rankmeter.conventions import convention_names, translate_all
 from rankmeter.errors import RankmeterError, UnknownMetricError, UsageError
 from rankmeter.metrics import Metric
@@ -112,6 +114,20 @@ def explain(
     >>> rm.explain(rankings, truth, "ap@5", target=0.25).matches[0].convention
     'rankmeter'
     """
+    given = Given(train, items, catalogue, baseline_lists, propensity, collapse)
+    question = Question(truth, metric, like, choices, given, columns)
+    return explained(question, rankings, metric, between, target)
+
+
+def explained(
+    question: Question,
+    rankings: object,
+    metric: str | Metric,
+    between: tuple[str, str] | None,
+    target: float | str | None,
+) -> Explanation:
+    """The explanation of a metric of rankings."""
+    like, choices = question.like, question.choices
     if (between is None) == (target is None):
         raise UsageError("pass either `between` (two conventions) or `target` (a number)")
     if between is not None and like is not None:
@@ -127,15 +143,12 @@ def explain(
 
     def entry(convention: str) -> MetricPlan:
         asked = wanted.get(convention, wanted[names[0]])
-        (plan,) = resolve(asked, like=convention, choices=choices).metrics
+        (plan,) = plan_of(asked, convention, choices, [rankings]).metrics
         return dataclasses.replace(plan, label=wanted[names[0]].label or plan.label)
 
-    plan = resolve(wanted[names[0]], like=names[0], choices=choices)
-    judged, systems = read_all({ONE: rankings}, truth, plan, columns=columns, collapse=collapse)
-    side = read_side(
-        Given(train, items, catalogue, baseline_lists, propensity, collapse), judged, plan.n_items
-    )
-    bench = _Bench(judged, systems, dataclasses.replace(plan, side=side.notes), side)
+    first = dataclasses.replace(question, metrics=wanted[names[0]], like=names[0])
+    plan, judged, systems, side = first.read({ONE: rankings})
+    bench = _Bench(judged, systems, plan, side)
     if between is not None:
         return _walk(bench, entry(between[0]), entry(between[1]), between)
     assert target is not None

@@ -3,17 +3,16 @@
 Three steps, each in one place:
 
 1. A *form* (`_forms`) recognises the data and its reader hands over named `Columns`:
-   `_frames`, `_spark`, `_arrays`, `_containers`, `_files` (with `_text`, `_trec`, `_json`,
-   `_parquet`, `_bundles`), `_foreign`.
-   `_nested` makes rows of columns of lists.
+   `_frames`, `_spark`, `_arrays`, `_containers` (with `_values`), `_files` (with `_text`, `_trec`,
+   `_json`, `_parquet`, `_bundles`).
    Containers of plain values and plain lines of TREC files are handed over as items `ByUser`
    (`_by_user`), checked all at once: `Lists` (`_lists`), or `Lines` (`_lines`) of `_spans`.
 2. `_columns` decides which column is the user, the item, the score, the rank, the gain.
 3. `_read` fetches these columns only, has `_ids` and `_numbers` check every value, and returns a
    `Table`; `meet` brings the ids of two tables to the same types, `meet_all` those of several.
    `_doubts` warns where the sides look swapped or a threshold is missing.
-   `_labels` does the same for data about users: segments, clusters, selected users; `_items` for
-   data about items.
+   `_keyed` reads what is known of some users or items: segments, clusters, selected users, with
+   `_items` categories and features.
    `_per_user` reads values that were computed elsewhere.
    `_kind` gives what is handed out the kind of frame that came in.
    `_order` has the order of ids, by which ties are decided; `_series` makes series of arrays,
@@ -29,8 +28,8 @@ from rankmeter._ingest._collapse import Collapse, read_collapse
 from rankmeter._ingest._doubts import all_relevant, look_like_labels, look_misread
 from rankmeter._ingest._id_columns import Ids, IdSeries, Objects, as_ids, series
 from rankmeter._ingest._items import Items, read_item_ids, read_item_numbers, read_items
+from rankmeter._ingest._keyed import Keyed, fit_ids, read_labels, read_users
 from rankmeter._ingest._kind import POLARS, Frame, Kind, to_pandas
-from rankmeter._ingest._labels import Labels, fit_ids, read_labels, read_users
 from rankmeter._ingest._lines import Lines
 from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._memory import PER_MEASURED_ROW, check_memory, size
@@ -38,7 +37,7 @@ from rankmeter._ingest._memory import available as available_memory
 from rankmeter._ingest._opened import needed_memory, open_rankings
 from rankmeter._ingest._order import places, places_of
 from rankmeter._ingest._per_user import PerUser, read_per_user
-from rankmeter._ingest._pieces import Cut, InPieces, InSpark, KeptRows, Piece, Pieces, Query, Rest
+from rankmeter._ingest._pieces import Cut, InPieces, InSpark, KeptRows, Pieces, Query, Rest
 from rankmeter._ingest._queried import open_spark
 from rankmeter._ingest._read import (
     Interactions,
@@ -66,14 +65,13 @@ __all__ = [
     "Interactions",
     "Items",
     "KeptRows",
+    "Keyed",
     "Kind",
-    "Labels",
     "Lines",
     "Lists",
     "Objects",
     "Origin",
     "PerUser",
-    "Piece",
     "Pieces",
     "Query",
     "Rest",

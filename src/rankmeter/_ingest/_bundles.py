@@ -33,15 +33,15 @@ def parted(data: str | PathLike[str]) -> tuple[Path, str]:
     return local(data), ""
 
 
-def _chosen(parts: Sequence[str], part: str, source: str, what: str) -> str:
+def _chosen(names: Sequence[str], part: str, source: str, what: str) -> str:
     """The part that is named, or the only one."""
-    if part in parts or (not part and len(parts) == 1):
-        return part or parts[0]
-    listed = some(sorted(parts), 12) if parts else "none"
+    if part in names or (not part and len(names) == 1):
+        return part or names[0]
+    listed = some(sorted(names), 12) if names else "none"
     if part:
         raise DataError(f"{source} has no {what} {shown(part)}. It has: {listed}.")
-    example = f" Name one, such as '{source}#{min(parts)}'." if parts else ""
-    raise DataError(f"{source} has {len(parts)} {what}s: {listed}.{example}")
+    example = f" Name one, such as '{source}#{min(names)}'." if names else ""
+    raise DataError(f"{source} has {len(names)} {what}s: {listed}.{example}")
 
 
 def is_bundle(data: object) -> bool:
@@ -51,13 +51,13 @@ def is_bundle(data: object) -> bool:
 
 def predictions(data: Mapping[str, Any], part: str, source: str) -> Mapping[str, Any]:
     """The rankings of one subset and split of MTEB predictions: query → {document: score}."""
-    found = {
+    by_part = {
         f"{subset}/{split}": rankings
         for subset, splits in data.items()
         if subset != "mteb_model_meta" and isinstance(splits, Mapping)
         for split, rankings in splits.items()
     }
-    rankings = found[_chosen([*found], part, source, "subset and split")]
+    rankings = by_part[_chosen([*by_part], part, source, "subset and split")]
     if not isinstance(rankings, Mapping):
         raise DataError(f"{source} has {shown(rankings)} where {{query: {{document: score}}}} is.")
     return rankings
@@ -100,12 +100,12 @@ def from_database(path: Path, table: str, side: Side) -> Columns:
     except duckdb.Error as error:
         reason = str(error).splitlines()[0]
         raise FileFormatError(f"{path} cannot be read by DuckDB: {reason}") from error
-    found = from_duckdb(relation, side, str(path))
+    columns = from_duckdb(relation, side, str(path))
 
     def fetch(names: Sequence[str], _: object = connection) -> Mapping[str, Column]:
-        return found.fetch(names)  # a relation of DuckDB 1 does not keep its connection
+        return columns.fetch(names)  # a relation of DuckDB 1 does not keep its connection
 
-    return replace(found, fetch=fetch)
+    return replace(columns, fetch=fetch)
 
 
 _TABLES = """

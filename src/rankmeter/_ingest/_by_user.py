@@ -18,6 +18,7 @@ class Stored(ABC):
 
     is_index = False  # whether items are looked up in these, so that no rows are made
     in_memory = True  # whether these are all rows
+    is_counted = False  # whether only counts at judged items are known, and no other item
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -34,6 +35,15 @@ class Stored(ABC):
     @property
     def room(self) -> int | None:
         """Bytes of memory for measuring these, if they are not all rows."""
+        return None
+
+    @property
+    def has_lists(self) -> bool:
+        """Whether all items are in memory."""
+        return self.in_memory and not self.is_counted
+
+    def ranking(self, code: npt.NDArray[np.int64], n_users: int, score_type: str) -> Any:  # noqa: ARG002
+        """A `Ranking` of users with a `code`; None if judged items are looked up."""
         return None
 
     def listed(self) -> list[pl.Series]:

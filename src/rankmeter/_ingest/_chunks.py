@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -13,23 +13,27 @@ from typing import IO
 import numpy as np
 import polars as pl
 
-from rankmeter._ingest._columns import Columns, Side, resolve
-from rankmeter._ingest._files import as_text, read_first, reader_of
+from rankmeter._ingest._columns import Columns, resolve
+from rankmeter._ingest._files import (
+    as_text,
+    packing,
+    read_first,
+    reader_of,
+    refuse_misnamed,
+    unpacked,
+)
 from rankmeter._ingest._json import read_json
 from rankmeter._ingest._memory import size
 from rankmeter._ingest._messages import unreadable
-from rankmeter._ingest._packed import packing, refuse_misnamed, unpacked
 from rankmeter._ingest._spool import Spool, check_space
 from rankmeter._ingest._table import whole_numbers
-from rankmeter._ingest._text import Text, read_delimited
+from rankmeter._ingest._text import read_delimited
 from rankmeter._ingest._unused import refuse_unused_numbers
 from rankmeter.errors import DataError, NotEnoughMemoryError
 
 _ZIPPED = 8  # usually text is at most so many times larger than when it is compressed
 _LONGEST = 4  # chunks that one line may fill
 _SHOWN = 4  # ids that an error shows, and one more
-
-_Reader = Callable[[Text, Side], Columns]
 
 
 @dataclass(frozen=True)
@@ -74,25 +78,25 @@ def _read(
     table = isinstance(read, partial) and read.func is read_delimited
     header = _first_line(start) if table else b""
     spool, ids, counts = Spool(), _Ids(), Counter[str]()
-    known: Columns | None = None
+    first: Columns | None = None
     for line, content in _chunks(path, blocks, n_bytes, quoted=table):
         name = path if line == 1 else Path(f"{path} (from line {line:,})")
-        found = read(as_text(content if line == 1 else header + content, name), "rankings")
-        if known is None:
-            if found.lists is not None or found.shape or len(found.empty_users):
+        chunk = read(as_text(content if line == 1 else header + content, name), "rankings")
+        if first is None:
+            if chunk.lists is not None or chunk.shape or len(chunk.empty_users):
                 return None
-            roles = resolve(found, "rankings", columns)
+            roles = resolve(chunk, "rankings", columns)
             if not roles.keys() & {"score", "rank"}:
-                refuse_unused_numbers(found, "rankings", roles.values())
-            known = replace(found, source=str(path), counts=Counter())
-        frame = _frame(found, list(dict.fromkeys(roles.values())), name)
-        ids.add({role: frame[roles[role]] for role in ("user", "item")}, known, name)
-        known = replace(known, trimmed=known.trimmed and found.trimmed)
-        counts.update(found.counts)
+                refuse_unused_numbers(chunk, "rankings", roles.values())
+            first = replace(chunk, source=str(path), counts=Counter())
+        frame = _frame(chunk, list(dict.fromkeys(roles.values())), name)
+        ids.add({role: frame[roles[role]] for role in ("user", "item")}, first, name)
+        first = replace(first, trimmed=first.trimmed and chunk.trimmed)
+        counts.update(chunk.counts)
         spool.write(frame)
-    if known is None:  # a header and nothing else, or one value without an end of line
+    if first is None:  # a header and nothing else, or one value without an end of line
         return None
-    return Chunks(spool, known, ids.examples(known), counts)
+    return Chunks(spool, first, ids.examples(first), counts)
 
 
 def _chunks(
@@ -137,10 +141,10 @@ def _last_end(content: bytes) -> int:
     return int(outside[-1]) + 1 if outside.size else 0
 
 
-def _frame(found: Columns, names: list[str], name: Path) -> pl.DataFrame:
+def _frame(chunk: Columns, names: list[str], name: Path) -> pl.DataFrame:
     try:
-        columns = found.fetch(names)
-        return pl.DataFrame([pl.Series(one, columns[one]) for one in names])
+        columns = chunk.fetch(names)
+        return pl.DataFrame([pl.Series(column, columns[column]) for column in names])
     except (KeyError, TypeError, pl.exceptions.PolarsError) as error:
         raise _differs(name) from error
 
@@ -163,7 +167,7 @@ class _Ids:
         self.kept: dict[str, pl.Series] = {}
         self.whole = {"user": True, "item": True}
 
-    def add(self, columns: Mapping[str, pl.Series], known: Columns, name: Path) -> None:
+    def add(self, columns: Mapping[str, pl.Series], first: Columns, name: Path) -> None:
         """Look at the users and the items of a chunk."""
         for role, column in columns.items():
             ids = column.alias(role)
@@ -173,26 +177,26 @@ class _Ids:
                 raise _differs(name)
             if ids.dtype != pl.String:
                 continue
-            some = [self.kept[role]]
+            kept = [self.kept[role]]
             if whole_numbers(ids) is None:
                 if self.whole[role]:
                     names = ids.cast(pl.Int64, strict=False).cast(pl.String).ne_missing(ids)
-                    some.append(ids.filter(names).unique(maintain_order=True).head(_SHOWN))
+                    kept.append(ids.filter(names).unique(maintain_order=True).head(_SHOWN))
                 self.whole[role] = False
-            if not known.trimmed:
-                some.append(ids.filter(ids.str.contains(r"^\s|\s$")))
-            if len(some) > 1:
-                self.kept[role] = pl.concat(some).unique(maintain_order=True)
+            if not first.trimmed:
+                kept.append(ids.filter(ids.str.contains(r"^\s|\s$")))
+            if len(kept) > 1:
+                self.kept[role] = pl.concat(kept).unique(maintain_order=True)
 
-    def examples(self, known: Columns) -> pl.DataFrame:
+    def examples(self, first: Columns) -> pl.DataFrame:
         """The ids as rows; the last one of the shorter column is repeated."""
-        found = {
+        typed = {
             role: ids.cast(pl.Int64)
-            if known.untyped and self.whole[role] and ids.dtype == pl.String
+            if first.untyped and self.whole[role] and ids.dtype == pl.String
             else ids
             for role, ids in self.kept.items()
         }
-        longest = max(map(len, found.values()))
+        longest = max(map(len, typed.values()))
         return pl.DataFrame(
-            [ids.gather(np.minimum(np.arange(longest), len(ids) - 1)) for ids in found.values()]
+            [ids.gather(np.minimum(np.arange(longest), len(ids) - 1)) for ids in typed.values()]
         )

@@ -7,25 +7,25 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import singledispatch
-from itertools import accumulate
 from typing import Any
 
 import polars as pl
 
 from rankmeter._checks import counted, refused, shown
 from rankmeter._ingest._by_user import AnyRows
-from rankmeter._ingest._columns import Column, plain
+from rankmeter._ingest._columns import Columns
 from rankmeter._ingest._forms import find, is_accepted
 from rankmeter._ingest._id_columns import IdSeries
 from rankmeter._ingest._ids import ids
+from rankmeter._ingest._keyed import column_of, keyed
 from rankmeter._ingest._messages import some
 from rankmeter._ingest._pieces import InPieces, InSpark, Piece, Query
 from rankmeter._ingest._spool import Spool
 from rankmeter._ingest._table import Table
 from rankmeter.errors import ColumnError, DataError, DuplicateError
 
-_PARTS = frozenset({"chunk", "chunkid", "passage", "passageid", "pid", "part", "item", "itemid"})
-_WHOLES = frozenset({"document", "documentid", "doc", "docid", "docno", "parent", "parentid"})
+_PARTS = ("chunk", "chunkid", "item", "itemid", "part", "passage", "passageid", "pid")
+_WHOLES = ("doc", "docid", "docno", "document", "documentid", "parent", "parentid")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +53,11 @@ class Collapse:
                 )
             return frame.with_columns(self.rule.alias("item"))
         table = self.parts_like(item, rankings)
-        found = frame.join(table, on="item", how="left", maintain_order="left")
-        if lost := found["whole"].null_count():
-            unknown = found.filter(pl.col("whole").is_null())["item"].unique(maintain_order=True)
+        wholes = frame.join(table, on="item", how="left", maintain_order="left")
+        if lost := wholes["whole"].null_count():
+            unknown = wholes.filter(pl.col("whole").is_null())["item"].unique(maintain_order=True)
             raise _lacking(unknown, len(unknown), lost, rankings.source)
-        return found.with_columns(item="whole").drop("whole")
+        return wholes.with_columns(item="whole").drop("whole")
 
     def parts_like(self, item: pl.Series, rankings: Table) -> pl.DataFrame:
         """The table, with parts of the same type as the items of rankings."""
@@ -123,58 +123,50 @@ def _in_pieces(examples: InPieces, rankings: Table, collapse: Collapse) -> Table
     """The same for pieces: all rows of a user go into one of as many files, which are pieces."""
     pieces = examples.pieces
     types = {role: rankings.dtype(role) for role in ("user", "item")}
-    spools = [Spool() for _ in range(len(pieces))]
+    by_user = [Spool() for _ in range(len(pieces))]
     counts, empty = Counter[str](), [rankings.empty_users.series()]
     for n in range(len(pieces)):
         piece = pieces.read(n)
         rows = collapse.renamed(piece.rows.cast(types), rankings)  # type: ignore[arg-type]
         counts.update(piece.counts)
         empty.append(piece.empty_users.cast(types["user"]))
-        part = rows["user"].hash(1) % len(spools)
-        for number, spool in enumerate(spools):
+        part = rows["user"].hash(1) % len(by_user)
+        for number, spool in enumerate(by_user):
             spool.write(rows.filter(part == number))
     pieces.check()
-    done = [
-        best(_all(spool), rankings.order, rankings.source).height for spool in spools
-    ]  # counted first, since a piece needs the numbers of those before it
-    counts.update(_merged(sum(sum(spool.heights) for spool in spools) - sum(done)))
+    whole = Spool()
+    for spool in by_user:
+        rows = pl.concat([spool.read(n) for n in range(len(spool))])
+        whole.write(best(rows, rankings.order, rankings.source))
+    counts.update(_merged(sum(sum(spool.heights) for spool in by_user) - sum(whole.heights)))
     renamed = collapse.renamed(examples.rows, rankings).drop("part")
-    collapsed = _Collapsed(spools, rankings.order, rankings.source, [*accumulate(done, initial=0)])
     origin = replace(rankings.origin, counts=dict(Counter(rankings.counts) + counts))
-    everyone = IdSeries(pl.concat(empty))
-    whole = InPieces(renamed, collapsed)
-    return replace(rankings, rows=whole, origin=origin, empty_users=everyone)
-
-
-def _all(spool: Spool) -> pl.DataFrame:
-    return pl.concat([spool.read(n) for n in range(len(spool))])
+    everyone, collapsed = IdSeries(pl.concat(empty)), InPieces(renamed, _Whole(whole))
+    return replace(rankings, rows=collapsed, origin=origin, empty_users=everyone)
 
 
 @dataclass(frozen=True, eq=False)
-class _Collapsed:
+class _Whole:
     """Whole items in pieces, each with all rows of its users."""
 
-    spools: Sequence[Spool]
-    order: str
-    source: str
-    starts: Sequence[int]
+    spool: Spool
 
     @property
     def n_rows(self) -> int:
         """See `Pieces`."""
-        return self.starts[-1]
+        return sum(self.spool.heights)
 
     def __len__(self) -> int:
-        return len(self.spools)
+        return len(self.spool)
 
     def read(self, n: int, *, items: bool = True) -> Piece:  # noqa: ARG002 - they cost nothing
         """See `Pieces`."""
-        rows = best(_all(self.spools[n]), self.order, self.source)
-        number = pl.int_range(self.starts[n], self.starts[n + 1], eager=True)
+        rows, start = self.spool.read(n), sum(self.spool.heights[:n])
+        number = pl.int_range(start, start + rows.height, eager=True)
         return Piece(rows.with_columns(number=number), rows["user"].clear(), {})
 
     def check(self) -> None:
-        """Nobody else can change the files."""
+        """Nobody else can change the file."""
 
 
 @_collapsed.register
@@ -191,19 +183,19 @@ def _in_spark(examples: InSpark, rankings: Table, collapse: Collapse) -> Table:
         "count_if(rounded = 1) AS rounded",
         "count_if(part IS NOT NULL AND item IS NULL) AS lost",
     ]
-    found = rows.collect(rows.grouped(named, [], *sums)).row(0, named=True)
-    counts = rows.checked(found)
-    if found["lost"]:
+    totals = rows.collect(rows.grouped(named, [], *sums)).row(0, named=True)
+    counts = rows.checked(totals)
+    if totals["lost"]:
         unknown = rows.grouped(named.where("item IS NULL"), ["part"], "count(1) AS n")
         n = rows.collect(rows.grouped(unknown, [], "count(1) AS n")).item()
         few = rows.collect(unknown.orderBy("part").limit(4))["part"]
-        raise _lacking(few, n, found["lost"], rankings.source)
+        raise _lacking(few, n, totals["lost"], rankings.source)
     ranked = named.where(f"{rows.usable} IS NOT NULL")
     twice = rows.grouped(ranked, ["user", "part"], "count(1) AS n").where("n > 1")
     again = rows.collect(twice.select("user", "part").orderBy("user", "part").limit(1))
     if again.height:
         raise _repeating(rankings.source, *again.row(0))
-    n_parts = found["rows"] - (found["missing"] if rows.bad_scores == "drop" else 0)
+    n_parts = totals["rows"] - (totals["missing"] if rows.bad_scores == "drop" else 0)
     best_of = "max" if rows.order == "score" else "min"
     wholes = rows.grouped(named, ["user", "item"], f"{best_of}({rows.usable}) AS {rows.order}")
     if rows.order == "rank":
@@ -249,25 +241,35 @@ def read_collapse(data: object) -> Collapse | None:
             _rule(*rule.groups()),
             before=rule[2] if rule[1] == "before" else None,
         )
-    parts: Column
-    wholes: Column
-    if isinstance(data, Mapping):
-        parts, wholes, source, untyped = [*data], [*data.values()], "a mapping", False
-    elif is_accepted(data) and not isinstance(data, list | tuple):
-        parts, wholes, source, untyped = _columns(data)
-    else:
-        wanted = "'before:TEXT', 'regex:PATTERN', or a mapping, frame or file from part to whole"
-        raise refused("collapse", wanted, data)
-    columns = [
-        ids(column, "item", source, Counter(), untyped=untyped).alias(name)
-        for name, column in (("item", parts), ("whole", wholes))
-    ]
-    table = pl.DataFrame(columns).unique(maintain_order=True)
+    table, source = _table(data)
     if (twice := table["item"].is_duplicated()).any():
         raise DataError(
             f"{shown(table.filter(twice)['item'][0])} of {source} is part of two items."
         )
     return Collapse(f"items are collapsed by {source}, the best part of each", table=table)
+
+
+def _table(data: object) -> tuple[pl.DataFrame, str]:
+    """The whole of each item, and where it is from."""
+    if isinstance(data, Mapping):
+        read = Columns.of({"part": [*data], "document": [*data.values()]}, "a mapping")
+    elif is_accepted(data) and not isinstance(data, list | tuple):
+        read = find(data, "items")
+    else:
+        wanted = "'before:TEXT', 'regex:PATTERN', or a mapping, frame or file from part to whole"
+        raise refused("collapse", wanted, data)
+    roles = {}
+    for role, names in (("part", _PARTS), ("whole", _WHOLES)):
+        roles[role] = column_of(read, f"{role} of collapse=", names)
+        if not roles[role]:
+            raise ColumnError(
+                f"{read.source} has 0 columns for the {role} of collapse=; it needs one of "
+                f"{some(names, 4)}. Its columns are {some(read.names, 12)}."
+            )
+    rows = keyed(read, {"item": roles["part"], "whole": roles["whole"]})
+    whole = ids(rows.columns["whole"], "item", rows.source, Counter(), untyped=rows.untyped)
+    table = pl.DataFrame([rows.keys, whole.alias("whole")])
+    return table.unique(maintain_order=True), rows.source
 
 
 def _rule(kind: str, text: str) -> pl.Expr:
@@ -281,18 +283,3 @@ def _rule(kind: str, text: str) -> pl.Expr:
     if groups != 1:
         raise refused("collapse", "a regular expression with one group, the whole item", text)
     return pl.coalesce(item.str.extract(text, 1), item)
-
-
-def _columns(data: object) -> tuple[Column, Column, str, bool]:
-    found = find(data, "items")
-    chosen = []
-    for what, known in (("part", _PARTS), ("whole", _WHOLES)):
-        names = [name for name in found.names if plain(name) in known]
-        if len(names) != 1:
-            raise ColumnError(
-                f"{found.source} has {len(names)} columns for the {what} of collapse=; it needs "
-                f"one of {some(sorted(known), 4)}. Its columns are {some(found.names, 12)}."
-            )
-        chosen += names
-    columns = found.fetch(chosen)
-    return columns[chosen[0]], columns[chosen[1]], found.source, found.untyped

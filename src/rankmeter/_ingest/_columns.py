@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from rankmeter._checks import near, refused, shown
+from rankmeter._forks import refuse_dead_threads
 from rankmeter._ingest._by_user import ByUser
 from rankmeter._ingest._kind import POLARS, Kind
 from rankmeter._ingest._messages import some
@@ -52,6 +53,10 @@ class Columns:
     lists: ByUser | None = None  # the same, if the values need no check
     nested: frozenset[str] = frozenset()  # the columns whose values are lists
     pandas: Any = None  # the frame or series of pandas that came in
+
+    def __post_init__(self) -> None:
+        if self.lists is None:
+            refuse_dead_threads()
 
     @classmethod
     def of(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:
@@ -158,42 +163,42 @@ def plain(name: object) -> str:
 
 def named(role: str, names: Sequence[object]) -> list[str]:
     """The columns that could have a role."""
-    known = SYNONYMS.get(role, {role})
+    synonyms = SYNONYMS.get(role, {role})
     texts = [*map(str, names)]
     # All at once first: the names may be the ids of many users.
-    if set(known).isdisjoint(plain("\0".join(texts)).split("\0")):
+    if set(synonyms).isdisjoint(plain("\0".join(texts)).split("\0")):
         return []
-    found = [text for text in texts if plain(text) in known]
-    return [text for text in found if plain(text) not in _UNLESS] or found
+    possible = [text for text in texts if plain(text) in synonyms]
+    return [text for text in possible if plain(text) not in _UNLESS] or possible
 
 
-def words_of(found: Columns) -> Words:
+def words_of(read: Columns) -> Words:
     """What a form, or the names of its columns, call users and items."""
-    if found.roles is not None:
-        return found.words
-    users = named("user", found.names)
-    return RETRIEVAL if users and all(plain(one) in _QUERIES for one in users) else USERS
+    if read.roles is not None:
+        return read.words
+    users = named("user", read.names)
+    return RETRIEVAL if users and all(plain(name) in _QUERIES for name in users) else USERS
 
 
 _QUERIES = frozenset({"queryid", "qid", "topicid"})
 
 
-def kind_of(found: Columns, roles: Mapping[str, str]) -> Kind:
+def kind_of(read: Columns, roles: Mapping[str, str]) -> Kind:
     """The kind of the data that came in, whose roles are known."""
-    data, labels, types = found.pandas, {}, {}
+    data, labels, types = read.pandas, {}, {}
     if data is None:
         return POLARS
     if data.ndim == 1:  # a Series, with the users in its index
         labels, types = {"user": data.index.name, "item": data.name}, {"user": data.index.dtype}
-    elif found.roles is None:
+    elif read.roles is None:
         for role in roles.keys() & {"user", "item"}:
-            at = list(found.names).index(roles[role])
+            at = list(read.names).index(roles[role])
             labels[role], types[role] = data.columns[at], data.dtypes.iloc[at]
     names = {role: label for role, label in labels.items() if label is not None}
     return Kind(is_pandas=True, names=names, types=types)
 
 
-def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> dict[str, str]:
+def resolve(read: Columns, side: Side, columns: Mapping[str, str] | None) -> dict[str, str]:
     """Find the column of each role of a side, in the order of `ROLES`.
 
     The first two roles are always there. `columns` (role → name) wins over the synonyms. Roles of
@@ -211,40 +216,39 @@ def resolve(found: Columns, side: Side, columns: Mapping[str, str] | None) -> di
             f"unknown role {shown(odd[0])} in columns=; the roles are "
             f"{some(SYNONYMS, len(SYNONYMS))}{near(odd[0], SYNONYMS) or '.'}"
         )
-    if found.roles is not None:
+    if read.roles is not None:
         value = VALUE.get(side, "value")
-        known = {value if role == "value" else role: at for role, at in found.roles.items()}
-        roles = {role: known[role] for role in ROLES[side] if role in known}
+        by_form = {value if role == "value" else role: at for role, at in read.roles.items()}
+        roles = {role: by_form[role] for role in ROLES[side] if role in by_form}
     else:
         roles = {
-            role: _explicit(role, chosen[role], found) for role in ROLES[side] if role in chosen
+            role: _explicit(role, chosen[role], read) for role in ROLES[side] if role in chosen
         }
         if len(set(roles.values())) < len(roles):
             raise UsageError(
                 f"columns={shown(roles)} names one column for two roles; each needs its own."
             )
         for role in ROLES[side]:
-            if role not in roles and (name := _by_synonym(role, found, roles, side)):
+            if role not in roles and (name := _by_synonym(role, read, roles, side)):
                 roles[role] = name
-        _of_tools(found, side, roles)
+        _of_tools(read, side, roles)
     for role in ROLES[side][:2]:
         if role not in roles:
-            raise _missing(role, found, side)
+            raise _missing(role, read, side)
     if "rank" not in chosen and ("score" in chosen or _is_run(roles)):
         roles.pop("rank", None)
     return {role: roles[role] for role in ROLES[side] if role in roles}
 
 
-def _explicit(role: str, name: str, found: Columns) -> str:
-    count = list(found.names).count(name)
+def _explicit(role: str, name: str, read: Columns) -> str:
+    count = list(read.names).count(name)
     if count == 1:
         return name
     wrong = (
-        f"{count} columns of {found.source}, which are all called {shown(name)}. Rename all but "
-        f"one."
+        f"{count} columns of {read.source}, which are all called {shown(name)}. Rename all but one."
         if count
-        else f"a column that {found.source} does not have. {_names(found)}"
-        f"{near(name, found.names) or '.'}"
+        else f"a column that {read.source} does not have. {_names(read)}"
+        f"{near(name, read.names) or '.'}"
     )
     raise ColumnError(f"columns={{{role!r}: {shown(name)}}} names {wrong}")
 
@@ -254,24 +258,24 @@ def _is_run(roles: Mapping[str, str]) -> bool:
     return [roles.get(role) for role in ("user", "item", "score")] == ["qid", "docno", "score"]
 
 
-def _of_tools(found: Columns, side: Side, roles: dict[str, str]) -> None:
+def _of_tools(read: Columns, side: Side, roles: dict[str, str]) -> None:
     """Add the columns that only have their role next to certain others."""
     if side != "truth" or "gain" in roles:
         return
-    scores = [name for name in found.names if plain(name) == "score"]
+    scores = [name for name in read.names if plain(name) == "score"]
     if scores and [plain(roles.get(role)) for role in ("user", "item")] == ["queryid", "corpusid"]:
-        roles["gain"] = _explicit("gain", scores[0], found)  # the judgments of BEIR
+        roles["gain"] = _explicit("gain", scores[0], read)  # the judgments of BEIR
 
 
-def _by_synonym(role: str, found: Columns, taken: Mapping[str, str], side: Side) -> str | None:
-    candidates = [name for name in named(role, found.names) if name not in taken.values()]
-    if {*candidates} == {"docid", "docno"} and "qid" in found.names:  # docid is PyTerrier's own
+def _by_synonym(role: str, read: Columns, taken: Mapping[str, str], side: Side) -> str | None:
+    candidates = [name for name in named(role, read.names) if name not in taken.values()]
+    if {*candidates} == {"docid", "docno"} and "qid" in read.names:  # docid is PyTerrier's own
         return "docno"
-    if not candidates and found.nested and (role == "item" or taken.get("item") in found.nested):
-        known = LIST_NAMES.get(side, {}).get(role, frozenset())
-        candidates = [name for name in found.names if plain(name) in known]
+    if not candidates and read.nested and (role == "item" or taken.get("item") in read.nested):
+        synonyms = LIST_NAMES.get(side, {}).get(role, frozenset())
+        candidates = [name for name in read.names if plain(name) in synonyms]
         if role == "item":
-            candidates = [name for name in candidates if name in found.nested]
+            candidates = [name for name in candidates if name in read.nested]
     if len(candidates) > 1:
         choose = (
             f"Say which one, for example columns={{{role!r}: {shown(candidates[0])}}}, or rename"
@@ -279,20 +283,20 @@ def _by_synonym(role: str, found: Columns, taken: Mapping[str, str], side: Side)
         if side in _WITHOUT_CHOICE:
             choose = "Rename"
         raise ColumnError(
-            f"{found.source} has {len(candidates)} columns that could be the {role}: "
+            f"{read.source} has {len(candidates)} columns that could be the {role}: "
             f"{some(candidates, 9)}. {choose} the others."
         )
     return candidates[0] if candidates else None
 
 
-def _missing(role: str, found: Columns, side: Side) -> ColumnError:
+def _missing(role: str, read: Columns, side: Side) -> ColumnError:
     name = f"Name the column with columns={{{role!r}: ...}}, or rename it to {role!r}."
     if side in _WITHOUT_CHOICE:
         name = f"Rename the column to {role!r}."
     return ColumnError(
-        f"{found.source} has no column for the {role}. {_names(found)}. {name}{found.hint}"
+        f"{read.source} has no column for the {role}. {_names(read)}. {name}{read.hint}"
     )
 
 
-def _names(found: Columns) -> str:
-    return f"Its columns are {some(found.names, 12)}" if found.names else "It has no columns"
+def _names(read: Columns) -> str:
+    return f"Its columns are {some(read.names, 12)}" if read.names else "It has no columns"

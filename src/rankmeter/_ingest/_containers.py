@@ -29,14 +29,12 @@ from rankmeter._ingest._columns import (
 from rankmeter._ingest._frames import made_by
 from rankmeter._ingest._lists import Lists
 from rankmeter._ingest._messages import some
-from rankmeter._ingest._unused import refuse_unused_lists
 from rankmeter._ingest._values import (
     are_scored,
     implied,
     is_only_hit,
     is_pair,
     items_of,
-    paired,
     refuse_twice,
 )
 from rankmeter.errors import ColumnError, DataError
@@ -51,6 +49,7 @@ RECORDS: Sequence[Mapping[Side, str]] = [
 ]
 """The keys of records that hold both sides."""
 _LISTS = frozenset[str]().union(*(names["item"] for names in LIST_NAMES.values()))
+_OF_LISTS = _LISTS.union(*(of_role for names in LIST_NAMES.values() for of_role in names.values()))
 
 
 def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> Columns:
@@ -64,7 +63,7 @@ def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> C
     if is_bundle(data):
         data = predictions(data, "", source)
     row = _row(data)
-    if row in ("item", "list") and not any(map(_is_scalar, data.values())):
+    if row == "item" and not any(map(_is_scalar, data.values())):
         return _columns(data, source)
     if row:
         return _READERS[row]([data], side, source)
@@ -92,8 +91,8 @@ def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> 
     if is_only_hit(values[0], side) or (is_pair(values[0]) and are_scored(values, named=False)):
         return replace(_flattened(range(1), [values], side, source), shape="pairs")
     _refuse_tuples(values, side, source)
-    found = _flattened(range(len(values)), values, side, source)
-    return replace(found, shape="rows" if len(values) > 1 else "")
+    read = _flattened(range(len(values)), values, side, source)
+    return replace(read, shape="rows" if len(values) > 1 else "")
 
 
 def from_pandas_series(data: Any, side: Side) -> Columns:
@@ -108,8 +107,8 @@ def from_pandas_series(data: Any, side: Side) -> Columns:
             "users in the index. Pass .tolist() if these are the items of one user, or "
             ".reset_index() if the index holds more."
         )
-    found = _flattened(data.index.tolist(), values, side, "pandas Series")
-    return replace(found, pandas=data)
+    read = _flattened(data.index.tolist(), values, side, "pandas Series")
+    return replace(read, pandas=data)
 
 
 def starts_with_record(data: object) -> bool:
@@ -122,18 +121,18 @@ def starts_with_record(data: object) -> bool:
     return _row(data[0] if isinstance(data, list | tuple) and data else data) == "record"
 
 
-def records_of(found: Columns, side: Side) -> Columns | None:
+def records_of(read: Columns, side: Side) -> Columns | None:
     """The records of a frame that has a column for each side of them."""
     for keys in RECORDS:
-        if found.roles is None and side in keys and {*keys.values()} <= {*found.names}:
-            columns = found.fetch([keys[side], *named("user", found.names)])
+        if read.roles is None and side in keys and {*keys.values()} <= {*read.names}:
+            columns = read.fetch([keys[side], *named("user", read.names)])
             rows = (
                 column if isinstance(column, list) else column.to_list()
                 for column in columns.values()
             )
             records = [dict(zip(columns, row, strict=True)) for row in zip(*rows, strict=True)]
-            made = _from_records(records, side, found.source)
-            return replace(made, textual=found.textual, pandas=found.pandas)
+            made = _from_records(records, side, read.source)
+            return replace(made, textual=read.textual, pandas=read.pandas)
     return None
 
 
@@ -155,11 +154,11 @@ def _columns(data: Mapping[Any, Any], source: str) -> Columns:
 # Rows that name their fields
 
 
-def _row(value: object) -> Literal["record", "list", "item", ""]:
+def _row(value: object) -> Literal["record", "item", ""]:
     """What kind of row a value is, by its keys or, for a named tuple, its fields.
 
-    A record has the prediction, the truth or both of one user, a row of a list one user with the
-    items, and a row of an item, as in ``{"user": 1, "item": 7}``, one of each. Single values under
+    A record has the prediction, the truth or both of one user, and a row of an item, as in
+    ``{"user": 1, "item": 7}``, one of each, or one user with a list of items. Single values under
     the name of a user, but no item, are refused: they are no {item: number}.
     """
     value = _fields(value)
@@ -171,9 +170,7 @@ def _row(value: object) -> Literal["record", "list", "item", ""]:
     keys = [*value] if texts else [key for key in value if isinstance(key, str)]
     if not named("user", keys):
         return ""
-    if any(plain(key) in _LISTS and not isinstance(value[key], int | float) for key in keys):
-        return "list"
-    if named("item", keys):
+    if named("item", keys) or _lists_in({key: value[key] for key in keys}):
         return "item"
     if all(map(_is_scalar, value.values())):
         raise ColumnError(
@@ -197,40 +194,33 @@ def _fields(row: object) -> object:
 
 
 def from_item_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
-    """Keys are columns, and a key that a row lacks is a missing value."""
+    """Keys are columns, and a key that a row lacks is a missing value.
+
+    A row is one item, or one user with a list of items and perhaps one of their numbers.
+    """
     _only_mappings(rows, source)
     names = list(dict.fromkeys(str(key) for row in rows for key in row))
 
     def fetch(chosen: Sequence[str]) -> Mapping[str, Column]:
-        return {name: [row.get(name) for row in rows] for name in chosen}
+        return {name: [_value(name, row) for row in rows] for name in chosen}
 
-    lists = fetch([name for name in names if holds_lists([rows[0].get(name)])])
+    lists = fetch([name for name in names if holds_lists([_value(name, rows[0])])])
     nested = frozenset(name for name, column in lists.items() if holds_lists(column))
-    return Columns(names, fetch, source, nested=nested)
+    return Columns(names, fetch, source, nested=nested | _lists_in(rows[0]))
 
 
-def _from_list_rows(rows: Sequence[Any], side: Side, source: str) -> Columns:
-    """One row per user: ``{"user": ..., "items": [...], "scores": [...]}``."""
-    _only_mappings(rows, source)
-    known = LIST_NAMES[side]
-    users: list[Any] = []
-    values: list[Any] = []
-    for number, row in enumerate(rows, start=1):
-        user = [row[name] for name in named("user", list(row))]
-        items = [row[name] for name in row if plain(name) in known["item"]]
-        numbers = [row[name] for name in row if plain(name) in known[VALUE[side]]]
-        where = f"Row {number} of {source}"
-        if len(user) != 1 or len(items) != 1 or len(numbers) > 1:
-            raise DataError(
-                f"{where} is not one user with one list of items: {shown(row)}. "
-                f"Expected {{'user': ..., 'items': [...]}}, with at most one list of "
-                f"{some(sorted(known[VALUE[side]]))} next to the items."
-            )
-        if not numbers and side != "interactions":
-            refuse_unused_lists(row, items[0], side, where, known[VALUE[side]])
-        users += user
-        values.append(paired(items[0], numbers[0], where) if numbers else items[0])
-    return _flattened(users, values, side, source)
+def _lists_in(row: Mapping[Any, Any]) -> frozenset[str]:
+    """The fields with the name of a list of items, whatever they hold."""
+    numbers = int | float
+    return frozenset(
+        str(key) for key in row if plain(key) in _LISTS and not isinstance(row[key], numbers)
+    )
+
+
+def _value(name: str, row: Mapping[Any, Any]) -> Any:
+    """A field of a row; a tuple is an id, unless the name is that of lists."""
+    value = row.get(name)
+    return list(value) if isinstance(value, tuple) and plain(name) in _OF_LISTS else value
 
 
 def _from_records(records: Sequence[Any], side: Side, source: str) -> Columns:
@@ -275,7 +265,7 @@ def _refuse_tuples(rows: Sequence[Any], side: Side, source: str) -> None:
     )
 
 
-_READERS = {"record": _from_records, "list": _from_list_rows, "item": from_item_rows}
+_READERS = {"record": _from_records, "item": from_item_rows}
 
 
 def _only_mappings(rows: Sequence[Any], source: str) -> None:
@@ -296,8 +286,8 @@ def _users_of_mapping(data: Mapping[Any, Any], side: Side, source: str) -> Colum
     if not data:
         raise DataError(f"{source} is empty: there is nothing to evaluate.")
     if _names_all(data, side):
-        one = any(map(_is_scalar, data.values()))
-        return from_item_rows([data], side, source) if one else _columns(data, source)
+        is_row = any(map(_is_scalar, data.values()))
+        return from_item_rows([data], side, source) if is_row else _columns(data, source)
     return _by_user((data.keys(), data.values()), side, source)
 
 
@@ -341,8 +331,8 @@ def _flattened(given: Collection[Any], values: Sequence[Any], side: Side, source
         raise DataError(f"{source} is empty: there is nothing to evaluate.")
     if side != "interactions" and not isinstance(given, range | KeysView):
         refuse_twice(users, source)
-    if side in ("rankings", "truth") and (found := _left_in_place(users, values, side, source)):
-        return found
+    if side in ("rankings", "truth") and (in_place := _left_in_place(users, values, side, source)):
+        return in_place
     pairs = [items_of(user, value, side, source) for user, value in zip(users, values, strict=True)]
     lengths = [len(items) for items, _ in pairs]
     columns: dict[str, Column] = {

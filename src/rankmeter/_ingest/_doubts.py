@@ -1,6 +1,7 @@
-"""Data that can be read but are probably a mistake: swapped sides, ratings without a threshold.
+"""Data that can be read but are probably a mistake.
 
-Each check gives a sentence, or nothing. Slow checks run only where the first rows, or the number of
+Labels in place of ids are refused. Swapped sides, or ratings without a threshold, are doubts: each
+check gives a sentence, or nothing. Slow checks run only where the first rows, or the number of
 rows, suggest them.
 """
 
@@ -11,12 +12,66 @@ import polars as pl
 
 from rankmeter._checks import exact
 from rankmeter._hits import FloatArray
-from rankmeter._ingest._no_ids import GRADES
+from rankmeter._ingest._columns import Side
+from rankmeter._ingest._messages import some
 from rankmeter._ingest._table import Table
+from rankmeter.errors import DataError
 
 _LOWEST, _HIGHEST = (0.5, 1), (5, 10)  # grades of the usual scales of ratings
 _MANY_GRADES = 20  # 0.5, 1, …, 10
 _LONG_LIST = 10
+_OF_ONE_USER = (
+    "For the items of one user, pass {item: score} as rankings and {item: gain} as ground truth."
+)
+_GRADES = range(-10, 11)
+"""Integers that may be grades of items where they are repeated."""
+
+
+def instead_of_values(side: Side) -> str:
+    """What to pass instead of scores or labels of all items."""
+    if side == "rankings":
+        return (
+            "If these are scores of all items (users × items), pass the ids of the top k, "
+            "np.argsort(-scores, axis=1)[:, :k], or a SciPy sparse matrix, which is read as "
+            f"scores. {_OF_ONE_USER}"
+        )
+    return (
+        "If these are labels or gains of all items (users × items), pass the ids of the relevant "
+        "ones, [np.flatnonzero(row) for row in labels], or a SciPy sparse matrix, which is read "
+        f"as gains. {_OF_ONE_USER}"
+    )
+
+
+def refuse_labels(users: pl.Series, items: pl.Series, side: Side, source: str) -> None:
+    """Refuse lists of integers, one per user, which repeat values, unlike lists of ids.
+
+    All lists have one length k and repeat a value, and there are fewer than k values, or one that
+    every list repeats (the label 0, or padding). The list of one user is refused only if it holds
+    small integers; rankings, whose repeated ids are refused or resolved later, only if they hold
+    only 0 and 1.
+    """
+    first = int((users == users[0]).sum()) if len(users) else 0
+    if items.dtype == pl.String or items.head(first).n_unique() == first:
+        return
+    counted = pl.DataFrame([users, items]).group_by("user", "item").len("times")
+    repeated = counted.filter(pl.col("times") > 1)
+    n, n_values = users.n_unique(), items.n_unique()
+    same_length = counted.group_by("user").agg(pl.col("times").sum())["times"].n_unique() == 1
+    if not same_length or repeated["user"].n_unique() < n:
+        return
+    if side == "rankings":
+        labels = n > 1 and bool(items.is_in([0, 1]).all())
+    elif n == 1:
+        labels = all(item in _GRADES for item in items.unique())
+    else:
+        labels = n_values < first or repeated["item"].value_counts()["count"].max() == n
+    if labels:
+        raise DataError(
+            f"{'Every' if n > 1 else 'The'} list of {first} values of {source} repeats some of "
+            f"them: {some(items, 6)}; ids of items would not. "
+            f"{instead_of_values(side) if n > 1 else _OF_ONE_USER} If a value fills empty places, "
+            f"mask it: np.ma.masked_equal(ids, filler)."
+        )
 
 
 def all_relevant(truth: Table) -> str:
@@ -68,6 +123,7 @@ def look_misread(rankings: Table, truth: Table) -> str:
     all shorter. Or, what is not a swap, one item for each user that reads as items with numbers.
     """
     look = "rankings and ground truth look swapped:"
+    no_gains = "assumed_gains" in truth.counts
     if rankings.order == "score" and _are_grades(rankings.scores):
         gains = ""
         if _are_scores(truth):
@@ -75,7 +131,7 @@ def look_misread(rankings: Table, truth: Table) -> str:
                 f"the gains of the ground truth ({truth.source}) differ for most items of a user, "
                 f"such as {_shown(truth.gains)}"
             )
-        elif n := _length_of_lists(truth):
+        elif no_gains and (n := _length_of_lists(truth)):
             gains = f"the ground truth ({truth.source}) has {n} items for each user"
         if gains and _many_ties(rankings, rankings.scores):
             return (
@@ -88,8 +144,8 @@ def look_misread(rankings: Table, truth: Table) -> str:
             f"of one user with numbers; if they are one item for each user, write lists: "
             f"{{{truth.frame['item'][0]}: [{exact(truth.frame['gain'][0])}]}}"
         )
-    n = _same_length(rankings, truth)
-    if n and ("assumed_gains" in truth.counts or _are_scores(truth)):
+    n = _longer_lists(rankings, truth)
+    if n and (no_gains or _are_scores(truth)):
         return (
             f"{look} the ground truth ({truth.source}) has {n} items for each user, and the "
             f"rankings ({rankings.source}) differ in length and are all shorter"
@@ -102,7 +158,7 @@ def _shown(values: pl.Series | FloatArray) -> str:
 
 
 def _small(items: pl.Series) -> bool:
-    low, high = 0 if items.dtype.is_unsigned_integer() else GRADES[0], GRADES[-1]
+    low, high = 0 if items.dtype.is_unsigned_integer() else _GRADES[0], _GRADES[-1]
     return all(part.is_between(low, high).all() for part in (items.head(100), items))
 
 
@@ -115,8 +171,7 @@ def _values(gains: FloatArray) -> list[float]:
     first = {*gains[:1000].tolist()}
     if gains.size <= 1000 or len(first) > _MANY_GRADES or np.isin(gains, [*first]).all():
         return [*first]
-    found: list[float] = np.unique(gains).tolist()
-    return found
+    return np.unique(gains).tolist()  # type: ignore[no-any-return]
 
 
 def _are_grades(values: FloatArray) -> bool:
@@ -153,19 +208,17 @@ def _are_pairs(truth: Table, rankings: Table) -> bool:
 
 
 def _length_of_lists(truth: Table) -> int:
-    """The number of judgments of each user, if all have as many, 10 or more, and no gains."""
-    if "assumed_gains" not in truth.counts or truth.height < 2 * _LONG_LIST:
+    """The number of judgments of each user, if all have as many, 10 or more; else 0."""
+    if truth.height < 2 * _LONG_LIST:
         return 0
     judged = truth.frame["user"].value_counts()["count"]
     n = int(judged[0])
     return n if n >= _LONG_LIST and len(judged) > 1 and judged.n_unique() == 1 else 0
 
 
-def _same_length(rankings: Table, truth: Table) -> int:
-    """How many judgments each user has, if all have as many and their rankings are shorter."""
-    if rankings.order != "list" or truth.height <= max(rankings.rows.n_rows, _LONG_LIST):
+def _longer_lists(rankings: Table, truth: Table) -> int:
+    """The same, if all rankings are shorter and differ in length."""
+    if rankings.order != "list" or truth.height <= rankings.rows.n_rows:
         return 0
-    ranked, judged = rankings.rows.sizes(), truth.frame["user"].value_counts()["count"]
-    n = int(judged[0])
-    alike = n >= _LONG_LIST and len(judged) > 1 and judged.n_unique() == 1
-    return n if alike and ranked.n_unique() > 1 and (ranked < n).all() else 0
+    n, lengths = _length_of_lists(truth), rankings.rows.sizes()
+    return n if lengths.n_unique() > 1 and (lengths < n).all() else 0

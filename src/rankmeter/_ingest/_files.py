@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
+from typing import IO, Any
 
 from rankmeter._checks import near, shown
 from rankmeter._ingest._bundles import (
@@ -24,11 +28,10 @@ from rankmeter._ingest._containers import starts_with_record
 from rankmeter._ingest._json import read_json, read_json_lines
 from rankmeter._ingest._memory import PER_TEXT_BYTE, available, check_memory, size
 from rankmeter._ingest._messages import unreadable
-from rankmeter._ingest._packed import packing, refuse_misnamed, unpacked, unpacked_name
 from rankmeter._ingest._parquet import PARQUET, matching, read_parquet
-from rankmeter._ingest._text import START, Large, Text, read_delimited, read_lines, state_of
+from rankmeter._ingest._text import START, Text, read_delimited, read_lines, state_of
 from rankmeter._ingest._trec import looks_like_trec, read_qrels, read_run
-from rankmeter.errors import FileFormatError, RankmeterError
+from rankmeter.errors import FileFormatError, MissingDependencyError, RankmeterError
 
 ACCEPTED = (
     "a Parquet file or a folder of them, CSV or TSV with a header line, JSON, JSON Lines, a TREC "
@@ -90,15 +93,15 @@ def _part_of_json(path: Path, part: str, side: Side) -> Columns:
 def is_parquet(path: Path) -> bool:
     """Whether a path is that of a Parquet file, a folder, or a pattern of files."""
     if not path.exists():
-        found = matching(path)
-        for file in found:
+        files = matching(path)
+        for file in files:
             if _extension(file) not in PARQUET and read_first(file, 4) != b"PAR1":
                 raise FileFormatError(
                     f"{path} matches {file.name}, which is not a Parquet file; only Parquet "
                     f"files can be read by a pattern. Name one file, or pass "
                     f"polars.scan_csv({str(path)!r})."
                 )
-        return bool(found)
+        return bool(files)
     if _extension(path) in PARQUET and path.is_file() and path.stat().st_size == 0:
         raise FileFormatError(f"{path} is empty. Was it written completely?")
     if path.is_dir() or _extension(path) in PARQUET:
@@ -145,7 +148,7 @@ def _extension(path: Path) -> str:
 def _missing(path: Path) -> FileFormatError:
     if not path.parent.is_dir():
         return FileFormatError(f"{path} does not exist, nor does its folder {path.parent}.")
-    hint = near(path.name, (one.name for one in path.parent.iterdir()))
+    hint = near(path.name, (neighbour.name for neighbour in path.parent.iterdir()))
     return FileFormatError(f"{path} does not exist{hint or '.'}")
 
 
@@ -192,12 +195,17 @@ def start_of(path: Path) -> bytes:
 _LARGE = 2**22  # bytes
 
 
-def large(path: Path, start: bytes | bytearray, read: Callable[[], bytes | bytearray]) -> Large:
+def large(
+    name: str | Path,
+    start: bytes | bytearray,
+    read: Callable[[], bytes | bytearray],
+    encoding: str = "utf-8",
+) -> Text:
     """A file that is read in pieces, unless its lines need a closer look."""
     try:
-        return Large(path, state_of(path), start, read)
+        return Text(str(name), start, encoding, read, state_of(name))
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise unreadable(name, error) from error
 
 
 def read_text(path: Path) -> Text:
@@ -205,7 +213,7 @@ def read_text(path: Path) -> Text:
     start = start_of(path)
     if b"\n" not in start or not start.isascii() or not start.strip():
         return as_text(read_content(path), path)
-    return Text(str(path), large(path, start, lambda: as_text(read_content(path), path).content))
+    return large(path, start, lambda: as_text(read_content(path), path).content)
 
 
 def as_text(content: bytes | bytearray, path: Path) -> Text:
@@ -258,4 +266,66 @@ def reader_of(text: Text, path: Path, side: Side) -> Callable[[Text, Side], Colu
     raise FileFormatError(
         f"The format of {path} is not known: its name does not say it, and its first line is "
         f"{shown(header)}. Accepted are {ACCEPTED}."
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# Compressed files: gzip and Zstandard, known by their first bytes
+
+_MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
+_SUFFIXES = {".gz": "gzip", ".zst": "zstd"}
+
+
+def packing(start: bytes) -> str:
+    """How content with these first four bytes is compressed: gzip, zstd or, if not at all, ""."""
+    return next((name for name, magic in _MAGIC.items() if start.startswith(magic)), "")
+
+
+def refuse_misnamed(path: Path, start: bytes) -> None:
+    """An error if the extension of a file names a compression that the file does not have."""
+    named = _SUFFIXES.get(path.suffix.lower(), "")
+    if named and named != packing(start):
+        raise FileFormatError(
+            f"{path} ends in {path.suffix} but is not compressed with {named}. Compress or rename "
+            f"it."
+        )
+
+
+def unpacked_name(path: Path) -> Path:
+    """The name in lower case, without the extension of the compression."""
+    name = Path(path.name.lower())
+    return Path(name.stem) if name.suffix in _SUFFIXES else name
+
+
+@contextmanager
+def unpacked(file: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
+    """The content of an open file, decompressed as it is read."""
+    how = packing(file.read(4))
+    file.seek(0)
+    try:
+        yield _stream(file, how, path)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise _incomplete(path, how, error) from error
+    except OSError as error:
+        if how != "zstd" or error.errno is not None:  # pyarrow's have no number
+            raise
+        raise _incomplete(path, how, error) from error
+
+
+def _stream(file: IO[bytes], how: str, path: Path) -> Any:
+    if how == "zstd":
+        try:
+            import pyarrow as pa
+        except ImportError as error:
+            raise MissingDependencyError(
+                f"{path} is compressed with zstd. To read it, pip install pyarrow."
+            ) from error
+        return pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
+    return gzip.GzipFile(fileobj=file) if how else file
+
+
+def _incomplete(path: Path, how: str, error: Exception) -> FileFormatError:
+    return FileFormatError(
+        f"{path} is not a complete {how} file: {error}. It may be truncated; copy or compress it "
+        f"again."
     )

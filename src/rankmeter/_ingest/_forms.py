@@ -19,7 +19,6 @@ from rankmeter._ingest._containers import (
     records_of,
 )
 from rankmeter._ingest._files import from_path
-from rankmeter._ingest._foreign import from_foreign, is_foreign
 from rankmeter._ingest._frames import (
     from_arrow,
     from_dataset,
@@ -28,6 +27,7 @@ from rankmeter._ingest._frames import (
     from_pandas,
     from_polars,
     made_by,
+    origin,
 )
 from rankmeter._ingest._spark import from_spark, is_spark
 from rankmeter.errors import DataError
@@ -66,6 +66,63 @@ def _from_series(data: pl.Series, side: Side) -> Columns:
     return from_listing(data.to_list(), side, "polars Series")
 
 
+# ---------------------------------------------------------------------------------------------
+# Objects of retrieval libraries, which are recognised without importing these
+
+
+def _is_foreign(data: object) -> bool:
+    """Whether this is an object of a retrieval library."""
+    return any(made_by(*kind)(data) for kind in _FOREIGN)
+
+
+def _from_foreign(data: Any, side: Side) -> Columns:
+    """What the object holds for the side."""
+    return next(read for kind, read in _FOREIGN.items() if made_by(*kind)(data))(data, side)
+
+
+def _from_run(data: Any, side: Side) -> Columns:
+    return from_mapping(data.to_dict(), side, origin(data))
+
+
+def _from_qrels(data: Any, side: Side) -> Columns:
+    _refuse_rankings(data, side)
+    return _from_run(data, side)
+
+
+def _from_ir_dataset(data: Any, side: Side) -> Columns:
+    name = "scoreddocs" if side == "rankings" else "qrels"
+    if not getattr(data, f"has_{name}")():
+        raise DataError(f"The dataset of ir_datasets has no {name}, so it has no {side}.")
+    return from_listing(getattr(data, f"{name}_iter")(), side, origin(data))
+
+
+def _from_evaluator(data: Any, side: Side) -> Columns:
+    _refuse_rankings(data, side)
+    return from_mapping(data.relevant_docs, side, origin(data))
+
+
+def _from_samples(data: Any, side: Side) -> Columns:
+    return from_listing(data.samples, side, origin(data))
+
+
+def _refuse_rankings(data: object, side: Side) -> None:
+    if side == "rankings":
+        raise DataError(
+            f"{origin(data)} holds judgments and no rankings. Pass it as the ground truth."
+        )
+
+
+_FOREIGN: Mapping[tuple[str, str], Callable[[Any, Side], Columns]] = {
+    ("ranx", "Run"): _from_run,
+    ("ranx", "Qrels"): _from_qrels,
+    ("ir_datasets", "Dataset"): _from_ir_dataset,
+    ("sentence_transformers", "InformationRetrievalEvaluator"): _from_evaluator,
+    ("ragas", "EvaluationDataset"): _from_samples,
+}
+
+
+# ---------------------------------------------------------------------------------------------
+
 # The first form that recognises the data reads it. Some data fit two forms: a SciPy matrix may
 # be a dict, a reader of Arrow batches is an iterator, a Series is an array. So containers of
 # Python come after the named packages, and arrays last.
@@ -78,7 +135,7 @@ FORMS = (
     Form("a pandas Series of lists", made_by("pandas", "Series"), from_pandas_series),
     Form("a SciPy sparse matrix (users × items)", _is_sparse, from_sparse),
     Form(
-        "an object of ranx, ir_datasets, sentence-transformers or ragas", is_foreign, from_foreign
+        "an object of ranx, ir_datasets, sentence-transformers or ragas", _is_foreign, _from_foreign
     ),
     Form("a dict {user: [items]} or {user: {item: number}}", _is(Mapping), from_mapping),
     Form("a DuckDB relation", made_by("duckdb", "DuckDBPyRelation"), from_duckdb),
@@ -101,8 +158,8 @@ def find(data: object, side: Side) -> Columns:
     """Read data of the first form that recognises it as far as its columns, not yet checked."""
     for form in FORMS:
         if form.recognise(data):
-            found = form.read(data, side)
-            return records_of(found, side) or found
+            read = form.read(data, side)
+            return records_of(read, side) or read
     what = "None" if data is None else f"{shown(data)} ({type(data).__name__})"
     accepted = "; ".join(form.name for form in FORMS)
     raise DataError(f"{what} cannot be read as {side}. Accepted: {accepted}.")

@@ -29,12 +29,13 @@ def made_by(package: str, name: str) -> Callable[[Any], bool]:
 
 def from_polars(data: pl.DataFrame, side: Side, source: str = "polars DataFrame") -> Columns:
     """A Polars frame."""
+    objects = [name for name, dtype in data.schema.items() if dtype == pl.Object]
+    lists = {name for name in objects if holds_lists(data.get_column(name).to_list())}
     return Columns(
         data.columns,
         lambda names: {name: _storage(data.get_column(name)) for name in names},
         source,
-        nested=nested_in(data.schema)
-        | {one.name for one in data if one.dtype == pl.Object and holds_lists(one.to_list())},
+        nested=nested_in(data.schema) | lists,
     )
 
 
@@ -99,7 +100,7 @@ def from_dataset(data: Any, side: Side) -> Columns:
             table = data.to_table(columns=list(names))
         return from_arrow(table, side).fetch(names)
 
-    nested = frozenset(one.name for one in data.schema if "list<" in str(one.type))
+    nested = frozenset(field.name for field in data.schema if "list<" in str(field.type))
     return Columns(data.schema.names, fetch, "pyarrow Dataset", nested=nested)
 
 
@@ -157,7 +158,7 @@ def _has_users_in_index(data: Any) -> bool:
         return False
     if index.name is not None:
         return bool(named("user", [str(index.name)]))
-    return len(data.columns) == 1 and all(isinstance(one, str) for one in index)
+    return len(data.columns) == 1 and all(isinstance(label, str) for label in index)
 
 
 def _holds_lists(series: Any) -> bool:

@@ -16,7 +16,7 @@ import polars as pl
 
 from rankmeter._checks import shown
 from rankmeter._ingest._columns import Column
-from rankmeter._ingest._messages import rows
+from rankmeter._ingest._messages import refuse
 from rankmeter._ingest._table import whole_numbers
 from rankmeter.errors import IdTypeError, InvalidValueError
 
@@ -61,13 +61,11 @@ def ids(
         series = column
     if series.dtype.is_float() and series.is_nan().any():
         series = series.fill_nan(None)
-    if nulls := series.null_count():
-        one = "an item" if role == "item" else "a user"
-        raise InvalidValueError(
-            f"{nulls} of {len(series)} {role} ids of {source} are missing (null, None or NaN), "
-            f"first at {rows(series.is_null().arg_true())}. Every row needs {one}: fill or drop "
-            f"these rows."
-        )
+    if series.null_count():
+        needed = "an item" if role == "item" else "a user"
+        remedy = f"Every row needs {needed}: fill or drop these rows."
+        missing = "missing (null, None or NaN)"
+        refuse(series.is_null(), f"{role} ids", source, missing, remedy)
     if series.dtype.is_float() or series.dtype.is_decimal():
         counts[f"float_{role}_ids"] += len(series)
         series = _whole(series, role, source, otherwise or "Is this the right column?")
@@ -109,15 +107,13 @@ def _integers(series: pl.Series, role: str, source: str) -> pl.Series:
 
 def _whole(series: pl.Series, role: str, source: str, otherwise: str) -> pl.Series:
     """Floats or decimals as integers; others are refused."""
-    exact = series.cast(pl.Float64) if series.dtype.is_float() else series
-    broken = series.filter(exact != exact.floor())  # Polars 2 leaves a Float16 as it is
-    if series.dtype.is_float():
-        broken = pl.concat([broken, series.filter(series.is_infinite())])
-    if len(broken):
-        raise IdTypeError(
-            f"{len(broken)} of {len(series)} {role} ids of {source} are not integers, for "
-            f"example {shown(broken[0])}; ids are integers or strings. {otherwise}"
-        )
+    is_float = series.dtype.is_float()
+    exact = series.cast(pl.Float64) if is_float else series
+    broken = exact != exact.floor()  # Polars 2 leaves a Float16 as it is
+    if is_float:
+        broken |= series.is_infinite()
+    wrong, remedy = "not integers", f"Ids are integers or strings. {otherwise}"
+    refuse(broken, f"{role} ids", source, wrong, remedy, values=series, error=IdTypeError)
     if series.dtype.is_decimal():
         return series.cast(pl.Int128)
     limit = _EXACT.get(str(series.dtype), _EXACT_FLOAT16)
@@ -170,11 +166,11 @@ def is_null(value: object) -> bool:
 
 def kinds(values: Sequence[object]) -> set[str]:
     """The kinds of the values, in words; NaN among other values is null."""
-    found = {_kind(kind) for kind in set(map(type, values))}
+    types = {_kind(kind) for kind in set(map(type, values))}
     floats = (value for value in values if _kind(type(value)) == "float")
-    if "float" in found and len(found) > 1 and all(map(is_null, floats)):
-        found = found - {"float"} | {"null"}
-    return found
+    if "float" in types and len(types) > 1 and all(map(is_null, floats)):
+        types = types - {"float"} | {"null"}
+    return types
 
 
 def _kind(kind: type) -> str:
@@ -184,20 +180,20 @@ def _kind(kind: type) -> str:
 
 
 def converted(
-    values: Sequence[Any], found: set[str], convert: Callable[[Any], _T]
+    values: Sequence[Any], types: set[str], convert: Callable[[Any], _T]
 ) -> list[_T | None]:
     """The values converted, and None where one is missing."""
-    if "null" in found:
+    if "null" in types:
         return [None if is_null(value) else convert(value) for value in values]
     return list(map(convert, values))
 
 
-def floats(values: Sequence[Any], found: set[str]) -> pl.Series:
+def floats(values: Sequence[Any], types: set[str]) -> pl.Series:
     """Numbers as Float64: an integer beyond the range of floats is infinite, as in text."""
     try:
-        return pl.Series(converted(values, found, float), dtype=pl.Float64)
+        return pl.Series(converted(values, types, float), dtype=pl.Float64)
     except (OverflowError, ValueError):
-        return pl.Series(converted(values, found, _float), dtype=pl.Float64)
+        return pl.Series(converted(values, types, _float), dtype=pl.Float64)
 
 
 def _float(number: Any) -> float:
@@ -212,16 +208,16 @@ def _float(number: Any) -> float:
 def _from_python(
     values: list[Any], role: str, source: str, counts: Counter[str], otherwise: str
 ) -> pl.Series:
-    found = kinds(values)
-    present = found - {"null"}
+    types = kinds(values)
+    present = types - {"null"}
     if present == {"integer"}:
-        return _python_integers(converted(values, found, int), role, source)
+        return _python_integers(converted(values, types, int), role, source)
     if present == {"string"}:  # a member of an enumeration of strings is its value
-        return strings(converted(values, found, str.__str__), role, source)
+        return strings(converted(values, types, str.__str__), role, source)
     if present == {"UUID"}:
-        return strings(converted(values, found, str), role, source)
+        return strings(converted(values, types, str), role, source)
     if present in ({"float"}, {"integer", "float"}):
-        return _python_floats(values, found, role, source, counts)
+        return _python_floats(values, types, role, source, counts)
     if not present:
         return pl.Series([None] * len(values), dtype=pl.Null)
     raise _refused(values, present, role, source, otherwise)
@@ -237,17 +233,17 @@ def _python_integers(integers: list[int | None], role: str, source: str) -> pl.S
 
 
 def _python_floats(
-    values: list[Any], found: set[str], role: str, source: str, counts: Counter[str]
+    values: list[Any], kinds_of: set[str], role: str, source: str, counts: Counter[str]
 ) -> pl.Series:
     """Decimals are exact; other floats are as exact as the narrowest of them."""
     types = set(map(type, values))
     if Decimal in types and not any(issubclass(kind, float | np.floating) for kind in types):
         whole = [None if is_null(value) else as_integer(value) for value in values]
-        if sum(one is None for one in whole) == sum(map(is_null, values)):
+        if whole.count(None) == sum(map(is_null, values)):
             counts[f"float_{role}_ids"] += len(values)
             return _python_integers(whole, role, source)
-    series = floats(values, found)
-    for kind in {one.__name__ for one in types} & _NARROW.keys():
+    series = floats(values, kinds_of)
+    for kind in {type_.__name__ for type_ in types} & _NARROW.keys():
         _refuse_inexact(series, _NARROW[kind], kind, role, source)
     return series
 
@@ -286,13 +282,13 @@ def examples(values: Sequence[object]) -> list[str]:
 def _refused(
     values: list[object], present: set[str], role: str, source: str, otherwise: str
 ) -> IdTypeError:
-    found = examples(values)
+    first = examples(values)
     if len(present) > 1:
         return IdTypeError(
-            f"The {role} ids of {source} mix types: {'; '.join(found)}. 7 and '7' would be two "
+            f"The {role} ids of {source} mix types: {'; '.join(first)}. 7 and '7' would be two "
             f"different ids: convert all of them to integers or all to strings."
         )
-    value = next(one for one in values if not is_null(one))
+    value = next(value for value in values if not is_null(value))
     if role == "item" and isinstance(value, Sequence | Mapping):
         todo = "If these are items with their scores or gains, pass {item: number} for each user."
     elif isinstance(value, Enum):
@@ -304,5 +300,5 @@ def _refused(
     else:
         todo = "Convert them to strings."
     return IdTypeError(
-        f"The {role} ids of {source} are of type {found[0]}; ids are integers or strings. {todo}"
+        f"The {role} ids of {source} are of type {first[0]}; ids are integers or strings. {todo}"
     )

@@ -14,11 +14,14 @@ from rankmeter._checks import counted, shown
 from rankmeter._ingest._columns import Columns, plain, resolve
 from rankmeter._ingest._forms import find, is_accepted
 from rankmeter._ingest._ids import ids
+from rankmeter._ingest._keyed import Keyed, keyed, refuse_repeated
 from rankmeter._ingest._messages import some
 from rankmeter._ingest._numbers import typed
 from rankmeter.errors import DataError, InvalidValueError
 
 _NO_CATEGORY = "(no genres listed)"  # in MovieLens
+_TITLES = ("title", "movietitle", "itemtitle", "producttitle", "name", "itemname", "productname")
+_CATEGORIES = frozenset({"category", "categories", "genre", "genres", "topic", "topics", "tags"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,38 +63,19 @@ def read_items(data: object) -> Items:
     also joined by ``|``), lists or arrays of numbers (a vector), or numbers and flags (together a
     vector).
     """
+    expected = "a mapping from item to categories or vector, a pair (ids, matrix), or a frame or "
+    expected += "file with a column for the item"
     if isinstance(data, Mapping):
-        return _of_mapping(data)
-    if _is_matrix(data):
-        matrix: Any = data
-        return _of_matrix(np.arange(matrix.shape[0]), matrix)
-    if isinstance(data, tuple) and len(data) == 2 and _is_matrix(data[1]):
-        return _of_matrix(*data)
-    if not is_accepted(data) or isinstance(data, list | tuple):
-        raise DataError(
-            f"items= must be a mapping from item to categories or vector, a pair (ids, matrix), or "
-            f"a frame or file with a column for the item, got {shown(data)}"
-        )
-    return _of_columns(find(data, "items"))
-
-
-def read_item_ids(data: object, what: str) -> tuple[pl.Series, str, bool]:
-    """Ids of items, each once, with their source and whether they were read from text."""
-    if isinstance(data, Mapping):
-        data = list(data)
-    if isinstance(data, np.ndarray) and data.ndim != 1:
-        raise DataError(f"{what}= must have ids in one dimension, got {data.ndim} dimensions")
-    if isinstance(data, set | frozenset | list | tuple | range | np.ndarray):
-        data = list(data)
-        column = ids(data, "item", f"{what}=", Counter())
-        return column.unique(maintain_order=True), f"{what}=", False
-    if isinstance(data, pl.Series):
-        column = ids(data, "item", f"{what}=", Counter())
-        return column.unique(maintain_order=True), f"{what}=", False
-    found = find(data, "items")
-    name = resolve(found, "items", None)["item"]
-    column = ids(found.fetch([name])[name], "item", found.source, Counter(), untyped=found.untyped)
-    return column.unique(maintain_order=True), found.source, found.textual
+        if not data:
+            raise DataError("items= is empty: pass the categories or features of the items")
+        lists = [[value] if isinstance(value, str) else _listed(value) for value in data.values()]
+        if all(isinstance(value, str) for of_item in lists for value in of_item):
+            item = ids([*data], "item", "items=", Counter())
+            column = pl.Series("category", lists, dtype=pl.List(pl.String))
+            return _with_categories(Keyed(item, {}, "items="), column)
+        _refuse_lengths({*map(len, lists)}, "items=")
+        return _of_pair([*data], lists, "items", expected, ndim=2)
+    return _of_any(data, "items", expected, ndim=2)
 
 
 def read_item_numbers(data: object, what: str) -> Items:
@@ -100,72 +84,71 @@ def read_item_numbers(data: object, what: str) -> Items:
     Takes a mapping from item to number; a pair (ids, numbers); an array, whose items are 0, 1, …;
     or a frame or file with a column for the item and one of numbers.
     """
-    wanted = "a mapping from item to number, a pair (ids, numbers), or a frame or file with the "
-    wanted += "item and one column of numbers"
+    expected = "a mapping from item to number, a pair (ids, numbers), or a frame or file with the "
+    expected += "item and one column of numbers"
     if isinstance(data, Mapping):
-        data = [*data], [*data.values()]
-    if isinstance(data, np.ndarray) and data.ndim:
-        data = np.arange(len(data)), data
-    if isinstance(data, tuple) and len(data) == 2:
-        item, values = ids([*data[0]], "item", f"{what}=", Counter()), np.asarray(data[1])
-        if values.shape != (len(item),) or not len(item) or values.dtype.kind not in "fiub":
-            raise DataError(f"{what}= must be {wanted}, got {shown(data[1])}")
-        _each_once(item, f"{what}=")
-        return Items(item, None, values.astype(np.float64)[:, None], f"{what}=")
+        return _of_pair([*data], [*data.values()], what, expected, ndim=1)
+    items = _of_any(data, what, expected, ndim=1)
+    if items.features is None or items.features.shape[1] != 1:
+        raise DataError(f"{what}= must be {expected}: {items.source} has other columns")
+    return items
+
+
+def read_item_ids(data: object, what: str) -> Keyed:
+    """Read ids of items, each once."""
+    if isinstance(data, np.ndarray) and data.ndim != 1:
+        raise DataError(f"{what}= must have ids in one dimension, got {data.ndim} dimensions")
+    if isinstance(data, Mapping | set | frozenset | list | tuple | range | np.ndarray):
+        data = list(data)
+    if isinstance(data, list | pl.Series):
+        rows = Keyed(ids(data, "item", f"{what}=", Counter()), {}, f"{what}=")
+    else:
+        rows = _read(find(data, "items"))
+    return rows._replace(keys=rows.keys.unique(maintain_order=True))
+
+
+def _read(read: Columns, *, all_columns: bool = False) -> Keyed:
+    """The items of a table and, with `all_columns`, all other columns by name."""
+    name = resolve(read, "items", None)["item"]
+    others = {other: other for other in read.names if other != name}
+    return keyed(read, {"item": name, **(others if all_columns else {})})
+
+
+def _of_any(data: Any, what: str, expected: str, *, ndim: int) -> Items:
+    """Items of a pair (ids, array), of an array alone, or of a table."""
+    if isinstance(data, tuple) and len(data) == 2 and (ndim == 1 or _is_matrix(data[1])):
+        return _of_pair(*data, what, expected, ndim=ndim)
+    if _is_matrix(data) if ndim == 2 else isinstance(data, np.ndarray) and data.ndim:
+        return _of_pair(np.arange(data.shape[0]), data, what, expected, ndim=ndim)
     if not is_accepted(data) or isinstance(data, list | tuple):
-        raise DataError(f"{what}= must be {wanted}, got {shown(data)}")
-    found = _of_columns(find(data, "items"))
-    if found.features is None or found.features.shape[1] != 1:
-        raise DataError(f"{what}= must be {wanted}: {found.source} has other columns")
-    return found
+        raise DataError(f"{what}= must be {expected}, got {shown(data)}")
+    return _of_columns(_read(find(data, "items"), all_columns=True))
 
 
 def _is_matrix(data: object) -> bool:
     return len(getattr(data, "shape", ())) == 2 and not hasattr(data, "columns")
 
 
-def _of_matrix(names: object, matrix: Any) -> Items:
-    sparse = type(matrix).__module__.startswith("scipy.sparse")
-    values: Any = matrix.tocsr().astype(np.float64) if sparse else _floats(np.asarray(matrix))
+def _of_pair(names: Any, values: Any, what: str, expected: str, *, ndim: int) -> Items:
+    """Ids, and a row of features for each: of a matrix or, in one dimension, of numbers."""
+    source = f"{what}="
     column = pl.Series(names) if isinstance(names, np.ndarray) else names
-    column = column if isinstance(column, pl.Series) else list(column)  # type: ignore[call-overload]
-    item = ids(column, "item", "items=", Counter())
-    if len(item) != values.shape[0]:
+    column = column if isinstance(column, pl.Series) else list(column)
+    item = ids(column, "item", source, Counter())
+    sparse = type(values).__module__.startswith("scipy.sparse")
+    matrix: Any = values.tocsr() if sparse else np.asarray(values)
+    if matrix.ndim != ndim or matrix.dtype.kind not in "fiub" or not len(item):
+        raise DataError(f"{source} must be {expected}, got {shown(values)}")
+    if len(item) != matrix.shape[0]:
         raise DataError(
-            f"items= has {counted(len(item), 'id')} and a matrix of "
-            f"{counted(values.shape[0], 'row')}: each id needs a row"
+            f"{source} has {counted(len(item), 'id')} and a matrix of "
+            f"{counted(matrix.shape[0], 'row')}: each id needs a row"
         )
-    _each_once(item, "items=")
-    _finite(values.data if sparse else values, "items=")
-    return Items(item, None, values, "items=")
-
-
-def _floats(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    if values.dtype.kind not in "fiub":
-        raise DataError(f"the features of items= must be numbers, got an array of {values.dtype}")
-    return np.ascontiguousarray(values, dtype=np.float64)
-
-
-def _of_mapping(data: Mapping[Any, Any]) -> Items:
-    if not data:
-        raise DataError("items= is empty: pass the categories or features of the items")
-    names, values = list(data), list(data.values())
-    item = ids(names, "item", "items=", Counter())
-    if all(isinstance(value, str) for value in values):
-        column = pl.Series("category", values, dtype=pl.String)
-        return _with_categories(item, pl.DataFrame([item, column]), "items=", textual=False)
-    lists = [value if isinstance(value, str) else _listed(value) for value in values]
-    lists = [[value] if isinstance(value, str) else value for value in lists]
-    if all(isinstance(x, str) for value in lists for x in value):
-        table = pl.DataFrame({"item": item, "category": pl.Series(lists, dtype=pl.List(pl.String))})
-        return _with_categories(item, table.explode("category"), "items=", textual=False)
-    lengths = {len(value) for value in lists}
-    if len(lengths) > 1:
-        raise DataError(
-            f"the vectors of items= have different lengths, for example {some(sorted(lengths))}: "
-            "categories are text, and vectors have one length"
-        )
-    return _of_matrix(item, _floats(np.array(lists)))
+    refuse_repeated(item, source)
+    matrix = matrix.astype(np.float64) if sparse else np.ascontiguousarray(matrix, np.float64)
+    if ndim == 1:
+        return Items(item, None, matrix[:, None], source)
+    return Items(item, None, _finite(matrix, source), source)
 
 
 def _listed(value: object) -> list[Any]:
@@ -178,77 +161,86 @@ def _listed(value: object) -> list[Any]:
         ) from None
 
 
-def _of_columns(found: Columns) -> Items:
-    """The columns besides the item are categories or features."""
-    name = resolve(found, "items", None)["item"]
-    others = [other for other in found.names if other != name]
-    columns = found.fetch([name, *others])
-    item = ids(columns[name], "item", found.source, Counter(), untyped=found.untyped)
-    series = {n: typed(columns[n], n, untyped=found.untyped) for n in others}
-    named = [n for n in others if plain(n) in _TITLES and series[n].dtype == pl.String]
-    if not named:
-        return _described(found, item, series)
-    title = min(named, key=lambda n: _TITLES.index(plain(n)))
-    table = pl.DataFrame([item, series.pop(title).alias("title")])
+def _refuse_lengths(lengths: set[int | None], source: str) -> None:
+    if None in lengths or len(lengths) > 1:
+        raise DataError(
+            f"the vectors of {source} have different lengths, for example "
+            f"{some(sorted(lengths, key=str))}: categories are text, and vectors have one length"
+        )
+
+
+def _of_columns(rows: Keyed) -> Items:
+    """The columns besides the item are a title, and categories or features."""
+    series = {n: typed(rows.columns[n], n, untyped=rows.untyped) for n in rows.columns}
+    titled = [n for n in series if plain(n) in _TITLES and series[n].dtype == pl.String]
+    if not titled:
+        return _described(rows, series)
+    title = min(titled, key=lambda n: _TITLES.index(plain(n)))
+    table = pl.DataFrame([rows.keys, series.pop(title).alias("title")])
     titles = table.unique("item", keep="first", maintain_order=True)
     if series:
-        return replace(_described(found, item, series), titles=titles)
-    return Items(titles["item"], None, None, found.source, found.textual, titles=titles)
+        return replace(_described(rows, series), titles=titles)
+    return Items(titles["item"], None, None, rows.source, rows.textual, titles=titles)
 
 
-_TITLES = ("title", "movietitle", "itemtitle", "producttitle", "name", "itemname", "productname")
-
-
-def _described(found: Columns, item: pl.Series, others: Mapping[str, pl.Series]) -> Items:
+def _described(rows: Keyed, columns: Mapping[str, pl.Series]) -> Items:
     """The categories or features of the items in some columns."""
+    item, source = rows.keys, rows.source
     kinds: dict[str, dict[str, pl.Series]] = {"text": {}, "number": {}, "vector": {}, "other": {}}
-    for other, series in others.items():
-        kinds[_kind(series.dtype)][other] = series
-    text, notes = kinds["text"], []
-    known = {n: s for n, s in text.items() if plain(n) in _CATEGORIES}
-    if len(text) > 1 and len(known) == 1:
-        text = known
-    if len(text) > 1 or len(kinds["vector"]) > 1 or (kinds["vector"] and kinds["number"]):
+    for name, column in columns.items():
+        kinds[_kind(column.dtype)][name] = column
+    text, vectors, numbers = kinds["text"], kinds["vector"], kinds["number"]
+    categories = {name: column for name, column in text.items() if plain(name) in _CATEGORIES}
+    if len(text) > 1 and len(categories) == 1:
+        text = categories
+    if len(text) > 1 or len(vectors) > 1 or (vectors and numbers):
         raise DataError(
-            f"{found.source} has several columns that could describe the items: "
+            f"{source} has several columns that could describe the items: "
             f"{some([n for k in kinds.values() for n in k], 12)}. Keep the item and one column of "
             "categories, or one vector, or columns of numbers."
         )
+    if not (text or vectors or numbers):
+        raise DataError(
+            f"{source} has no column with categories or features of the items: its columns are "
+            f"{some([item.name, *columns], 12)}"
+        )
     features: Any = None
-    if kinds["vector"]:
-        (vectors,) = kinds["vector"].values()
-        _each_once(item, found.source)
-        features = _stacked(vectors, found.source)
-    elif kinds["number"] and not text:
-        _each_once(item, found.source)
-        table = pl.DataFrame(list(kinds["number"].values()))
-        features = table.cast(pl.Float64).to_numpy()
-        _finite(features, found.source)
-    if not text:
-        if features is None:
-            raise DataError(
-                f"{found.source} has no column with categories or features of the items: its "
-                f"columns are {some(found.names, 12)}"
-            )
-        if kinds["other"]:
-            notes.append(f"{found.source}: not used: {some(kinds['other'], 6)}")
-        return Items(item, None, features, found.source, found.textual, tuple(notes))
-    ((named, values),) = text.items()
+    if vectors or (numbers and not text):
+        refuse_repeated(item, source)
+        if vectors:
+            features = _stacked(next(iter(vectors.values())), source)
+        else:
+            table = pl.DataFrame(list(numbers.values())).cast(pl.Float64)
+            features = _finite(table.to_numpy(), source)
+    if text:
+        return _of_text(
+            rows, *next(iter(text.items())), [one for one in columns if one not in text]
+        )
+    other = kinds["other"]
+    notes = (f"{source}: not used: {some(other, 6)}",) if other else ()
+    return Items(item, None, features, source, rows.textual, notes)
+
+
+def _of_text(rows: Keyed, name: str, values: pl.Series, unused: list[str]) -> Items:
+    """The categories in a column of text, which may join several of them, or of lists."""
     split = values.dtype == pl.String and values.str.contains("|", literal=True).any()
-    unused = [other for other in others if other != named]
+    notes: tuple[str, ...] = ()
     if split or unused:
         how = ", split at |" if split else ""
         left = f"; not used: {some(unused, 6)}" if unused else ""
-        notes.append(f"{found.source}: categories are in {named!r}{how}{left}")
-    if split:
-        values = values.str.split("|")
-    table = pl.DataFrame([item, values.alias("category")])
-    if values.dtype == pl.List:
+        notes = (f"{rows.source}: categories are in {name!r}{how}{left}",)
+    return _with_categories(rows, values.str.split("|") if split else values, notes)
+
+
+def _with_categories(rows: Keyed, column: pl.Series, notes: tuple[str, ...] = ()) -> Items:
+    table = pl.DataFrame([rows.keys, column.alias("category")])
+    if column.dtype == pl.List:
         table = table.explode("category")
-    return _with_categories(item, table, found.source, found.textual, tuple(notes))
-
-
-_CATEGORIES = frozenset({"category", "categories", "genre", "genres", "topic", "topics", "tags"})
+    table = table.with_columns(pl.col("category").cast(pl.String).str.strip_chars())
+    named = pl.col("category").is_not_null() & ~pl.col("category").is_in(["", _NO_CATEGORY])
+    pairs = table.filter(named).unique(maintain_order=True)
+    items = rows.keys.unique(maintain_order=True)
+    return Items(items, pairs, None, rows.source, rows.textual, notes)
 
 
 def _kind(dtype: pl.DataType) -> str:
@@ -263,39 +255,17 @@ def _kind(dtype: pl.DataType) -> str:
 def _stacked(vectors: pl.Series, source: str) -> np.ndarray[Any, Any]:
     """The vectors of a column as the rows of a matrix."""
     values = vectors.arr.to_list() if vectors.dtype == pl.Array else vectors
-    lengths = values.list.len().unique().to_list()
-    if None in lengths or len(lengths) > 1:
-        raise DataError(f"the vectors of {source} have different lengths: {some(lengths)}")
+    _refuse_lengths({*values.list.len()}, source)
     flat = values.explode().cast(pl.Float64).to_numpy()
-    _finite(flat, source)
-    return np.ascontiguousarray(flat.reshape(len(values), -1))
+    return np.ascontiguousarray(_finite(flat, source).reshape(len(values), -1))
 
 
-def _finite(values: np.ndarray[Any, Any], source: str) -> None:
+def _finite(features: Any, source: str) -> Any:
+    """Features without a missing or infinite one."""
+    values = features.data if hasattr(features, "tocsr") else features
     if not np.isfinite(values).all():
         raise InvalidValueError(
             f"{int((~np.isfinite(values)).sum())} features of {source} are missing or infinite: "
             "fill them, or leave these items out"
         )
-
-
-def _each_once(item: pl.Series, source: str) -> None:
-    twice = item.filter(item.is_duplicated()).unique()
-    if len(twice):
-        raise DataError(
-            f"{counted(len(twice), 'item')} of {source} occur several times, for example "
-            f"{some(twice)}: an item has one row"
-        )
-
-
-def _with_categories(
-    item: pl.Series,
-    table: pl.DataFrame,
-    source: str,
-    textual: bool,
-    notes: tuple[str, ...] = (),
-) -> Items:
-    table = table.with_columns(pl.col("category").cast(pl.String).str.strip_chars())
-    known = pl.col("category").is_not_null() & ~pl.col("category").is_in(["", _NO_CATEGORY])
-    pairs = table.filter(known).unique(maintain_order=True)
-    return Items(item.unique(maintain_order=True), pairs, None, source, textual, notes)
+    return features

@@ -37,20 +37,20 @@ def read_json(file: Text, side: Side, part: str = "") -> Columns:
     if is_bundle(data):
         data = predictions(data, part, file.name)
     if isinstance(data, Mapping):
-        found = from_mapping(data, side, file.name)
+        read = from_mapping(data, side, file.name)
     elif isinstance(data, list):
-        found = from_listing(data, side, file.name)
+        read = from_listing(data, side, file.name)
     else:
         raise FileFormatError(
             f"{file.name} holds {shown(data)}; expected an object user → items or an array of rows."
         )
-    return replace(found, textual=True)
+    return replace(read, textual=True)
 
 
 def read_json_lines(file: Text, side: Side) -> Columns:
     """One JSON value per line: a row, a user with a list of items, a record, or a list."""
-    found = _flat_rows(file) or from_listing(_parse_lines(file), side, file.name)
-    return replace(found, textual=True)
+    read = _flat_rows(file) or from_listing(_parse_lines(file), side, file.name)
+    return replace(read, textual=True)
 
 
 def read_rows(file: Text) -> Columns:
@@ -71,14 +71,14 @@ def _parse(text: str, where: str) -> Any:
     """A JSON value; `where` begins the message about an object that has a key twice."""
 
     def whole(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        mapping = dict(pairs)
+        if len(mapping) < len(pairs):
             twice = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
             raise FileFormatError(
                 f"{where} has the key {shown(twice)} twice in one object, and only one of them "
                 f"could be read. Merge the two."
             )
-        return found
+        return mapping
 
     try:
         return json.loads(text, object_pairs_hook=whole)

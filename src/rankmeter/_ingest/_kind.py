@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
+from rankmeter._forks import refuse_dead_threads
 from rankmeter.errors import MissingDependencyError
 
 Frame: TypeAlias = Any
@@ -22,15 +23,16 @@ class Kind:
     names: Mapping[str, Hashable] = field(default_factory=dict)  # role → label of the column
     types: Mapping[str, Any] = field(default_factory=dict)  # role → type of the column
 
-    def frame(self, found: pl.DataFrame) -> Frame:
+    def frame(self, frame: pl.DataFrame) -> Frame:
         """A frame with the columns ``user`` and ``item``, or one of them or none, in this kind.
 
         Ids keep their type where the one that came in cannot hold them all. No column is renamed if
         a name is taken by another column.
         """
+        refuse_dead_threads()
         if not self.is_pandas:
-            return found
-        made, columns = to_pandas(found), set(found.columns)
+            return frame
+        made, columns = to_pandas(frame), set(frame.columns)
         for role in self.types.keys() & columns:
             made[role] = _typed(made[role], self.types[role])
         names = {role: name for role, name in self.names.items() if role in columns}
@@ -58,14 +60,14 @@ def to_pandas(frame: pl.DataFrame, needed_by: str = "a frame of") -> Any:
         ) from None
     plain = (pl.Float64, pl.Int64)
     return pd.DataFrame(
-        {one.name: one.to_numpy() if one.dtype in plain else one.to_list() for one in frame}
+        {ids.name: ids.to_numpy() if ids.dtype in plain else ids.to_list() for ids in frame}
     )
 
 
 def _typed(ids: Any, dtype: Any) -> Any:
     """A column of pandas in a type, if that holds all its values."""
-    known = getattr(dtype, "categories", None)
-    if ids.dtype == dtype or not (known is None or ids.isin(known).all()):
+    categories = getattr(dtype, "categories", None)
+    if ids.dtype == dtype or not (categories is None or ids.isin(categories).all()):
         return ids
     try:
         typed = ids.astype(dtype)

@@ -108,10 +108,10 @@ class Lines(ByUser):
 
 def _in_pieces(file: Text, form: tuple[int, int]) -> _Found | None:
     """The lines of a file that is not in memory, if all of them are of one state of the file."""
-    if (unread := file.unread) is None:
+    if not file.is_unread:
         return None
     lines = _Scan.of(file, form).found()
-    return None if unread.has_changed else lines
+    return None if file.has_changed else lines
 
 
 class _Found(NamedTuple):
@@ -144,7 +144,7 @@ class _Scan:
         """All lines; None where any needs a closer look."""
         counts = self._each(self._count)
         is_ascii = all(ascii_only for _, ascii_only in counts)
-        if self.file.unread is not None and self.file.encoding == "utf-8" and not is_ascii:
+        if self.file.is_unread and self.file.encoding == "utf-8" and not is_ascii:
             return None  # only reading the whole file shows whether it is UTF-8
         room = [0, *accumulate(n for n, _ in counts)]
         check_memory(PER_LINE * room[-1], f"{self.file.name} ({room[-1]:,} lines)")

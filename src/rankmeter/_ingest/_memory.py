@@ -60,8 +60,8 @@ def size(n: float) -> str:
 def _machine() -> Iterator[int]:
     with suppress(OSError, ValueError, KeyError):
         lines = Path("/proc/meminfo").read_text("ascii").splitlines()
-        found = {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
-        yield 1024 * (int(found["MemAvailable"][0]) + int(found["SwapFree"][0]))
+        values = {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
+        yield 1024 * (int(values["MemAvailable"][0]) + int(values["SwapFree"][0]))
         return
     with suppress(AttributeError, OSError, ValueError):  # no such call on Windows
         yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -69,31 +69,28 @@ def _machine() -> Iterator[int]:
 
 def _groups() -> Iterator[int]:
     """The memory left in each control group above the process, in either version."""
-    root = Path("/sys/fs/cgroup")
     lines: list[str] = []
     with suppress(OSError):
         lines = Path("/proc/self/cgroup").read_text("utf-8").splitlines()
     for line in lines:
         _, controllers, path = line.split(":", 2)
-        if not controllers:
-            top, limit, usage, cache = root, "memory.max", "memory.current", "inactive_file"
-        elif "memory" in controllers.split(","):
-            top, limit, usage, cache = (
-                root / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
-                "total_inactive_file",
-            )  # fmt: skip
-        else:
+        if controllers and "memory" not in controllers.split(","):
             continue
-        here = top / path.lstrip("/")
+        name, limit, usage, cache = _LAYOUTS[1 if controllers else 0]
+        here = Path("/sys/fs/cgroup") / name / path.lstrip("/")
         for folder in (here, *here.parents):
-            if top not in (folder, *folder.parents):
-                break
             with suppress(OSError, ValueError):  # without a limit it says "max"
                 most = int((folder / limit).read_text("ascii"))
-                stat = dict(
-                    row.split() for row in (folder / "memory.stat").read_text().splitlines()
-                )
-                yield most - int((folder / usage).read_text("ascii")) + int(stat.get(cache, 0))
+                rows = (folder / "memory.stat").read_text("ascii").splitlines()
+                free = int(dict(row.split() for row in rows).get(cache, 0))
+                yield most - int((folder / usage).read_text("ascii")) + free
+
+
+_LAYOUTS = (
+    ("", "memory.max", "memory.current", "inactive_file"),
+    ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+)
+"""Folder, limit, usage and what could be freed of it: control groups of version 2, of version 1."""
 
 
 def _own() -> Iterator[int]:

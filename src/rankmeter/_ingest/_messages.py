@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from rankmeter._checks import shown
-from rankmeter.errors import FileFormatError
+from rankmeter.errors import DataError, FileFormatError, InvalidValueError
 
 
 def polars_errors() -> tuple[type[Exception], type[BaseException], type[OSError]]:
@@ -17,7 +17,7 @@ def polars_errors() -> tuple[type[Exception], type[BaseException], type[OSError]
     return pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError
 
 
-def unreadable(path: Path, error: OSError) -> FileFormatError:
+def unreadable(path: Path | str, error: OSError) -> FileFormatError:
     """The error of a file that the system refuses."""
     return FileFormatError(f"{path} cannot be read: {error.strerror or error}.")
 
@@ -39,3 +39,23 @@ def rows(indices: Iterable[int], n: int = 3) -> str:
     first = [str(index + 1) for index in islice(iter(indices), n + 1)]
     word = "row" if len(first) == 1 else "rows"
     return f"{word} {', '.join(first[:n])}{', …' if len(first) > n else ''} (the first row is 1)"
+
+
+def refuse(
+    wrong: pl.Series,
+    what: str,
+    source: str,
+    problem: str,
+    remedy: str,
+    *,
+    values: pl.Series | None = None,
+    error: type[DataError] = InvalidValueError,
+) -> None:
+    """Refuse values where a mask is true: how many of what, an example, where, and what to do."""
+    where = wrong.arg_true()
+    if len(where):
+        example = "" if values is None else f", for example {shown(values[int(where[0])])}"
+        raise error(
+            f"{len(where)} of {len(wrong)} {what} of {source} are {problem}{example}, first at "
+            f"{rows(where)}. {remedy}"
+        )

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankmeter._checks import counted, shown
+from rankmeter._checks import shown
 from rankmeter._ingest._columns import Column
 from rankmeter._ingest._ids import floats, is_null, kinds
-from rankmeter._ingest._messages import rows
+from rankmeter._ingest._messages import refuse, rows
 from rankmeter._ingest._table import whole_numbers
 from rankmeter.errors import InvalidValueError
 
@@ -83,27 +83,18 @@ def _changes(written: Any, value: float) -> bool:
 
 def ranks(values: pl.Series, source: str, *, rounded: int = 0) -> None:
     """Check that ranks are integers ≥ 1; `rounded` of them were above 2^53."""
-    where = (values.is_null() | values.is_infinite() | (values < 1)).arg_true()
-    if len(where):
-        worst = values[int(where[0])]
-        hint = " Ranks start at 1: add 1 to ranks that start at 0." if worst == 0 else ""
-        raise InvalidValueError(
-            f"{len(where)} of {len(values)} ranks of {source} are not finite numbers ≥ 1, "
-            f"for example {shown(worst)}, first at {rows(where)}.{hint} To order by the score "
-            f"instead, name it: columns={{'score': ...}}."
-        )
-    if len(where := (values >= 2**53 if rounded else values > 2**53).arg_true()):
-        raise InvalidValueError(
-            f"{counted(len(where), 'rank is', 'ranks are')} above 2^53 in {source}, for example "
-            f"{shown(values[int(where[0])])}, first at {rows(where)}. If they mark items that were "
-            "not ranked, drop these rows; if higher is better, it is a score: "
-            "columns={'score': ...}."
-        )
-    if (broken := values != values.floor()).any():
-        raise InvalidValueError(
-            f"ranks must be integers ≥ 1, got {values.filter(broken)[0]}; if higher is "
-            "better, pass the column as score: columns={'score': …}"
-        )
+    other = "columns={'score': ...}"
+    bad = values.is_null() | values.is_infinite() | (values < 1)
+    hint = "Ranks start at 1: add 1 to ranks that start at 0. " if values.min() == 0 else ""
+    remedy = f"{hint}To order by the score instead, name it: {other}."
+    refuse(bad, "ranks", source, "not finite numbers ≥ 1", remedy, values=values)
+    remedy = "If they mark items that were not ranked, drop these rows; if higher is better, it "
+    remedy += f"is a score: {other}."
+    large = values >= 2**53 if rounded else values > 2**53
+    refuse(large, "ranks", source, "above 2^53", remedy, values=values)
+    remedy = f"If higher is better, it is a score: {other}."
+    broken = values != values.floor()
+    refuse(broken, "ranks", source, "not integers ≥ 1", remedy, values=values)
 
 
 LOOKED_AT = 1000
@@ -131,14 +122,11 @@ def against_ranks(users: pl.Series, ranks: pl.Series, scores: pl.Series) -> int:
 
 def gains(values: npt.NDArray[np.float64], source: str) -> None:
     """Check that gains are finite; a missing one is NaN."""
-    where = np.flatnonzero(~np.isfinite(values))
-    if len(where):
-        first = None if np.isnan(values[where[0]]) else float(values[where[0]])
-        raise InvalidValueError(
-            f"{len(where)} of {len(values)} gains of {source} are missing or infinite, for example "
-            f"{shown(first)}, first at {rows(where)}. A gain is a finite number: "
-            f"fill or drop these judgments."
-        )
+    if not np.isfinite(values).all():
+        gains = pl.Series(values, nan_to_null=True)
+        remedy = "A gain is a finite number: fill or drop these judgments."
+        bad = ~gains.is_finite().fill_null(value=False)
+        refuse(bad, "gains", source, "missing or infinite", remedy, values=gains)
 
 
 def typed(column: Column, name: str, *, untyped: bool = False) -> pl.Series:
@@ -150,7 +138,7 @@ def typed(column: Column, name: str, *, untyped: bool = False) -> pl.Series:
     if isinstance(column, pl.Series):
         series = column
     else:
-        series = pl.Series([None if is_null(one) else one for one in column], strict=False)
+        series = pl.Series([None if is_null(value) else value for value in column], strict=False)
     if untyped and series.null_count() < len(series):
         read = whole_numbers(series)
         series = _read_or_kept(series, name) if read is None else read
@@ -184,13 +172,13 @@ def _from_text(series: pl.Series, role: str, source: str) -> pl.Series:
 
 def _from_python(values: list[Any], role: str, source: str, *, textual: bool) -> pl.Series:
     allowed = {"integer", "float", "null"}
-    found = kinds(values)
-    if role in ("gain", "rating") and not (textual and found & {"integer", "float"}):
+    types = kinds(values)
+    if role in ("gain", "rating") and not (textual and types & {"integer", "float"}):
         allowed.add("boolean")
-    if not found <= allowed:
+    if not types <= allowed:
         where = [at for at, value in enumerate(values) if not kinds([value]) <= allowed]
         raise _not_a_number(role, source, values[where[0]], where)
-    return floats(values, found)
+    return floats(values, types)
 
 
 def _not_a_number(

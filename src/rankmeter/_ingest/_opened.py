@@ -89,8 +89,8 @@ class _Checked:
         if len(self) > 1:
             source += f" (rows {self.starts[n] + 1:,} to {self.starts[n + 1]:,})"
         columns = from_polars(frame, "rankings", source)
-        found = replace(self.found, names=columns.names, fetch=columns.fetch, source=source)
-        return rankings_of(found, roles, self.bad_scores)
+        read = replace(self.found, names=columns.names, fetch=columns.fetch, source=source)
+        return rankings_of(read, roles, self.bad_scores)
 
     def check(self) -> None:
         """See `Pieces`."""
@@ -132,10 +132,10 @@ class _Parts:
 
 def _stamp(file: Path) -> tuple[int, int]:
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return -1, -1
-    return found.st_size, found.st_mtime_ns
+    return status.st_size, status.st_mtime_ns
 
 
 def open_rankings(
@@ -174,38 +174,38 @@ def _has_lists(data: object, columns: Mapping[str, str] | None) -> bool:
     dataset = made_by("polars", "LazyFrame")(data) or made_by("pyarrow", "Dataset")(data)
     if not dataset and not (isinstance(data, str | PathLike) and is_parquet(local(data))):
         return False
-    found = find(data, "rankings")
-    return resolve(found, "rankings", columns)["item"] in found.nested
+    read = find(data, "rankings")
+    return resolve(read, "rankings", columns)["item"] in read.nested
 
 
 def _unread(
-    frames: _Frames, found: Columns, columns: Mapping[str, str] | None, bad_scores: BadScores
+    frames: _Frames, read: Columns, columns: Mapping[str, str] | None, bad_scores: BadScores
 ) -> Table:
     """Rankings in pieces, of which only a few rows have been read."""
-    roles = resolve(found, "rankings", columns)
+    roles = resolve(read, "rankings", columns)
     if not sum(frames.heights):
-        raise DataError(f"{found.source} has no rows: there is nothing to evaluate.")
+        raise DataError(f"{read.source} has no rows: there is nothing to evaluate.")
     first = next(n for n, height in enumerate(frames.heights) if height)
     if isinstance(frames, _Parts):
         frames.files.refuse_damaged(list(roles.values()))
     if not isinstance(frames, Spool) and not roles.keys() & {"score", "rank"}:
-        start = from_polars(frames.read(first, found.names), "rankings", found.source)
+        start = from_polars(frames.read(first, read.names), "rankings", read.source)
         refuse_unused_numbers(start, "rankings", roles.values())
-    counts = _of_unused_scores(frames, found, roles) if "rank" in roles else Counter[str]()
+    counts = _of_unused_scores(frames, read, roles) if "rank" in roles else Counter[str]()
     roles = {role: name for role, name in roles.items() if role != "score" or "rank" not in roles}
-    pieces = _Checked(frames, found, roles, bad_scores)
+    pieces = _Checked(frames, read, roles, bad_scores)
     table = pieces.table(first)
     examples = table.frame.head(_EXAMPLES)
     for role in ("user", "item"):
         if _is_wide(frames, roles[role]):
             examples = examples.with_columns(pl.col(role).cast(pl.UInt64))
-    origin = replace(table.origin, source=found.source, counts=dict(+counts))
+    origin = replace(table.origin, source=read.source, counts=dict(+counts))
     empty = Objects([], table.type_of("user"))
     rows = InPieces(examples, pieces)
     return replace(table, rows=rows, empty_users=empty, origin=origin)
 
 
-def _of_unused_scores(frames: _Frames, found: Columns, roles: Mapping[str, str]) -> Counter[str]:
+def _of_unused_scores(frames: _Frames, read: Columns, roles: Mapping[str, str]) -> Counter[str]:
     """The counts of scores that are not used because there are ranks."""
     if "score" not in roles:
         return Counter()
@@ -213,7 +213,7 @@ def _of_unused_scores(frames: _Frames, found: Columns, roles: Mapping[str, str])
     n = 1 + sum(total < LOOKED_AT for total in accumulate(frames.heights[:-1]))
     rows = pl.concat([frames.read(at, list(names)).rename(names) for at in range(n)])
     values = [
-        numbers(rows[role], role, found.source, Counter(), untyped=found.untyped)
+        numbers(rows[role], role, read.source, Counter(), untyped=read.untyped)
         for role in ("rank", "score")
     ]
     against = against_ranks(rows["user"], *values)
@@ -226,7 +226,7 @@ def _is_wide(frames: _Frames, name: str) -> bool:
     if not (dtype.is_decimal() or dtype in (pl.UInt64, pl.Int128)):
         return False
     ids = (frames.read(n, [name])[name] for n in range(len(frames)))
-    return any((one >= 2**63).any() for one in ids)
+    return any((column >= 2**63).any() for column in ids)
 
 
 def _open(data: Any, rows: int) -> tuple[_Frames, Columns] | None:

@@ -36,14 +36,14 @@ def places(ids: pl.Series, *, text: bool = False) -> pl.Series:
 def places_of(parts: Sequence[Ids], *, text: bool = False) -> npt.NDArray[np.int64]:
     """The same for ids of one type in any form, one part after the other."""
     if parts[0].type != "String" and not text:
-        return np.concatenate([one.integers() for one in parts])
+        return np.concatenate([text_of.integers() for text_of in parts])
     if sum(map(len, parts)) > _FEW:
-        together = pl.concat([one.series() for one in parts])
+        together = pl.concat([text_of.series() for text_of in parts])
         return places(together, text=text).to_numpy().astype(np.int64)
-    written = [str(one) for part in parts for one in part]
+    written = [str(text_of) for part in parts for text_of in part]
     ordered = sorted({*written}, key=None if text else _key)
-    place = {one: n for n, one in enumerate(ordered)}
-    return np.array([place[one] for one in written], dtype=np.int64)
+    place = {text_of: n for n, text_of in enumerate(ordered)}
+    return np.array([place[text_of] for text_of in written], dtype=np.int64)
 
 
 def _key(text: str) -> tuple[int, str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob, has_magic
+from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import IO, Any, NamedTuple
 from urllib.parse import unquote
 
 import polars as pl
@@ -60,7 +61,7 @@ class ParquetFiles:
         """The file, or all files of a folder or a pattern."""
         pattern = not path.exists()
         files = matching(path) if pattern else _folder(path) if path.is_dir() else [path]
-        top = next(one for one in path.parents if not has_magic(str(one))) if pattern else path
+        top = next(p for p in path.parents if not has_magic(str(p))) if pattern else path
         keys = _partition_keys(files, top)
         footers = {file: _footer(file) for file in files}
         try:
@@ -81,28 +82,31 @@ class ParquetFiles:
 
         A part is whole groups of rows, about `size` rows together, or some rows of a larger group.
         """
-        found = []
+        parts = []
         for file, footer in self.footers.items():
             start = 0
             for n in _joined(footer.groups, size):
-                found += [
+                parts += [
                     (file, at, min(size, start + n - at)) for at in range(start, start + n, size)
                 ]
                 start += n
-        return found
+        return parts
 
     def refuse_damaged(self, chosen: Sequence[str]) -> None:
         """Check the pages of some columns, and that no parts of a data set are pooled."""
         _refuse_pooled(self.path, self.keys, chosen)
         encoded = {name.encode() for name in chosen}
         for file, footer in self.footers.items():
-            _check_pages(file, [chunk for chunk in footer.chunks if chunk.name in encoded])
+            with _damaged(file), file.open("rb") as opened:
+                for chunk in footer.chunks:
+                    if chunk.name in encoded:
+                        _check_headers(opened, chunk)
 
     def read(
         self, chosen: Sequence[str], part: tuple[Path, int, int] | None = None
     ) -> pl.DataFrame:
         """Some columns of all rows, or of the rows of one file from one on."""
-        wanted = [
+        columns = [
             pl.col(name) if name in self.stored else _of_folder(name, self.keys[name], self.files)
             for name in chosen
         ]
@@ -113,7 +117,7 @@ class ParquetFiles:
                 scan = pl.scan_parquet(part[0], glob=False, include_file_paths=paths)
                 scan = scan.slice(*part[1:])
             # The in-memory engine keeps the row order that a ranking without scores relies on.
-            return scan.select(wanted).collect(engine="in-memory")
+            return scan.select(columns).collect(engine="in-memory")
         except polars_errors() as error:
             raise _unlike(self.files, self.path) or _bad(self.path, error) from error
 
@@ -132,8 +136,8 @@ def _joined(groups: Sequence[int], size: int) -> Iterator[int]:
 
 def matching(path: Path) -> list[Path]:
     """The files that a path with wildcards matches, in order of their names."""
-    found = (Path(name) for name in sorted(glob(str(path), recursive=True)))  # noqa: PTH207 - the root varies
-    return [file for file in found if file.is_file()]
+    files = (Path(name) for name in sorted(glob(str(path), recursive=True)))  # noqa: PTH207 - the root varies
+    return [file for file in files if file.is_file()]
 
 
 _PATH = "\x00path"  # the column of file names
@@ -157,13 +161,13 @@ def _folder(path: Path) -> list[Path]:
 
 def _partition_keys(files: Sequence[Path], path: Path) -> dict[str, list[str | None]]:
     """For each key of ``key=value`` folders the value of each file."""
-    found: list[dict[str, str | None]] = []
+    by_file: list[dict[str, str | None]] = []
     for file in files:
-        parts = file.relative_to(path).parts[:-1]
-        pairs = (part.partition("=") for part in parts if "=" in part)
-        found.append({key: None if v == _NULL_PARTITION else unquote(v) for key, _, v in pairs})
-    keys = {key: [pairs.get(key) for pairs in found] for key in found[0]}
-    odd = next((n for n, pairs in enumerate(found) if pairs.keys() != keys.keys()), None)
+        folders = file.relative_to(path).parts[:-1]
+        pairs = (part.partition("=") for part in folders if "=" in part)
+        by_file.append({key: None if v == _NULL_PARTITION else unquote(v) for key, _, v in pairs})
+    keys = {key: [pairs.get(key) for pairs in by_file] for key in by_file[0]}
+    odd = next((n for n, pairs in enumerate(by_file) if pairs.keys() != keys.keys()), None)
     if odd is not None:
         raise FileFormatError(
             f"The files of {path} are not in folders of the same keys: {shown(str(files[0]))} and "
@@ -201,12 +205,12 @@ def _unlike(files: Sequence[Path], path: Path) -> FileFormatError | None:
         return None
     for file, schema in zip(files, schemas, strict=True):
         for name in [*schemas[0], *schema]:
-            kinds = [str(one[name]) if name in one else None for one in (schemas[0], schema)]
+            kinds = [str(types[name]) if name in types else None for types in (schemas[0], schema)]
             if kinds[0] != kinds[1]:
-                said = [f"of type {kind}" if kind else "missing" for kind in kinds]
+                states = [f"of type {kind}" if kind else "missing" for kind in kinds]
                 return FileFormatError(
-                    f"The files of {path} differ: the column {shown(name)} is {said[0]} in "
-                    f"{files[0].name} and {said[1]} in {file.name}. Write all of them with the "
+                    f"The files of {path} differ: the column {shown(name)} is {states[0]} in "
+                    f"{files[0].name} and {states[1]} in {file.name}. Write all of them with the "
                     f"same columns."
                 )
     return None
@@ -258,7 +262,7 @@ class _Footer(NamedTuple):
 def _footer(file: Path) -> _Footer:
     """What a file holds; refuses one at an impossible place, even if it is unused."""
     with _damaged(file), file.open("rb") as opened:
-        footer = _Compact(_end(opened)).struct()
+        footer = _struct(BytesIO(_end(opened)))
         if 8 in footer:
             raise ValueError("encrypted")
         chunks = []
@@ -274,7 +278,7 @@ def _footer(file: Path) -> _Footer:
         return _Footer(footer[3], chunks, groups)
 
 
-def _end(opened: BinaryIO) -> bytes:
+def _end(opened: IO[bytes]) -> bytes:
     opened.seek(0, 2)
     end = opened.tell()
     opened.seek(max(0, end - 8))
@@ -286,27 +290,19 @@ def _end(opened: BinaryIO) -> bytes:
     return opened.read(length)
 
 
-def _check_pages(file: Path, chunks: list[_Chunk]) -> None:
-    with _damaged(file), file.open("rb") as opened:
-        for chunk in chunks:
-            _check_headers(opened, chunk)
-
-
-def _check_headers(opened: BinaryIO, chunk: _Chunk) -> None:
+def _check_headers(opened: IO[bytes], chunk: _Chunk) -> None:
     """Check the headers of the pages of one column in one row group."""
     at, left, end = chunk.at, chunk.n_values, chunk.at + chunk.length
     if end > opened.seek(0, 2):
         raise ValueError("pages beyond the end of the file")
     while left > 0 and at < end:
         opened.seek(at)
-        # Statistics of long texts make long headers; most have less than 100 bytes.
-        header = _Compact(opened.read(256), more=opened.read)
-        page = header.struct()
+        page = _struct(opened)
         n = (page.get(5) or page.get(8) or {1: 0})[1]
         if not 0 <= n <= left or page[3] < 0 or page[2] < 0:
             raise ValueError(f"a page of {n} values, where {left} of {chunk.n_values} are left")
         left -= n
-        at += header.at + page[3]
+        at = opened.tell() + page[3]
     if left > 0 or chunk.n_values < chunk.n_rows:
         raise ValueError(f"{chunk.n_values - left} values in the pages of {chunk.n_rows} rows")
 
@@ -314,74 +310,62 @@ def _check_headers(opened: BinaryIO, chunk: _Chunk) -> None:
 _LARGEST_HEADER = 2**24
 
 
-class _Compact:
-    """A reader of Thrift's compact protocol: structs as ``{field: value}``."""
+# Thrift's compact protocol: a struct is ``{field: value}``.
 
-    def __init__(self, data: bytes, more: Callable[[int], bytes] | None = None) -> None:
-        self.data, self.at, self._more = data, 0, more
 
-    def struct(self, depth: int = 0) -> dict[int, Any]:
-        """The fields of a struct by their numbers."""
-        if depth > 30:
-            raise ValueError("nested too deep")
-        found: dict[int, Any] = {}
-        field = 0
-        while head := self._byte():
-            field = field + (head >> 4) if head >> 4 else self._zigzag()
-            found[field] = self._value(head & 15, depth)
-        return found
+def _struct(file: IO[bytes], depth: int = 0) -> dict[int, Any]:
+    """The fields of a struct by their numbers."""
+    if depth > 30:
+        raise ValueError("nested too deep")
+    fields: dict[int, Any] = {}
+    field = 0
+    while head := _byte(file):
+        field = field + (head >> 4) if head >> 4 else _integer(file)
+        fields[field] = _value(file, head & 15, depth)
+    return fields
 
-    def _value(self, kind: int, depth: int) -> Any:
-        if kind in (1, 2):
-            return kind == 1
-        if kind == 3:
-            return self._byte()
-        if kind in (4, 5, 6):
-            return self._zigzag()
-        if kind == 7:
-            return self._bytes(8)
-        if kind == 8:
-            return self._bytes(self._varint())
-        if kind in (9, 10):
-            head = self._byte()
-            n = head >> 4 if head >> 4 < 15 else self._varint()
-            if (head & 15) in (1, 2):  # in a list each truth value is a byte
-                return list(self._bytes(n))
-            return [self._value(head & 15, depth + 1) for _ in range(n)]
-        if kind == 12:
-            return self.struct(depth + 1)
-        raise ValueError(f"type {kind} of a field")
 
-    def _bytes(self, n: int) -> bytes:
-        if self.at + n > len(self.data) and self._more and n < _LARGEST_HEADER:
-            self.data += self._more(self.at + n - len(self.data) + 256)
-        if self.at + n > len(self.data):
-            raise ValueError("cut off")
-        self.at += n
-        return self.data[self.at - n : self.at]
+def _value(file: IO[bytes], kind: int, depth: int) -> Any:
+    if kind in (1, 2):
+        return kind == 1
+    if kind == 3:
+        return _byte(file)
+    if kind in (4, 5, 6):
+        return _integer(file)
+    if kind in (7, 8):
+        return _bytes(file, 8 if kind == 7 else _varint(file))
+    if kind in (9, 10):
+        head = _byte(file)
+        n = head >> 4 if head >> 4 < 15 else _varint(file)
+        if (head & 15) in (1, 2):  # in a list each truth value is a byte
+            return list(_bytes(file, n))
+        return [_value(file, head & 15, depth + 1) for _ in range(n)]
+    if kind == 12:
+        return _struct(file, depth + 1)
+    raise ValueError(f"type {kind} of a field")
 
-    def _byte(self) -> int:
-        try:
-            byte = self.data[self.at]
-        except IndexError:
-            return self._bytes(1)[0]
-        self.at += 1
-        return byte
 
-    def _varint(self) -> int:
-        value, shift = 0, 0
-        while True:
-            byte = self._byte()
-            value |= (byte & 127) << shift
-            if byte < 128:
-                return value
-            shift += 7
-            if shift > 63:
-                raise ValueError("a number of more than 64 bits")
+def _bytes(file: IO[bytes], n: int) -> bytes:
+    read = file.read(min(n, _LARGEST_HEADER))
+    if len(read) < n:
+        raise ValueError("cut off")
+    return read
 
-    def _zigzag(self) -> int:
-        value = self._byte()
-        if value >= 128:
-            self.at -= 1
-            value = self._varint()
-        return value >> 1 ^ -(value & 1)
+
+def _byte(file: IO[bytes]) -> int:
+    return _bytes(file, 1)[0]
+
+
+def _varint(file: IO[bytes]) -> int:
+    value, shift = 0, 0
+    while (byte := _byte(file)) >= 128:
+        value |= (byte & 127) << shift
+        shift += 7
+        if shift > 63:
+            raise ValueError("a number of more than 64 bits")
+    return value | byte << shift
+
+
+def _integer(file: IO[bytes]) -> int:
+    value = _varint(file)
+    return value >> 1 ^ -(value & 1)

@@ -14,26 +14,30 @@ import numpy as np
 import polars as pl
 
 from rankmeter._checks import refused, shown
-from rankmeter._ingest._columns import Columns, kind_of, named, plain
+from rankmeter._forks import refuse_dead_threads
+from rankmeter._ingest._columns import SYNONYMS, Columns, kind_of
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._frames import made_by
 from rankmeter._ingest._ids import ids
+from rankmeter._ingest._keyed import Keyed, as_text, column_of, keyed
 from rankmeter._ingest._kind import POLARS, Kind
-from rankmeter._ingest._labels import as_text
 from rankmeter._ingest._messages import some
 from rankmeter._ingest._numbers import typed
 from rankmeter._ingest._spark import is_spark, kind_in_spark
 from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError, UsageError
 
-_ROLES = {
-    "system": frozenset({"system", "model", "method", "algorithm"}),
-    "metric": frozenset({"metric", "measure"}),
-    "value": frozenset({"value", "score"}),
-    "cluster": frozenset({"cluster"}),
-    "seed": frozenset({"seed", "run"}),
+_ROLES: dict[str, list[str]] = {
+    "user": sorted(SYNONYMS["user"]),
+    "system": ["system", "model", "method", "algorithm"],
+    "metric": ["metric", "measure"],
+    "value": ["value", "score"],
+    "cluster": ["cluster"],
+    "seed": ["seed", "run"],
 }
+_TEXTS = ("system", "metric", "seed")
 VALUE = "value"
 """The metric of values without a name."""
+_is_series = made_by("pandas", "Series")
 
 
 class PerUser(NamedTuple):
@@ -51,185 +55,158 @@ class PerUser(NamedTuple):
 
 def read_per_user(data: object, *, columns: Mapping[str, str] | None = None) -> PerUser:
     """Read a frame or file, or a mapping from system to the values of its users."""
-    if isinstance(columns, Mapping) and (odd := sorted(set(columns) - {"user", *_ROLES})):
-        known = ", ".join(["user", *_ROLES])
-        raise UsageError(f"unknown role {shown(odd[0])} in columns=; the roles are {known}")
+    refuse_dead_threads()
     if columns is not None and not isinstance(columns, Mapping):
         raise refused("columns", "a mapping from role to column name", columns)
-    counts: Counter[str] = Counter()
+    if odd := sorted({*(columns or ())} - {*_ROLES}):
+        roles = ", ".join(_ROLES)
+        raise UsageError(f"unknown role {shown(odd[0])} in columns=; the roles are {roles}")
     if isinstance(data, Mapping):
-        parts = [part for name, one in data.items() for part in _of_system(str(name), one, columns)]
-        if not parts:
+        runs = [_run(str(name), *run, columns) for name in data for run in _runs(data[name])]
+        if not runs:
             raise DataError("there are no values: expected a mapping from system to values")
     else:
-        parts = [_from_columns(find(data, "users"), columns, None, 1)]
-    kinds = {part["user"].dtype for part in parts}
-    if len(kinds) > 1:
+        runs = [_of_table(data, columns, {"seed": "1"})]
+    frames, kinds = zip(*runs, strict=True)
+    if len({frame["user"].dtype for frame in frames}) > 1:
         raise IdTypeError("some systems have integers as users and others have text: convert them")
-    frame = pl.concat(parts, how="diagonal")
-    clusters = None
+    frame, clusters = pl.concat(frames, how="diagonal"), None
     if "cluster" in frame.columns:
         clusters = frame.select("user", "cluster").drop_nulls().unique()
-        frame = frame.drop("cluster")
-    if missing := frame["value"].null_count():
-        counts["missing_values"] = missing
-        frame = frame.drop_nulls("value")
+    filled = frame.select(*_TEXTS, "user", "value").drop_nulls("value")
+    missing = frame.height - filled.height
+    _check(filled)
+    return PerUser(filled, clusters, {"missing_values": missing} if missing else {}, kinds[0])
+
+
+def _check(frame: pl.DataFrame) -> None:
+    """Refuse infinite values, and two of one user."""
     if frame.is_empty():
         raise DataError("there are no values")
     if infinite := int(frame["value"].is_infinite().sum()):
         raise InvalidValueError(f"{infinite} of {frame.height} values are infinite")
-    keys = ["system", "metric", "seed", "user"]
-    part = frame.group_by(keys[:3]).agg(pl.col("user").n_unique(), n=pl.len())
+    part = frame.group_by(_TEXTS).agg(pl.col("user").n_unique(), n=pl.len())
     if (part["user"] < part["n"]).any():
+        keys = [*_TEXTS, "user"]
         twice = frame.filter(frame.select(keys).is_duplicated())
         row = twice.sort(keys).row(0, named=True)
         raise DataError(
             f"{twice.height} rows repeat a user: user {shown(row['user'])} of system "
             f"{row['system']} has two values of {row['metric']}"
         )
-    first = next(iter(data.values())) if isinstance(data, Mapping) else data
-    return PerUser(frame.select(*keys, "value"), clusters, dict(counts), _kind(first, columns))
 
 
-def _kind(data: object, columns: Mapping[str, str] | None) -> Kind:
-    """The kind of the values of all systems, or of one."""
-    if made_by("pandas", "Series")(data):
-        return Kind(is_pandas=True)
-    if not made_by("pandas", "DataFrame")(data) and not is_spark(data):
-        return POLARS
-    found = find(data, "users")
-    roles = _roles(found, columns)
-    return kind_in_spark(data, roles) if is_spark(data) else kind_of(found, roles)
-
-
-def _of_system(name: str, data: Any, columns: Mapping[str, str] | None) -> list[pl.DataFrame]:
-    """The values of one system; a list of arrays, mappings or frames is a list of its runs."""
-    runs = [data]
+def _runs(data: Any) -> list[tuple[str, Any]]:
+    """The numbered runs of a system; a list of arrays, mappings or frames is a list of them."""
     number = int | float | np.number | str | None
-    if isinstance(data, list | tuple) and data and not isinstance(data[0], number):
-        runs = list(data)
-    elif isinstance(data, np.ndarray) and data.ndim == 2:
-        runs = [*data]
-    return [_one_run(name, one, columns, seed) for seed, one in enumerate(runs, 1)]
+    several = isinstance(data, list | tuple) and data and not isinstance(data[0], number)
+    if not several and not (isinstance(data, np.ndarray) and data.ndim == 2):
+        return [("1", data)]
+    return [(str(seed), run) for seed, run in enumerate(data, 1)]
 
 
-def _one_run(name: str, data: Any, columns: Mapping[str, str] | None, seed: int) -> pl.DataFrame:
-    by_user: tuple[list[Any], list[Any]] | None = None
+def _run(
+    name: str, seed: str, data: Any, columns: Mapping[str, str] | None
+) -> tuple[pl.DataFrame, Kind]:
+    """The values of one run of a system, and the kind of its frame."""
+    texts = {"system": name, "seed": seed}
+    is_file = isinstance(data, str) or hasattr(data, "__fspath__")
+    if is_file or (hasattr(data, "columns") and not isinstance(data, Mapping)):
+        return _of_table(data, columns, texts)
+    kind, users = Kind(is_pandas=bool(_is_series(data))), None
     if isinstance(data, Mapping):
-        by_user = list(data), list(data.values())
-    elif made_by("pandas", "Series")(data):
-        by_user = data.index.tolist(), data.tolist()
-    if by_user is not None:
-        users = ids(by_user[0], "user", f"the values of {name}", Counter())
-        return _frame(name, users, seed, {VALUE: _numbers(by_user[1], name)})
-    is_frame = hasattr(data, "columns") or isinstance(data, str) or hasattr(data, "__fspath__")
-    if is_frame:
-        return _from_columns(find(data, "users"), columns, name, seed)
+        users, data = [*data], [*data.values()]
+    elif kind.is_pandas:
+        users, data = data.index.tolist(), data.tolist()
     values = _numbers(data, name)
-    users = pl.Series("user", np.arange(len(values)))
-    return _frame(name, users, seed, {VALUE: values})
+    column = pl.Series(np.arange(len(values))) if users is None else users
+    keys = ids(column, "user", f"the values of {name}", Counter())
+    return _rows([keys], {VALUE: values}, texts), kind
 
 
 def _numbers(values: Any, name: str) -> pl.Series:
     """Values as Float64; None and NaN are missing."""
     try:
-        found = np.array([math.nan if v is None else v for v in values], dtype=np.float64)
+        if not (isinstance(values, np.ndarray) and values.dtype.kind in "biuf"):
+            values = [math.nan if v is None else v for v in values]
+        numbers = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
+        numbers = np.empty((0, 0))
+    if numbers.ndim != 1:
         raise InvalidValueError(
             f"the values of {name} must be numbers, one for each user, got {shown(values)}"
-        ) from None
-    if found.ndim != 1:
-        raise InvalidValueError(f"the values of {name} must be one number for each user")
-    return pl.Series(VALUE, found).fill_nan(None)
-
-
-def _frame(
-    name: str, users: pl.Series, seed: int, metrics: Mapping[str, pl.Series]
-) -> pl.DataFrame:
-    parts = [
-        pl.DataFrame({"user": users, "value": values}).with_columns(
-            pl.lit(name).alias("system"),
-            pl.lit(metric).alias("metric"),
-            pl.lit(str(seed)).alias("seed"),
         )
-        for metric, values in metrics.items()
-    ]
+    return pl.Series(VALUE, numbers).fill_nan(None)
+
+
+def _rows(
+    given: list[pl.Series], values: Mapping[str, pl.Series], texts: Mapping[str, str]
+) -> pl.DataFrame:
+    """A row for each value of each metric; `texts` are the same for all of them."""
+    table = pl.DataFrame(given)
+    parts = []
+    for metric, column in values.items():
+        same = {"metric": metric, **texts}.items()
+        names = {role: pl.lit(text) for role, text in same if role not in table.columns}
+        parts.append(table.with_columns(column.alias("value"), **names))
     return pl.concat(parts)
 
 
-def _from_columns(
-    found: Columns, columns: Mapping[str, str] | None, system: str | None, seed: int
-) -> pl.DataFrame:
-    """Rows of a table: a column for the value, or a column for each metric."""
-    roles = _roles(found, columns)
-    if system is None and "system" not in roles:
+def _of_table(
+    data: Any, columns: Mapping[str, str] | None, texts: Mapping[str, str]
+) -> tuple[pl.DataFrame, Kind]:
+    """Rows of a table: a column for the value, or a column for each metric; its kind."""
+    read = find(data, "users")
+    roles = _roles(read, columns)
+    if "system" not in {*texts, *roles}:
         raise ColumnError(
-            f"{found.source} has no column for the system: it has {some(found.names)}. Name the "
+            f"{read.source} has no column for the system: it has {some(read.names)}. Name the "
             "systems, {'A': …, 'B': …}, or name the column, columns={'system': …}"
         )
-    others = [name for name in found.names if name not in roles.values()]
-    wide = [] if "value" in roles else [*others]
-    if "value" not in roles and not wide:
-        raise ColumnError(f"{found.source} has no column of values: it has {some(found.names)}")
-    fetched = found.fetch([*roles.values(), *wide])
-    users = ids(fetched[roles["user"]], "user", found.source, Counter(), untyped=found.untyped)
-    table = {"user": users}
-    if "cluster" in roles:
-        labels = as_text(fetched[roles["cluster"]], "cluster", found.source)
-        table["cluster"] = labels.alias("cluster")
-    for role in ("system", "metric", "seed"):
-        if role in roles:
-            text = typed(fetched[roles[role]], role).cast(pl.String)
-            table[role] = text.alias(role)
-    values = {name: _column(fetched[name], name, found) for name in (wide or [roles["value"]])}
-    rows = []
-    for name, column in values.items():
-        part = pl.DataFrame({**table, "value": column})
-        if "metric" not in roles:
-            part = part.with_columns(pl.lit(name if wide else VALUE).alias("metric"))
-        if system is not None:
-            part = part.with_columns(pl.lit(system).alias("system"))
-        if "seed" not in roles:
-            part = part.with_columns(pl.lit(str(seed)).alias("seed"))
-        rows.append(part)
-    frame = pl.concat(rows)
-    for role in ("system", "metric", "seed"):
-        if frame[role].null_count():
-            raise DataError(f"the {role} is missing in some rows of {found.source}")
-    return frame
-
-
-def _roles(found: Columns, columns: Mapping[str, str] | None) -> dict[str, str]:
-    chosen = dict(columns or {})
-    for role, name in chosen.items():
-        if name not in found.names:
-            raise ColumnError(
-                f"columns= names {shown(name)} as the {role}, and {found.source} has "
-                f"{some(found.names)}"
-            )
-    for role in ("user", *_ROLES):
-        if role in chosen:
+    metrics = {name: name for name in read.names if name not in roles.values()}
+    if "value" in roles:
+        metrics = {VALUE: roles.pop("value")}
+    roles = {role: name for role, name in roles.items() if role != "system" or role not in texts}
+    if not metrics:
+        raise ColumnError(f"{read.source} has no column of values: it has {some(read.names)}")
+    rows = keyed(read, {**roles, **{f"of {metric}": name for metric, name in metrics.items()}})
+    kind = kind_in_spark(data, roles) if is_spark(data) else kind_of(read, roles)
+    given = [rows.keys]
+    for role in [role for role in rows.columns if role in roles]:
+        if role == "cluster":
+            given.append(as_text(rows.columns[role], role, rows.source).alias(role))
             continue
-        names = (
-            named("user", found.names)
-            if role == "user"
-            else [name for name in found.names if plain(name) in _ROLES[role]]
-        )
-        if len(names) > 1:
-            raise ColumnError(f"{found.source} has several columns for the {role}: {some(names)}")
-        if names:
-            chosen[role] = names[0]
-    if "user" not in chosen:
-        raise ColumnError(f"{found.source} has no column user: it has {some(found.names)}")
-    return chosen
+        text = typed(rows.columns[role], role).cast(pl.String)
+        if text.null_count():
+            raise DataError(f"the {role} is missing in some rows of {rows.source}")
+        given.append(text.alias(role))
+    values = {metric: _column(rows, f"of {metric}", name) for metric, name in metrics.items()}
+    return _rows(given, values, texts), kind
 
 
-def _column(values: pl.Series | list[Any], name: str, found: Columns) -> pl.Series:
+def _roles(read: Columns, columns: Mapping[str, str] | None) -> dict[str, str]:
+    """The column of each role, that of the user first."""
+    roles = dict(columns or {})
+    for role, name in roles.items():
+        if name not in read.names:
+            raise ColumnError(
+                f"columns= names {shown(name)} as the {role}, and {read.source} has "
+                f"{some(read.names)}"
+            )
+    for role, names in _ROLES.items():
+        if role not in roles and (name := column_of(read, role, names)):
+            roles[role] = name
+    if "user" not in roles:
+        raise ColumnError(f"{read.source} has no column user: it has {some(read.names)}")
+    return {"user": roles.pop("user"), **roles}
+
+
+def _column(rows: Keyed, role: str, name: str) -> pl.Series:
     """A column of numbers as Float64 with nulls."""
-    series = typed(values, name, untyped=found.untyped)
+    series = typed(rows.columns[role], name, untyped=rows.untyped)
     if not (series.dtype.is_numeric() or series.dtype == pl.Null):
         raise InvalidValueError(
-            f"column {shown(name)} of {found.source} must hold numbers, got {series.dtype} such as "
+            f"column {shown(name)} of {rows.source} must hold numbers, got {series.dtype} such as "
             f"{shown(series.drop_nulls().first())}"
         )
     return series.cast(pl.Float64).fill_nan(None)

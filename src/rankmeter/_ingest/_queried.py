@@ -63,7 +63,7 @@ class _Rows:
     @property
     def all(self) -> Any:
         """See `Query`."""
-        columns = [f"{one.sql} AS {role}" for role, one in self.roles.items()]
+        columns = [f"{column.sql} AS {role}" for role, column in self.roles.items()]
         rows = self.data.selectExpr(*columns, f"{self._rounded} AS rounded")
         return rows.where(self.inside) if self.inside else rows
 
@@ -92,7 +92,7 @@ class _Rows:
 
     def grouped(self, query: Any, by: Sequence[str], *sql: str) -> Any:
         """See `Query`."""
-        return query.groupBy(*by).agg(*(expression(query, one) for one in sql))
+        return query.groupBy(*by).agg(*(expression(query, aggregate) for aggregate in sql))
 
     def condition(self, sql: str) -> Any:
         """See `Query`."""
@@ -116,20 +116,20 @@ class _Rows:
         for role in ("item", "user"):
             if nulls := counts[f"no_{role}"]:
                 raise self._bad_ids(role, nulls, n)
-        found = {"rows": n, "infinite_scores": counts["infinite"]}
+        checked = {"rows": n, "infinite_scores": counts["infinite"]}
         for role in ("user", "item"):
-            found[f"float_{role}_ids"] = n if self.roles[role].inexact else 0
+            checked[f"float_{role}_ids"] = n if self.roles[role].inexact else 0
         if missing := counts["missing"]:
             if self.order == "rank":
                 raise self._bad_ranks(missing, n)
             if self.bad_scores == "error":
                 raise self._bad_scores(missing, n)
-            found["worst_scores" if self.bad_scores == "worst" else "dropped_scores"] = missing
+            checked["worst_scores" if self.bad_scores == "worst" else "dropped_scores"] = missing
         if self.order == "score":
-            found["rounded_scores"] = counts["rounded"]
+            checked["rounded_scores"] = counts["rounded"]
         if self.against is not None:
-            found |= {"scores_beside_ranks": n, "scores_against_ranks": self.against}
-        return {name: n for name, n in found.items() if n}
+            checked |= {"scores_beside_ranks": n, "scores_against_ranks": self.against}
+        return {name: n for name, n in checked.items() if n}
 
     def within(self, sql: str) -> _Rows:
         """See `Query`."""
@@ -139,7 +139,7 @@ class _Rows:
         """See `Query`."""
         kinds = dict(rows.dtypes)
         ids = {role: _id(role, kinds[role]) for role in ("user", "item")}
-        roles = {role: one for role, one in ids.items() if one is not None}
+        roles = {role: column for role, column in ids.items() if column is not None}
         roles[self.order] = _Role(self.order, pl.Float64)
         names = {role: role for role in roles}
         return replace(self, data=rows, names=names, roles=roles, against=None, counted=counts)
@@ -158,10 +158,10 @@ class _Rows:
                     f"{example}; ids are integers or strings. Is this the right column?"
                 )
             nulls -= broken
-        one = "an item" if role == "item" else "a user"
+        needed = "an item" if role == "item" else "a user"
         return InvalidValueError(
             f"{nulls} of {n} {role} ids of {self.source} are missing (null, None or NaN). Every "
-            f"row needs {one}: fill or drop these rows."
+            f"row needs {needed}: fill or drop these rows."
         )
 
     def _bad_ranks(self, bad: int, n: int) -> DataError:
@@ -192,8 +192,8 @@ def open_spark(
 ) -> Table:
     """Rankings in Spark, of which only a few rows are read; see `read_rankings`."""
     source = origin(data)
-    found = Columns(data.columns, lambda _: {}, source)
-    names = resolve(found, "rankings", columns)
+    read = Columns(data.columns, lambda _: {}, source)
+    names = resolve(read, "rankings", columns)
     if not names.keys() & {"score", "rank"}:
         raise ColumnError(
             f"{source} has no score and no rank, and the rows of Spark have no order. Its columns "
@@ -203,24 +203,24 @@ def open_spark(
     beside = names.pop("score", None) if "rank" in names else None
     order: Literal["score", "rank"] = "rank" if "rank" in names else "score"
     types = dict(data.dtypes)
-    known = {
+    columns_of = {
         "user": _id(names["user"], types[names["user"]]),
         "item": _id(names["item"], types[names["item"]]),
         order: (_rank if order == "rank" else _number)(names[order], types[names[order]]),
     }
-    roles = {role: one for role, one in known.items() if one is not None}
-    good = " AND ".join(f"{one.sql} IS NOT NULL" for one in roles.values()) or "true"
-    columns_of_rows = [*names.values(), *([] if beside is None else [beside])]
-    some_rows = data.where(good).select([quoted(name) for name in columns_of_rows])
+    roles = {role: column for role, column in columns_of.items() if column is not None}
+    good = " AND ".join(f"{column.sql} IS NOT NULL" for column in roles.values()) or "true"
+    fetched = [*names.values(), *([] if beside is None else [beside])]
+    some_rows = data.where(good).select([quoted(name) for name in fetched])
     sample = collected(some_rows.limit(_EXAMPLES), source)
     against = None
     if beside is not None:
         against = against_ranks(*(sample[name] for name in (names["user"], names["rank"], beside)))
-    if sample.height or len(roles) < len(known):
+    if sample.height or len(roles) < len(columns_of):
         # What is wrong with the type of a column is reported as for any other frame.
         examples = rankings_of(from_polars(sample, "rankings", source), names, bad_scores).frame
     else:
-        examples = pl.DataFrame(schema={role: one.dtype for role, one in roles.items()})
+        examples = pl.DataFrame(schema={role: column.dtype for role, column in roles.items()})
     rows = _Rows(data, names, roles, order, source, bad_scores, against)
     empty = IdSeries(examples["user"].clear())
     kind = kind_in_spark(data, names)

@@ -23,18 +23,18 @@ from rankmeter._ingest._columns import (
     words_of,
 )
 from rankmeter._ingest._containers import starts_with_record
+from rankmeter._ingest._doubts import instead_of_values, refuse_labels
 from rankmeter._ingest._files import holds_records
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._id_columns import Ids, IdSeries
 from rankmeter._ingest._ids import ids
 from rankmeter._ingest._kind import POLARS, Frame, Kind
 from rankmeter._ingest._messages import rows, some
-from rankmeter._ingest._nested import unnested
-from rankmeter._ingest._no_ids import instead_of_values, refuse_labels
 from rankmeter._ingest._numbers import against_ranks, gains, numbers, ranks, typed
 from rankmeter._ingest._spark import is_spark, kind_in_spark
 from rankmeter._ingest._table import Origin, Table
 from rankmeter._ingest._unused import refuse_unused_numbers
+from rankmeter._ingest._values import unnested
 from rankmeter.errors import ColumnError, DataError, InvalidValueError
 
 BadScores = Literal["error", "drop", "worst"]
@@ -57,34 +57,34 @@ def read_rankings(
        numbers: that may be the score under another name, and is an error.
     """
     choice("bad_scores", bad_scores, ("error", "drop", "worst"))
-    found = find(data, "rankings")
-    roles = resolve(found, "rankings", columns)
-    if found.lists is None and not roles.keys() & {"score", "rank"}:
-        refuse_unused_numbers(found, "rankings", roles.values())
-    lists = found.lists
-    table = rankings_of(found, roles, bad_scores) if lists is None else _listed(found, lists)
-    kind = kind_in_spark(data, roles) if is_spark(data) else kind_of(found, roles)
+    read = find(data, "rankings")
+    roles = resolve(read, "rankings", columns)
+    if read.lists is None and not roles.keys() & {"score", "rank"}:
+        refuse_unused_numbers(read, "rankings", roles.values())
+    lists = read.lists
+    table = rankings_of(read, roles, bad_scores) if lists is None else _listed(read, lists)
+    kind = kind_in_spark(data, roles) if is_spark(data) else kind_of(read, roles)
     return replace(table, origin=replace(table.origin, kind=kind))
 
 
-def rankings_of(found: Columns, roles: Mapping[str, str], bad_scores: BadScores) -> Table:
+def rankings_of(read: Columns, roles: Mapping[str, str], bad_scores: BadScores) -> Table:
     """Check the columns that have a role, as `read_rankings` does."""
     roles = dict(roles)
     unused = roles.pop("score", None) if "rank" in roles else None
     others = [] if unused is None else [unused]
-    users, items, empty, counts, values = _checked(found, roles, "rankings", others)
+    users, items, empty, counts, values = _checked(read, roles, "rankings", others)
     scores = None if unused is None else values.pop(unused)
     frame = pl.DataFrame([users, items, *values.values()])
     if "rank" in values:
-        ranks(values["rank"], found.source, rounded=counts["rounded_ranks"])
+        ranks(values["rank"], read.source, rounded=counts["rounded_ranks"])
         if scores is not None:
             counts["scores_beside_ranks"] = len(users)
             counts["scores_against_ranks"] = against_ranks(users, values["rank"], scores)
-        return _table(InFrame(frame), "rank", empty, found, counts)
+        return _table(InFrame(frame), "rank", empty, read, counts)
     if "score" in values:
-        frame, empty = _settle_scores(frame, empty, bad_scores, found.source, counts)
-        return _table(InFrame(frame), "score", empty, found, counts)
-    return _table(InFrame(frame), "list", empty, found, counts)
+        frame, empty = _settle_scores(frame, empty, bad_scores, read.source, counts)
+        return _table(InFrame(frame), "score", empty, read, counts)
+    return _table(InFrame(frame), "list", empty, read, counts)
 
 
 def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Table:
@@ -93,25 +93,25 @@ def read_truth(data: object, *, columns: Mapping[str, str] | None = None) -> Tab
     A judgment without a gain has the gain 1; these are counted as ``assumed_gains``. Where there is
     no gain but another column of numbers, that may be the gain under another name, and is an error.
     """
-    found = find(data, "truth")
-    roles = resolve(found, "truth", columns)
-    if found.lists is not None:
-        return _judged(found, found.lists)
+    read = find(data, "truth")
+    roles = resolve(read, "truth", columns)
+    if read.lists is not None:
+        return _judged(read, read.lists)
     if "gain" not in roles:
-        refuse_unused_numbers(found, "truth", roles.values())
-    users, items, empty, counts, values = _checked(found, roles, "truth")
+        refuse_unused_numbers(read, "truth", roles.values())
+    users, items, empty, counts, values = _checked(read, roles, "truth")
     frame = pl.DataFrame([users, items, *values.values()])
-    return _with_gains(frame, empty, found, counts)
+    return _with_gains(frame, empty, read, counts)
 
 
-def _with_gains(frame: pl.DataFrame, empty: Ids, found: Columns, counts: Counter[str]) -> Table:
+def _with_gains(frame: pl.DataFrame, empty: Ids, read: Columns, counts: Counter[str]) -> Table:
     """Judgments whose gains are checked, or 1 each."""
     if "gain" in frame.columns:
-        gains(frame["gain"].to_numpy(), found.source)
+        gains(frame["gain"].to_numpy(), read.source)
     else:
         frame = frame.with_columns(gain=pl.lit(1.0))
         counts["assumed_gains"] = frame.height
-    return _table(InFrame(frame), "list", empty, found, counts)
+    return _table(InFrame(frame), "list", empty, read, counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,23 +136,23 @@ class Interactions:
         """Read any form, as `read_interactions` does; an `Interactions` is returned unchanged."""
         if isinstance(data, cls):
             return data
-        found = find(data, "interactions")
-        roles = resolve(found, "interactions", columns)
-        others = [name for name in found.names if name not in roles.values()]
+        table = find(data, "interactions")
+        roles = resolve(table, "interactions", columns)
+        others = [name for name in table.names if name not in roles.values()]
         names = Counter([*roles, *others])
         if twice := [name for name, n in names.items() if n > 1]:
             raise ColumnError(
-                f"{found.source} would have two columns called {shown(twice[0])}: "
-                f"{some(found.names, 12)}, of which {some(roles.items(), 4)} are named after "
+                f"{table.source} would have two columns called {shown(twice[0])}: "
+                f"{some(table.names, 12)}, of which {some(roles.items(), 4)} are named after "
                 f"their roles. Rename one of the two."
             )
-        users, items, _, _, values = _checked(found, roles, "interactions", others)
+        users, items, _, _, values = _checked(table, roles, "interactions", others)
         frame = pl.DataFrame([users, items, *values.values()])
-        own, columns_of = (roles, found.names) if found.roles is None else ({}, frame.columns)
-        nested = found.roles is not None or roles["item"] in found.nested
-        given = None if nested else found.pandas
-        kind = kind_of(found, roles)
-        return cls(frame, own, columns_of, found.source, found.textual, kind, given)
+        renamed, order = (roles, table.names) if table.roles is None else ({}, frame.columns)
+        nested = table.roles is not None or roles["item"] in table.nested
+        given = None if nested else table.pandas
+        kind = kind_of(table, roles)
+        return cls(frame, renamed, order, table.source, table.textual, kind, given)
 
     def handed_out(self, part: pl.DataFrame, at: npt.NDArray[np.intp]) -> Frame:
         """Rows of the frame, which are at some places, as they came in."""
@@ -184,23 +184,24 @@ def is_records(data: object) -> bool:
 
 
 def _checked(
-    found: Columns, roles: Mapping[str, str], side: Side, others: Sequence[str] = ()
+    read: Columns, roles: Mapping[str, str], side: Side, others: Sequence[str] = ()
 ) -> tuple[pl.Series, pl.Series, Ids, Counter[str], dict[str, pl.Series]]:
     """Users and items of the rows, users without rows, counts, other columns by role or name.
 
     All are fetched at once, because a query may order its rows differently each time.
     """
-    columns = found.fetch([*roles.values(), *others])
-    if found.roles is None and holds_lists(columns[roles["item"]]):
-        found, columns, roles = unnested(found, columns, roles, side)
-    counts = Counter(found.counts)
-    source, untyped, textual = found.source, found.untyped, found.textual
-    listed = found.roles is not None and roles.keys() == {"user", "item"}
+    columns = read.fetch([*roles.values(), *others])
+    name = roles["item"]
+    if read.roles is None and (name in read.nested or holds_lists(columns[name])):
+        read, columns, roles = unnested(read, columns, roles, side)
+    counts = Counter(read.counts)
+    source, untyped, textual = read.source, read.untyped, read.textual
+    listed = read.roles is not None and roles.keys() == {"user", "item"}
     todo = instead_of_values(side) if listed else ""
     column = columns[roles["item"]]
     items = ids(column, "item", source, counts, untyped=untyped, otherwise=todo)
     # Typed together, so that no user with an empty list can be of another type than the rest.
-    everyone = found.everyone(columns[roles["user"]])
+    everyone = read.everyone(columns[roles["user"]])
     users = ids(everyone, "user", source, counts, untyped=untyped)
     if len(users) == 0:
         raise DataError(f"{source} has no rows: there is nothing to evaluate.")
@@ -216,35 +217,35 @@ def _checked(
     return users.slice(0, len(items)), items, IdSeries(users.slice(len(items))), counts, values
 
 
-def _judged(found: Columns, lists: ByUser) -> Table:
+def _judged(read: Columns, lists: ByUser) -> Table:
     """Judgments of which only the gains need a check."""
-    counts = Counter({**found.counts, "rows": len(lists)})
+    counts = Counter({**read.counts, "rows": len(lists)})
     if lists.numbers is None:
         counts["assumed_gains"] = len(lists)
     else:
-        gains(lists.numbers, found.source)
-    return _table(lists.judged(), "list", lists.empty_users, found, counts)
+        gains(lists.numbers, read.source)
+    return _table(lists.judged(), "list", lists.empty_users, read, counts)
 
 
-def _listed(found: Columns, lists: ByUser) -> Table:
+def _listed(read: Columns, lists: ByUser) -> Table:
     """Rankings without any value that needs a check."""
-    counts = Counter({**found.counts, "rows": len(lists)})
+    counts = Counter({**read.counts, "rows": len(lists)})
     if lists.numbers is not None:
         counts["infinite_scores"] = int(np.isinf(lists.numbers).sum())
-    return _table(lists, lists.order, lists.empty_users, found, counts)
+    return _table(lists, lists.order, lists.empty_users, read, counts)
 
 
 def _table(
     rows: AnyRows,
     order: Literal["score", "rank", "list"],
     empty_users: Ids,
-    found: Columns,
+    read: Columns,
     counts: Counter[str],
 ) -> Table:
     counted = {"rows": counts["rows"], **+counts}
-    words = words_of(found)
+    words = words_of(read)
     origin = Origin(
-        found.source, found.textual, counted, found.shape, trimmed=found.trimmed, words=words
+        read.source, read.textual, counted, read.shape, trimmed=read.trimmed, words=words
     )
     return Table(rows, order, empty_users, origin)
 

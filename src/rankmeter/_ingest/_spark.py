@@ -115,7 +115,7 @@ def _local(rows: pl.DataFrame, session: Any, source: str) -> Any:
     """
     from pyspark.sql import DataFrame
 
-    plain = pl.DataFrame([one.alias(f"c{n}") for n, one in enumerate(rows)])
+    plain = pl.DataFrame([column.alias(f"c{n}") for n, column in enumerate(rows)])
     size = max(_PER_ARRAY // rows.width, 1)
     starts = range(0, max(rows.height, 1), size)
     arrays = pl.concat(plain[at : at + size].select(pl.all().implode()) for at in starts)
@@ -134,7 +134,7 @@ def _named(kind: Any) -> str:
     """A type of Polars in SQL."""
     if isinstance(kind, pl.Decimal):
         return f"decimal({kind.precision},{kind.scale})"
-    return next(name for name, known in _types().items() if known == kind)
+    return next(name for name, dtype in _types().items() if dtype == kind)
 
 
 @dataclass(frozen=True)
@@ -143,12 +143,12 @@ class _InSpark(Kind):
 
     session: Any = None
 
-    def frame(self, found: pl.DataFrame) -> Any:
+    def frame(self, frame: pl.DataFrame) -> Any:
         """See `Kind`; the rows are sent when Spark needs them. Names differ in more than case."""
-        columns = [_typed(one, self.types.get(one.name)) for one in found]
-        names = [str(self.names.get(name, name)) for name in found.columns]
+        columns = [_typed(column, self.types.get(column.name)) for column in frame]
+        names = [str(self.names.get(name, name)) for name in frame.columns]
         if len({name.lower() for name in names}) < len(names):
-            names = found.columns
+            names = frame.columns
         return _local(pl.DataFrame(columns), self.session, "frame of the result").toDF(*names)
 
 
@@ -166,7 +166,7 @@ def _typed(column: pl.Series, dtype: Any) -> pl.Series:
         dtype = column.dtype
     if dtype not in _types().values():
         dtype = pl.Int64 if column.dtype.is_integer() else pl.String
-    found = column.cast(dtype, strict=False)
-    if found.cast(column.dtype, strict=False).equals(column, null_equal=True):
-        return found
+    typed = column.cast(dtype, strict=False)
+    if typed.cast(column.dtype, strict=False).equals(column, null_equal=True):
+        return typed
     return column if column.dtype != pl.UInt64 else column.cast(pl.Decimal(20, 0))

@@ -23,89 +23,59 @@ Piece: TypeAlias = Callable[[int, int], Any]
 """From two places to the bytes of the content between them, which are valid until the next call."""
 
 
-def state_of(path: Path) -> tuple[int, ...]:
+def state_of(path: str | Path) -> tuple[int, ...]:
     """The size of a file, and what changes with its content."""
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns, found.st_ino
-
-
-@dataclass(frozen=True)
-class Large:
-    """A file of which only the start was read, and what reads all of it."""
-
-    path: Path
-    state: tuple[int, ...]  # as `state_of` gives it
-    start: bytes | bytearray
-    read: Callable[[], bytes | bytearray]
-
-    @property
-    def size(self) -> int:
-        """The number of bytes."""
-        return self.state[0]
-
-    @property
-    def has_changed(self) -> bool:
-        """Whether it may be another file by now, or none."""
-        with suppress(OSError):
-            return state_of(self.path) != self.state
-        return True
-
-    @contextmanager
-    def opened(self) -> Iterator[Piece]:
-        """Read pieces of the file."""
-        buffer = np.empty(0, dtype=np.uint8)
-
-        def piece(start: int, stop: int) -> Any:
-            nonlocal buffer
-            if buffer.size < stop - start:
-                buffer = np.empty(stop - start, dtype=np.uint8)
-            file.seek(start)
-            filled = 0
-            while filled < stop - start and (
-                n := file.readinto(buffer.data[filled : stop - start])
-            ):
-                filled += n
-            return buffer[:filled]
-
-        try:
-            with self.path.open("rb", buffering=0) as file:
-                yield piece
-        except OSError as error:
-            raise unreadable(self.path, error) from error
+    status = Path(path).stat()
+    return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 @dataclass(frozen=True)
 class Text:
-    """The content of a file; it is read, and becomes characters, only where this is needed."""
+    """The content of a file, which becomes characters only where this is needed.
+
+    Of a large file only the start was read, and `read` reads all of it once something needs that.
+    """
 
     name: str
-    given: bytes | bytearray | Large
+    start: bytes | bytearray
     encoding: str = "utf-8"
+    read: Callable[[], bytes | bytearray] | None = None
+    state: tuple[int, ...] = ()  # of a large file, as `state_of` gives it
 
     @cached_property
     def content(self) -> bytes | bytearray:
         """All bytes."""
-        return self.given.read() if isinstance(self.given, Large) else self.given
+        return self.start if self.read is None else self.read()
 
     @property
-    def unread(self) -> Large | None:
-        """The file, unless its content was read."""
-        return self.given if isinstance(self.given, Large) and "content" not in vars(self) else None
+    def is_unread(self) -> bool:
+        """Whether only the start was read."""
+        return self.read is not None and "content" not in vars(self)
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether a large file may be another one by now, or none."""
+        with suppress(OSError):
+            return state_of(self.name) != self.state
+        return True
 
     @property
     def size(self) -> int:
         """The number of bytes."""
-        return len(self.content) if self.unread is None else self.unread.size
+        return self.state[0] if self.is_unread else len(self.content)
 
     @contextmanager
     def opened(self) -> Iterator[Piece]:
         """Pieces of the content, which is not read for this."""
-        if self.unread is None:
+        if not self.is_unread:
             view = memoryview(self.content)
             yield lambda start, stop: view[start:stop]
-        else:
-            with self.unread.opened() as piece:
-                yield piece
+            return
+        try:
+            with open(self.name, "rb", buffering=0) as file:  # noqa: PTH123 - a name as it came
+                yield _pieces_of(file)
+        except OSError as error:
+            raise unreadable(self.name, error) from error
 
     @cached_property
     def text(self) -> str:
@@ -115,8 +85,7 @@ class Text:
     @cached_property
     def head(self) -> str:
         """The first 65536 characters."""
-        start = self.given.start if isinstance(self.given, Large) else self.given[:START]
-        return start.decode(self.encoding, "ignore")[:_HEAD]
+        return self.start[:START].decode(self.encoding, "ignore")[:_HEAD]
 
     @cached_property
     def is_ascii(self) -> bool:
@@ -128,9 +97,26 @@ class Text:
         """Whether every character is white space."""
         return not self.head.strip() and not self.text.strip()
 
-    def has(self, *some: bytes) -> bool:
+    def has(self, *words: bytes) -> bool:
         """Whether any of some bytes occurs."""
-        return any(one in self.content for one in some)
+        return any(word in self.content for word in words)
+
+
+def _pieces_of(file: Any) -> Piece:
+    """Read pieces of a file into one buffer."""
+    buffer = np.empty(0, dtype=np.uint8)
+
+    def piece(start: int, stop: int) -> Any:
+        nonlocal buffer
+        if buffer.size < stop - start:
+            buffer = np.empty(stop - start, dtype=np.uint8)
+        file.seek(start)
+        filled = 0
+        while n := file.readinto(buffer.data[filled : stop - start]):
+            filled += n
+        return buffer[:filled]
+
+    return piece
 
 
 _HEAD = 2**16
@@ -164,7 +150,7 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
     # By position: Polars renames a column whose name occurs twice.
     columns = dict(zip(header, frame.get_columns(), strict=True))
     blank = {b'"', b" ", b"\t", b"\r", b"\x0b", b"\x0c"} - {separator.encode()}
-    found = Columns.of(
+    read = Columns.of(
         columns,
         file.name,
         textual=True,
@@ -172,7 +158,7 @@ def read_delimited(file: Text, side: Side, separator: str = ",") -> Columns:
         untyped=True,
         hint=hint,
     )
-    return replace(found, names=header)
+    return replace(read, names=header)
 
 
 def _plain_rows(file: Text, separator: str, width: int) -> pl.DataFrame | None:
@@ -222,9 +208,9 @@ def refuse_returns(file: Text, *, quoted: bool = False) -> None:
     """
     if not file.has(b"\r") or file.content.count(b"\r") == file.content.count(b"\r\n"):
         return
-    for found in re.finditer(r'"[^"]*(?:"|$)|\r(?!\n)' if quoted else r"\r(?!\n)", file.text):
-        if found[0] == "\r":
-            line = file.text.count("\n", 0, found.start()) + 1
+    for match in re.finditer(r'"[^"]*(?:"|$)|\r(?!\n)' if quoted else r"\r(?!\n)", file.text):
+        if match[0] == "\r":
+            line = file.text.count("\n", 0, match.start()) + 1
             raise FileFormatError(
                 f"{file.name}, line {line}: a carriage return (\\r) that does not end a line, "
                 f"while other lines end in \\n. Write the file again with one kind of line end."

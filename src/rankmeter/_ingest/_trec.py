@@ -48,7 +48,7 @@ def _refuse_subtopics(file: Text, side: Side) -> None:
     All lines are looked at only if the first ones differ in this field.
     """
     fields = [re.findall(_FIELD, line)[1:2] for line in file.head.split("\n")[:-1]]
-    if len({one[0] for one in fields if one}) < 2:
+    if len({field[0] for field in fields if field}) < 2:
         return
     try:
         rows, _ = trec_fields(file, side, "qid subtopic docid rel", "qid subtopic docid rel")
@@ -125,22 +125,22 @@ def trec_fields(
     """
     kind = looks_like_trec(file)
     swapped = (side, kind) in (("rankings", "qrels"), ("truth", "run"))
-    fields, wanted = form.split(), used.split()
-    if not swapped and (rows := _plain_lines(file, fields, wanted)) is not None:
+    fields, used_fields = form.split(), used.split()
+    if not swapped and (rows := _plain_lines(file, fields, used_fields)) is not None:
         return rows, 0
     refuse_returns(file)
     if swapped:
-        found = _QRELS if kind == "qrels" else _RUN
-        wanted_form = _USUAL[side] if form == found else form
+        actual = _QRELS if kind == "qrels" else _RUN
+        wanted_form = _USUAL[side] if form == actual else form
         what = "rankings are" if side == "rankings" else "ground truth is"
         raise FileFormatError(
-            f"{file.name} has the lines of TREC {kind} ({found}), where {what} expected: "
+            f"{file.name} has the lines of TREC {kind} ({actual}), where {what} expected: "
             f"{wanted_form}. Are rankings and truth swapped?"
         )
-    return _any_lines(file, fields, wanted, exact=exact, ranked=ranked)
+    return _any_lines(file, fields, used_fields, exact=exact, ranked=ranked)
 
 
-def _plain_lines(file: Text, fields: list[str], wanted: list[str]) -> pl.DataFrame | None:
+def _plain_lines(file: Text, fields: list[str], used: list[str]) -> pl.DataFrame | None:
     """The fields of a file that has exactly one separator between them on every line, else None.
 
     Then no line lacks its last field, and there is no other white space than these separators and
@@ -151,7 +151,7 @@ def _plain_lines(file: Text, fields: list[str], wanted: list[str]) -> pl.DataFra
         return None
     if (blanks := _blanks(file.content)) is None:
         return None
-    value, last = wanted[-1], fields[-1]
+    value, last = used[-1], fields[-1]
     try:
         lines = pl.scan_csv(
             bytes(file.content),
@@ -160,7 +160,7 @@ def _plain_lines(file: Text, fields: list[str], wanted: list[str]) -> pl.DataFra
             quote_char=None,
             schema={field: pl.Float64 if field == value else pl.String for field in fields},
         )
-        rows = lines.select(*dict.fromkeys([*wanted, last])).collect()
+        rows = lines.select(*dict.fromkeys([*used, last])).collect()
     except polars_errors():
         return None
     ends = rows.height - (not file.content.endswith(b"\n"))
@@ -170,7 +170,7 @@ def _plain_lines(file: Text, fields: list[str], wanted: list[str]) -> pl.DataFra
         return None
     # Which large integers are rounded is known from their digits only.
     large = rows[value].is_finite() & (rows[value].abs() >= 2**53)
-    return None if large.any() else rows.select(wanted)
+    return None if large.any() else rows.select(used)
 
 
 _START = 4096
@@ -193,7 +193,7 @@ _AT_ONCE = 2**18  # bytes, so that a part stays in the cache
 
 
 def _any_lines(
-    file: Text, fields: list[str], wanted: list[str], *, exact: bool, ranked: bool = False
+    file: Text, fields: list[str], used: list[str], *, exact: bool, ranked: bool = False
 ) -> tuple[pl.DataFrame, int]:
     """The fields of any file, or the error of the first bad line."""
     if (at := file.text.find(_NEVER)) >= 0:
@@ -214,11 +214,11 @@ def _any_lines(
         _refuse_split_docids(file.name, lines)
     # Only the fields that are used are captured; the rest must be there.
     pattern = f"{_SPACE}+".join(
-        f"(?<{field}>{_FIELD})" if field in wanted else _FIELD for field in fields
+        f"(?<{field}>{_FIELD})" if field in used else _FIELD for field in fields
     )
     end = f"{_SPACE}*$" if exact else ""
     rows = lines.str.extract_groups(f"^{_SPACE}*{pattern}{end}").struct.unnest()
-    value = wanted[-1]
+    value = used[-1]
     numbers = rows[value].cast(pl.Float64, strict=False)
     if numbers.null_count():
         bad = (numbers.is_null() & lines.str.contains(_FIELD)).arg_true()
@@ -245,11 +245,11 @@ def _refuse_split_docids(name: str, lines: pl.Series) -> None:
 def _bad_line(
     name: str, number: int, line: str, fields: list[str], value: str, *, exact: bool
 ) -> FileFormatError:
-    found = re.findall(_FIELD, line)
-    if len(found) < len(fields) or (exact and len(found) > len(fields)):
-        what = f"{len(found)} fields where a line needs {len(fields)}"
+    present = re.findall(_FIELD, line)
+    if len(present) < len(fields) or (exact and len(present) > len(fields)):
+        what = f"{len(present)} fields where a line needs {len(fields)}"
     else:
-        what = f"the {value} {shown(found[fields.index(value)])} is not a number"
+        what = f"the {value} {shown(present[fields.index(value)])} is not a number"
     return FileFormatError(
         f"{name}, line {number}: {what} ({' '.join(fields)}): {shown(line)}. Correct or remove the "
         f"line."

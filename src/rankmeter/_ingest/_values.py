@@ -1,14 +1,27 @@
-"""The items of one user: in order, as a set, or with a number each."""
+"""Items of users: those of one user, in order, as a set or with a number each; columns of lists."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import repeat
+from dataclasses import replace
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
+import numpy as np
+import polars as pl
+
 from rankmeter._checks import counted, shown
-from rankmeter._ingest._columns import ROLES, VALUE, Side, named, plain
+from rankmeter._ingest._columns import (
+    ROLES,
+    VALUE,
+    Column,
+    Columns,
+    Side,
+    holds_lists,
+    named,
+    plain,
+)
 from rankmeter._ingest._frames import made_by
 from rankmeter._ingest._ids import is_null, kinds, refuse_rounded
 from rankmeter._ingest._messages import some
@@ -22,19 +35,6 @@ class Numbered(NamedTuple):
 
     items: list[Any]
     numbers: list[Any]
-
-
-def paired(items: Any, numbers: Any, where: str) -> Numbered:
-    """Items and their numbers from two lists of one length."""
-    for part in (items, numbers):
-        if not isinstance(part, Sequence) or isinstance(part, str):
-            raise DataError(f"{where} has {shown(part)} where a list belongs.")
-    if len(items) != len(numbers):
-        raise DataError(
-            f"{where} has {counted(len(items), 'item')} but "
-            f"{counted(len(numbers), 'number')} for them. Each item needs one."
-        )
-    return Numbered(list(items), list(numbers))
 
 
 def implied(n: int, side: Side) -> Iterable[float]:
@@ -71,8 +71,8 @@ def is_only_hit(value: object, side: Side) -> bool:
     """Whether a mapping is a hit without a field that could name the user."""
     if not isinstance(value, Mapping) or not is_hit(value):
         return False
-    known = {*_item_keys(value), *named(VALUE[side], [*value])}
-    return all(key in known or plain(str(key)) in _OF_HITS for key in value)
+    expected = {*_item_keys(value), *named(VALUE[side], [*value])}
+    return all(key in expected or plain(str(key)) in _OF_HITS for key in value)
 
 
 _OF_HITS = {"text", "title", "content", "metadata", "document", "snippet", "url", "embedding"}
@@ -228,3 +228,100 @@ def refuse_twice(users: Sequence[Any], source: str) -> None:
                 f"User {shown(user)} of {source} has two lists, number {before} and number "
                 f"{number}. Which comes first is not known: merge them, or leave one out."
             )
+
+
+# ---------------------------------------------------------------------------------------------
+# Columns of lists: a row for each user becomes one for each item
+
+
+def unnested(
+    read: Columns, columns: Mapping[str, Column], roles: Mapping[str, str], side: Side
+) -> tuple[Columns, dict[str, Column], dict[str, str]]:
+    """Rows of items; other lists of the same lengths are flattened, single values repeated.
+
+    Users with an empty list become `empty_users`, and items with a number each give a column.
+    """
+    users = columns[roles["user"]]
+    if side != "interactions":
+        refuse_twice(users if isinstance(users, list) else users.to_list(), read.source)
+    _refuse_single(columns, roles, read.source)
+    lengths, items, numbers = _parts(columns[roles["item"]], users, side, read.source)
+    at = np.repeat(np.arange(len(lengths)), lengths)
+    rows = {
+        name: items if name == roles["item"] else _along(column, lengths, at, name, read.source)
+        for name, column in columns.items()
+    }
+    value = VALUE[side]
+    if numbers is not None:
+        rows[value], roles = numbers, {**roles, value: value}
+    empty = np.flatnonzero(lengths == 0)
+    return replace(read, empty_users=_taken(users, empty)), rows, dict(roles)
+
+
+def _refuse_single(columns: Mapping[str, Column], roles: Mapping[str, str], source: str) -> None:
+    numbers = [name for role, name in roles.items() if role not in ("user", "item", "time")]
+    if single := [name for name in numbers if not holds_lists(columns[name])]:
+        raise DataError(
+            f"{source} has a list of items in each row, but one value in {some(single)}: each item "
+            f"needs its number. Drop the column, or write a row for each item."
+        )
+
+
+def _parts(
+    column: Column, users: Column, side: Side, source: str
+) -> tuple[np.ndarray[Any, Any], Column, Column | None]:
+    """How many items each row has, the items, and their numbers if they have some."""
+    if isinstance(column, pl.Series) and column.dtype == pl.Array:
+        column = column.arr.to_list()
+    if isinstance(column, pl.Series) and not column.dtype.inner.is_nested():  # type: ignore[attr-defined]
+        if column.null_count():
+            raise _no_list(source, int(column.is_null().arg_true()[0]))
+        return column.list.len().to_numpy(), _exploded(column), None
+    lists = column.to_list() if isinstance(column, pl.Series) else column
+    for number, value in enumerate(lists):
+        if value is None:
+            raise _no_list(source, number)
+    parts = [items_of(user, value, side, source) for user, value in zip(users, lists, strict=True)]
+    lengths = np.array([len(items) for items, _ in parts], dtype=np.int64)
+    items = [*chain.from_iterable(items for items, _ in parts)]
+    if all(numbers is None for _, numbers in parts):
+        return lengths, items, None
+    numbered = (implied(len(i), side) if n is None else n for i, n in parts)
+    return lengths, items, [*chain.from_iterable(numbered)]
+
+
+def _no_list(source: str, number: int) -> DataError:
+    return DataError(
+        f"Row {number + 1} of {source} has no list of items (null), where other rows have one. "
+        f"Write an empty list for a user without items."
+    )
+
+
+def _along(
+    column: Column, lengths: np.ndarray[Any, Any], at: np.ndarray[Any, Any], name: str, source: str
+) -> Column:
+    """A column next to the items: a value for each of them, or one for all items of a row."""
+    if not holds_lists(column):
+        return _taken(column, at)
+    lists = column.to_list() if isinstance(column, pl.Series) else column
+    for number, (value, n) in enumerate(zip(lists, lengths.tolist(), strict=True), start=1):
+        if value is None or isinstance(value, Mapping | AbstractSet) or len(value) != n:
+            raise DataError(
+                f"Row {number} of {source} has {counted(n, 'item')} but {shown(value)} in "
+                f"{shown(name)}. Each item needs one value."
+            )
+    if isinstance(column, pl.Series):
+        return _exploded(column.arr.to_list() if column.dtype == pl.Array else column)
+    return [*chain.from_iterable(map(_plain, lists))]
+
+
+def _plain(values: Any) -> Any:
+    return values.tolist() if hasattr(values, "tolist") else values
+
+
+def _exploded(column: pl.Series) -> pl.Series:
+    return column.filter(column.list.len() > 0).explode()
+
+
+def _taken(column: Column, at: np.ndarray[Any, Any]) -> Column:
+    return column[at] if isinstance(column, pl.Series) else [column[place] for place in at.tolist()]

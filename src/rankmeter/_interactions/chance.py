@@ -46,13 +46,13 @@ def _words(ids: pl.Series) -> Words:
     """Ids as 64-bit words: integers as they are, others by the BLAKE2b hash of their text."""
     if ids.dtype.is_integer():
         return ids.to_numpy().astype(np.uint64)
-    known = ids.unique().to_frame("id")
+    distinct = ids.unique().to_frame("id")
     hashed = (
         int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
-        for text in known["id"].cast(pl.String)
+        for text in distinct["id"].cast(pl.String)
     )
-    known = known.with_columns(word=pl.Series(hashed, dtype=pl.UInt64))
-    words = ids.to_frame("id").join(known, on="id", how="left", maintain_order="left")["word"]
+    distinct = distinct.with_columns(word=pl.Series(hashed, dtype=pl.UInt64))
+    words = ids.to_frame("id").join(distinct, on="id", how="left", maintain_order="left")["word"]
     return words.to_numpy()
 
 

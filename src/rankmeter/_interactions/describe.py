@@ -15,6 +15,8 @@ from rankmeter._checks import counted
 from rankmeter._ingest import read_interactions
 from rankmeter._interactions.clock import Clock
 from rankmeter._interactions.page import html_table, html_title
+from rankmeter._report.table import Table
+from rankmeter._results.result import Result
 from rankmeter.errors import DataError
 
 _FEW = 20  # more distinct ratings are shown in classes
@@ -57,7 +59,7 @@ class Times:
 
 
 @dataclass(frozen=True, repr=False)
-class Description:
+class Description(Result):
     """The result of `describe`.
 
     Attributes
@@ -112,6 +114,20 @@ class Description:
         """Everything as plain numbers, strings, dictionaries and None."""
         return asdict(self)
 
+    def to_polars(self) -> pl.DataFrame:
+        """How interactions per user, per item and ratings are distributed: a row for each."""
+        return pl.DataFrame(
+            [{"of": name, **asdict(s)} for name, s in self._distributions().items()]
+        )
+
+    def table(self) -> Table:
+        """How interactions per user, per item and ratings are distributed, and the facts."""
+        facts = [f"{name} {text}" for name, text in self._facts()]
+        return Table(("", *_COLUMNS), self._spreads(), (self._headline(), *facts))
+
+    def _content(self) -> dict[str, Any]:
+        return self.to_dict()
+
     def __repr__(self) -> str:
         rows = [("", *_COLUMNS), *self._spreads()]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -137,10 +153,11 @@ class Description:
         )
 
     def _spreads(self) -> list[tuple[str, ...]]:
+        return [(name, *map(_figure, astuple(s))) for name, s in self._distributions().items()]
+
+    def _distributions(self) -> dict[str, Spread]:
         spreads = {"per user": self.per_user, "per item": self.per_item, "rating": self.ratings}
-        return [
-            (name, *map(_figure, astuple(spread))) for name, spread in spreads.items() if spread
-        ]
+        return {name: spread for name, spread in spreads.items() if spread}
 
     def _facts(self) -> list[tuple[str, str]]:
         top = "item has" if self.top_items == 1 else f"1 % ({self.top_items:,} items) have"
@@ -182,7 +199,7 @@ def describe(data: Any, *, columns: dict[str, str] | None = None) -> Description
     Returns
     -------
     Description
-        Prints as a table; has `to_dict`.
+        Prints as a table; has `to_dict`, `to_polars`, `to_markdown` and `to_latex`.
 
     Raises
     ------

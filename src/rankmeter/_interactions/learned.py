@@ -40,26 +40,26 @@ def ranked(
 
     integer("k", k, least=1)
     flag("exclude_seen", exclude_seen)
-    known = frame["user"].unique().sort()
+    learned = frame["user"].unique().sort()
     items = frame["item"].unique()
     items = items.gather(places(items).arg_sort())
     pairs = frame.select("user", "item").unique()
     numbers = pl.DataFrame([items, pl.int_range(len(items), eager=True).alias("at")])
-    row = known.search_sorted(pairs["user"]).to_numpy()
+    row = learned.search_sorted(pairs["user"]).to_numpy()
     column = pairs.join(numbers, on="item", how="left", maintain_order="left")["at"].to_numpy()
-    seen = csr_matrix((np.ones(len(row)), (row, column)), shape=(len(known), len(items)))
-    wanted = audience_of(frame["user"], users)
-    wanted = wanted.filter(wanted.is_in(known.implode()))
-    rows = np.asarray(known.search_sorted(wanted).to_numpy(), dtype=np.int64)
+    seen = csr_matrix((np.ones(len(row)), (row, column)), shape=(len(learned), len(items)))
+    audience = audience_of(frame["user"], users)
+    audience = audience.filter(audience.is_in(learned.implode()))
+    rows = np.asarray(learned.search_sorted(audience).to_numpy(), dtype=np.int64)
     score = learn(seen)
     lists, size = [], max(1, _CELLS // len(items))
     for start in range(0, max(rows.size, 1), size):
-        some = rows[start : start + size]
-        found = np.round(score(some), _DIGITS) + 0.0  # not -0.0
+        block = rows[start : start + size]
+        scores = np.round(score(block), _DIGITS) + 0.0  # not -0.0
         if exclude_seen:
-            found[seen[some].nonzero()] = -np.inf
-        user, item, best, rank = _best(found, min(k, len(items)))
-        pair = {"user": known.gather(series(some[user])), "item": items.gather(series(item))}
+            scores[seen[block].nonzero()] = -np.inf
+        user, item, best, rank = _best(scores, min(k, len(items)))
+        pair = {"user": learned.gather(series(block[user])), "item": items.gather(series(item))}
         lists.append(pl.DataFrame({**pair, "score": best, "rank": rank}))
     return pl.concat(lists)
 
@@ -97,9 +97,9 @@ def neighbours(seen: Any, n_neighbours: int) -> Scores:
     similar.setdiag(0.0)
     similar.data = np.round(similar.data, _DIGITS)
     for row in range(similar.shape[0]):
-        own = similar.data[similar.indptr[row] : similar.indptr[row + 1]]
-        if own.size > n_neighbours:
-            own[own < np.partition(own, -n_neighbours)[-n_neighbours]] = 0.0
+        likeness = similar.data[similar.indptr[row] : similar.indptr[row + 1]]
+        if likeness.size > n_neighbours:
+            likeness[likeness < np.partition(likeness, -n_neighbours)[-n_neighbours]] = 0.0
     similar.eliminate_zeros()
     similar = similar.T.tocsr()
     return lambda rows: (seen[rows] @ similar).toarray()

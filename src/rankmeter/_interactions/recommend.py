@@ -71,10 +71,10 @@ def recommend(
 _BLOCK = 4_000_000  # list cells processed at a time: a few hundred megabytes
 
 
-def audience_of(known: pl.Series, users: Any) -> pl.Series:
+def audience_of(train: pl.Series, users: Any) -> pl.Series:
     """The users to recommend to: each once, ascending, of the type in train."""
     if users is None:
-        return known.unique().sort()
+        return train.unique().sort()
     # An array of two dimensions has no users, and a string could be one user or a path.
     table = getattr(users, "ndim", 1) != 1 and not hasattr(type(users), "columns")
     if isinstance(users, str | bytes) or table or not is_accepted(users):
@@ -84,7 +84,7 @@ def audience_of(known: pl.Series, users: Any) -> pl.Series:
         )
     if isinstance(users, Sized) and len(users) == 0:
         raise UsageError("`users` is empty: leave it out to recommend to all users in train")
-    return read_users(users, known, source="users=").unique().sort()
+    return read_users(users, train, source="users=").unique().sort()
 
 
 def _seen(frame: pl.DataFrame, audience: pl.Series, items: pl.Series) -> tuple[Numbers, Numbers]:

@@ -76,7 +76,7 @@ class Split:
     def _sizes(self) -> list[tuple[str, ...]]:
         what = ("interactions", "users", "items")
         sizes = (
-            (part, *(f"{self.counts[f'{part}_{one}']:,}" for one in what))
+            (part, *(f"{self.counts[f'{part}_{kind}']:,}" for kind in what))
             for part in ("train", "test")
         )
         return [("", *what), *sizes]
@@ -137,5 +137,5 @@ def part(
         "seen_in_train": held.join(train, on=["user", "item"], how="semi").height,
     }
     at = np.flatnonzero(chosen)[(~dropped).to_numpy()]
-    parts = read.handed_out(train, np.flatnonzero(~chosen)), read.handed_out(test, at)
-    return Split(*parts, method, {**sizes, **(counts or {}), **cold})
+    handed_out = read.handed_out(train, np.flatnonzero(~chosen)), read.handed_out(test, at)
+    return Split(*handed_out, method, {**sizes, **(counts or {}), **cold})

@@ -1,18 +1,20 @@
 """Count the candidates above and equal to each target, in the memory that holds the scores.
 
 A *pair* is a target in the row that it is compared in; `level` has the scores that are tied with
-each pair. Rows of pairs ascend. Only counts leave the device of the scores.
+each pair. Rows of pairs ascend. Scores in memory of the CPU are values by user for the compiled
+module; without it, and on another device, their own library compares, and only counts leave it.
 """
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
+from rankmeter import _compiled
+from rankmeter._align import THREADS, in_threads
 from rankmeter._hits import IntArray
 from rankmeter._matrix._arrays import (
     host,
@@ -24,16 +26,12 @@ from rankmeter._matrix._arrays import (
 )
 from rankmeter._matrix._cells import Cells
 
-WIDE = 4096
-"""The number of columns from which NumPy counts row by row."""
-WIDE_TOGETHER = 512
-"""The same where a row has several targets, for each of which it would be copied."""
-MANY = 64
-"""The number of targets from which a row is sorted once instead of read for each of them."""
-AT_ONCE = 1 << 20
-"""Cells that NumPy compares at once: their masks stay in the cache."""
-AT_ONCE_ELSEWHERE = 1 << 28
-"""Cells that are compared at once on another device."""
+AT_ONCE = 1 << 25
+"""Cells that a library compares at once."""
+CONVERTED = 1 << 18
+"""Cells that become float64 at once, so that they stay in the cache."""
+SHARED = 1 << 22
+"""The number of cells from which threads share the rows."""
 
 
 class Counts(NamedTuple):
@@ -69,30 +67,106 @@ class Level:
         return cls(value - width, value + width)
 
     def __getitem__(self, chosen: Any) -> Level:
-        return Level(self.low[chosen], self.high[chosen])
+        low = self.low[chosen]
+        return Level(low, low if self.high is self.low else self.high[chosen])
 
     def take(self, place: IntArray) -> Level:
         """The levels at some places, which are integers of NumPy."""
         return self[on_device_of(self.low, place)]
 
 
-def compare_rows(scores: Any, row: IntArray, level: Level, *, single: bool = False) -> Counts:
+def compare_rows(
+    scores: Any, row: IntArray, level: Level, *, single: bool = False
+) -> tuple[Counts, bool]:
     """Compare each pair with all cells of its row; nothing is counted as before.
 
-    With `single`, scores are compared as float32.
+    With `single`, scores are compared as float32. Also returns whether all scores are finite.
     """
-    if isinstance(scores, np.ndarray) and _is_wide(scores.shape[1], row):
-        return _row_by_row(scores, row, level, single=single)
+    if not _is_for_compiled(scores):
+        scores = exact(scores, single=single)
+        return _compare(scores, row, level), is_finite(scores)
+    counts, n_rows = Counts.zero(row.size), scores.shape[0]
+    as_is = scores.dtype in (np.float32, np.float64) and scores.flags.c_contiguous and not single
+    step = max(1, n_rows if as_is else CONVERTED // max(scores.shape[1], 1))
+    n_parts = THREADS if scores.size >= SHARED else 1
+
+    def compare(part: int) -> bool:
+        finite = True
+        end = n_rows * (part + 1) // n_parts
+        for start in range(n_rows * part // n_parts, end, step):
+            rows = slice(start, min(start + step, end))
+            pairs = slice(*np.searchsorted(row, [rows.start, rows.stop]))
+            cells = exact(scores[rows], single=single)
+            found = Counts(counts.above[pairs], counts.equal[pairs], counts.before[pairs])
+            finite &= _compare_block(cells, row[pairs] - start, level[pairs], found)
+        return finite
+
+    return counts, all([*in_threads(compare, n_parts)])
+
+
+def _compare_block(cells: npt.NDArray[Any], row: IntArray, level: Level, found: Counts) -> bool:
+    """Write the counts of some rows, and return whether all of their scores are finite."""
+    n_rows, width = cells.shape
+    kind = np.float32 if cells.dtype == np.float32 else np.float64
+    value = np.ascontiguousarray(cells, dtype=kind)
+    finite = _count_compiled(value.ravel(), np.arange(n_rows + 1) * width, row, level, found)
+    if not finite and np.isnan(value).any():  # which is neither above nor equal
+        for counted, exactly in zip(found, _compare(cells, row, level), strict=True):
+            counted[:] = exactly
+    idle = np.ones(n_rows, dtype=bool)
+    idle[row] = False
+    return finite and (not idle.any() or is_finite(value[idle]))
+
+
+def _is_for_compiled(values: Any) -> TypeGuard[npt.NDArray[Any]]:
+    """Whether values are in memory of the CPU, and float64 has them all."""
+    return (
+        _compiled.native is not None
+        and isinstance(values, np.ndarray)
+        and np.result_type(values, np.float32) in (np.float32, np.float64)
+        and values.dtype not in (np.int64, np.uint64)
+    )
+
+
+def _count_compiled(
+    value: npt.NDArray[Any], offsets: IntArray, row: IntArray, level: Level, found: Counts
+) -> bool:
+    """Write how many values of each row are above and equal, and return whether all are finite."""
+    assert _compiled.native is not None
+    below, upto = np.empty((2, row.size), dtype=np.int64)
+    user = np.ascontiguousarray(row)
+
+    def count(wanted: Any, lower: IntArray) -> bool:
+        own = np.ascontiguousarray(wanted, dtype=np.float64)
+        return bool(_compiled.native.count(value, None, offsets, user, own, lower, upto))
+
+    finite = count(level.low, below)
+    if level.high is not level.low:
+        count(level.high, np.empty_like(below))
+    np.subtract((offsets[1:] - offsets[:-1])[row], upto, out=found.above)
+    np.subtract(upto, below, out=found.equal)
+    return finite
+
+
+def _compare(scores: Any, row: IntArray, level: Level) -> Counts:
+    """The definition: each pair with all cells of its row."""
     counts = Counts.zero(row.size)
     for part in _parts(scores, row.size):
-        cells, against = exact(pick_rows(scores, row[part]), single=single), level[part, None]
+        cells, against = pick_rows(scores, row[part]), level[part, None]
         counts.above[part] = _count(cells > against.high)
         counts.equal[part] = _count(cells >= against.low) - counts.above[part]
     return counts
 
 
-def _is_wide(width: int, row: IntArray) -> bool:
-    return width >= WIDE or (width >= WIDE_TOGETHER and bool(np.any(row[1:] == row[:-1])))
+def is_finite(scores: Any) -> bool:
+    """Whether no score is NaN or infinite; a sum is finite only if all its terms are."""
+    if type_name(scores).startswith(("int", "uint", "bool")) or 0 in tuple(scores.shape):
+        return True
+    library = namespace(scores)
+    with np.errstate(invalid="ignore", over="ignore"):
+        if np.isfinite(float(scores.sum() if hasattr(scores, "sum") else library.sum(scores))):
+            return True
+        return bool(library.all(library.isfinite(scores)))
 
 
 def exact(scores: Any, *, single: bool = False) -> Any:
@@ -114,63 +188,49 @@ def _single(scores: Any) -> Any:
 
 def _parts(scores: Any, n: int) -> list[slice]:
     """The pairs in parts whose cells are compared at once."""
-    limit = AT_ONCE if isinstance(scores, np.ndarray) else AT_ONCE_ELSEWHERE
-    step = max(1, limit // max(scores.shape[1], 1))
+    step = max(1, AT_ONCE // max(scores.shape[1], 1))
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
 def _count(mask: Any) -> IntArray:
     """Number of true cells in each row."""
+    if isinstance(mask, np.ndarray) or is_torch(mask):
+        return host(mask.sum(1)).astype(np.int64)  # type: ignore[no-any-return]
     library = namespace(mask)
-    if library is np:
-        ones = mask.view(np.uint8)  # bytes add up fast, and 255 of them do not overflow
-        total = np.zeros(mask.shape[0], dtype=np.int64)
-        for at in range(0, mask.shape[1], 255):
-            total += np.einsum("ij->i", ones[:, at : at + 255])
-        return total
-    if is_torch(mask):
-        counted = mask.sum(dim=1)
-    else:
-        counted = library.sum(library.astype(mask, library.int32), axis=1)
+    counted = library.sum(library.astype(mask, library.int32), axis=1)
     return host(counted).astype(np.int64)  # type: ignore[no-any-return]
-
-
-def _row_by_row(scores: npt.NDArray[Any], row: IntArray, level: Level, *, single: bool) -> Counts:
-    """`compare_rows` for wide rows of NumPy, which are in the cache after the first look."""
-    counts, width = Counts.zero(row.size), scores.shape[1]
-    above, equal, mask = counts.above, counts.equal, np.empty(width, dtype=bool)
-    starts = np.append(np.flatnonzero(np.diff(row, prepend=-1)), row.size).tolist()
-    for first, last in itertools.pairwise(starts):
-        cells = exact(scores[row[first]], single=single)
-        if last - first > MANY:
-            cells, some = np.sort(cells), level[first:last]
-            width = int(np.searchsorted(cells, np.inf, "right"))  # NaN is last
-            high = np.searchsorted(cells, some.high, "right")
-            above[first:last] = width - high
-            equal[first:last] = high - np.searchsorted(cells, some.low, "left")
-            continue
-        for pair in range(first, last):
-            np.greater(cells, level.high[pair], out=mask)
-            above[pair] = np.count_nonzero(mask)
-            np.greater_equal(cells, level.low[pair], out=mask)
-            equal[pair] = np.count_nonzero(mask) - above[pair]
-    return counts
 
 
 def compare_cells(
     cells: Cells, cell_value: Any, row: IntArray, level: Level, column: IntArray
 ) -> Counts:
     """Compare each pair with some cells of its row, which have the values given."""
+    counts = Counts.zero(row.size)
     if not cells.n or not row.size:
-        return Counts.zero(row.size)
-    per_row = np.bincount(row, minlength=int(cells.row.max()) + 1)
+        return counts
+    if not _is_for_compiled(cell_value):
+        return _meet(cells, cell_value, row, level, column)
+    if np.isnan(cell_value).any():  # which is neither above nor equal
+        cells, cell_value = cells.only(kept := ~np.isnan(cell_value)), cell_value[kept]
+    ends = np.searchsorted(cells.row, np.arange(row[-1] + 1), side="right")
+    offsets, value = np.append(0, ends), cell_value[: ends[-1]].astype(np.float64)
+    _count_compiled(value, offsets, row, level, counts)
+    tied = np.flatnonzero(counts.equal)
+    some = _meet(cells, cell_value, row[tied], level.take(tied), column[tied])
+    counts.before[tied] = some.before
+    return counts
+
+
+def _meet(cells: Cells, cell_value: Any, row: IntArray, level: Level, column: IntArray) -> Counts:
+    """The definition: each pair meets each cell of its row."""
+    per_row = np.bincount(row, minlength=int(cells.row.max(initial=0)) + 1)
     first = np.concatenate(([0], np.cumsum(per_row)))[cells.row]
     times = per_row[cells.row]
-    cell = np.repeat(np.arange(cells.n), times)  # each cell meets every pair of its row
+    cell = np.repeat(np.arange(cells.n), times)
     pair = np.arange(cell.size) - np.repeat(np.cumsum(times) - times, times) + first[cell]
-    own, against = cell_value[on_device_of(cell_value, cell)], level.take(pair)
-    higher = host(own > against.high)
-    same = host(own >= against.low) & ~higher
+    met, against = cell_value[on_device_of(cell_value, cell)], level.take(pair)
+    higher = host(met > against.high)
+    same = host(met >= against.low) & ~higher
     lower = same & (cells.column[cell] < column[pair])
     return Counts(*(np.bincount(pair[mask], minlength=row.size) for mask in (higher, same, lower)))
 
@@ -179,11 +239,11 @@ def count_before(
     scores: Any, row: IntArray, level: Level, column: IntArray, *, single: bool = False
 ) -> IntArray:
     """How many cells of its row equal each pair and have a lower column."""
-    found = np.zeros(row.size, dtype=np.int64)
+    before = np.zeros(row.size, dtype=np.int64)
     columns = on_device_of(scores, np.arange(scores.shape[1]))
     for part in _parts(scores, row.size):
         cells = exact(pick_rows(scores, row[part]), single=single)
         lower = columns[None, :] < on_device_of(scores, column[part])[:, None]
         some = level[part, None]
-        found[part] = _count((cells >= some.low) & (cells <= some.high) & lower)
-    return found
+        before[part] = _count((cells >= some.low) & (cells <= some.high) & lower)
+    return before

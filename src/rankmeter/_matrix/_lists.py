@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from rankmeter._checks import counted
-from rankmeter._counts import RankCounts
 from rankmeter._matrix._arrays import asarray, host
-from rankmeter._matrix._cells import LARGEST, Cells, read_cells
+from rankmeter._matrix._cells import LARGEST, NO_CELLS, Cells, read_cells
+from rankmeter._matrix._counting import Counts
 from rankmeter._matrix._queries import Queries
+from rankmeter._matrix._scores import Asked, Problem, finish
 from rankmeter.errors import DataError, DuplicateError
 
 
@@ -58,35 +60,14 @@ def count_lists(items: Any, target: Any, *, each: bool) -> Queries:
             f"{counted(int(cells.repeated().sum()), 'such item')} in all. If a filler id marks "
             "empty places, replace it by -1"
         )
-    found = cells.holds(targets, n_items)
+    is_listed = cells.holds(targets, n_items)
     at = np.searchsorted(cells.keys(n_items), targets.keys(n_items))
     above = np.zeros(targets.n, dtype=np.int64)
-    above[found] = rank[order][at[found]]
-    length = np.bincount(row, minlength=n_rows)
-    user, n_ranked, source = targets.row, length, np.arange(n_rows)
-    if each:
-        hits = np.bincount(targets.row[found], minlength=n_rows)
-        above = above - _better(targets, above, found)
-        user, source = np.arange(targets.n), targets.row
-        n_ranked = length[source] - hits[source] + found
-    zeros = np.zeros(targets.n, dtype=np.int64)
-    without, several = targets.rows_with(n_rows)
-    facts = {"rows": n_rows, "rows_without_target": without, "rows_with_several_targets": several}
-    return Queries(
-        RankCounts(user, targets.gain, above, zeros, zeros, n_ranked),
-        found,
-        np.ones(targets.n, dtype=bool),
-        source,
-        targets.column if each else None,
-        {name: n for name, n in facts.items() if n or name == "rows"},
-        column=targets.column,
-    )
-
-
-def _better(targets: Cells, above: Any, found: Any) -> Any:
-    """How many other targets of its row are listed above each target."""
-    order = np.lexsort((above, ~found, targets.row))
-    first = np.searchsorted(targets.row[order], targets.row[order])
-    better = np.zeros(targets.n, dtype=np.int64)
-    better[order] = np.arange(targets.n) - first
-    return np.where(found, better, 0)
+    above[is_listed] = rank[order][at[is_listed]]
+    counts = Counts(above, is_listed.astype(np.int64), np.zeros_like(above))
+    problem = Problem(n_rows, n_items, targets, NO_CELLS)
+    value = np.where(is_listed, float(row.size) - above, 1.0)  # higher ranks have higher scores
+    asked = Asked(each=each, ordered=True)
+    queries = finish(problem, counts, is_listed, value, cells.per_row(n_rows), NO_CELLS, asked)
+    facts = {name: n for name, n in queries.facts.items() if name != "columns"}
+    return replace(queries, facts=facts)

@@ -62,40 +62,22 @@ class Queries:
         return int(np.count_nonzero(self.counts.equal[self.found]))
 
     def take(self, chosen: IntArray) -> Queries:
-        """Some of the queries, in ascending order; the facts stay those of all."""
+        """Some of the queries, in this order; the facts stay those of all."""
         place = np.full(self.n, -1)
         place[chosen] = np.arange(chosen.size)
-        kept = place[self.counts.user] >= 0
+        user = place[self.counts.user]
+        kept = np.flatnonzero(user >= 0)
+        kept = kept[np.argsort(user[kept], kind="stable")]
         counts = self.counts.only(kept)
-        counts = replace(counts, user=place[counts.user], n_ranked=counts.n_ranked[chosen])
-        target = None if self.target is None else self.target[chosen]
+        counts = replace(counts, user=user[kept], n_ranked=counts.n_ranked[chosen])
         return replace(
             self,
             counts=counts,
             found=self.found[kept],
             positive=self.positive[kept],
             row=self.row[chosen],
-            target=target,
+            target=None if self.target is None else self.target[chosen],
             column=None if self.column is None else self.column[kept],
-        )
-
-    def sorted(self, order: IntArray) -> Queries:
-        """All queries in another order."""
-        place = np.empty(self.n, dtype=np.int64)
-        place[order] = np.arange(self.n)
-        user = place[self.counts.user]
-        judged = np.argsort(user, kind="stable")
-        counts = self.counts.only(judged)
-        counts = replace(counts, user=user[judged], n_ranked=counts.n_ranked[order])
-        target = None if self.target is None else self.target[order]
-        return replace(
-            self,
-            counts=counts,
-            found=self.found[judged],
-            positive=self.positive[judged],
-            row=self.row[order],
-            target=target,
-            column=None if self.column is None else self.column[judged],
         )
 
     @classmethod

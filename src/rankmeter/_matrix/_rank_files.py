@@ -12,23 +12,23 @@ import polars as pl
 from rankmeter._checks import near
 from rankmeter._ingest import Kind
 from rankmeter._ingest._columns import Column, Columns, kind_of
-from rankmeter._ingest._files import is_text, read_text, reader_of
+from rankmeter._ingest._files import is_text, read_text, reader_of, unpacked_name
 from rankmeter._ingest._forms import find
 from rankmeter._ingest._frames import made_by
 from rankmeter._ingest._json import read_json, read_json_lines, read_rows
+from rankmeter._ingest._keyed import column_of
 from rankmeter._ingest._numbers import typed
-from rankmeter._ingest._packed import unpacked_name
 from rankmeter._ingest._text import read_lines
 from rankmeter._matrix._array_files import reason
 from rankmeter.errors import ColumnError, FileFormatError
 
 ROLES = {
     "ranks": ("rank", "ranks"),
-    "upper": ("upper", "rank_upper", "worst_rank"),
-    "candidates": ("candidates", "n_candidates", "num_candidates"),
-    "users": ("user", "query", "user_id", "query_id", "id"),
+    "upper": ("upper", "rankupper", "worstrank"),
+    "candidates": ("candidates", "ncandidates", "numcandidates"),
+    "users": ("user", "query", "userid", "queryid", "id"),
 }
-"""The names of the columns of a table of ranks."""
+"""The plain names of the columns of a table of ranks, the first of which wins."""
 
 
 def is_path(data: Any) -> bool:
@@ -56,21 +56,21 @@ def read_rank_table(data: Any) -> tuple[dict[str, Any], Kind]:
             return {"ranks": np.load(data, allow_pickle=False)}, Kind()
         except (OSError, ValueError) as error:
             raise FileFormatError(f"{data} cannot be read as ranks: {reason(error)}") from error
-    found = _columns(data)
-    roles = {role: column for role in ROLES if (column := _column_of(role, found))}
+    read = _columns(data)
+    named = {role: column_of(read, role, names, first=True) for role, names in ROLES.items()}
+    roles = {role: name for role, name in named.items() if name}
     if "ranks" not in roles:
-        hint = near("rank", found.names) or f".{found.hint}"
-        names = ", ".join(found.names)
-        raise ColumnError(f"{found.source} has no column rank, only {names}{hint}")
-    table = _fetched(found)
+        hint = near("rank", read.names) or f".{read.hint}"
+        raise ColumnError(f"{read.source} has no column rank, only {', '.join(read.names)}{hint}")
+    table = _fetched(read)
     groups = {
         name: column
         for name, column in table.items()
         if name not in roles.values() and _is_text(column)
     }
-    kind = kind_of(found, {"user": roles["users"]} if "users" in roles else {})
-    read: dict[str, Any] = {role: table[name] for role, name in roles.items()}
-    return read | ({"groups": groups} if groups else {}), kind
+    kind = kind_of(read, {"user": roles["users"]} if "users" in roles else {})
+    columns: dict[str, Any] = {role: table[name] for role, name in roles.items()}
+    return columns | ({"groups": groups} if groups else {}), kind
 
 
 def read_table(path: str | PathLike[str]) -> dict[str, Column]:
@@ -92,23 +92,10 @@ def _columns(data: Any) -> Columns:
     return read_rows(text) if reader in (read_json, read_json_lines) else reader(text, "users")
 
 
-def _column_of(role: str, found: Columns) -> str:
-    """The column with the first name of a role that is there; empty without one."""
-    for name in ROLES[role]:
-        columns = [column for column in found.names if column.strip().lower() == name]
-        if len(columns) > 1:
-            raise ColumnError(
-                f"{found.source} has {len(columns)} columns {name}: rename or remove all but one"
-            )
-        if columns:
-            return columns[0]
-    return ""
-
-
-def _fetched(found: Columns) -> dict[str, Column]:
+def _fetched(read: Columns) -> dict[str, Column]:
     """All columns; those of text without types get the type that all of their values have."""
-    columns = found.fetch(found.names)
-    if not found.untyped:
+    columns = read.fetch(read.names)
+    if not read.untyped:
         return dict(columns)
     return {name: typed(column, name, untyped=True) for name, column in columns.items()}
 

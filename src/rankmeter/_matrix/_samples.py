@@ -73,7 +73,7 @@ def count_samples(positive: Any, negatives: Any, asked: Asked) -> Queries:
 
 
 def _own(level: Level, negatives: Any) -> tuple[IntArray, IntArray]:
-    counts = compare_rows(negatives, np.arange(negatives.shape[0]), level)
+    counts, _ = compare_rows(negatives, np.arange(negatives.shape[0]), level)
     return counts.above, counts.equal
 
 

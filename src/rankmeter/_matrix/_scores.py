@@ -27,7 +27,6 @@ from rankmeter._matrix._arrays import (
     pick,
     refuse_places,
     take,
-    type_name,
 )
 from rankmeter._matrix._cells import NO_CELLS, Cells, is_ragged, read_cells
 from rankmeter._matrix._counting import (
@@ -73,7 +72,7 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem:
+class Problem:
     """The targets of some rows, and which cells are candidates."""
 
     n_rows: int
@@ -84,7 +83,7 @@ class _Problem:
     names: IntArray | None = None  # the column of each candidate, if all rows have the same ones
     first: int = 0  # the number of the first row, for messages
 
-    def rows(self, start: int, stop: int) -> _Problem:
+    def rows(self, start: int, stop: int) -> Problem:
         """The problem of some rows."""
 
         def part(cells: Cells) -> Cells:
@@ -130,10 +129,10 @@ def _counted(
         if not is_number(scores):
             raise DataError(f"`scores` must be numbers, got a matrix of type {scores.dtype}")
         problem = _problem(target, exclude, candidates, *scores.shape, each=asked.each)
-        return _count_stored(_stored(scores), problem, asked)
+        return _count_stored(stored_cells(scores), problem, asked)
     if isinstance(scores, tuple):
         return _count_factors(scores, target, exclude, candidates, asked)
-    blocks = _blocks(scores, kinds)
+    blocks = read_blocks(scores, kinds)
     if any(asked.tolerance):
         blocks = functools.partial(_floating, blocks)
     shapes = [tuple(block.shape) for block in blocks()]
@@ -153,7 +152,7 @@ def _counted(
 
 def _problem(
     target: Any, exclude: Any, candidates: Any, n_rows: int, n_columns: int, *, each: bool
-) -> _Problem:
+) -> Problem:
     targets = read_cells(target, "target", n_rows, n_columns)
     targets = targets.only(targets.gain > 0) if each else targets
     excluded = NO_CELLS
@@ -161,10 +160,10 @@ def _problem(
         excluded = read_cells(exclude, "exclude", n_rows, n_columns)
         wrong = excluded.holds(targets, n_columns)
         _refuse(targets, wrong, "is excluded, so it cannot be ranked", "Remove it from `exclude`")
-    found = _Problem(n_rows, n_columns, targets, excluded)
+    found = Problem(n_rows, n_columns, targets, excluded)
     if candidates is None:
         return found
-    names = _shared(candidates, n_columns)
+    names = shared_columns(candidates, n_columns)
     if names is None:
         own = read_cells(candidates, "candidates", n_rows, n_columns)
         _refuse(targets, ~own.holds(targets, n_columns), *_MISSING)
@@ -194,7 +193,7 @@ def _refuse(targets: Cells, wrong: npt.NDArray[np.bool_], what: str, remedy: str
         )
 
 
-def _shared(data: Any, n_columns: int) -> IntArray | None:
+def shared_columns(data: Any, n_columns: int) -> IntArray | None:
     """The columns, ascending, that are candidates for all rows; None if each row has its own."""
     if is_sparse(data) or isinstance(data, tuple):
         return None
@@ -213,7 +212,7 @@ def _shared(data: Any, n_columns: int) -> IntArray | None:
 # Dense scores
 
 
-def _blocks(scores: Any, kinds: set[str]) -> Blocks:
+def read_blocks(scores: Any, kinds: set[str]) -> Blocks:
     """The blocks of columns, which are read twice."""
     if _is_function(scores):
 
@@ -253,7 +252,7 @@ def _returned(blocks: Any) -> Iterable[Any]:
     )
 
 
-def _numbered(blocks: Blocks, problem: _Problem) -> Iterator[tuple[int, Any]]:
+def _numbered(blocks: Blocks, problem: Problem) -> Iterator[tuple[int, Any]]:
     """Blocks of candidates with the number of their first column."""
     start = total = 0
     for block in blocks():
@@ -281,7 +280,7 @@ def _numbered(blocks: Blocks, problem: _Problem) -> Iterator[tuple[int, Any]]:
         )
 
 
-def _count(blocks: Blocks, problem: _Problem, asked: Asked, *, again: bool = False) -> Queries:
+def _count(blocks: Blocks, problem: Problem, asked: Asked, *, again: bool = False) -> Queries:
     """Two passes over the columns: for the scores of the targets, then for the counts.
 
     With `again`, the second pass checks that the scores of the targets are those of the first.
@@ -297,8 +296,8 @@ def _count(blocks: Blocks, problem: _Problem, asked: Asked, *, again: bool = Fal
     for start, block in _numbered(blocks, problem):
         if again:
             _refuse_others(block, start, problem, value, asked)
-        bad = _odd(block, start, problem, asked)
-        here = _compared(block, start, level, pairs, asked)
+        here, finite = _compared(block, start, level, pairs, asked)
+        bad = NO_CELLS if finite else _odd(block, start, problem, asked)
         _, out = problem.excluded.in_columns(start, start + block.shape[1])
         if out.n:
             shifted = replace(out, column=out.column + start)
@@ -312,10 +311,10 @@ def _count(blocks: Blocks, problem: _Problem, asked: Asked, *, again: bool = Fal
         odd = odd.plus(bad)
     n_candidates = problem.n_columns - problem.excluded.per_row(problem.n_rows)
     found = np.ones(pairs.n, dtype=bool)
-    return _finish(problem, counts, found, value, n_candidates, odd, asked)
+    return finish(problem, counts, found, value, n_candidates, odd, asked)
 
 
-def _refuse_others(block: Any, start: int, problem: _Problem, value: Any, asked: Asked) -> None:
+def _refuse_others(block: Any, start: int, problem: Problem, value: Any, asked: Asked) -> None:
     """Refuse scores of targets that are not those of the first pass."""
     place, inside = problem.target.in_columns(start, start + block.shape[1])
     first = host(value)[place]
@@ -332,7 +331,7 @@ def _refuse_others(block: Any, start: int, problem: _Problem, value: Any, asked:
         )
 
 
-def _gathered(blocks: Blocks, problem: _Problem, wanted: list[Cells], *, single: bool) -> list[Any]:
+def _gathered(blocks: Blocks, problem: Problem, wanted: list[Cells], *, single: bool) -> list[Any]:
     """The values of some cells, once for each of `wanted`."""
     found: list[list[tuple[IntArray, Any]]] = [[] for _ in wanted]
     for start, block in _numbered(blocks, problem):
@@ -351,8 +350,10 @@ def _in_order(parts: list[tuple[IntArray, Any]]) -> Any:
     return whole[on_device_of(whole, np.argsort(np.concatenate([place for place, _ in parts])))]
 
 
-def _compared(block: Any, start: int, level: Level, pairs: Cells, asked: Asked) -> Counts:
-    counts = compare_rows(block, pairs.row, level, single=asked.single)
+def _compared(
+    block: Any, start: int, level: Level, pairs: Cells, asked: Asked
+) -> tuple[Counts, bool]:
+    counts, finite = compare_rows(block, pairs.row, level, single=asked.single)
     if asked.ordered:
         tied = np.flatnonzero(counts.equal)
         before = count_before(
@@ -360,20 +361,13 @@ def _compared(block: Any, start: int, level: Level, pairs: Cells, asked: Asked) 
             single=asked.single,
         )  # fmt: skip
         counts.before[tied] = before
-    return counts
+    return counts, finite
 
 
-def _odd(block: Any, start: int, problem: _Problem, asked: Asked) -> Cells:
+def _odd(block: Any, start: int, problem: Problem, asked: Asked) -> Cells:
     """The candidates that are NaN, or infinite unless the choice is ``worst``; an error or not."""
     block = exact(block, single=asked.single)
     library = namespace(block)
-    kind = type_name(block)
-    if "int" in kind or "bool" in kind or 0 in tuple(block.shape):
-        return NO_CELLS
-    with np.errstate(invalid="ignore", over="ignore"):
-        # A sum is finite only if all its terms are.
-        if np.isfinite(float(block.sum() if hasattr(block, "sum") else library.sum(block))):
-            return NO_CELLS
     bad = library.isnan(block) if asked.bad_scores == "worst" else ~library.isfinite(block)
     row, column = nonzero(bad)
     cells = Cells.of(row, column + start)
@@ -383,7 +377,7 @@ def _odd(block: Any, start: int, problem: _Problem, asked: Asked) -> Cells:
     return cells
 
 
-def _refuse_odd(cells: Cells, problem: _Problem, value: Any) -> None:
+def _refuse_odd(cells: Cells, problem: Problem, value: Any) -> None:
     row, column = int(cells.row[0]) + problem.first, problem.name(int(cells.column[0]))
     raise InvalidValueError(
         f"the score of row {row} and column {column} is {float(value)}; "
@@ -397,7 +391,7 @@ def _refuse_odd(cells: Cells, problem: _Problem, value: Any) -> None:
 # Some cells of each row
 
 
-def _stored(scores: Any) -> tuple[Cells, Any]:
+def stored_cells(scores: Any) -> tuple[Cells, Any]:
     """The stored cells of a sparse matrix, ordered, and their values."""
     rows = scores.tocsr()
     if not rows.has_canonical_format:
@@ -407,7 +401,7 @@ def _stored(scores: Any) -> tuple[Cells, Any]:
     return Cells.of(row, rows.indices), rows.data
 
 
-def _count_stored(stored: tuple[Cells, Any], problem: _Problem, asked: Asked) -> Queries:
+def _count_stored(stored: tuple[Cells, Any], problem: Problem, asked: Asked) -> Queries:
     """Only stored cells are candidates."""
     cells, value = stored
     inside = ~problem.excluded.holds(cells, problem.n_columns)
@@ -427,7 +421,7 @@ def _count_stored(stored: tuple[Cells, Any], problem: _Problem, asked: Asked) ->
 
 
 def _count_listed(
-    problem: _Problem, cells: Cells, cell_value: Any, found: Any, value: Any, asked: Asked
+    problem: Problem, cells: Cells, cell_value: Any, found: Any, value: Any, asked: Asked
 ) -> Queries:
     """Counts among the given cells of each row, which are the candidates."""
     pairs = problem.target
@@ -444,15 +438,15 @@ def _count_listed(
         )
     level = Level.of(value, asked.tolerance)
     counts = compare_cells(cells, cell_value, pairs.row, level, pairs.column)
-    return _finish(problem, counts, found, value, n_candidates, odd, asked)
+    return finish(problem, counts, found, value, n_candidates, odd, asked)
 
 
 # ---------------------------------------------------------------------------------------------
 # Results
 
 
-def _finish(
-    problem: _Problem,
+def finish(
+    problem: Problem,
     counts: Counts,
     found: npt.NDArray[np.bool_],
     value: Any,

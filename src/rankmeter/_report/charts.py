@@ -12,8 +12,9 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
+import polars as pl
+
 from rankmeter._checks import counted
-from rankmeter._estimates.curves import Curve
 from rankmeter._estimates.differences import Difference
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.shares import Shares
@@ -55,7 +56,7 @@ def require_altair() -> Any:
 def side_by_side(drawn: Sequence[Any]) -> Any:
     """Charts for a paper, dark on white, from those drawn below, which have no width or theme."""
     ink, faint = "#1f2328", "#d8dbe0"
-    panes = [one.properties(width=WIDTH) for one in drawn]
+    panes = [panel.properties(width=WIDTH) for panel in drawn]
     return (
         _offline()(concat=panes, columns=3, spacing=28)
         .configure(background="white", font="sans-serif", aria=False)  # it would evaluate titles
@@ -98,12 +99,12 @@ def _data(rows: Iterable[Mapping[str, Any]]) -> Any:
 def _tooltip(**fields: str) -> list[Any]:
     """``field="title"``, or with the format of a number behind a bar: ``field="title|.4f"``."""
     alt = require_altair()
-    found = []
+    tooltips = []
     for field, text in fields.items():
         title, bar, form = text.partition("|")
         kind = {"type": "quantitative", "format": form} if bar else {"type": "nominal"}
-        found.append(alt.Tooltip(field=field, title=title, **kind))
-    return found
+        tooltips.append(alt.Tooltip(field=field, title=title, **kind))
+    return tooltips
 
 
 def _names(field: str, order: Sequence[str], **more: Any) -> Any:
@@ -188,10 +189,10 @@ def _verdict(d: Difference) -> str:
     return VERDICTS[0] if d.better == d.a else VERDICTS[1]
 
 
-def curve(metric: str, found: Curve, shown: Sequence[str]) -> list[Any]:
+def curve(metric: str, points: pl.DataFrame, shown: Sequence[str]) -> list[Any]:
     """A metric at every k, with a pointwise band per system shown; no chart without any mean."""
     alt = require_altair()
-    rows = [row for row in found.frame.drop("se").iter_rows(named=True) if row["system"] in shown]
+    rows = [row for row in points.drop("se").iter_rows(named=True) if row["system"] in shown]
     if all(math.isnan(row["mean"]) for row in rows):
         return []
     largest = max(row["k"] for row in rows)
@@ -221,8 +222,8 @@ def curve(metric: str, found: Curve, shown: Sequence[str]) -> list[Any]:
     last = {row["system"]: row for row in rows}
     words = "; ".join(f"{s} {r['mean']:.4f} at k = {r['k']}" for s, r in last.items())
     drawn = alt.layer(band, line, point)
-    said = f"{name} for k from 1 to {largest} with pointwise intervals: {words}"
-    return [drawn.properties(title=name, height=HEIGHT, description=said)]
+    description = f"{name} for k from 1 to {largest} with pointwise intervals: {words}"
+    return [drawn.properties(title=name, height=HEIGHT, description=description)]
 
 
 def bins(metric: str, shown: Iterable[tuple[Difference, Histogram]]) -> list[Any]:
@@ -232,18 +233,20 @@ def bins(metric: str, shown: Iterable[tuple[Difference, Histogram]]) -> list[Any
     """
     alt = require_altair()
     drawn = []
-    for d, found in shown:
+    for d, histogram in shown:
         if d.wins + d.losses == 0:
             continue
         signs = ("worse", "better") if d.increasing else ("better", "worse")
         rows = [
             {"low": low, "high": high, "users": n, "side": signs[low >= 0]}
-            for low, high, n in zip(found.edges, found.edges[1:], found.counts, strict=False)
+            for low, high, n in zip(
+                histogram.edges, histogram.edges[1:], histogram.counts, strict=False
+            )
             if n
         ]
-        said = f"better for {d.wins:,}, equal for {found.equal:,}, worse for {d.losses:,}"
+        subtitle = f"better for {d.wins:,}, equal for {histogram.equal:,}, worse for {d.losses:,}"
         colour = alt.Scale(domain=VERDICTS[:2], range=[BETTER, WORSE])
-        reach = [found.edges[0], found.edges[-1]]
+        reach = [histogram.edges[0], histogram.edges[-1]]
         bars = (
             alt.Chart(_data(rows))
             .mark_bar(binSpacing=1)
@@ -271,9 +274,9 @@ def bins(metric: str, shown: Iterable[tuple[Difference, Histogram]]) -> list[Any
         pair = f"{d.a} − {d.b}"
         drawn.append(
             bars.properties(
-                title=alt.TitleParams(pair, subtitle=said),
+                title=alt.TitleParams(pair, subtitle=subtitle),
                 height=130,
-                description=f"{in_words('Per-user differences')} {pair} on {metric}: {said}",
+                description=f"{in_words('Per-user differences')} {pair} on {metric}: {subtitle}",
             )
         )
     return drawn
@@ -306,14 +309,14 @@ def scatter(d: Difference, points: Sequence[tuple[float, float, int]]) -> list[A
         color=alt.Color("side:N", scale=colour, title=None),
         tooltip=_tooltip(x="to the right|.3f", y="above|.3f", users=in_words("users") + "|,"),
     )
-    said = f"{d.a} above, {d.b} to the right"
+    subtitle = f"{d.a} above, {d.b} to the right"
     return [
         alt.layer(line.mark_line(color=NEITHER, strokeDash=[4, 3]).encode(x=x, y=y), circles)
         .properties(
-            title=alt.TitleParams(f"{d.a} against {d.b}", subtitle=said),
+            title=alt.TitleParams(f"{d.a} against {d.b}", subtitle=subtitle),
             height=260,
-            description=in_words("Values of all users") + f" on {d.metric}, {said}: above the line "
-            f"{d.a} has the larger value",
+            description=f"{in_words('Values of all users')} on {d.metric}, {subtitle}: above the "
+            f"line {d.a} has the larger value",
         )
     ]  # fmt: skip
 
@@ -324,13 +327,13 @@ def _side(difference: float, *, increasing: bool) -> str:
     return VERDICTS[0] if (difference > 0) == increasing else VERDICTS[1]
 
 
-def first_hits(found: Shares, shown: Sequence[str]) -> list[Any]:
+def first_hits(hits: Shares, shown: Sequence[str]) -> list[Any]:
     """The share of the users who have their first hit at each rank or above it, by system."""
     alt = require_altair()
-    ranks = [one.rpartition("–")[2] for one in found.classes[:-1]]
+    ranks = [span.rpartition("–")[2] for span in hits.classes[:-1]]
     rows = [
         {"system": name, "rank": rank, "share": share}
-        for name, shares in found.summed().items()
+        for name, shares in hits.summed().items()
         if name in shown
         for rank, share in zip(ranks, shares, strict=False)
     ]
@@ -355,24 +358,24 @@ def first_hits(found: Shares, shown: Sequence[str]) -> list[Any]:
     ]
 
 
-def popularity(k: int, found: Shares, shown: Sequence[str]) -> list[Any]:
+def popularity(k: int, shares: Shares, shown: Sequence[str]) -> list[Any]:
     """How popular the items in the top k are: a bar for each system."""
     alt = require_altair()
     rows = [
         {"system": name, "items": kind, "share": max(share, 0.0), "order": i}
         for name in shown
-        for i, (kind, share) in enumerate(zip(found.classes, found.of[name], strict=True))
+        for i, (kind, share) in enumerate(zip(shares.classes, shares.of[name], strict=True))
     ]
-    scale = alt.Scale(domain=list(found.classes), range=list(BLUES))
+    scale = alt.Scale(domain=list(shares.classes), range=list(BLUES))
     bars = alt.Chart(_data(rows)).mark_bar(stroke="white", strokeWidth=0.5)
     title = in_words(f"Popularity of the items in the top {k}")
-    words = "; ".join(f"{name} {found.of[name][0]:.1%} of the most popular" for name in shown)
+    words = "; ".join(f"{name} {shares.of[name][0]:.1%} of the most popular" for name in shown)
     return [
         bars.encode(
             y=_names("system", shown),
             x=alt.X("share:Q", title=None, stack="zero", scale=alt.Scale(domain=[0, 1]),
                     axis=alt.Axis(format="%", tickCount=5, grid=False)),
-            color=alt.Color("items:N", scale=scale, title=None, sort=list(found.classes)),
+            color=alt.Color("items:N", scale=scale, title=None, sort=list(shares.classes)),
             order="order:Q",
             tooltip=_tooltip(system="system", items=in_words("items"), share="share|.1%"),
         ).properties(title=title, height=ROW * len(shown), description=f"{title}: {words}")

@@ -56,17 +56,17 @@ def drawing(chart: Any) -> Drawing:
     """Draw a chart of `charts`."""
     spec = _legible(chart.properties(width=WIDTH).to_dict())
     title = spec.pop("title", "")
-    said = title if isinstance(title, dict) else {"text": title}
+    heading = title if isinstance(title, dict) else {"text": title}
     _describe(spec, [])
     svg = _clean(as_svg({**spec, "config": CONFIG}), spec["description"])
-    return Drawing(said["text"], said.get("subtitle", ""), svg)
+    return Drawing(heading["text"], heading.get("subtitle", ""), svg)
 
 
 def _describe(spec: dict[str, Any], rows: list[dict[str, Any]]) -> None:
     """Let each mark say what its tooltip says, as data: no name is read as an expression."""
     rows = spec.get("data", {}).get("values", rows)
-    for one in spec.get("layer", ()):
-        _describe(one, rows)
+    for layer in spec.get("layer", ()):
+        _describe(layer, rows)
     if "mark" not in spec:
         return
     shown = spec["encoding"].pop("tooltip", [])
@@ -74,7 +74,7 @@ def _describe(spec: dict[str, Any], rows: list[dict[str, Any]]) -> None:
     if shown:
         field = f"said by {spec['mark']['type']}"
         for row in rows:
-            row[field] = ", ".join(_shown_value(row[one["field"]], one) for one in shown)
+            row[field] = ", ".join(_shown_value(row[tip["field"]], tip) for tip in shown)
         spec["encoding"]["description"] = {"field": field, "type": "nominal"}
 
 
@@ -88,9 +88,9 @@ def _shown_value(value: Any, shown: Mapping[str, Any]) -> str:
 def _legible(value: Any) -> Any:
     """The specification of a chart, with all texts as the page shows them."""
     if isinstance(value, dict):
-        return {_legible(name): _legible(one) for name, one in value.items()}
+        return {_legible(name): _legible(part) for name, part in value.items()}
     if isinstance(value, list):
-        return [_legible(one) for one in value]
+        return [_legible(part) for part in value]
     return visible(value) if isinstance(value, str) else value
 
 
@@ -98,13 +98,13 @@ def _clean(text: str, description: str) -> str:
     """The marks and the labels of a drawing of Vega, without what the page does not use."""
     root = ET.fromstring(text)  # noqa: S314 - of our own making
     for parent in [*root.iter()]:
-        for one in [*parent]:
-            unseen = one.get("opacity") == "0" and not one.get("aria-label")
-            if unseen or one.get("class") in ("background", "foreground"):
-                parent.remove(one)
-    for one in root.iter():
-        one.tag = one.tag.rpartition("}")[2]
-        _plain(one)
+        for element in [*parent]:
+            unseen = element.get("opacity") == "0" and not element.get("aria-label")
+            if unseen or element.get("class") in ("background", "foreground"):
+                parent.remove(element)
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+        _plain(element)
     root.attrib = {
         "viewBox": root.attrib["viewBox"],
         "width": root.attrib["width"],
@@ -115,25 +115,25 @@ def _clean(text: str, description: str) -> str:
     return ET.tostring(root, encoding="unicode")
 
 
-def _plain(one: ET.Element) -> None:
+def _plain(element: ET.Element) -> None:
     """Shorten an element: classes in place of colours, what it says on hovering as its title."""
-    said = one.get("aria-label")
-    if said and one.tag not in ("g", "svg"):
-        ET.SubElement(one, "title").text = said
+    label = element.get("aria-label")
+    if label and element.tag not in ("g", "svg"):
+        ET.SubElement(element, "title").text = label
     for name in _DROPPED:
-        one.attrib.pop(name, None)
-    if one.get("opacity") == "1":
-        del one.attrib["opacity"]
-    kinds = [k for k in one.get("class", "").split() if k.startswith("role-axis")]
-    inked = [paint for paint in ("fill", "stroke") if one.get(paint) in CLASSES]
-    kinds += [f"{paint}-{CLASSES[one.attrib.pop(paint)]}" for paint in inked]
-    one.attrib.pop("class", None)
+        element.attrib.pop(name, None)
+    if element.get("opacity") == "1":
+        del element.attrib["opacity"]
+    kinds = [k for k in element.get("class", "").split() if k.startswith("role-axis")]
+    inked = [paint for paint in ("fill", "stroke") if element.get(paint) in CLASSES]
+    kinds += [f"{paint}-{CLASSES[element.attrib.pop(paint)]}" for paint in inked]
+    element.attrib.pop("class", None)
     if kinds:
-        one.set("class", " ".join(kinds))
+        element.set("class", " ".join(kinds))
     for name in _ROUND:
-        if name in one.attrib:
-            one.set(name, re.sub(r"-?\d+\.\d{2,}", _rounded, one.attrib[name]))
+        if name in element.attrib:
+            element.set(name, re.sub(r"-?\d+\.\d{2,}", _rounded, element.attrib[name]))
 
 
-def _rounded(found: re.Match[str]) -> str:
-    return f"{float(found[0]):.1f}".removesuffix(".0")
+def _rounded(digits: re.Match[str]) -> str:
+    return f"{float(digits[0]):.1f}".removesuffix(".0")

@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from rankmeter._checks import counted
-from rankmeter._engine import Place
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.shares import Shares
-from rankmeter._estimates.verdicts import Headline, Verdict
 from rankmeter._estimates.wording import level, number, signed
 from rankmeter._files import replacing
 from rankmeter._report.drawn import Drawing, drawing
@@ -54,63 +52,6 @@ class MeanCell:
     beats: int | None = None
 
 
-@dataclass(frozen=True)
-class Digest:
-    """The content of the page of a comparison.
-
-    `result` is the machine-readable result, which the page uses where it can. Everything else is
-    ready to be shown: a row of `means` is the title of a system and a cell per metric, of
-    `segments`, by metric, that of a segment and a cell per system. `shown` are the systems in
-    charts. `good_k` has the smallest good k of each system, `hits` the ranks of the first hits,
-    `popularity` a cutoff and how popular the items above it are, `extremes` the users that gain
-    most from a system, with the values of both, `lists` the tops of their lists by metric, user
-    and system, where they are in memory, `figures` the charts by kind and metric,
-    `call` the call in Python that gives the same, or nothing.
-    """
-
-    headline: Headline
-    verdicts: Sequence[Verdict]
-    means: Sequence[Sequence[str | MeanCell]]
-    notes: Sequence[str]
-    differences: Table
-    shown: Sequence[str]
-    good_k: Table
-    hits: Shares | None
-    popularity: tuple[int, Shares] | None
-    segments: Mapping[str, Sequence[Sequence[str | MeanCell]]]
-    heterogeneity: Table
-    extremes: Mapping[str, Mapping[str, Sequence[tuple[str, float, float]]]]
-    lists: Mapping[str, Mapping[str, Mapping[str, Sequence[Place]]]]
-    figures: Mapping[str, Mapping[str, Sequence[Any]]]
-    plan: str
-    call: str
-    result: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Portrait:
-    """The content of the page of one evaluation.
-
-    `spread` has quantiles of the users' values, `parts` for each way to divide the users a row for
-    each part with a cell per metric, `extremes` the users with the worst and the best values,
-    `lists` the tops of their lists by metric and user; the others are those of `Digest`.
-    """
-
-    headline: Headline
-    estimates: Mapping[str, Estimate]
-    notes: Sequence[str]
-    spread: Table
-    hits: Shares | None
-    popularity: tuple[int, Shares] | None
-    parts: Mapping[str, Sequence[Sequence[str | MeanCell]]]
-    extremes: Mapping[str, Mapping[str, Sequence[tuple[str, float]]]]
-    lists: Mapping[str, Mapping[str, Sequence[Place]]]
-    figures: Mapping[str, Mapping[str, Sequence[Any]]]
-    plan: str
-    call: str
-    result: Mapping[str, Any]
-
-
 def read_page(path: str | Path) -> dict[str, Any]:
     """The result inside a report: that of `Comparison.to_dict` or of `Summary.to_dict`.
 
@@ -120,11 +61,11 @@ def read_page(path: str | Path) -> dict[str, Any]:
         If the file is not such a page.
     """
     text = Path(path).read_bytes().decode("utf-8", errors="replace")
-    found = re.search(
+    script = re.search(
         rf'<script type="application/json" id="{RESULT}">(.*?)</script>', text, re.DOTALL
     )
     try:
-        result: dict[str, Any] = json.loads(found[1] if found else "")
+        result: dict[str, Any] = json.loads(script[1] if script else "")
         whole = _is_comparison(result) if "systems" in result else _is_evaluation(result)
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
         whole = False
@@ -141,8 +82,10 @@ def _is_comparison(result: Any) -> bool:
 
     Data of a different form may also raise TypeError, KeyError or AttributeError.
     """
-    means = [one[name] for one in result["metrics"].values() for name in result["systems"]]
-    sentences = [one["sentence"] for one in result["differences"]]
+    means = [
+        by_system[name] for by_system in result["metrics"].values() for name in result["systems"]
+    ]
+    sentences = [difference["sentence"] for difference in result["differences"]]
     texts = [*result["systems"], *sentences]
     return (
         _are_means(result, means)
@@ -154,7 +97,7 @@ def _is_comparison(result: Any) -> bool:
 def _is_evaluation(result: Any) -> bool:
     """Whether this is the result of one evaluation; may raise what `_is_comparison` raises."""
     means = [*result["metrics"].values()]
-    notes, users = result["notes"], [one["n_users"] for one in means]
+    notes, users = result["notes"], [mean["n_users"] for mean in means]
     return (
         _are_means(result, means)
         and isinstance(notes, list)
@@ -165,80 +108,71 @@ def _is_evaluation(result: Any) -> bool:
 
 def _are_means(result: Any, means: Sequence[Any]) -> bool:
     """Whether these are means with intervals, by name of the metric and with a convention."""
-    figures = [one[figure] for one in means for figure in ("mean", "low", "high")]
+    figures = [mean[figure] for mean in means for figure in ("mean", "low", "high")]
     return (
         bool(means)
         and result["schema"] == 1
         and all(
             isinstance(text, str) for text in (*result["metrics"], result["plan"]["convention"])
         )
-        and all(one is None or isinstance(one, int | float) for one in figures)
+        and all(value is None or isinstance(value, int | float) for value in figures)
     )
 
 
-def render(digest: Digest) -> str:
-    """The text of the page."""
+def write(
+    path: str | Path,
+    template: str,
+    content: Callable[[], Mapping[str, Any]],
+    result: Callable[[], Mapping[str, Any]],
+) -> None:
+    """Write a page, whose content is made only if all packages are installed.
+
+    Each page has a `headline`, ``labels`` of metrics, ``n_users``, ``counts`` by system,
+    ``figures``: the charts by kind and metric, ``hits``: the ranks of the first hits,
+    ``popularity``: a cutoff and how popular the items above it are, ``lists`` by metric, user and
+    system, and ``call``: the call in Python that gives the same; the template names the others. The
+    `result` is machine-readable, and the page uses it where it can.
+    """
     require_packages()
-    found = digest.result
-    return _rendered(
-        "comparison",
-        digest,
-        found=found,
-        n_users=max(one["n_users"] for by in found["metrics"].values() for one in by.values()),
-        counts=_count_table(found["users"]),
-        labels=list(found["metrics"]),
-        max_rows=MAX_ROWS,
-        rows_on_paper=ROWS_ON_PAPER,
-        user_rows=_user_rows,
-        systems=[(f"{i}", SIGNS[i], name) for i, name in enumerate(digest.shown)],
-    )
+    with replacing(path) as file:
+        file.write(render(template, content(), result()).encode())
 
 
-def render_one(digest: Portrait) -> str:
-    """The text of the page of one evaluation."""
-    require_packages()
-    estimates = digest.estimates
-    return _rendered(
-        "summary",
-        digest,
-        n_users=max(e.n for e in estimates.values()),
-        counts=_count_table({"rankings": digest.result["users"]}),
-        labels=list(estimates),
-        mean_rows=_mean_rows,
-        value_rows=_value_rows,
-        lists_of={
-            label: {user: {"": places} for user, places in by.items()}
-            for label, by in digest.lists.items()
-        },
-    )
-
-
-def _rendered(template: str, digest: Digest | Portrait, **more: Any) -> str:
-    found = _environment().get_template(f"{template}.html.jinja")
-    return str(found.render(**_frame(digest), **more))
-
-
-def _frame(digest: Digest | Portrait) -> dict[str, Any]:
-    """What the pages of all results need."""
+def render(template: str, content: Mapping[str, Any], result: Mapping[str, Any]) -> str:
+    """The text of a page, which `write` describes."""
     style, script = _own("page.css"), _own("page.js")
-    found = digest.result
-    kinds = digest.popularity[1].classes if digest.popularity else ()
-    return {
-        "digest": digest,
-        "level": level(found["plan"]["confidence"]),
-        "version": __version__,
-        "policy": _policy(style, script),
-        "style": style,
-        "script": script,
-        "named": named,
-        "counted": counted,
-        "max_printed": MAX_PRINTED,
-        "share_rows": _share_rows,
-        "classes": [(f"p{i}", "■", kind) for i, kind in enumerate(kinds)],
-        "drawings": {kind: _drawn(by) for kind, by in digest.figures.items()},
-        "result_id": RESULT,
-        "result": _json(found),
-    }
+    popular, shown = content["popularity"], content.get("shown", ())
+    page = _environment().get_template(f"{template}.html.jinja")
+    return str(
+        page.render(
+            digest=content,
+            found=result,
+            labels=[*result["metrics"]],
+            n_users=content["n_users"],
+            counts=_count_table(content["counts"]),
+            level=level(result["plan"]["confidence"]),
+            version=__version__,
+            policy=_policy(style, script),
+            style=style,
+            script=script,
+            named=named,
+            counted=counted,
+            max_printed=MAX_PRINTED,
+            max_rows=MAX_ROWS,
+            rows_on_paper=ROWS_ON_PAPER,
+            share_rows=_share_rows,
+            user_rows=_user_rows,
+            mean_rows=_mean_rows,
+            value_rows=_value_rows,
+            systems=[(f"{i}", SIGNS[i], name) for i, name in enumerate(shown)],
+            classes=[(f"p{i}", "■", kind) for i, kind in enumerate(popular[1].classes)]
+            if popular
+            else [],
+            drawings={kind: _drawn(by) for kind, by in content["figures"].items()},
+            result_id=RESULT,
+            result=_json(result),
+        )
+    )
 
 
 def _environment() -> Any:
@@ -287,17 +221,10 @@ def require_packages() -> None:
             ) from None
 
 
-def write(path: str | Path, page: Callable[[], str]) -> None:
-    """Write a page, which is made only if all packages are installed."""
-    require_packages()
-    with replacing(path) as file:
-        file.write(page().encode())
-
-
 def _count_table(counts: Mapping[str, Mapping[str, int]]) -> Table:
     """The counts of rows read, dropped and merged, for each system."""
-    names = list(dict.fromkeys(name for one in counts.values() for name in one))
-    rows = [(s, *(f"{one.get(name, 0):,}" for name in names)) for s, one in counts.items()]
+    names = list(dict.fromkeys(name for by_name in counts.values() for name in by_name))
+    rows = [(s, *(f"{by_name.get(name, 0):,}" for name in names)) for s, by_name in counts.items()]
     return Table(("system", *(in_words(name.replace("_", " ")) for name in names)), rows)
 
 
@@ -324,19 +251,19 @@ def _value_rows(
     return {name: [(user, number(value)) for user, value in side] for name, side in sides.items()}
 
 
-def _share_rows(found: Shares) -> list[tuple[str, ...]]:
-    return [(name, *(f"{share:.1%}" for share in of)) for name, of in found.of.items()]
+def _share_rows(shares: Shares) -> list[tuple[str, ...]]:
+    return [(name, *(f"{share:.1%}" for share in of)) for name, of in shares.of.items()]
 
 
 def _drawn(charts: Mapping[str, Sequence[Any]]) -> dict[str, list[Drawing]]:
     """The charts of one kind by metric, each once: a chart of several metrics is one object."""
     seen: set[int] = set()
-    found = {}
-    for label, some in charts.items():
-        fresh = [one for one in some if id(one) not in seen]
+    drawings = {}
+    for label, panels in charts.items():
+        fresh = [panel for panel in panels if id(panel) not in seen]
         seen.update(map(id, fresh))
-        found[label] = [drawing(one) for one in fresh]
-    return found if any(found.values()) else {}
+        drawings[label] = [drawing(panel) for panel in fresh]
+    return drawings if any(drawings.values()) else {}
 
 
 def _json(value: Any) -> str:

@@ -67,9 +67,9 @@ class Means:
         columns = zip(*[["", *self.increasing], *rows], strict=True)
         width = sum(max(map(len, column)) + 2 for column in columns)
         lines = textwrap.wrap(self.meaning, max(40, width))
-        said = (" ".join(map(as_latex, line.split())) for line in lines)
+        escaped = (" ".join(map(as_latex, line.split())) for line in lines)
         all_columns = rf"\multicolumn{{{1 + len(self.increasing)}}}{{@{{}}l@{{}}}}"
-        return [rf"{all_columns}{{\footnotesize {line}}} \\" for line in said]
+        return [rf"{all_columns}{{\footnotesize {line}}} \\" for line in escaped]
 
     def _heads(self) -> list[str]:
         """The names of the metrics, in two lines if cutoffs of one metric follow each other."""
@@ -121,9 +121,9 @@ class Means:
 
     def _place(self, label: str, name: str) -> int:
         """1 for the best mean as it is printed, 2 for the second of at least three, else 0."""
-        means = [self._number(self.estimates[label, one].mean) for one in self.titles]
-        found = places(means, increasing=self.increasing[label])
-        return dict(zip(self.titles, found, strict=True))[name]
+        means = [self._number(self.estimates[label, system].mean) for system in self.titles]
+        place = places(means, increasing=self.increasing[label])
+        return dict(zip(self.titles, place, strict=True))[name]
 
 
 def _base(label: str) -> str:

@@ -37,7 +37,10 @@ def one_line(text: str) -> str:
 def visible(text: str) -> str:
     """Text in which control characters other than newlines and tabs are written, as ⟨U+202E⟩."""
     return _CONTROL.sub(
-        lambda found: "".join(c if c in "\n\t" else f"⟨U+{ord(c):04X}⟩" for c in found[0]), text
+        lambda characters: "".join(
+            c if c in "\n\t" else f"⟨U+{ord(c):04X}⟩" for c in characters[0]
+        ),
+        text,
     )
 
 
@@ -47,7 +50,8 @@ def as_json(text: str) -> str:
     JSON escapes the first 32 characters itself; those that are left are between its values.
     """
     return _CONTROL.sub(
-        lambda found: "".join(c if c < " " else f"\\u{ord(c):04x}" for c in found[0]), text
+        lambda characters: "".join(c if c < " " else f"\\u{ord(c):04x}" for c in characters[0]),
+        text,
     )
 
 
@@ -204,7 +208,7 @@ def as_latex_note(text: str) -> str:
 def as_latex(text: str) -> str:
     """The text of a cell escaped for LaTeX."""
     cell = re.sub(r"(?<!\S)-(?=\d)|(?<=\[)-(?=\d)", "−", " ".join(one_line(text).split()))
-    cell = re.sub("|".join(map(re.escape, _LATEX)), lambda found: _LATEX[found[0]], cell)
+    cell = re.sub("|".join(map(re.escape, _LATEX)), lambda sign: _LATEX[sign[0]], cell)
     # A bracket or a star at the start would be read as an argument of the preceding \\\\.
     return f"{{{cell}}}" if cell.startswith(("[", "*")) else cell
 

@@ -56,13 +56,13 @@ def parts_of(walk: Walk, whose: str) -> Iterator[str | Table]:
 
 def _meaning(walk: Walk) -> str:
     left_out = math.isnan(walk.counted)
-    said = "left out of the mean" if left_out else f"counts as {_plain(walk.counted)}"
-    return f"{said} ({walk.rule})"
+    counts = "left out of the mean" if left_out else f"counts as {_plain(walk.counted)}"
+    return f"{counts} ({walk.rule})"
 
 
 def _counting(perfect: Grid, k: int | None) -> int:
     """The number of places of a perfect ranking up to the last one that adds something."""
-    adds = [i for i, one in enumerate(perfect.places) if one.numbers.get("term", 1.0)]
+    adds = [i for i, place in enumerate(perfect.places) if place.numbers.get("term", 1.0)]
     return max(k or 0, 1 + max(adds, default=-1))
 
 
@@ -74,10 +74,10 @@ def _table(grid: Grid, k: int | None, *, of: str = "item", end: int | None = Non
     hidden: list[list[str]] = []
     for i, place in enumerate(grid.places):
         item = named(place)
-        known = [item]
+        cells = [item]
         if of == "item":
-            known = [place.rank or "–", *[item] * named_items, _gain(place)]
-        row = [*known, *(_plain(place.numbers.get(c)) for c in grid.columns)]
+            cells = [place.rank or "–", *[item] * named_items, _gain(place)]
+        row = [*cells, *(_plain(place.numbers.get(c)) for c in grid.columns)]
         if (end is None or i < end) and _matters(place, i, k, len(rows)):
             rows += [*_folded(hidden), row]
             hidden = []
@@ -107,10 +107,10 @@ def _gain(place: Place) -> str:
 
 def _sentence(line: Line, label: str) -> str:
     """``ndcg@10 = dcg / ideal = 1.0178 / 2.1309 = 0.4776``."""
-    numbers = re.sub(r"[a-z_]\w*", lambda found: _part(line, found[0]), line.text)
+    numbers = re.sub(r"[a-z_]\w*", lambda word: _part(line, word[0]), line.text)
     name = label if line.name == label else _words(line.name)
-    said = [name, _words(line.text), _words(numbers), _plain(line.value)]
-    return " = ".join(dict.fromkeys(filter(None, said)))
+    texts = [name, _words(line.text), _words(numbers), _plain(line.value)]
+    return " = ".join(dict.fromkeys(filter(None, texts)))
 
 
 def _part(line: Line, word: str) -> str:

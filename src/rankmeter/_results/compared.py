@@ -2,70 +2,146 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
-from rankmeter._checks import choice, integer
-from rankmeter._estimates.differences import Difference, moved, turned
+from rankmeter._checks import counted, unknown
+from rankmeter._choices import Setting
+from rankmeter._engine import Scores
+from rankmeter._estimates.differences import Difference, Heterogeneity, segment_notes, turned
 from rankmeter._estimates.estimates import Estimate
-from rankmeter._estimates.paired import Heterogeneity, segment_notes
+from rankmeter._estimates.notes import cluster_notes, missing_users, unused_labels
+from rankmeter._estimates.values import Values
 from rankmeter._estimates.verdicts import (
     Headline,
     Verdict,
     headline,
-    histogram,
-    pairs_shown,
     places,
     segments_clause,
     verdict,
 )
-from rankmeter._estimates.wording import change, level, number, p_value
+from rankmeter._estimates.wording import number
 from rankmeter._hits import FloatArray
-from rankmeter._ingest import Frame, Kind
-from rankmeter._report import charts
-from rankmeter._report.paper import Means
+from rankmeter._ingest import POLARS, Frame, Kind
+from rankmeter._plan import Plan
 from rankmeter._report.table import Style, Table
-from rankmeter._results.result import Measured, decimals
-from rankmeter._words import in_its_words
+from rankmeter._results.comparison_tables import (
+    letters_of,
+    marks_of,
+    own_notes,
+    significance,
+    significance_note,
+    table_of_differences,
+)
+from rankmeter._results.result import Result, drawn_notes, plain_mean
+from rankmeter._results.summary import Summary
+from rankmeter._words import in_its_words, in_words
 from rankmeter.errors import UsageError
 
 
-class Compared(Measured):
-    """A result with differences between systems."""
+def no_ranks(_: Plan) -> Mapping[str, Scores]:
+    """The scores under another plan of systems of which only values are known."""
+    raise UsageError("this needs the ranks of each user: pass the rankings to rm.compare")
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Compared(Result):
+    """Several systems on the same users, with their differences.
+
+    Attributes
+    ----------
+    systems : tuple of str
+        Names, in the order given.
+    baseline : str
+        The system that all others are compared with; empty if all pairs are compared.
+    plan : Plan or Setting
+        Every choice behind the values, or, of values of any origin, behind the intervals.
+    users : polars.Series
+        The users that all systems share.
+    by_metric : mapping of str to Values
+        The values of each metric under every system.
+    estimates : mapping of (str, str) to Estimate
+        By metric and system: the mean over the users that the comparison uses.
+    differences : tuple of Difference
+        All comparisons over all users, then those within segments.
+    heterogeneity : tuple of Heterogeneity
+        For each comparison over all users, whether the segments have different differences.
+    segments_by_user : polars.DataFrame or None
+        `segments` in Polars.
+    segment_estimates : mapping of (str, str, str) to Estimate
+        By segment, metric and system.
+    settings : mapping
+        Test, correction, family, alpha, seed, resamples, the rule for common users, clusters; the
+        numbers of users without a label and of labels without a user.
+    clusters : object
+        The clusters of the users as given.
+    summaries : mapping of str to Summary
+        The result of each system alone; empty for values of any origin.
+    kind : Kind
+        That of the frames that are handed out, as that of the first data that came in.
+    scored : callable
+        Gives the scores of every system under another plan: the values behind curves.
+    """
 
     systems: tuple[str, ...]
     baseline: str
+    plan: Setting
+    users: pl.Series
+    by_metric: Mapping[str, Values]
     estimates: Mapping[tuple[str, str], Estimate]
     differences: tuple[Difference, ...]
     heterogeneity: tuple[Heterogeneity, ...]
+    segments_by_user: pl.DataFrame | None
+    segment_estimates: Mapping[tuple[str, str, str], Estimate]
     settings: Mapping[str, Any]
+    clusters: object = None
+    summaries: Mapping[str, Summary] = field(default_factory=dict)
+    kind: Kind = POLARS
+    scored: Callable[[Plan], Mapping[str, Scores]] = no_ranks
 
     @property
-    @abstractmethod
-    def _labels(self) -> list[str]:
-        """The metrics."""
+    def confidence(self) -> float:
+        """Level of the intervals."""
+        return self.plan.confidence
 
-    @abstractmethod
-    def _label(self, metric: str) -> str:
+    @property
+    def dropped(self) -> dict[str, int]:
+        """By metric: users with a value of some systems but not of all.
+
+        They are left out of the means and differences of ``common="all"``.
+        """
+        return {label: values.dropped for label, values in self.by_metric.items()}
+
+    @property
+    def segments(self) -> Frame | None:
+        """Columns ``user`` and ``segment``, as in `per_user`; None without segments."""
+        return None if self.segments_by_user is None else self.kind.frame(self.segments_by_user)
+
+    @property
+    def labels(self) -> list[str]:
+        """The metrics, by their labels."""
+        return [*self.by_metric]
+
+    def label(self, metric: str) -> str:
         """The label of a metric, by any of its names."""
+        if metric in self.by_metric:
+            return metric
+        if isinstance(self.plan, Plan):
+            return self.plan[metric].label
+        raise unknown("metric", metric, self.by_metric)
 
     @abstractmethod
-    def _increasing(self, label: str) -> bool:
-        """Whether larger values of a metric are better."""
-
-    @abstractmethod
-    def _notes(self) -> tuple[str, ...]:
-        """The notes below the table."""
+    def _more_notes(self) -> tuple[list[str], list[str]]:
+        """Notes after the test, and after the users that are not common to all systems."""
 
     def __getitem__(self, metric: str) -> tuple[Difference, ...]:
         """The comparisons on one metric over all users."""
-        label = self._label(metric)
+        label = self.label(metric)
         return tuple(d for d in self.differences if d.metric == label and not d.segment)
 
     @in_its_words
@@ -84,18 +160,18 @@ class Compared(Measured):
         Without a baseline, a marker is the letter of every system that is significantly worse.
         """
         letters = letters_of(self.systems)
-        marks = {label: self._marks(label) for label in self._labels}
+        marks = {label: self.marks(label) for label in self.labels}
         rows = tuple(
             (
                 name if self.baseline else f"{letters[name]} {name}",
                 *(
                     f"{number(self.estimates[label, name].mean)} {marks[label][name]}".rstrip()
-                    for label in self._labels
+                    for label in self.labels
                 ),
             )
             for name in self.systems
         )
-        return Table(("system", *self._labels), rows, self._notes(), styles=self._styles(marks))
+        return Table(("system", *self.labels), rows, self.notes, styles=self._styles(marks))
 
     def _styles(
         self, marks: Mapping[str, Mapping[str, str]]
@@ -103,87 +179,31 @@ class Compared(Measured):
         """The best and the second mean of each metric, and those with a significance marker."""
         kinds: dict[int, tuple[Style, ...]] = {1: ("best",), 2: ("second",)}
         styles = {}
-        for column, label in enumerate(self._labels, 1):
-            for row, (name, place) in enumerate(self._places(self._means(label), label).items()):
-                styles[row, column] = (*kinds.get(place, ()), *_significance(marks[label][name]))
+        for column, label in enumerate(self.labels, 1):
+            for row, (name, place) in enumerate(self.places(self.means_of(label), label).items()):
+                styles[row, column] = (*kinds.get(place, ()), *significance(marks[label][name]))
         return styles
 
-    def _places(self, means: Mapping[str, Estimate], label: str) -> dict[str, int]:
+    def places(self, means: Mapping[str, Estimate], label: str) -> dict[str, int]:
         """By system, 1 for the best mean of a metric as it is printed, 2 for the second, else 0."""
-        found = places([number(e.mean) for e in means.values()], increasing=self._increasing(label))
-        return dict(zip(means, found, strict=True))
-
-    @property
-    @abstractmethod
-    def kind(self) -> Kind:
-        """That of the frames that are handed out."""
+        place = places(
+            [number(e.mean) for e in means.values()], increasing=self.by_metric[label].increasing
+        )
+        return dict(zip(means, place, strict=True))
 
     def means(self) -> Frame:
         """Systems × metrics: a row for each system, and a column for each metric."""
         columns = {
             label: [self.estimates[label, name].mean for name in self.systems]
-            for label in self._labels
+            for label in self.labels
         }
         return self.kind.frame(pl.DataFrame({"system": list(self.systems), **columns}))
 
-    @in_its_words
-    def to_latex(
-        self,
-        *,
-        digits: int = 4,
-        intervals: bool = False,
-        caption: str = "",
-        label: str = "",
-    ) -> str:
-        """The means in LaTeX, with the rules of the booktabs package.
-
-        The best mean of each metric is bold and the second of at least three underlined, as they
-        are printed; a raised sign or raised letters are the significance markers of `table`, with
-        their meaning below the last rule. Cutoffs of one metric that follow each other are under
-        one head.
-
-        Parameters
-        ----------
-        digits : int
-            After the point, from 0 to 15.
-        intervals : bool
-            Whether to add the interval of each mean.
-        caption, label : str
-            Of a ``table`` around the ``tabular``; LaTeX, so they are not escaped.
-        """
-        return self._printed(digits, intervals=intervals).to_latex(caption, label)
-
-    @in_its_words
-    def to_markdown(self, *, digits: int = 4, intervals: bool = False) -> str:
-        """All tables in Markdown; means as in `to_latex`."""
-        means = self._printed(digits, intervals=intervals).to_markdown()
-        return "\n\n".join([means, *(table.to_markdown() for table in self._tables()[1:])])
-
-    def _printed(self, digits: int, *, intervals: bool) -> Means:
-        labels, table = self._labels, self.table()
-        marks = {label: self._marks(label) for label in labels}
-        return Means(
-            dict(zip(self.systems, [row[0] for row in table.rows], strict=True)),
-            self.estimates,
-            {label: self._increasing(label) for label in labels},
-            {(label, name): marks[label][name] for label in labels for name in self.systems},
-            self._tested(),
-            table.notes,
-            decimals(digits),
-            intervals,
-        )
-
-    def _marks(self, metric: str) -> dict[str, str]:
+    def marks(self, metric: str) -> dict[str, str]:
         """By system: ▲ or ▼ against the baseline, or the letters of the systems that it beats."""
-        letters, marks = letters_of(self.systems), dict.fromkeys(self.systems, "")
-        for d in self[metric]:
-            if d.significant and self.baseline:
-                marks[d.a] = "▲" if d.better == d.a else "▼"
-            elif d.significant and d.better:
-                marks[d.better] += letters[d.b if d.better == d.a else d.a]
-        return marks
+        return marks_of(self[metric], self.systems, self.baseline)
 
-    def _segment_notes(self) -> list[str]:
+    def segment_notes(self) -> list[str]:
         """How segments were tested, and which differences are not the same in all of them."""
         clauses = {
             (h.metric, h.a, h.b): self._segments_clause(d)
@@ -195,177 +215,31 @@ class Compared(Measured):
             self.heterogeneity, self.settings["alpha"], clauses, gated=self.settings["gatekeeping"]
         )
 
-    def _noted(self) -> list[str]:
-        """The notes of single differences, with the metrics and segments if they are of some."""
-        where: dict[str, list[Difference]] = {}
-        for d in self.differences:
-            if d.note:
-                where.setdefault(d.note, []).append(d)
-        found = []
-        for note, some in sorted(where.items()):
-            metrics = dict.fromkeys(d.metric for d in some)
-            segments = dict.fromkeys(d.segment for d in some)
-            of = "" if len(metrics) == len(self._labels) else f"{', '.join(metrics)}: "
-            found.append(f"{of}{note}" + ("" if "" in segments else f" ({', '.join(segments)})"))
-        return found
-
-    def _tested(self) -> str:
+    def tested(self) -> str:
         """What the markers mean, and how differences were tested."""
-        s = self.settings
-        correction = "" if s["correction"] == "none" else f", {s['correction']} over {s['family']}"
-        marks = (
-            f"▲ ▼ significantly better, worse than {self.baseline}"
-            if self.baseline
-            else "letters: the systems that are significantly worse"
-        )
-        if not any(d.significant for d in self.differences):
-            marks = "no significant difference"
-        methods = sorted({d.method.split(" (")[0] for d in self.differences if not math.isnan(d.p)})
-        return f"{marks} ({', '.join(methods) or 'no test'}{correction}, alpha {s['alpha']:g})"
+        return significance_note(self.differences, self.baseline, self.settings)
 
     @in_its_words
     def difference_table(self) -> Table:
         """Every comparison: difference, interval, p, effect size, wins and losses."""
-        rows = tuple(
-            (
-                f"{d.a} − {d.b}" + (f", {d.segment}" if d.segment else ""),
-                d.metric,
-                change(d.difference),
-                f"[{change(d.low)}, {change(d.high)}]",
-                p_value(d.p),
-                p_value(d.p_adjusted),
-                change(d.d_z, digits=2),
-                f"{d.wins:,}/{d.ties:,}/{d.losses:,}" if d.per_user else "–",
-                number(d.detectable),
-            )
-            for d in self.differences
-        )
-        interval = f"{level(self.confidence)} interval"
-        columns = ("difference", "metric", "mean", interval, "p", "adjusted p", "d_z")
-        styles: dict[tuple[int, int], tuple[Style, ...]] = {
-            (row, columns.index("mean")): ("better",) if d.better == d.a else ("worse",)
-            for row, d in enumerate(self.differences)
-            if d.significant and d.better
-        }
-        return Table((*columns, "win/tie/loss", "detectable"), rows, styles=styles)
+        return table_of_differences(self.differences, self.confidence)
 
-    def worst(
-        self,
-        n: int | None = 10,
-        metric: str | None = None,
-        *,
-        system: str | None = None,
-        against: str | None = None,
-    ) -> Frame:
-        """The users with the largest losses of a system against another one, largest first.
-
-        Parameters
-        ----------
-        n : int, optional
-            The number of users; None returns all users, including those who gain.
-        metric : str, optional
-            Default: the first one.
-        system, against : str, optional
-            Default: the two systems of the headline; with a baseline, it is `against`.
-
-        Returns
-        -------
-        polars.DataFrame, pandas.DataFrame or pyspark.sql.DataFrame
-            As `per_user`. Columns user, the value of each system as ``"BPR ndcg@10"``, and
-            ``difference``: system minus against. Users with equal differences are in order of
-            their ids.
-
-        Raises
-        ------
-        UsageError
-            If a system or a metric does not exist, or no user has a value of the metric.
-
-        Examples
-        --------
-        >>> import rankmeter as rm
-        >>> truth = {"ann": {"a"}, "bob": {"b"}}
-        >>> old, new = {"ann": ["x", "a"], "bob": ["b"]}, {"ann": ["a"], "bob": ["x", "b"]}
-        >>> found = rm.compare({"old": old, "new": new}, truth, "rr", baseline="old")
-        >>> found.worst().rows()
-        [('bob', 1.0, 0.5, -0.5)]
-        >>> found.best().rows()
-        [('ann', 0.5, 1.0, 0.5)]
-        """
-        return self.kind.frame(self.moved_users(n, metric, system, against))
-
-    def best(
-        self,
-        n: int | None = 10,
-        metric: str | None = None,
-        *,
-        system: str | None = None,
-        against: str | None = None,
-    ) -> Frame:
-        """The users with the largest gains of a system over another one, largest first.
-
-        Parameters, columns and errors are those of `worst`.
-        """
-        return self.kind.frame(self.moved_users(n, metric, system, against, worst=False))
-
-    def moved_users(
-        self,
-        n: int | None = None,
-        metric: str | None = None,
-        system: str | None = None,
-        against: str | None = None,
-        *,
-        worst: bool = True,
-    ) -> pl.DataFrame:
-        """`worst` or `best` in Polars."""
-        label = self._label(metric or self._labels[0])
-        a, b = self._two(label, system, against)
-        self._refuse_whole(label)
-        most = None if n is None else integer("n", n, least=1)
-        return moved(*self._paired_by(label, a, b), (f"{a} {label}", f"{b} {label}"), most,
-                     falling=worst == self._increasing(label))  # fmt: skip
-
-    def _refuse_whole(self, label: str) -> None:
-        """Refuse a metric of which no user has a value."""
-
-    @abstractmethod
-    def _paired_by(self, label: str, a: str, b: str) -> tuple[pl.Series, FloatArray, FloatArray]:
-        """The users with a value of both systems, and these values."""
-
-    def _paired(self, d: Difference) -> tuple[pl.Series, FloatArray, FloatArray]:
-        return self._paired_by(d.metric, d.a, d.b)
-
-    def _two(self, label: str, system: str | None, against: str | None) -> tuple[str, str]:
-        """The two systems to look at: those of the headline, unless they are given."""
-        for option, name in (("system", system), ("against", against)):
-            if name is not None:
-                choice(option, name, self.systems)
-        d = self._verdict(label).difference or self[label][0]
-        a, b = (d.b, d.a) if d.a == self.baseline else (d.a, d.b)
-        system = system or (b if against == a else a)
-        usual = self.baseline if self.baseline not in ("", system) else (a if system == b else b)
-        against = against or usual
-        if system == against:
-            raise UsageError(f"{system} is compared with itself: name two systems")
-        return system, against
-
-    def _difference_panels(self, kind: str, metric: str) -> list[Any]:
-        """The differences on one metric with intervals, or those of the users as histograms."""
-        best, found = self._verdict(metric).best, self[metric]
-        if kind == "forest":
-            return charts.forest(metric, pairs_shown(found, best), self.baseline)
-        shown = pairs_shown(found, best, limit=9)
-        return charts.bins(metric, [(d, histogram(*self._paired(d)[1:])) for d in shown])
+    def paired(self, metric: str, a: str, b: str) -> tuple[pl.Series, FloatArray, FloatArray]:
+        """The users with a value of a metric in both of two systems, and these values."""
+        columns = self.systems.index(a), self.systems.index(b)
+        rows, x, y = self.by_metric[metric].paired(*columns)
+        return self.users[rows], x, y
 
     def _tables(self) -> list[Table]:
         return [self.table(), self.difference_table()]
 
-    def _means(self, metric: str) -> dict[str, Estimate]:
+    def means_of(self, metric: str) -> dict[str, Estimate]:
         return {name: self.estimates[metric, name] for name in self.systems}
 
-    def _verdict(self, metric: str) -> Verdict:
-        increasing = self._increasing(metric)
-        means, found = self._means(metric), self[metric]
-        return verdict(metric, means, found, self.baseline, increasing=increasing)
+    def verdict_on(self, metric: str) -> Verdict:
+        increasing = self.by_metric[metric].increasing
+        means, differences = self.means_of(metric), self[metric]
+        return verdict(metric, means, differences, self.baseline, increasing=increasing)
 
     @in_its_words
     def headline(self, metric: str | None = None) -> Headline:
@@ -376,14 +250,14 @@ class Compared(Measured):
         metric : str, optional
             Default: the first one.
         """
-        label = self._label(metric or self._labels[0])
-        found = self._verdict(label)
-        d = found.difference
+        label = self.label(metric or self.labels[0])
+        outcome = self.verdict_on(label)
+        d = outcome.difference
         segments = ("", "")
         if d is not None and " in all " not in (clause := self._segments_clause(d)):
             segments = (d.b if d.a == self.baseline and len(self.systems) > 2 else d.a, clause)
-        said = headline(found, self.baseline, self.settings["correction"], segments)
-        return replace(said, sentences=(*said.sentences, *self._missing_users(label)))
+        answer = headline(outcome, self.baseline, self.settings["correction"], segments)
+        return replace(answer, sentences=(*answer.sentences, *self._missing_users(label)))
 
     def _segments_clause(self, d: Difference) -> str:
         """In which segments the answer is another one, for the system that is not the baseline."""
@@ -397,26 +271,87 @@ class Compared(Measured):
         tests = [h.p for h in self.heterogeneity if h.metric == d.metric and {h.a, h.b} == pair]
         return segments_clause(d, within, tests[0] if tests else math.nan)
 
-    def _missing_users(self, _: str, /) -> tuple[str, ...]:
+    def _missing_users(self, label: str) -> tuple[str, ...]:
         """Sentences about users without a ranking, where these are known."""
-        return ()
+        if not isinstance(self.plan, Plan):
+            return ()
+        counts = {name: summary.counts for name, summary in self.summaries.items()}
+        missing = {name: n["users_in_truth"] - n["users_in_both"] for name, n in counts.items()}
+        return tuple(missing_users(missing, self.plan[label].averaging.missing))
+
+    @property
+    def random(self) -> dict[str, float]:
+        """By metric, the expected mean of random rankings of all candidates.
+
+        Empty unless their number is known (``n_items``); without metrics for which the systems are
+        averaged over different users.
+        """
+        chance = [summary.random for summary in self.summaries.values()] or [{}]
+        return {m: x for m, x in chance[0].items() if all(x == by.get(m) for by in chance)}
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Reasons to doubt that the data are what was meant."""
+        every = (caution for summary in self.summaries.values() for caution in summary.cautions)
+        return tuple(dict.fromkeys(every))
+
+    @property
+    @in_its_words
+    def notes(self) -> tuple[str, ...]:
+        """The notes below the table."""
+        s = self.settings
+        first, more = self._more_notes()
+        different = "" if s["common"] == "all" else ", so that means are over different users"
+        notes = [self.tested(), *first]
+        notes += [
+            f"{label}: {counted(n, 'user')} not common to all systems{in_words(different)}"
+            for label, n in self.dropped.items()
+            if n
+        ]
+        groups = s.get("clusters_by_metric", {})
+        notes += [*more, *unused_labels(s), *cluster_notes(groups, "tests and intervals")]
+        notes += drawn_notes(self.plan)
+        if s["runs"]:
+            runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
+            notes.append(f"{in_words('users')} × runs: {', '.join(runs)}")
+        return (
+            *self.cautions,
+            *notes,
+            *self.segment_notes(),
+            *own_notes(self.differences, self.labels),
+        )
+
+    def _content(self) -> dict[str, Any]:
+        segments: dict[str, dict[str, Any]] = {}
+        for (segment, metric, name), e in self.segment_estimates.items():
+            segments.setdefault(segment, {}).setdefault(metric, {})[name] = plain_mean(e)
+        alone = {
+            "users": {name: summary.counts for name, summary in self.summaries.items()},
+            "cautions": list(self.cautions),
+        }
+        plan = {"plan": self.plan.to_dict()} if isinstance(self.plan, Plan) else {}
+        return {
+            "systems": list(self.systems),
+            "baseline": self.baseline or None,
+            "metrics": {
+                label: {name: plain_mean(e) for name, e in self.means_of(label).items()}
+                for label in self.labels
+            },
+            "segments": segments,
+            "differences": [vars(d) | {"sentence": d.sentence()} for d in self.differences],
+            "heterogeneity": [vars(test) for test in self.heterogeneity],
+            **({"random": self.random} if self.random else {}),
+            "dropped_users": self.dropped,
+            **(alone if self.summaries else {}),
+            "notes": list(self.notes),
+            "settings": self.settings,
+            **plan,
+        }
 
     def _logged(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, float]]]:
         for (label, name), e in self.estimates.items():
             yield (name, label), e.numbers()
         for d in self.differences:
-            found = {"difference": d.difference, "low": d.low, "high": d.high}
+            numbers = {"difference": d.difference, "low": d.low, "high": d.high}
             parts = (d.a, "vs", d.b, d.segment, d.metric)
-            yield parts, {**found, "p": d.p_adjusted, "n": d.n}
-
-
-def _significance(mark: str) -> tuple[Style, ...]:
-    """What a marker says of its mean: letters have no colour, as a mean may win and lose."""
-    return {"▲": ("better",), "▼": ("worse",)}.get(mark, ())  # type: ignore[return-value]
-
-
-def letters_of(systems: tuple[str, ...]) -> dict[str, str]:
-    """The letters a, b, …, z, aa, ab, … of systems."""
-    alphabet = "abcdefghijklmnopqrstuvwxyz"
-    pairs = ("".join(two) for two in itertools.product(alphabet, repeat=2))
-    return dict(zip(systems, itertools.chain(alphabet, pairs), strict=False))
+            yield parts, {**numbers, "p": d.p_adjusted, "n": d.n}

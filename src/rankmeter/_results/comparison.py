@@ -2,104 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 import polars as pl
 
-from rankmeter._checks import choice, counted
-from rankmeter._engine import Scores, Walk
-from rankmeter._estimates.differences import Difference, paired_values
-from rankmeter._estimates.estimates import Estimate
+from rankmeter._checks import choice, integer
+from rankmeter._engine import Walk
+from rankmeter._estimates.curves import distinct_curves
+from rankmeter._estimates.differences import moved
 from rankmeter._estimates.notes import (
-    Facts,
     alike,
     chance_notes,
-    cluster_notes,
     notes_of,
-    unused_labels,
 )
-from rankmeter._estimates.paired import Heterogeneity
-from rankmeter._hits import FloatArray
-from rankmeter._ingest import Frame, Kind
+from rankmeter._forks import refuse_dead_threads
+from rankmeter._ingest import Frame
 from rankmeter._plan import Plan
-from rankmeter._results.comparison_page import ComparisonPage
-from rankmeter._results.summary import Summary
+from rankmeter._report import charts
+from rankmeter._report.paper import Means
+from rankmeter._results.compared import Compared
+from rankmeter._results.comparison_page import ChartKind, curves, page_of, panels
+from rankmeter._results.curve import Curve
+from rankmeter._results.result import decimals
 from rankmeter._results.walkthrough import (
     Walkthrough,
     choices_of,
     entries_of,
     walk_user,
 )
-from rankmeter._words import in_its_words, in_words
+from rankmeter._words import in_its_words
 from rankmeter.errors import UsageError
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Comparison(ComparisonPage):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Comparison(Compared):
     """Several systems over one truth.
 
     Attributes
     ----------
-    systems : tuple of str
-        Names, in the order given.
-    baseline : str
-        The system that all others are compared with; empty if all pairs are compared.
     plan : Plan
         Every choice behind the values.
-    summaries : mapping of str to Summary
-        The result of each system alone.
-    estimates : mapping of (str, str) to Estimate
-        By metric and system: the mean over the users that the comparison uses.
-    differences : tuple of Difference
-        All comparisons over all users, then those within segments.
-    dropped : mapping of str to int
-        By metric: users averaged for some systems but not for all (they are left out of the means
-        and differences of ``common="all"``).
-    segments_by_user : polars.DataFrame or None
-        `segments` in Polars.
-    segment_estimates : mapping of (str, str, str) to Estimate
-        By segment, metric and system.
-    settings : mapping
-        Test, correction, family, alpha, seed, resamples, the rule for common users, clusters; the
-        numbers of users without a label and of labels without a user.
-    scored : callable
-        Gives the scores of every system under another plan: the values behind curves.
-    clusters : object
-        The clusters of the users as given.
-    heterogeneity : tuple of Heterogeneity
-        For each comparison over all users, whether the segments have different differences.
     """
 
-    systems: tuple[str, ...]
-    baseline: str
     plan: Plan
-    summaries: Mapping[str, Summary]
-    estimates: Mapping[tuple[str, str], Estimate]
-    differences: tuple[Difference, ...]
-    dropped: Mapping[str, int]
-    segments_by_user: pl.DataFrame | None
-    segment_estimates: Mapping[tuple[str, str, str], Estimate]
-    settings: Mapping[str, Any]
-    scored: Callable[[Plan], Mapping[str, Scores]]
-    clusters: object = None
-    heterogeneity: tuple[Heterogeneity, ...] = ()
-
-    @property
-    def random(self) -> dict[str, float]:
-        """By metric, the expected mean of random rankings of all candidates.
-
-        Empty unless their number is known (``n_items``); without metrics for which the systems are
-        averaged over different users.
-        """
-        first, *others = (one.random for one in self.summaries.values())
-        return {m: x for m, x in first.items() if all(x == one.get(m) for one in others)}
-
-    @property
-    def segments(self) -> Frame | None:
-        """Columns ``user`` and ``segment``, as in `per_user`; None without segments."""
-        return None if self.segments_by_user is None else self.kind.frame(self.segments_by_user)
 
     @property
     def per_user(self) -> Frame:
@@ -115,15 +63,6 @@ class Comparison(ComparisonPage):
         for name, summary in self.summaries.items():
             for piece in summary.pieces_by_user(size):
                 yield piece.select(pl.lit(name).alias("system"), pl.all())
-
-    @property
-    def kind(self) -> Kind:
-        """That of the rankings of the first system, and of the frames that are handed out."""
-        return next(iter(self.summaries.values())).kind
-
-    def _refuse_whole(self, label: str) -> None:
-        if self.plan[label].spec.whole:
-            raise UsageError(f"{label} is one number for the lists of all users: no user has one")
 
     @in_its_words
     def show(
@@ -157,80 +96,240 @@ class Comparison(ComparisonPage):
         names = [systems] if isinstance(systems, str) else list(systems or self.systems)
         walks: dict[str, list[Walk]] = {}
         for name in names:
-            one = self.summaries[choice("systems", name, self.systems)]
-            walks[name] = walk_user(one.source, one.scores, user, entries)
+            summary = self.summaries[choice("systems", name, self.systems)]
+            walks[name] = walk_user(summary.source, summary.scores, user, entries)
         turns = zip(*walks.values(), strict=True)
         pairs = tuple(pair for turn in turns for pair in zip(names, turn, strict=True))
         facts = self.summaries[names[0]].facts()
         return Walkthrough(user, pairs, choices_of(self.plan, facts), self.words)
 
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """Reasons to doubt that the data are what was meant."""
-        summaries = self.summaries.values()
-        return tuple(dict.fromkeys(said for one in summaries for said in one.cautions))
+    @in_its_words
+    def to_latex(
+        self,
+        *,
+        digits: int = 4,
+        intervals: bool = False,
+        caption: str = "",
+        label: str = "",
+    ) -> str:
+        """The means in LaTeX, with the rules of the booktabs package.
 
-    def _content(self) -> dict[str, Any]:
-        segments: dict[str, dict[str, Any]] = {}
-        for (segment, metric, name), e in self.segment_estimates.items():
-            segments.setdefault(segment, {}).setdefault(metric, {})[name] = self._plain_mean(e)
-        return {
-            "systems": list(self.systems),
-            "baseline": self.baseline or None,
-            "metrics": {
-                label: {name: self._plain_mean(e) for name, e in self._means(label).items()}
-                for label in self._labels
-            },
-            "segments": segments,
-            "differences": [vars(d) | {"sentence": d.sentence()} for d in self.differences],
-            "heterogeneity": [vars(one) for one in self.heterogeneity],
-            **({"random": self.random} if self.random else {}),
-            "dropped_users": self.dropped,
-            "users": {name: summary.counts for name, summary in self.summaries.items()},
-            "cautions": list(self.cautions),
-            "notes": list(self._notes()),
-            "settings": self.settings,
-            "plan": self.plan.to_dict(),
+        The best mean of each metric is bold and the second of at least three underlined, as they
+        are printed; a raised sign or raised letters are the significance markers of `table`, with
+        their meaning below the last rule. Cutoffs of one metric that follow each other are under
+        one head.
+
+        Parameters
+        ----------
+        digits : int
+            After the point, from 0 to 15.
+        intervals : bool
+            Whether to add the interval of each mean.
+        caption, label : str
+            Of a ``table`` around the ``tabular``; LaTeX, so they are not escaped.
+        """
+        return self._printed(digits, intervals=intervals).to_latex(caption, label)
+
+    @in_its_words
+    def to_markdown(self, *, digits: int = 4, intervals: bool = False) -> str:
+        """All tables in Markdown; means as in `to_latex`."""
+        means = self._printed(digits, intervals=intervals).to_markdown()
+        return "\n\n".join([means, *(table.to_markdown() for table in self._tables()[1:])])
+
+    def _printed(self, digits: int, *, intervals: bool) -> Means:
+        labels, table = self.labels, self.table()
+        marks = {label: self.marks(label) for label in labels}
+        return Means(
+            dict(zip(self.systems, [row[0] for row in table.rows], strict=True)),
+            self.estimates,
+            {label: self.by_metric[label].increasing for label in labels},
+            {(label, name): marks[label][name] for label in labels for name in self.systems},
+            self.tested(),
+            table.notes,
+            decimals(digits),
+            intervals,
+        )
+
+    def worst(
+        self,
+        n: int | None = 10,
+        metric: str | None = None,
+        *,
+        system: str | None = None,
+        against: str | None = None,
+    ) -> Frame:
+        """The users with the largest losses of a system against another one, largest first.
+
+        Parameters
+        ----------
+        n : int, optional
+            The number of users; None returns all users, including those who gain.
+        metric : str, optional
+            Default: the first one.
+        system, against : str, optional
+            Default: the two systems of the headline; with a baseline, it is `against`.
+
+        Returns
+        -------
+        polars.DataFrame, pandas.DataFrame or pyspark.sql.DataFrame
+            As `per_user`. Columns user, the value of each system as ``"BPR ndcg@10"``, and
+            ``difference``: system minus against. Users with equal differences are in order of
+            their ids.
+
+        Raises
+        ------
+        UsageError
+            If a system or a metric does not exist, or no user has a value of the metric.
+
+        Examples
+        --------
+        >>> import rankmeter as rm
+        >>> truth = {"ann": {"a"}, "bob": {"b"}}
+        >>> old, new = {"ann": ["x", "a"], "bob": ["b"]}, {"ann": ["a"], "bob": ["x", "b"]}
+        >>> found = rm.compare({"old": old, "new": new}, truth, "rr", baseline="old")
+        >>> found.worst().rows()
+        [('bob', 1.0, 0.5, -0.5)]
+        >>> found.best().rows()
+        [('ann', 0.5, 1.0, 0.5)]
+        """
+        return self.kind.frame(self.moved_users(n, metric, system, against))
+
+    def best(
+        self,
+        n: int | None = 10,
+        metric: str | None = None,
+        *,
+        system: str | None = None,
+        against: str | None = None,
+    ) -> Frame:
+        """The users with the largest gains of a system over another one, largest first.
+
+        Parameters, columns and errors are those of `worst`.
+        """
+        return self.kind.frame(self.moved_users(n, metric, system, against, worst=False))
+
+    def moved_users(
+        self,
+        n: int | None = None,
+        metric: str | None = None,
+        system: str | None = None,
+        against: str | None = None,
+        *,
+        worst: bool = True,
+    ) -> pl.DataFrame:
+        """`worst` or `best` in Polars."""
+        label = self.label(metric or self.labels[0])
+        a, b = self._two(label, system, against)
+        if self.by_metric[label].whole:
+            raise UsageError(f"{label} is one number for the lists of all users: no user has one")
+        most = None if n is None else integer("n", n, least=1)
+        return moved(*self.paired(label, a, b), (f"{a} {label}", f"{b} {label}"), most,
+                     falling=worst == self.by_metric[label].increasing)  # fmt: skip
+
+    def _two(self, label: str, system: str | None, against: str | None) -> tuple[str, str]:
+        """The two systems to look at: those of the headline, unless they are given."""
+        for option, name in (("system", system), ("against", against)):
+            if name is not None:
+                choice(option, name, self.systems)
+        d = self.verdict_on(label).difference or self[label][0]
+        a, b = (d.b, d.a) if d.a == self.baseline else (d.a, d.b)
+        system = system or (b if against == a else a)
+        usual = self.baseline if self.baseline not in ("", system) else (a if system == b else b)
+        against = against or usual
+        if system == against:
+            raise UsageError(f"{system} is compared with itself: name two systems")
+        return system, against
+
+    def curve(self, metric: str, max_k: int | None = None) -> Curve:
+        """``metric@1`` to ``metric@max_k`` of every system, with bands.
+
+        Parameters
+        ----------
+        metric : str
+            A metric of the comparison; its cutoff does not matter.
+        max_k : int, optional
+            Up to 10,000. Default: the largest cutoff of the plan, at least 20.
+
+        Returns
+        -------
+        Curve
+
+        Raises
+        ------
+        UsageError
+            If the metric has no cutoff, or `max_k` is out of its range.
+        """
+        label = self.label(metric)
+        return curves(self, [label], max_k)[label]
+
+    @in_its_words
+    def plot(
+        self,
+        kind: ChartKind = "forest",
+        *,
+        metric: str | None = None,
+    ) -> Any:
+        """An Altair chart, which saves itself as PNG, SVG, PDF or HTML.
+
+        Parameters
+        ----------
+        kind : {"forest", "curve", "differences", "segments", "tradeoff"}
+            Differences with intervals, metric against k, the distribution of per-user differences,
+            means by segment, or metrics of what was shown against the first metric of accuracy.
+            Curves and trade-offs need rankings or results of evaluations.
+        metric : str, optional
+            Only this metric; default: all of them, side by side.
+
+        Raises
+        ------
+        MissingDependencyError
+            If Altair is not installed.
+        UsageError
+            If there is nothing of this kind to draw.
+        """
+        charts.require_altair()
+        choice("kind", kind, get_args(ChartKind))
+        if kind in ("curve", "tradeoff") and not isinstance(self.plan, Plan):
+            raise UsageError(f"plot({kind!r}) needs the rankings: rm.compare draws it")
+        if kind == "segments" and self.segments_by_user is None:
+            raise UsageError("there are no segments: pass segments=")
+        labels = [self.label(metric)] if metric else self.labels
+        if kind == "curve":
+            first_of = distinct_curves(self.plan)
+            labels = list(dict.fromkeys(first_of[label] for label in labels if label in first_of))
+        drawn = [panel for label in labels for panel in panels(self, kind, label)]
+        if not drawn:
+            raise UsageError(f"nothing to draw as {kind!r}: no metric has the values for it")
+        return charts.side_by_side(drawn)
+
+    @in_its_words
+    def report(self, path: str | Path) -> None:
+        """Write a self-contained page that opens offline and can be read back.
+
+        Parameters
+        ----------
+        path : str or Path
+            An ``.html`` file.
+
+        Raises
+        ------
+        MissingDependencyError
+            If the packages of the extra ``report`` are not installed.
+        """
+        refuse_dead_threads()
+        from rankmeter._report.page import write
+
+        write(path, "comparison", lambda: page_of(self), self.to_dict)
+
+    def _plan_text(self) -> str:
+        return self.plan.describe()
+
+    def _more_notes(self) -> tuple[list[str], list[str]]:
+        facts = {
+            name: {
+                **summary.facts(),
+                **alike(self.estimates[label, name] for label in self.labels),
+            }
+            for name, summary in self.summaries.items()
         }
-
-    @property
-    def _labels(self) -> list[str]:
-        return [entry.label for entry in self.plan.metrics]
-
-    def _label(self, metric: str) -> str:
-        return self.plan[metric].label
-
-    def _increasing(self, label: str) -> bool:
-        return self.plan[label].spec.increasing
-
-    def _notes(self) -> tuple[str, ...]:
-        s = self.settings
-        notes = [
-            self._tested(),
-            *notes_of(self.plan, self._facts()),
-        ]
-        some = "" if s["common"] == "all" else in_words(", so that means are over different users")
-        notes += [
-            f"{m}: {counted(n, 'user')} not common to all systems{some}"
-            for m, n in self.dropped.items()
-            if n
-        ]
-        notes += [*chance_notes(self.random, self.plan), *unused_labels(s)]
-        groups = s.get("clusters_by_metric", {})
-        notes += [*cluster_notes(groups, "tests and intervals"), *self._drawn()]
-        if s["runs"]:
-            runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
-            notes.append(f"{in_words('users')} × runs: {', '.join(runs)}")
-        notes += self._segment_notes()
-        notes += self._noted()
-        return (*self.cautions, *notes)
-
-    def _facts(self) -> dict[str, Facts]:
-        means = {
-            name: [self.estimates[label, name] for label in self._labels] for name in self.systems
-        }
-        return {name: {**s.facts(), **alike(means[name])} for name, s in self.summaries.items()}
-
-    def _paired_by(self, label: str, a: str, b: str) -> tuple[pl.Series, FloatArray, FloatArray]:
-        one, other = (self.summaries[name].scores for name in (a, b))
-        return paired_values(one, other, self.plan[label])
+        return notes_of(self.plan, facts), chance_notes(self.random, self.plan)

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import polars as pl
+
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.wording import number
 from rankmeter._report.table import Table
@@ -134,7 +136,7 @@ class Explanation(Result):
     cautions: tuple[str, ...] = ()
 
     def _content(self) -> dict[str, Any]:
-        said = {"notes": list(self.notes), "cautions": list(self.cautions)}
+        remarks = {"notes": list(self.notes), "cautions": list(self.cautions)}
         if self.target:
             return {
                 "metric": self.metric,
@@ -143,7 +145,7 @@ class Explanation(Result):
                 "searched": self.searched,
                 "matches": [vars(match) for match in self.matches],
                 "nearest": [vars(match) for match in self.nearest],
-                **said,
+                **remarks,
             }
         return {
             "metric": self.metric,
@@ -151,16 +153,26 @@ class Explanation(Result):
             "values": [self.start.mean, self.end.mean],
             "steps": [vars(step) for step in self.steps],
             "users": [vars(user) for user in self.users],
-            **said,
+            **remarks,
         }
+
+    def to_polars(self) -> pl.DataFrame:
+        """A row for each step, or for each match or nearest setting: its value and options."""
+        if self.target:
+            settings = [(m.convention, str(m), m.value) for m in self.matches or self.nearest]
+            return pl.DataFrame(settings, schema=["convention", "setting", "value"], orient="row")
+        rows = [vars(s) | {"before": str(s.before), "after": str(s.after)} for s in self.steps]
+        words = dict.fromkeys(("switch", "before", "after"), pl.String)
+        numbers = dict.fromkeys(("value", "change", "share"), pl.Float64)
+        return pl.DataFrame(rows, schema={**words, **numbers})
 
     def table(self) -> Table:
         """The steps, or the matches, as a table."""
         if self.target:
             rows = [(str(m), f"{m.value:.10g}") for m in self.matches or self.nearest]
             first = "setting" if self.matches else "nearest setting"
-            said = (self.verdict(), *self.notes, *self.cautions)
-            return Table((first, self.metric), tuple(rows), said)
+            remarks = (self.verdict(), *self.notes, *self.cautions)
+            return Table((first, self.metric), tuple(rows), remarks)
         still = [step for step in self.steps if step not in self._moved()]
         steps = [
             (
@@ -237,8 +249,8 @@ class Explanation(Result):
     def footnote(self) -> str:
         """The explanation as prose that can be pasted below a table of a paper."""
         if self.target:
-            found = "; ".join(str(m) for m in self.matches[:3]) or "nothing known"
-            return f"{self.metric} = {self.target} is obtained by: {found}."
+            settings = "; ".join(str(m) for m in self.matches[:3]) or "nothing known"
+            return f"{self.metric} = {self.target} is obtained by: {settings}."
         steps = "; ".join(
             f"{s.switch} {s.before} → {s.after} ({_signed(s.change)})" for s in self._moved()
         )

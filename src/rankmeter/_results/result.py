@@ -1,17 +1,19 @@
-"""The base of all results: rendering, frames, JSON, experiment trackers."""
+"""What all results can do: tables in every format, frames, JSON, experiment trackers."""
 
 from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from rankmeter._checks import integer
+from rankmeter._choices import Setting
 from rankmeter._estimates.estimates import Estimate
 from rankmeter._estimates.wording import plain
+from rankmeter._forks import refuse_dead_threads
 from rankmeter._ingest import to_pandas
 from rankmeter._plan import Plan
 from rankmeter._report.table import Table, as_json
@@ -21,13 +23,30 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+class Lacking:
+    """A verb that some results do not have: an AttributeError gives the reason."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, result: object, owner: type) -> Any:
+        raise AttributeError(f"{owner.__name__} has no {self.name}: {self.reason}")
+
+
 class Result(ABC):
-    """A result that renders itself: a subclass gives its table and its values."""
+    """A result that renders itself: a subclass gives its table, its content and its frame."""
+
+    plot = Lacking("this kind of result has no chart")
+    show = Lacking("this kind of result is about no user, or is shown as it is")
+    report = Lacking("only evaluations and comparisons write a page")
 
     @property
     def words(self) -> Words:
         """What tables and sentences call users and items."""
-        return USERS
+        return getattr(getattr(self, "plan", None), "words", USERS)
 
     @abstractmethod
     def table(self) -> Table:
@@ -37,9 +56,17 @@ class Result(ABC):
     def _content(self) -> dict[str, Any]:
         """The content of `to_dict`: mappings, lists, strings and numbers."""
 
+    @abstractmethod
+    def to_polars(self) -> pl.DataFrame:
+        """The numbers as a frame."""
+
     def _tables(self) -> list[Table]:
         """All tables, in the order in which they are shown."""
         return [self.table()]
+
+    def _logged(self) -> Iterable[tuple[tuple[str, ...], Mapping[str, float]]]:
+        """Parts of a name, and the numbers for an experiment tracker under it, by kind."""
+        raise AttributeError(f"{type(self).__name__} has no log: it has no means to write")
 
     @in_its_words
     def to_dict(self) -> dict[str, Any]:
@@ -51,70 +78,8 @@ class Result(ABC):
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """`to_dict` as JSON text; a number that does not exist is null."""
-        found = json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
-        return as_json(found)
-
-    @in_its_words
-    def to_markdown(self) -> str:
-        """All tables in Markdown."""
-        return "\n\n".join(table.to_markdown() for table in self._tables())
-
-    @in_its_words
-    def to_latex(self) -> str:
-        """The table in LaTeX, with the rules of the booktabs package."""
-        return self.table().to_latex()
-
-    @in_its_words
-    def __repr__(self) -> str:
-        return "\n\n".join(table.to_text() for table in self._tables())
-
-    @in_its_words
-    def _repr_html_(self) -> str:
-        return "".join(table.to_html() for table in self._tables())
-
-
-class Measured(Result):
-    """A result with intervals, by the choices of a plan."""
-
-    plan: Plan
-
-    @property
-    def words(self) -> Words:
-        """What tables and sentences call users and items."""
-        return getattr(self.plan, "words", USERS)
-
-    @abstractmethod
-    def to_polars(self) -> pl.DataFrame:
-        """The numbers as a frame."""
-
-    @abstractmethod
-    def _logged(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, float]]]:
-        """Parts of a name, and the numbers for an experiment tracker under it, by kind."""
-
-    def _call(self, function: str, data: str, **more: Any) -> str:
-        """The call in Python that gives this result from the same data, or nothing.
-
-        Of the `more` options, those are written that have a value.
-        """
-        options = self.plan.options()
-        if options is None:
-            return ""
-        labels = [entry.label for entry in self.plan.metrics]
-        given = {name: value for name, value in (options | more).items() if value is not None}
-        words = [f"{name}={value!r}" for name, value in given.items()]
-        return f"import rankmeter as rm\n\nrm.{function}({', '.join([data, repr(labels), *words])})"
-
-    def _plan_text(self) -> str:
-        return self.plan.describe()
-
-    @staticmethod
-    def _plain_mean(e: Estimate) -> dict[str, float]:
-        return {"mean": e.mean, "low": e.low, "high": e.high, "n_users": e.n}
-
-    @property
-    def confidence(self) -> float:
-        """Level of the intervals."""
-        return self.plan.confidence
+        text = json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+        return as_json(text)
 
     def to_pandas(self) -> pd.DataFrame:
         """`to_polars` as a pandas frame, without pyarrow.
@@ -133,7 +98,36 @@ class Measured(Result):
         ``= + - @``, a tab or a carriage return, gets an apostrophe in front. Files of values by
         user keep their ids unchanged.
         """
-        return _as_cells(self.to_polars()).write_csv()
+        refuse_dead_threads()
+        formula = pl.col(pl.String).str.replace(r"^([=+\-@\t\r])", "'${1}")
+        return self.to_polars().with_columns(formula).write_csv()
+
+    @in_its_words
+    def to_markdown(self) -> str:
+        """All tables in Markdown."""
+        return "\n\n".join(table.to_markdown() for table in self._tables())
+
+    @in_its_words
+    def to_latex(self) -> str:
+        """The table in LaTeX, with the rules of the booktabs package."""
+        return self.table().to_latex()
+
+    @in_its_words
+    def __repr__(self) -> str:
+        return "\n\n".join(table.to_text() for table in self._tables())
+
+    @in_its_words
+    def _repr_html_(self) -> str:
+        import html
+
+        tables = "".join(table.to_html() for table in self._tables())
+        if (plan := self._plan_text()) is None:
+            return tables
+        return f"{tables}<details><summary>plan</summary><pre>{html.escape(plan)}</pre></details>"
+
+    def _plan_text(self) -> str | None:
+        """The choices behind the result, if it shows them."""
+        return None
 
     def log(
         self, to: Any, *, prefix: str = "", step: int | None = None, run_id: str | None = None
@@ -176,18 +170,16 @@ class Measured(Result):
         values = flat(((prefix, *parts), numbers) for parts, numbers in self._logged())
         send(values, to, step=step, run_id=run_id)
 
-    def _repr_html_(self) -> str:
-        import html
 
-        plan = html.escape(self._plan_text())
-        details = f"<details><summary>plan</summary><pre>{plan}</pre></details>"
-        return super()._repr_html_() + details
+def plain_mean(e: Estimate) -> dict[str, float]:
+    """A mean for `Result.to_dict`."""
+    return {"mean": e.mean, "low": e.low, "high": e.high, "n_users": e.n}
 
-    def _drawn(self) -> list[str]:
-        """How bootstrap intervals were made, for the notes below a table."""
-        plan = self.plan
-        drawn = f"{plan.resamples:,} samples, seed {plan.seed}"
-        return [f"intervals by {plan.interval} bootstrap, {drawn}"] if plan.draws else []
+
+def drawn_notes(plan: Setting) -> list[str]:
+    """How bootstrap intervals were made, for the notes below a table."""
+    drawn = f"{plan.resamples:,} samples, seed {plan.seed}"
+    return [f"intervals by {plan.interval} bootstrap, {drawn}"] if plan.draws else []
 
 
 class Name(str):
@@ -197,14 +189,20 @@ class Name(str):
     __repr__ = str.__str__
 
 
+def written_call(plan: Plan, function: str, data: str, **more: Any) -> str:
+    """The call in Python that gives a result from the same data, or nothing.
+
+    Of the `more` options, those are written that have a value.
+    """
+    options = plan.options()
+    if options is None:
+        return ""
+    labels = [entry.label for entry in plan.metrics]
+    given = {name: value for name, value in (options | more).items() if value is not None}
+    words = [f"{name}={value!r}" for name, value in given.items()]
+    return f"import rankmeter as rm\n\nrm.{function}({', '.join([data, repr(labels), *words])})"
+
+
 def decimals(digits: int) -> int:
     """The option `digits` of tables for papers."""
     return integer("digits", digits, least=0, most=15)
-
-
-def _as_cells(frame: pl.DataFrame) -> pl.DataFrame:
-    """A frame for a spreadsheet: text that looks like a formula gets an apostrophe in front.
-
-    Numbers stay numbers.
-    """
-    return frame.with_columns(pl.col(pl.String).str.replace(r"^([=+\-@\t\r])", "'${1}"))

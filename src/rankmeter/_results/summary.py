@@ -3,43 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import polars as pl
 
 from rankmeter._caution import warn
 from rankmeter._checks import choice, refused
-from rankmeter._engine import Scores, Source, chance
-from rankmeter._estimates.estimates import Estimate, estimate, inside, mean_interval
+from rankmeter._engine import Scores, chance
+from rankmeter._estimates.estimates import Estimate, estimate
 from rankmeter._estimates.notes import (
-    UNUSED_LABELS,
-    Facts,
-    alike,
-    chance_notes,
-    cluster_notes,
     clustered,
     counts_of,
-    facts_of,
-    notes_of,
     uneven,
-    unused_labels,
 )
-from rankmeter._estimates.segments import labels_of, masks_of
+from rankmeter._estimates.parts import gap_frame, part_frame, part_means
+from rankmeter._estimates.segments import labels_of
 from rankmeter._estimates.verdicts import histogram_of
-from rankmeter._estimates.wording import level, number
-from rankmeter._hits import BoolArray, IntArray
-from rankmeter._ingest import POLARS, Frame, Kind
+from rankmeter._estimates.wording import level
+from rankmeter._forks import refuse_dead_threads
+from rankmeter._hits import IntArray
+from rankmeter._ingest import Frame
 from rankmeter._ingest import Table as Read
 from rankmeter._plan import Plan
 from rankmeter._report import charts
 from rankmeter._report.table import Table
-from rankmeter._results.reported import Reported
-from rankmeter._results.result import decimals
-from rankmeter._statistics import moments, t_interval_of
+from rankmeter._results.evaluated import Evaluated, mean_cells
+from rankmeter._results.result import Lacking
 from rankmeter._words import in_its_words, in_words
 from rankmeter.errors import UsageError
 
@@ -48,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Summary(Reported, Mapping[str, Estimate]):
+class Summary(Evaluated, Mapping[str, Estimate]):
     """Means of all metrics of a plan; a mapping from metric to `Estimate`.
 
     Any name of a metric works: ``result["nDCG@10"]`` is ``result["ndcg@10"]``.
@@ -71,7 +63,7 @@ class Summary(Reported, Mapping[str, Estimate]):
         Further notes, such as how much ties matter.
     groups : polars.DataFrame or None
         The groups of each user of the scores, a column for each way to group them.
-    random, best : mapping of str to float
+    random, perfect : mapping of str to float
         By metric, the expected mean of random rankings of all candidates, and the mean of perfect
         ones; empty unless the number of candidates is known (``n_items``).
     source : Source or None
@@ -81,18 +73,7 @@ class Summary(Reported, Mapping[str, Estimate]):
         type of its users, if the rankings came in such a frame, and else those of Polars.
     """
 
-    plan: Plan
-    scores: Scores
-    counts: Mapping[str, int]
-    estimates: Mapping[str, Estimate]
-    clusters: IntArray | None = None
-    cautions: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
-    groups: pl.DataFrame | None = None
-    random: Mapping[str, float] = field(default_factory=dict)
-    best: Mapping[str, float] = field(default_factory=dict)
-    source: Source | None = None
-    kind: Kind = POLARS
+    best = Lacking("the means of perfect rankings are called `perfect`")
 
     def __getitem__(self, metric: str) -> Estimate:
         if metric in self.estimates:
@@ -116,28 +97,6 @@ class Summary(Reported, Mapping[str, Estimate]):
         when it is made.
         """
         return self.kind.frame(self.values_by_user.clone())
-
-    @cached_property
-    def values_by_user(self) -> pl.DataFrame:
-        """`per_user` in Polars, with the column ``user``."""
-        return next(self.pieces_by_user(max(len(self.scores.users), 1)))
-
-    def pieces_by_user(self, size: int) -> Iterator[pl.DataFrame]:
-        """The rows of `values_by_user`, those of so many users of the scores at a time."""
-        users = self.scores.users
-        columns = {}
-        used = np.zeros(len(users), dtype=bool)
-        for entry in self.plan.metrics:
-            averaged = self.scores.averaged(entry)
-            column = np.full(len(users), np.nan)
-            column[averaged.users] = averaged.values
-            used[averaged.users] = True
-            columns[entry.label] = column
-        for start in range(0, max(len(users), 1), size):
-            part = slice(start, start + size)
-            values = {label: column[part] for label, column in columns.items()}
-            frame = pl.DataFrame({"user": users[part], **values})
-            yield frame.filter(pl.Series(used[part])).fill_nan(None)
 
     @in_its_words
     def show(self, user: object, metrics: str | Iterable[str] | None = None) -> Walkthrough:
@@ -195,7 +154,7 @@ class Summary(Reported, Mapping[str, Estimate]):
         walks = walk_user(self.source, self.scores, user, entries)
         return Walkthrough(
             user,
-            tuple(("", one) for one in walks),
+            tuple(("", walk) for walk in walks),
             choices_of(self.plan, self.facts()),
             self.words,
         )
@@ -221,7 +180,9 @@ class Summary(Reported, Mapping[str, Estimate]):
         DataError
             If no user has a label, a user has two, or labels mix text, numbers and booleans.
         """
-        return self.kind.frame(self._by_label(self._segments(segments)))
+        labels = self._segments(segments)
+        parts = part_means(self.plan, self.scores, labels, self.clusters)
+        return self.kind.frame(part_frame(parts))
 
     def gap(self, segments: object) -> Frame:
         """How far apart the means of segments are: the mean absolute difference of each two.
@@ -256,25 +217,8 @@ class Summary(Reported, Mapping[str, Estimate]):
         >>> result.gap({"ann": "new", "bob": "new", "cat": "old"})["gap"].to_list()
         [0.5]
         """
-        from rankmeter._estimates.gaps import gap_values
-
         labels = self._segments(segments)
-        rows = []
-        for entry in self.plan.metrics:
-            if entry.averaging.aggregate != "mean":
-                raise UsageError(f"{entry.label} is not a mean over users, so it has no gap")
-            averaged = self.scores.averaged(entry)
-            known = labels.gather(averaged.users)
-            inside = known.is_not_null().to_numpy()
-            group = known.drop_nulls().rank("dense").to_numpy()
-            values = gap_values(averaged.values[inside], group)
-            found = moments(values)
-            own = None if self.clusters is None else self.clusters[averaged.users[inside]]
-            low, high = mean_interval(values, found, self.plan, own)
-            n = len(np.unique(group))
-            rows.append((entry.label, found.mean, max(low, 0.0), high, found.n, n))
-        names = ["metric", "gap", "low", "high", "n_users", "n_segments"]
-        return self.kind.frame(pl.DataFrame(rows, schema=names, orient="row"))
+        return self.kind.frame(gap_frame(self.plan, self.scores, labels, self.clusters))
 
     def _segments(self, segments: object) -> pl.Series:
         """The segment of each user, null for users without one."""
@@ -282,21 +226,6 @@ class Summary(Reported, Mapping[str, Estimate]):
         if labels is None:
             raise refused("segments", "a label for each user, such as {user: segment}", segments)
         return labels
-
-    def _by_label(self, labels: pl.Series | None) -> pl.DataFrame:
-        rows = []
-        masks: list[tuple[str | None, BoolArray]] = [*masks_of(labels).items()]
-        if labels is not None:
-            masks.append((None, labels.is_null().to_numpy()))
-        for segment, mask in masks:
-            for entry in self.plan.metrics:
-                part = self.scores.averaged(entry).only(mask)
-                if segment is None and not part.users.size:
-                    continue
-                e = estimate(self.plan, entry, part, self.clusters)
-                rows.append((segment, e.label, e.mean, e.low, e.high, e.std, e.n))
-        names = ["segment", "metric", "mean", "low", "high", "std", "n_users"]
-        return pl.DataFrame(rows, schema=names, orient="row")
 
     def by_group(self, group: str | None = None) -> Frame:
         """Means within the groups that were given as ``groups=``, and their macro averages.
@@ -310,9 +239,10 @@ class Summary(Reported, Mapping[str, Estimate]):
         -------
         polars.DataFrame, pandas.DataFrame or pyspark.sql.DataFrame
             Columns segment, metric, mean, low, high, std, n_users. The last rows have the segment
-            ``"macro"``: the mean of the groups' means, whose interval takes the groups as units
-            and whose `n_users` is the number of groups. That interval is about groups like these,
-            as relations of other graphs; it is too wide if these are all the groups there are.
+            ``"macro"``: the mean of the groups' means, whose `n_users` is the number of groups and
+            whose `std` is over groups. Its interval is about other users of these groups, which are
+            all the groups there are: each counts the same, however many users it has. Where every
+            group has a single user, nothing is known about other users, and there is no interval.
 
         Raises
         ------
@@ -326,28 +256,15 @@ class Summary(Reported, Mapping[str, Estimate]):
         >>> result.by_group("side")["segment", "mean"].rows()
         [('head', 1.0), ('tail', 0.375), ('macro', 0.6875)]
         """
-        return self.kind.frame(self._by_group(self._group(group)))
+        return self.kind.frame(self.group_rows(self._group(group)))
 
     def _group(self, group: str | None) -> str:
         """A way to group users, which can be left out if there is one."""
-        known = [] if self.groups is None else self.groups.columns
-        if not known or (group is None and len(known) > 1):
-            hint = f"choose one of {', '.join(known)}" if known else "pass groups= when evaluating"
+        names = [] if self.groups is None else self.groups.columns
+        if not names or (group is None and len(names) > 1):
+            hint = f"choose one of {', '.join(names)}" if names else "pass groups= when evaluating"
             raise UsageError(f"no group to report by: {hint}", option="group")
-        return choice("group", known[0] if group is None else group, known)
-
-    def _by_group(self, name: str) -> pl.DataFrame:
-        """`by_group` in Polars."""
-        labels = None if self.groups is None else self.groups[name]
-        found = self._by_label(labels)
-        macro = []
-        for entry in self.plan.metrics:
-            values = found.filter(metric=entry.label)["mean"].drop_nans().to_numpy()
-            m = moments(values)
-            low, high = t_interval_of(m, self.confidence) if m.n > 1 else (np.nan, np.nan)
-            low, high = inside((entry.spec.low, entry.spec.high), m.mean, low, high)
-            macro.append(("macro", entry.label, m.mean, low, high, m.sd, m.n))
-        return pl.concat([found, pl.DataFrame(macro, schema=found.schema, orient="row")])
+        return choice("group", names[0] if group is None else group, names)
 
     @in_its_words
     def group_table(self, group: str | None = None) -> Table:
@@ -372,13 +289,13 @@ class Summary(Reported, Mapping[str, Estimate]):
         ────────────────────────────────────────────────
         head   mr      1.0000            [–, –]        1
         tail   mr      2.0000  [2.0000, 2.0000]        2
-        macro  mr      1.5000  [1.0000, 7.8531]        2
+        macro  mr      1.5000  [1.5000, 1.5000]        2
         """
         name = self._group(group)
         columns = [name, "metric", "mean", f"{level(self.confidence)} interval", in_words("users")]
         rows = [
-            [segment or "none", metric, *_cells(mean, low, high, n)]
-            for segment, metric, mean, low, high, _, n in self._by_group(name).rows()
+            [segment or "none", metric, *mean_cells(mean, low, high, n)]
+            for segment, metric, mean, low, high, _, n in self.group_rows(name).rows()
         ]
         return Table(columns, rows, left=2)
 
@@ -415,101 +332,12 @@ class Summary(Reported, Mapping[str, Estimate]):
                 f"{e.label} has no value by chance: pass n_items=, the number of candidates, and "
                 "choose a metric of hits"
             )
-        low, size = self.random[e.label], self.best[e.label] - self.random[e.label]
+        low, size = self.random[e.label], self.perfect[e.label] - self.random[e.label]
         if not size:
             raise UsageError(f"every ranking has the same {e.label}: there is nothing to adjust")
-        mean, one, other = ((x - low) / size for x in (e.mean, e.low, e.high))
+        mean, bound, other = ((x - low) / size for x in (e.mean, e.low, e.high))
         std = e.std / abs(size)
-        return replace(e, mean=mean, low=min(one, other), high=max(one, other), std=std)
-
-    def _content(self) -> dict[str, Any]:
-        return {
-            "metrics": {
-                label: self._plain_mean(e)
-                | {"undefined": e.undefined}
-                | ({"random": self.random[label]} if label in self.random else {})
-                for label, e in self.items()
-            },
-            "users": self.counts,
-            **({"groups": self._plain_groups()} if self.groups is not None else {}),
-            "cautions": list(self.cautions),
-            "notes": list(self._notes()),
-            "plan": self.plan.to_dict(),
-        }
-
-    def _plain_groups(self) -> dict[str, Any]:
-        """By way to group users, the rows of `by_group`."""
-        names = [] if self.groups is None else self.groups.columns
-        return {name: self._by_group(name).fill_nan(None).to_dicts() for name in names}
-
-    def to_polars(self) -> pl.DataFrame:
-        """One row per metric: metric, mean, low, high, std, n_users, undefined, missing."""
-        frame = pl.DataFrame([vars(e) for e in self.values()])
-        return frame.rename({"label": "metric", "n": "n_users"})
-
-    @in_its_words
-    def table(self) -> Table:
-        """The result as a table that can be rendered: text, Markdown, LaTeX, HTML."""
-        return self._printed()
-
-    @in_its_words
-    def to_latex(self, *, digits: int = 4, caption: str = "", label: str = "") -> str:
-        """The means with their intervals in LaTeX, with the rules of the booktabs package.
-
-        Parameters
-        ----------
-        digits : int
-            After the point, from 0 to 15.
-        caption, label : str
-            Of a ``table`` around the ``tabular``; LaTeX, so they are not escaped.
-        """
-        return self._printed(digits).to_latex(caption, label)
-
-    @in_its_words
-    def to_markdown(self, *, digits: int = 4) -> str:
-        """The table in Markdown, with `digits` after the point."""
-        return self._printed(digits).to_markdown()
-
-    def _printed(self, digits: int = 4) -> Table:
-        digits = decimals(digits)
-        undefined = any(e.undefined for e in self.values())
-        columns = ["metric", "mean", f"{level(self.confidence)} interval", in_words("users")]
-        rows = [
-            [
-                e.label,
-                *_cells(e.mean, e.low, e.high, e.n, digits),
-                *([f"{e.undefined:,}"] if undefined else []),
-            ]
-            for e in self.values()
-        ]
-        return Table([*columns, *(["undefined"] if undefined else [])], rows, self._notes())
-
-    def facts(self) -> Facts:
-        """Notes that are needed to read the means."""
-        return facts_of(self.plan, self.scores, self.read)
-
-    @property
-    def read(self) -> dict[str, int]:
-        """The counts of the data as they were read, before any score."""
-        others = {"clusters", "effective_clusters", *UNUSED_LABELS, *self.scores.counts}
-        return {name: count for name, count in self.counts.items() if name not in others}
-
-    def _clustered(self) -> dict[str, dict[str, int]]:
-        """By metric, the numbers of clusters of the users that it averages."""
-        if self.clusters is None:
-            return {}
-        return {
-            entry.label: clustered(self.clusters[self.scores.averaged(entry).users])
-            for entry in self.plan.metrics
-        }
-
-    def _notes(self) -> tuple[str, ...]:
-        """The facts, how intervals were made, and which values are not means."""
-        notes = notes_of(self.plan, {"": {**self.facts(), **alike(self.values())}})
-        notes += chance_notes(self.random, self.plan)
-        notes += [*unused_labels(self.counts), *cluster_notes(self._clustered(), "intervals")]
-        notes += self._drawn()
-        return (*self.cautions, *notes, *self.remarks)
+        return replace(e, mean=mean, low=min(bound, other), high=max(bound, other), std=std)
 
     @in_its_words
     def plot(self, kind: Literal["means", "distribution"] = "means") -> Any:
@@ -535,13 +363,46 @@ class Summary(Reported, Mapping[str, Estimate]):
         ]
         return charts.side_by_side(shares)
 
-    def _logged(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, float]]]:
-        return (((label,), e.numbers()) for label, e in self.items())
+    @in_its_words
+    def report(self, path: str | Path, *, segments: object = None) -> None:
+        """Write a self-contained page that opens offline and can be read back.
 
+        It has all means, how the values of the users are spread, the users with the worst and the
+        best values, and the plan. Curves against k, the ranks of the first hits, the popularity of
+        what is shown and the lists need the rankings once more: they are left out where these
+        cannot be read again, or have changed since.
 
-def _cells(mean: float, low: float, high: float, n: int, digits: int = 4) -> list[str]:
-    """A mean, its interval and its number of users as text."""
-    return [number(mean, digits), f"[{number(low, digits)}, {number(high, digits)}]", f"{n:,}"]
+        Parameters
+        ----------
+        path : str or Path
+            An ``.html`` file.
+        segments : mapping or frame, optional
+            A label per user, or a frame with the columns ``user`` and ``segment``: also show the
+            means within segments.
+
+        Raises
+        ------
+        MissingDependencyError
+            If the packages of the extra ``report`` are not installed.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> import rankmeter as rm
+        >>> lists = {"ann": ["b", "a"], "bob": ["b"], "cat": ["a"]}
+        >>> result = rm.evaluate(lists, {user: {"a"} for user in lists}, "rr ndcg@2")
+        >>> with TemporaryDirectory() as folder:
+        ...     page = Path(folder, "report.html")
+        ...     result.report(page, segments={"ann": "new", "bob": "new", "cat": "old"})
+        ...     page.read_text("utf-8")[:15]
+        '<!doctype html>'
+        """
+        refuse_dead_threads()
+        from rankmeter._report.page import write
+        from rankmeter._results.summary_page import page_of
+
+        write(path, "summary", lambda: page_of(self, segments), self.to_dict)
 
 
 def summarise(
@@ -556,7 +417,7 @@ def summarise(
 
     `clusters` has the cluster of each user, and `unused` the counts of labels without effect.
     """
-    random, best = by_chance(plan, scores, truth)
+    random, perfect = by_chance(plan, scores, truth)
     doubts = uneven(plan, scores)
     warn(*doubts)
     return summed(
@@ -567,7 +428,7 @@ def summarise(
         cautions=(*truth.cautions, *rankings.cautions, *doubts),
         kind=rankings.origin.kind,
         random=random,
-        best=best,
+        perfect=perfect,
     )
 
 
@@ -589,19 +450,33 @@ def summed(
     return Summary(plan, scores, counts, estimates, clusters, **more)
 
 
+def with_metrics(result: Summary, labels: Collection[str]) -> Summary:
+    """A result with some of its metrics, in this order."""
+    entries = tuple(result.plan[label] for label in labels)
+    if entries == result.plan.metrics:
+        return result
+    return replace(
+        result,
+        plan=replace(result.plan, metrics=entries),
+        estimates={label: result.estimates[label] for label in labels},
+        random={label: x for label, x in result.random.items() if label in labels},
+        perfect={label: x for label, x in result.perfect.items() if label in labels},
+    )
+
+
 def by_chance(plan: Plan, scores: Scores, truth: Read) -> tuple[dict[str, float], dict[str, float]]:
     """Means of random and of perfect rankings over the users of the result, where both exist."""
     means: tuple[dict[str, float], dict[str, float]] = {}, {}
-    entries = [one for one in plan.metrics if one.averaging.aggregate == "mean"]
+    entries = [entry for entry in plan.metrics if entry.averaging.aggregate == "mean"]
     if plan.n_items is None or not entries or scores.ids is None:
         return means
-    found = chance(truth, plan, plan.n_items)
+    pair = chance(truth, plan, plan.n_items)
     for entry in entries:
         users = scores.users.gather(scores.averaged(entry).users)
         both = []
-        for one in found:
-            inside = one.users.is_in(users.implode()).to_numpy()
-            values = one.values[entry.label][inside]
+        for scored in pair:
+            inside = scored.users.is_in(users.implode()).to_numpy()
+            values = scored.values[entry.label][inside]
             both.append(float(values.mean()) if values.size else math.nan)
         if not any(map(math.isnan, both)):
             for table, mean in zip(means, both, strict=True):

@@ -51,34 +51,43 @@ class Walkthrough(Result):
         return [*self._parts()]
 
     def _parts(self) -> Iterator[str | Table]:
-        for system, one in self.walks:
+        for system, walk in self.walks:
             whose = f"{in_words('user')} {one_line(str(self.user))}"
-            yield from filter(None, parts_of(one, f"{system}, {whose}" if system else whose))
-        judged = (p for _, one in self.walks for p in one.ranking.places if not p.relevant)
-        some = not all(math.isnan(place.gain) for place in judged)
-        notes = [*self.notes, *["in parentheses: judged, not relevant"] * some]
+            yield from filter(None, parts_of(walk, f"{system}, {whose}" if system else whose))
+        judged = (p for _, walk in self.walks for p in walk.ranking.places if not p.relevant)
+        has_judged = not all(math.isnan(place.gain) for place in judged)
+        notes = [*self.notes, *["in parentheses: judged, not relevant"] * has_judged]
         yield from filter(None, [" · ".join(notes)])
 
     def table(self) -> Table:
         """The list of the first metric, with the numbers of its items."""
         return self._tables()[0]
 
+    def to_polars(self) -> pl.DataFrame:
+        """A row for each item of the ranking, by system and metric, with its numbers."""
+        rows = [
+            {"system": system, "metric": walk.label, **place, "item": str(place["item"])}
+            for system, walk in self.walks
+            for place in _rows(walk.ranking)
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
     def _tables(self) -> list[Table]:
         return [part for part in self.parts() if isinstance(part, Table)]
 
     def _content(self) -> dict[str, Any]:
         content: dict[str, Any] = {}
-        for system, one in self.walks:
-            found = {
-                "value": one.value,
-                "counts_as": one.counted,
-                "rule": one.rule,
-                "ranking": _rows(one.ranking),
-                "ideal": _rows(one.ideal),
-                "categories": _rows(one.categories),
-                "steps": [vars(line) for line in one.lines if line.name],
+        for system, walk in self.walks:
+            numbers = {
+                "value": walk.value,
+                "counts_as": walk.counted,
+                "rule": walk.rule,
+                "ranking": _rows(walk.ranking),
+                "ideal": _rows(walk.ideal),
+                "categories": _rows(walk.categories),
+                "steps": [vars(line) for line in walk.lines if line.name],
             }
-            (content.setdefault(system, {}) if system else content)[one.label] = found
+            (content.setdefault(system, {}) if system else content)[walk.label] = numbers
         by = "systems" if any(system for system, _ in self.walks) else "metrics"
         return {"user": self.user, by: content, "notes": list(self.notes)}
 
@@ -161,14 +170,14 @@ def walk_user(
     user = scores.users[row]
     block = source.open().of_user(user)
     found_all = []
-    for found in walks(block, source.system, entries, scores, row):
-        value = scores.values[found.label][row]
-        if not (found.whole or found.value == value or math.isnan(found.value + value)):
+    for walk in walks(block, source.system, entries, scores, row):
+        value = scores.values[walk.label][row]
+        if not (walk.whole or walk.value == value or math.isnan(walk.value + value)):
             raise DataError(
-                f"rankings or ground truth have changed: {found.label} of {in_words('user')} "
-                f"{shown(user)} was {value:.6g} and is now {found.value:.6g}: evaluate again"
+                f"rankings or ground truth have changed: {walk.label} of {in_words('user')} "
+                f"{shown(user)} was {value:.6g} and is now {walk.value:.6g}: evaluate again"
             )
-        found_all.append(found)
+        found_all.append(walk)
     return found_all
 
 
@@ -185,7 +194,7 @@ def _row_of(users: pl.Series, user: object) -> int:
         same = users.cast(pl.String) == str(user)
         return int(same.arg_true()[0])
     except IndexError:
-        text = [str(one) for one in users.head(10_000)]
+        text = [str(user_id) for user_id in users.head(10_000)]
         hint = near(str(user), text) or f"; for example {', '.join(map(shown, users.head(3)))}"
         raise UsageError(
             f"the result has no {in_words('user')} {shown(user)}{hint}", option="user", got=user

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 
 from rankmeter._checks import counted, integer, shown
+from rankmeter._forks import refuse_dead_threads
 from rankmeter._ingest import (
+    Collapse,
     IdSeries,
     Interactions,
     Items,
+    Keyed,
     Table,
     fit_ids,
     read_collapse,
@@ -27,7 +30,7 @@ from rankmeter.errors import DataError, InvalidValueError
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """The arguments as they were given; None if not."""
+    """The arguments as they were given; None if not. Each is read once."""
 
     train: object = None
     items: object = None
@@ -35,6 +38,62 @@ class Given:
     baseline_lists: object = None
     propensity: object = None
     collapse: object = None
+
+    def read(self) -> None:
+        """Read all of them now, not when rankings are there."""
+        for name, value in vars(type(self)).items():
+            if isinstance(value, cached_property):
+                getattr(self, name)
+
+    @cached_property
+    def interactions(self) -> Interactions | None:
+        """The training data."""
+        read = None if self.train is None else Interactions.read(self.train)
+        if read is not None and read.frame.is_empty():
+            raise DataError("train= has no interactions")
+        return read
+
+    @cached_property
+    def features(self) -> Items | None:
+        """What is known of the items."""
+        read = None if self.items is None else read_items(self.items)
+        if read is not None and not len(read.ids):
+            raise DataError("items= has no items")
+        return read
+
+    @cached_property
+    def n_items(self) -> int | None:
+        """The size of the catalogue, if it is a number."""
+        number = self.catalogue
+        if isinstance(number, str) and re.fullmatch(r"\d{1,40}", number):  # from the command line
+            number = int(number)
+        return integer("catalogue", number, least=1) if isinstance(number, int) else None
+
+    @cached_property
+    def items_shown(self) -> Keyed | None:
+        """The items of the catalogue, if it is not a number."""
+        if self.catalogue is None or self.n_items is not None:
+            return None
+        read = read_item_ids(self.catalogue, "catalogue")
+        if not len(read.keys):
+            raise DataError("catalogue= has no items")
+        return read
+
+    @cached_property
+    def baseline(self) -> Table | None:
+        """Rankings of another system."""
+        return None if self.baseline_lists is None else read_rankings(self.baseline_lists)
+
+    @cached_property
+    def propensities(self) -> Items | None:
+        """A number for each item."""
+        given = self.propensity
+        return None if given is None else read_item_numbers(given, "propensity")
+
+    @cached_property
+    def collapsing(self) -> Collapse | None:
+        """What ranked items are parts of."""
+        return read_collapse(self.collapse)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +130,8 @@ NO_SIDE = Side()
 """No side data."""
 
 
-def read_side(given: Given, known: Table, size: int | None = None) -> Side:
-    """Read all that was given; ids get the types of a `known` table.
+def read_side(given: Given, table: Table, size: int | None = None) -> Side:
+    """Read all that was given; ids get the types of those of a table.
 
     Raises
     ------
@@ -80,46 +139,37 @@ def read_side(given: Given, known: Table, size: int | None = None) -> Side:
         If data cannot be read with certainty, or their ids cannot match the known ones.
     """
     train, items, catalogue, baseline, propensity = None, None, None, None, None
-    if given.train is not None:
-        train = _train(Interactions.read(given.train), known)
-    if given.items is not None:
-        items = _items(read_items(given.items), known)
-    number = given.catalogue
-    if isinstance(number, str) and re.fullmatch(r"\d{1,40}", number):  # from the command line
-        number = int(number)
-    if isinstance(number, int):
-        size = integer("catalogue", number, least=1)
-    elif given.catalogue is not None:
-        ids, source, textual = read_item_ids(given.catalogue, "catalogue")
-        if not len(ids):
-            raise DataError("catalogue= has no items")
-        catalogue = fit_ids(ids, "item", known, source, textual=textual)
-    if given.baseline_lists is not None:
-        baseline = _baseline(read_rankings(given.baseline_lists), known)
-    if given.propensity is not None:
-        propensity = _propensity(read_item_numbers(given.propensity, "propensity"), known)
-    collapsing = read_collapse(given.collapse)
+    if given.interactions is not None:
+        train = _fitted(given.interactions.frame, given.interactions, table)
+    if given.features is not None:
+        items = _items(given.features, table)
+    if given.items_shown is not None:
+        catalogue = given.items_shown.fit("item", table)
+    if given.baseline is not None:
+        rows = _fitted(given.baseline.frame, given.baseline, table)
+        baseline = replace(
+            given.baseline.with_rows(rows), empty_users=IdSeries(rows["user"].clear())
+        )
+    if given.propensities is not None:
+        propensity = _propensity(given.propensities, table)
     notes = () if items is None else items.notes
-    notes += () if collapsing is None else (collapsing.note,)
+    notes += () if given.collapsing is None else (given.collapsing.note,)
+    if given.n_items is not None:
+        size = given.n_items
     return Side(train, items, catalogue, size, baseline, propensity, notes)
 
 
-def _train(read: Interactions, known: Table) -> pl.DataFrame:
-    return read.frame.with_columns(
-        fit_ids(read.frame[role], role, known, read.source, textual=read.textual)
+def _fitted(rows: pl.DataFrame, read: Interactions | Table | Items, table: Table) -> pl.DataFrame:
+    """Rows with ids in the types of those of a table; `read` is what they are from."""
+    refuse_dead_threads()
+    return rows.with_columns(
+        fit_ids(rows[role], role, table, read.source, textual=read.textual)
         for role in ("user", "item")
+        if role in rows.columns
     )
 
 
-def _baseline(table: Table, known: Table) -> Table:
-    rows = table.frame.with_columns(
-        fit_ids(table.frame[role], role, known, table.source, textual=table.textual)
-        for role in ("user", "item")
-    )
-    return replace(table.with_rows(rows), empty_users=IdSeries(rows["user"].clear()))
-
-
-def _propensity(items: Items, known: Table) -> pl.DataFrame:
+def _propensity(items: Items, table: Table) -> pl.DataFrame:
     value = items.features[:, 0]
     wrong = np.flatnonzero(~((value > 0) & (value <= 1)))
     if wrong.size:
@@ -129,19 +179,13 @@ def _propensity(items: Items, known: Table) -> pl.DataFrame:
             f"{value[wrong[0]]:g} of {shown(items.ids[int(wrong[0])])}: it is the probability that "
             "an item was seen"
         )
-    ids = fit_ids(items.ids, "item", known, items.source, textual=items.textual)
-    return pl.DataFrame({"item": ids, "value": value})
+    return _fitted(pl.DataFrame({"item": items.ids, "value": value}), items, table)
 
 
-def _items(items: Items, known: Table) -> Items:
-    def fit(ids: pl.Series) -> pl.Series:
-        return fit_ids(ids, "item", known, items.source, textual=items.textual)
-
-    categories: Any = items.categories
-    if categories is not None:
-        categories = categories.with_columns(fit(categories["item"]))
-    titles = items.titles
-    if titles is not None:
-        titles = titles.with_columns(fit(titles["item"]))
-    ids = fit(items.ids)
-    return replace(items, ids=ids, categories=categories, titles=titles)
+def _items(items: Items, table: Table) -> Items:
+    frames = (items.ids.to_frame("item"), items.categories, items.titles)
+    ids, categories, titles = (
+        None if frame is None else _fitted(frame, items, table) for frame in frames
+    )
+    assert ids is not None
+    return replace(items, ids=ids["item"], categories=categories, titles=titles)

@@ -25,7 +25,7 @@ from rankmeter._lists import (
     Similarity,
 )
 from rankmeter._side._given import Side
-from rankmeter.errors import UsageError
+from rankmeter.errors import NoOverlapError, UsageError
 from rankmeter.metrics.popularity import Border, at_border
 
 _NEEDS = {
@@ -36,8 +36,12 @@ _NEEDS = {
     "categories": ("items", "categories of the items"),
     "catalogue": ("catalogue", "the items that could be shown, or their number"),
     "baseline": ("baseline_lists", "the lists of another system"),
+    "likeness": ("items", "what says how alike items are"),
 }
 """The argument that gives each kind of evidence, and what it is."""
+
+_FEW = 10
+"""Users or items of training data and lists that can be other ones than those of the rankings."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,43 +78,90 @@ class SideTables:
             If it was not given.
         """
         if name == "baseline":
-            found: Any = self.baseline(users, choices)
+            evidence: Any = self.baseline(users, choices)
         else:
-            found = self.profiles(users) if name == "profiles" else getattr(self, name)
-        if found is None:
-            argument, what = _NEEDS[name]
+            evidence = self.profiles(users) if name == "profiles" else getattr(self, name)
+        argument, what = _NEEDS[name]
+        if evidence is None:
             raise UsageError(f"needs {what}: pass {argument}=", option=argument)
-        return found
+        about = self._about_users if name in ("profiles", "baseline") else self._about_items
+        if not about.get(name, True):
+            thing = "user" if about is self._about_users else "item"
+            raise NoOverlapError(
+                f"{argument}= has no {thing} in common with rankings and truth. Check that they "
+                f"use the same ids, and that {argument}= is of the same data"
+            )
+        return evidence
+
+    @cached_property
+    def _about_items(self) -> dict[str, bool]:
+        """Whether each kind of evidence is about any item of the rankings or the truth.
+
+        A few training items can be others by chance: those of new items alone are.
+        """
+        named = np.zeros(self.items.n, dtype=bool)
+        for table in (self.truth, *self.systems.values()):
+            for items in table.rows.listed():
+                named[self.items.of(items)] = True
+        evidence = [self.popularity, self.propensity, self.features, self.categories]
+        names = ("popularity", "propensity", "features", "categories")
+        about = {
+            name: bool((one.known & named).any())
+            for name, one in zip(names, evidence, strict=True)
+            if one is not None
+        }
+        if self.catalogue is not None and self.catalogue.item is not None:
+            about["catalogue"] = bool((self.catalogue.item & named).any())
+        about["likeness"] = about.get("features", True)
+        if self.popularity is not None and self.popularity.known.sum() < _FEW:
+            about["popularity"] = True
+        return about
+
+    @cached_property
+    def _about_users(self) -> dict[str, bool]:
+        """Whether training data, and lists of another system, are of any user of the others."""
+        side = self.side
+        users = {
+            "profiles": None if self.history is None else self.history[0],
+            "baseline": None if side.baseline is None else Codes(distinct([side.baseline.users])),
+        }
+        tables = (self.truth, *self.systems.values())
+        others = [ids for table in tables for ids in (table.users, table.empty_users)]
+        return {
+            name: codes.n < _FEW or any((codes.find(ids) >= 0).any() for ids in others)
+            for name, codes in users.items()
+            if codes is not None
+        }
 
     def counts(
         self, lists: Lists, users: Codes, borders: Collection[Border] = ()
     ) -> dict[str, int]:
         """How many places of the lists have items that metrics may treat in a special way."""
-        found, item = {}, lists.item
+        masks, item = {}, lists.item
         profiles = self.profiles(users)
         if profiles is not None and self.popularity is not None:
-            found["items_listed_though_seen"] = profiles.holds(lists.user, item)
-            found["items_listed_without_training_data"] = ~self.popularity.known[item]
+            masks["items_listed_though_seen"] = profiles.holds(lists.user, item)
+            masks["items_listed_without_training_data"] = ~self.popularity.known[item]
             if borders:
-                found["items_listed_at_the_border_of_the_head"] = self._at_border(borders)[item]
+                masks["items_listed_at_the_border_of_the_head"] = self._at_border(borders)[item]
         if self.features is not None:
-            found["items_listed_without_features"] = ~self.features.known[item]
+            masks["items_listed_without_features"] = ~self.features.known[item]
         if self.catalogue is not None and self.catalogue.item is not None:
-            found["items_listed_outside_the_catalogue"] = ~self.catalogue.item[item]
-        return {name: int(np.count_nonzero(places)) for name, places in found.items()}
+            masks["items_listed_outside_the_catalogue"] = ~self.catalogue.item[item]
+        return {name: int(np.count_nonzero(places)) for name, places in masks.items()}
 
     def counts_of_relevant(
         self, item: IntArray, borders: Collection[Border] = ()
     ) -> dict[str, int]:
         """How many relevant items metrics may treat in a special way."""
-        found = {}
+        masks = {}
         if self.popularity is not None:
-            found["relevant_items_without_training_data"] = ~self.popularity.known[item]
+            masks["relevant_items_without_training_data"] = ~self.popularity.known[item]
             if borders:
-                found["relevant_items_at_the_border_of_the_head"] = self._at_border(borders)[item]
+                masks["relevant_items_at_the_border_of_the_head"] = self._at_border(borders)[item]
         if self.propensity is not None:
-            found["relevant_items_without_propensity"] = ~self.propensity.known[item]
-        return {name: int(np.count_nonzero(places)) for name, places in found.items()}
+            masks["relevant_items_without_propensity"] = ~self.propensity.known[item]
+        return {name: int(np.count_nonzero(places)) for name, places in masks.items()}
 
     def _at_border(self, borders: Collection[Border]) -> BoolArray:
         """Items that only their order puts into the head or the tail."""
@@ -161,8 +212,8 @@ class SideTables:
         """The training items of some users."""
         if self.history is None:
             return None
-        known, profiles = self.history
-        return profiles.of(known.find(users.users))
+        train_users, profiles = self.history
+        return profiles.of(train_users.find(users.users))
 
     @cached_property
     def features(self) -> Features | None:
@@ -171,13 +222,13 @@ class SideTables:
         if items is None or items.features is None:
             return self.categories
         at = self._places(items.ids)
-        known = at >= 0
+        described = at >= 0
         if hasattr(items.features, "toarray"):
             rows = items.features[np.maximum(at, 0)]
-            return Features(rows.multiply(known[:, None]).tocsr(), known)
+            return Features(rows.multiply(described[:, None]).tocsr(), described)
         matrix = items.features[np.maximum(at, 0)]
-        matrix[~known] = 0.0
-        return Features(matrix, known)
+        matrix[~described] = 0.0
+        return Features(matrix, described)
 
     @cached_property
     def categories(self) -> Features | None:
@@ -190,8 +241,8 @@ class SideTables:
         column = Codes(names).of(items.categories["category"])
         matrix = np.zeros((self.items.n, len(names)))
         matrix[item, column] = 1.0
-        known: BoolArray = matrix.max(axis=1, initial=0.0) > 0
-        return Features(matrix, known)
+        described: BoolArray = matrix.max(axis=1, initial=0.0) > 0
+        return Features(matrix, described)
 
     @cached_property
     def likeness(self) -> Likeness:

@@ -27,6 +27,7 @@ from rankmeter._statistics.intervals import (
     bootstrap_interval,
     median_interval,
     score_interval,
+    skewed,
     t_interval,
     t_interval_of,
     wilson_interval,
@@ -55,6 +56,7 @@ from rankmeter._statistics.spread import (
     pseudo_change,
     share_of_ties,
     spread,
+    stratified,
 )
 from rankmeter._statistics.stepdown import MOST_FLIPPED, Hypotheses, StepDown, adjust, step_down
 from rankmeter._statistics.student import t_quantile, t_tail
@@ -109,8 +111,10 @@ __all__ = [
     "score_interval",
     "share_of_ties",
     "sign_test",
+    "skewed",
     "spread",
     "step_down",
+    "stratified",
     "t_interval",
     "t_interval_of",
     "t_quantile",

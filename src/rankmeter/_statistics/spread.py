@@ -14,6 +14,8 @@ from rankmeter.errors import UsageError
 
 FEW_CHANGES = 6
 """Differing units below which their differences say little about how large rare ones are."""
+FEW_UNITS = 30
+"""Units of a group below which its variance can be too small by luck."""
 
 
 class Spread(NamedTuple):
@@ -54,8 +56,9 @@ def largest_change(differences: Floats, span: float) -> float:
 
 def share_of_ties(differences: Floats) -> float:
     """The share of units that have the most frequent difference; 0 if all are distinct."""
-    _, counts = np.unique(differences.round(12), return_counts=True)
-    most = int(counts.max(initial=0))
+    x = np.sort(differences.round(12))  # takes less memory than to count each value
+    starts = np.flatnonzero(np.diff(x, prepend=np.nan, append=np.nan) != 0.0)
+    most = int(np.diff(starts).max(initial=0))
     return most / differences.size if most > 1 else 0.0
 
 
@@ -84,6 +87,37 @@ def spread(x: Floats, clusters: npt.ArrayLike | None = None) -> Spread:
     if units < 2:
         return Spread(mean, math.nan, units, equal)
     return Spread(mean, math.sqrt(covariance([x], clusters)[0, 0]), units, equal)
+
+
+def stratified(groups: Sequence[Floats], clusters: Sequence[npt.ArrayLike] | None = None) -> Spread:
+    """The mean of the means of groups, where these are all the groups there are.
+
+    Only users vary, so the variance is the sum of those of the groups' means over the squared
+    number of groups. A group of one unit has the pooled variance of units, and the sum is at least
+    that with the pooled variance in all groups below 30 units, which can be alike by luck. Clusters
+    can be in several groups: the variance is then at least that of all groups together.
+
+    Degrees of freedom are Satterthwaite's (Biometrics Bulletin 2, 1946), and ``units`` is how many
+    units of equal weight vary as much as these if the variance is the same in all groups.
+    """
+    labels = [None] * len(groups) if clusters is None else clusters
+    known = [spread(x, own) for x, own in zip(groups, labels, strict=True)]
+    n, size = len(known), np.array([one.units for one in known], dtype=np.float64)
+    mean, units = float(np.mean([one.mean for one in known])), int(n * n / (1.0 / size).sum())
+    if size.max() < 2:
+        return Spread(mean, math.nan, units, 1.0)
+    variances = np.array([one.se**2 if one.units > 1 else 0.0 for one in known])
+    pooled = ((size - 1.0) * size * variances).sum() / (size - 1.0).sum() / size
+    variances = np.where(size < 2, pooled, variances)
+    variance = max(variances.sum(), np.where(size < FEW_UNITS, pooled, variances).sum()) / n**2
+    df = np.where(size < 2, (size - 1.0).sum(), [one.df for one in known])
+    squares = (variances**2 / df).sum()
+    free = variances.sum() ** 2 / squares if squares > 0.0 else df.sum()
+    if clusters is not None:
+        scaled = sum(x.size for x in groups) / n
+        moved = [(x - one.mean) * (scaled / x.size) for x, one in zip(groups, known, strict=True)]
+        variance = max(variance, spread(np.concatenate(moved), np.concatenate(clusters)).se ** 2)
+    return Spread(mean, math.sqrt(variance), units, float(free) + 1.0)
 
 
 def covariance(vectors: Sequence[Floats], clusters: npt.ArrayLike | None = None) -> Floats:

@@ -119,7 +119,9 @@ def _text(path: str) -> Text:
         return found
 
     start = _cleaned(start_of(file))
-    return Text(path, large(file, start, content) if start.strip() else content(), "latin-1")
+    if start.strip():
+        return large(path, start, content, "latin-1")
+    return Text(path, content(), "latin-1")
 
 
 def _cleaned(content: bytes | bytearray) -> bytes | bytearray:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from rankmeter.conventions._names import has_metric, translate, translate_all
-from rankmeter.conventions._profiles import Convention, convention_names, load_convention
+from rankmeter.conventions._profiles import (
+    Convention,
+    by_use,
+    convention_names,
+    load_convention,
+)
 
 __all__ = [
     "Convention",
+    "by_use",
     "convention_names",
     "has_metric",
     "load_convention",

@@ -25,8 +25,11 @@ from rankmeter.metrics import (
 )
 
 _GROUP = re.compile(r"[\[({]([^\[\](){}]*)[\])}]")
-_CUTOFF = re.compile(r"(?:(?:k|n|top_?[kn])\s*=\s*)?(\d{1,18})", re.IGNORECASE)
+_CUTOFF = re.compile(r"(?:(?:k|n|top_?[kn]?)\s*=\s*)?(\d{1,18})", re.IGNORECASE)
 """A cutoff among the options: ``Recall(k=10)``, ``RetrievalMAP(top_k=10)``, ``ndcgAt(10)``."""
+
+_COLON = re.compile(r"(\w{1,80}):(\w{1,80}=[\w.]{1,80}(?:;\w{1,80}=[\w.]{1,80}){0,20})")
+"""A name and its options in CatBoost: ``NDCG:top=10;type=Exp``."""
 
 
 def translate(name: str, tool: str, *, ours: bool = True) -> tuple[Metric, ...]:
@@ -75,7 +78,15 @@ def translate_all(metrics: str | Metric | Iterable[str | Metric], tool: str) -> 
 
 @remembered
 def _of_text(text: str, tool: str) -> tuple[Metric, ...]:
+    text = _in_brackets(text, load_convention(tool))
     return parse_metrics(text, functools.partial(translate, tool=tool))
+
+
+def _in_brackets(text: str, profile: Convention) -> str:
+    """The text with options after a colon, if the tool writes them so, in parentheses."""
+    if ":" not in profile.marks:
+        return text
+    return _COLON.sub(lambda name: f"{name[1]}({name[2].replace(';', ',')})", text)
 
 
 def has_metric(tool: str, metric: str) -> bool:
@@ -92,7 +103,7 @@ def _metrics(tool: str) -> frozenset[str]:
 
 def _read(text: str, profile: Convention) -> tuple[Metric, ...]:
     """The metrics of a name of the tool; empty if it is not the tool's."""
-    text = text.strip()
+    text = _in_brackets(text.strip(), profile)
     bare, options, inside = _bare(text)
     bare, options = _suffixed(bare, options, profile)
     means = _meaning(bare, options, inside, profile)

@@ -60,6 +60,14 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 
+WIDELY_USED = (
+    "sklearn", "lightgbm", "xgboost", "catboost", "torchmetrics", "mlflow", "elasticsearch",
+    "spark", "opensearch", "trec_eval", "pytrec_eval", "mteb", "beir", "sentence_transformers",
+    "ranx", "ir_measures", "tf_ranking", "recbole", "recommenders", "pyg", "pykeen",
+)  # fmt: skip
+"""Tools that have many users, by a rough estimate, most of them first; `explain` lists them so."""
+
+
 @dataclass(frozen=True)
 class Convention:
     """The choices of one tool: the sections of its file, as the docstring of the module has them.
@@ -103,6 +111,11 @@ class Convention:
 def convention_names() -> tuple[str, ...]:
     """Names of all conventions, sorted."""
     return tuple(sorted(_files()))
+
+
+def by_use(name: str) -> int:
+    """The place of a convention among the widely used ones; all others share the last."""
+    return WIDELY_USED.index(name) if name in WIDELY_USED else len(WIDELY_USED)
 
 
 def load_convention(name: str) -> Convention:

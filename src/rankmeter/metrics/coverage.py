@@ -45,12 +45,11 @@ def coverage(
 
     Notes
     -----
-    The interval is that of the jackknife over users: leaving a user out loses the items that only
-    this user was shown. It is about the coverage that is expected of this number of users, not of
-    all users: more users show more items, so only systems over the same users compare. It is rather
-    too wide than too narrow (98 % to 100 % in place of 95 %, and several times too wide where
-    nearly the whole catalogue is shown), at least as wide as with one such item, and tests of
-    differences find too few.
+    The interval is about the coverage that is expected of this number of users, not of all users:
+    more users show more items, so only systems over the same users compare. Leaving a user out
+    loses the items that only this user was shown. The variance of this jackknife counts them as if
+    no other user could have shown them; it is multiplied by ``Q1 / (Q1 + Q2)``, for Q1 items in
+    one list (at least 1) and Q2 items in two.
     Source: Ge, Delgado-Battenfeld and Jannach, Beyond accuracy, RecSys 2010.
 
     Examples
@@ -73,9 +72,12 @@ def coverage(
         if whole.item is not None and outside == "ignore":
             top = top.only(whole.item[top.item])
         size = whole.size if scale == "share" else 1
+    sized = catalogue if items == "catalogue" and scale == "share" else None
 
     def value(counts: FloatArray) -> float:
         n = int(np.count_nonzero(counts))
+        if sized is not None and sized.item is None:
+            sized.check(n)
         return float(formula("different_items / size", different_items=n, size=size))
 
     def loss(counts: FloatArray) -> FloatArray:
@@ -86,7 +88,13 @@ def coverage(
         losses: FloatArray = rare * (least / size)
         return losses
 
-    return Exposure(top, np.ones(top.item.size), of_counts(value, loss))
+    def share(counts: FloatArray) -> float:
+        # An item with n p lists on average is in none with the probability q = exp(-n p): different
+        # items vary by Σ q (1 - q), which is near Q1² / (Q1 + Q2). The jackknife has Q1.
+        once, twice = (int(np.count_nonzero(counts == times)) for times in (1, 2))
+        return max(once, 1) / (max(once, 1) + twice)
+
+    return Exposure(top, np.ones(top.item.size), of_counts(value, loss, share))
 
 
 def _require_catalogue(catalogue: Catalogue | None) -> Catalogue:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -9,6 +10,10 @@ import numpy as np
 
 from rankmeter._hits import FloatArray, IntArray
 from rankmeter._lists import Lists
+
+
+def _all(_: object) -> float:
+    return 1.0
 
 
 @dataclass(frozen=True)
@@ -21,10 +26,13 @@ class Statistic:
         From an exposure to the number.
     without : callable
         From an exposure to the number without each of its users.
+    share : callable, optional
+        From an exposure to the share of the jackknife's variance that is real: by default all.
     """
 
     value: Callable[[Exposure], float]
     without: Callable[[Exposure], FloatArray]
+    share: Callable[[Exposure], float] = _all
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,19 +95,22 @@ class Exposure:
         """Values with `value` as their plain mean, whose spread is that of the jackknife.
 
         Efron and Stein, The jackknife estimate of variance, Annals of Statistics 1981: on average
-        it is not too small.
+        it is not too small. A statistic can know which share of the variance is real.
         """
         value, n = self.value(), self.n_users
         if np.isnan(value) or n < 2:
             return np.full(n, value)
         without = self.statistic.without(self)
         without = np.where(np.isnan(without), value, without)  # too few lists are left
-        values: FloatArray = value + (n - 1) * (without.mean() - without)
+        times = (n - 1) * math.sqrt(self.statistic.share(self))
+        values: FloatArray = value + times * (without.mean() - without)
         return values
 
 
 def of_counts(
-    value: Callable[[FloatArray], float], loss: Callable[[FloatArray], FloatArray]
+    value: Callable[[FloatArray], float],
+    loss: Callable[[FloatArray], FloatArray],
+    share: Callable[[FloatArray], float] = _all,
 ) -> Statistic:
     """A number that loses a part with each item that one list less shows.
 
@@ -109,13 +120,19 @@ def of_counts(
         From how often each item is shown to the number.
     loss : callable
         What the number loses if an item is in one list less, by item; the losses add up.
+    share : callable, optional
+        From how often each item is shown to the share of the jackknife's variance that is real.
     """
 
     def without(exposure: Exposure) -> FloatArray:
         counts = exposure.counts()
         return value(counts) - exposure.lists.sum(loss(counts)[exposure.lists.item])
 
-    return Statistic(lambda exposure: value(exposure.counts()), without)
+    return Statistic(
+        lambda exposure: value(exposure.counts()),
+        without,
+        lambda exposure: share(exposure.counts()),
+    )
 
 
 @dataclass(frozen=True, eq=False)

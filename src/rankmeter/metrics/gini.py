@@ -68,7 +68,10 @@ def _gini(catalogue: Catalogue, denominator: str, items: str, *, inverse: bool) 
         if catalogue.item is not None and items == "catalogue":
             counts = np.where(catalogue.item, counts, 0.0)
         shown = np.sort(counts[counts > 0])
-        return counts, shown, max(catalogue.size * (items == "catalogue"), shown.size)
+        if items == "shown":
+            return counts, shown, shown.size
+        catalogue.check(shown.size)
+        return counts, shown, catalogue.size
 
     def value(exposure: Exposure) -> float:
         _, shown, n = count(exposure)
@@ -162,7 +165,8 @@ def _exposure_gini(catalogue: Catalogue, denominator: str) -> Statistic:
         if catalogue.item is not None:
             seen = np.where(catalogue.item, seen, 0.0)
         ascending = np.sort(seen[seen > 0])
-        zeros = np.zeros(max(catalogue.size - ascending.size, 0))
+        catalogue.check(ascending.size)
+        zeros = np.zeros(catalogue.size - ascending.size)
         ascending = np.concatenate([zeros, ascending])
         return seen, ascending, max(ascending.size - (denominator == "n-1"), 1)
 

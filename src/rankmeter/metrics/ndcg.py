@@ -106,7 +106,7 @@ def ndcg(
     *,
     gain: Gain = "linear",
     discount: Discount = "log2",
-    ideal: Literal["truth", "uncut", "retrieved", "ones"] = "truth",
+    ideal: Literal["truth", "uncut", "ranked", "retrieved", "ones"] = "truth",
 ) -> FloatArray:
     """Normalised discounted cumulative gain (NDCG): DCG over that of the ideal ranking.
 
@@ -117,14 +117,15 @@ def ndcg(
     discount : {"log2", "ln", "log10", "jarvelin", "reciprocal"}
         As in `dcg`; the base of the logarithm cancels. With ``reciprocal`` it is the normalised
         cumulative reciprocal rank.
-    ideal : {"truth", "uncut", "retrieved", "ones"}
-        The best ranking of the truth, cut at k; the same, not cut; the best order of the items
-        that the ranking contains; or k items of gain 1, whether or not so many are relevant.
+    ideal : {"truth", "uncut", "ranked", "retrieved", "ones"}
+        The best ranking of the truth, cut at k; the same, not cut, or cut at min(k, n_ranked); the
+        best order of the items that the ranking contains; or k items of gain 1, whether or not so
+        many are relevant.
 
     Notes
     -----
-    Edge cases: no hit is 0; an ideal without gain is 0 with ``retrieved`` and undefined otherwise.
-    Without a cutoff ``ones`` takes as many as were ranked. Sources: as `dcg`.
+    Edge cases: no hit is 0; an ideal without gain is 0 with ``ranked`` and ``retrieved``, and
+    undefined otherwise. Without a cutoff ``ones`` takes as many as were ranked. Sources: as `dcg`.
 
     Examples
     --------
@@ -143,8 +144,11 @@ def ndcg(
         best = dcg(Hits.perfect(hits.offsets, hits.gain), k, gain=gain, discount=discount)
         best = np.where(np.isnan(best), 0.0, best)
     else:
-        best = dcg(hits.best, None if ideal == "uncut" else k, gain=gain, discount=discount)
-    nothing = 0.0 if ideal in ("retrieved", "ones") else np.nan
+        perfect, cutoff = hits.best, None if ideal == "uncut" else k
+        if ideal == "ranked":
+            perfect = perfect.where(perfect.rank <= hits.depth(k)[perfect.user])
+        best = dcg(perfect, cutoff, gain=gain, discount=discount)
+    nothing = 0.0 if ideal in ("ranked", "retrieved", "ones") else np.nan
     # Negative gains can make an ideal negative: only an ideal of nothing is undefined.
     result: FloatArray = np.full(hits.n_users, nothing)
     np.divide(value, best, out=result, where=best != 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -124,6 +124,7 @@ def err(
     *,
     max_gain: Annotated[float, Example(3.0, 4.0)],
     gain: Literal["linear", "binary"] = "linear",
+    stop: Literal["exp2", "linear"] = "exp2",
 ) -> FloatArray:
     """Expected reciprocal rank (ERR): one over the rank at which a satisfied reader stops.
 
@@ -134,11 +135,13 @@ def err(
         collection: without it two collections, or two runs, cannot be compared.
     gain : {"linear", "binary"}
         The grades as they are, or 1 for each hit.
+    stop : {"exp2", "linear"}
+        The probability R that the reader stops at a grade g: (2^g - 1) / 2^max_gain, or
+        g / max_gain, as in CatBoost.
 
     Notes
     -----
-    Σ (1 / rank) R Π (1 - R above), with R = (2^g - 1) / 2^max_gain. Source: Chapelle et al., CIKM
-    2009.
+    Σ (1 / rank) R Π (1 - R above). Source: Chapelle et al., CIKM 2009.
 
     Examples
     --------
@@ -149,6 +152,11 @@ def err(
     >>> result["err(max_gain=1)"].mean
     0.625
     """
+    return _cascade(hits, k, _stops(hits, max_gain, gain, stop), lambda x, rank: x / rank)
+
+
+def _stops(hits: Hits, max_gain: float, gain: str, stop: str) -> FloatArray:
+    """The probability that the reader stops at each hit."""
     grade = np.ones_like(hits.gain) if gain == "binary" else hits.gain
     if gain == "linear":
         grade_share(hits, max_gain)
@@ -157,11 +165,20 @@ def err(
     if max_gain > LARGEST_GRADE:
         hint = ": err is for grades on a small scale, so grade the gains first"
         raise refused("max_gain", f"≤ {LARGEST_GRADE}", max_gain, hint=hint)
-    stop = (np.exp2(grade) - 1.0) / 2.0**max_gain
+    if stop == "linear":
+        return grade / max_gain
+    probability: FloatArray = (np.exp2(grade) - 1.0) / 2.0**max_gain
+    return probability
+
+
+def _cascade(
+    hits: Hits, k: int | None, stop: FloatArray, at: Callable[[Any, Any], Any]
+) -> FloatArray:
+    """Σ ``at(probability of stopping here, rank)`` over the hits in the top k."""
     if hits.tied:
-        return _expected_err(hits, stop, k)
+        return _expected_cascade(hits, k, stop, at)
     column(stop, "stops", hits)
-    value = hits.within(k) * stop / hits.rank
+    value = at(hits.within(k) * stop, hits.rank)
     # One hit of every user at a time, from the top: the probability that the reader continues.
     order = np.arange(hits.rank.size) - hits.offsets[hits.user]
     read, left = np.empty_like(value), np.ones(hits.n_users)
@@ -173,8 +190,10 @@ def err(
     return hits.sum(column(read, "reads", hits) * value)
 
 
-def _expected_err(hits: Hits, stop: FloatArray, k: int | None) -> FloatArray:
-    """ERR averaged over all orders of the tied groups.
+def _expected_cascade(
+    hits: Hits, k: int | None, stop: FloatArray, at: Callable[[Any, Any], Any]
+) -> FloatArray:
+    """The same averaged over all orders of the tied groups.
 
     Within a group of n places and m hits, place t follows j of the hits with hypergeometric
     probability, and which j is again uniform: the mean of R·Π(1 - R) over the choices is a
@@ -188,7 +207,7 @@ def _expected_err(hits: Hits, stop: FloatArray, k: int | None) -> FloatArray:
         if n == 1:  # the same bits as without unresolved ties in the block
             stop_here = float(stop[groups.start[index]])
             terms[index] = left[user] * (
-                stop_here / (above + 1.0) if k is None or above < k else 0.0
+                at(stop_here, above + 1.0) if k is None or above < k else 0.0
             )
             total[user] += terms[index]
             left[user] *= 1.0 - stop_here
@@ -205,7 +224,7 @@ def _expected_err(hits: Hits, stop: FloatArray, k: int | None) -> FloatArray:
             # P(j hits in the first t - 1 places and one at place t), over the (m choose j) (m - j)
             # ways in which they can be chosen.
             ways = [
-                math.comb(t - 1, j) * math.comb(n - t, m - j - 1) / math.comb(n, m) / (above + t)
+                at(math.comb(t - 1, j) * math.comb(n - t, m - j - 1) / math.comb(n, m), above + t)
                 for t in range(1, in_top + 1)
             ]
             value += mean_stop * math.fsum(ways) / (math.comb(m, j) * (m - j))
@@ -222,12 +241,13 @@ def nerr(
     *,
     max_gain: Annotated[float, Example(3.0, 4.0)],
     gain: Literal["linear", "binary"] = "linear",
+    stop: Literal["exp2", "linear"] = "exp2",
 ) -> FloatArray:
     """Normalised expected reciprocal rank: ERR over that of the ideal ranking, cut at the same k.
 
     Parameters
     ----------
-    max_gain, gain
+    max_gain, gain, stop
         As in `err`.
 
     Notes
@@ -242,6 +262,43 @@ def nerr(
     >>> rm.evaluate({"u": ["x", "a"]}, {"u": {"a"}}, "nerr(max_gain=1)")["nerr(max_gain=1)"].mean
     0.5
     """
-    value = err(hits, k, max_gain=max_gain, gain=gain)
-    best = err(hits.best, k, max_gain=max_gain, gain=gain)
+    value = err(hits, k, max_gain=max_gain, gain=gain, stop=stop)
+    best = err(hits.best, k, max_gain=max_gain, gain=gain, stop=stop)
     return formula("err / ideal", nothing=np.nan, err=value, ideal=best)
+
+
+@register("PFound", reached=False)
+def pfound(
+    hits: Hits,
+    k: int | None = None,
+    *,
+    max_gain: Annotated[float, Example(3.0, 4.0)],
+    decay: Annotated[float, Example(0.5)] = 0.85,
+) -> FloatArray:
+    """Probability that a reader, who may stop looking after each item, finds what is relevant.
+
+    Parameters
+    ----------
+    max_gain : float
+        Largest grade of the scale, which no gain may exceed: an item of gain g is what the reader
+        looked for with probability g / max_gain. It is 1 where gains are probabilities.
+    decay : float
+        The probability that a reader who has found nothing looks at the next item, from 0 to 1.
+
+    Notes
+    -----
+    Σ decay^(rank - 1) R Π (1 - R above): it is `err` with other weights of the ranks. Source: Gulin
+    et al., Yandex at ROMIP 2009; ``PFound`` of CatBoost.
+
+    Examples
+    --------
+    Found at rank 1 with probability 1/2, and otherwise at rank 3 for certain: 1/2 + 0.85² / 2.
+
+    >>> import rankmeter as rm
+    >>> result = rm.evaluate({"u": list("axb")}, {"u": {"a": 1, "b": 2}}, "pfound(max_gain=2)")
+    >>> result["pfound(max_gain=2)"].mean
+    0.86125
+    """
+    number("decay", decay, least=0, most=1)
+    share = grade_share(hits, max_gain)
+    return _cascade(hits, k, share, lambda x, rank: x * decay ** (rank - 1.0))

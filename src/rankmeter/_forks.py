@@ -1,0 +1,54 @@
+"""Processes that were forked from one in which Polars had started its threads.
+
+The threads do not exist in the child, and Polars waits for them forever.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+
+from rankmeter.errors import UsageError
+
+_PATIENCE = 2.0
+"""Seconds after which Polars is believed to wait forever."""
+_threads = {"are": "alive"}  # or "doubtful", or "dead"
+
+
+def _doubt() -> None:
+    if "polars" in sys.modules:
+        _threads["are"] = "doubtful"
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_doubt)
+
+
+def refuse_dead_threads() -> None:
+    """Raise an error where Polars would wait forever; to be called before it computes.
+
+    Raises
+    ------
+    UsageError
+        In a child of a process that had used Polars.
+    """
+    if _threads["are"] == "doubtful":
+        thread = threading.Thread(target=_compute, daemon=True)
+        thread.start()
+        thread.join(_PATIENCE)
+        _threads["are"] = "dead" if thread.is_alive() else "alive"
+    if _threads["are"] == "dead":
+        raise UsageError(
+            "This process was forked from one that had used Polars, whose threads do not survive a "
+            "fork. Start workers with 'spawn' or 'forkserver', as in multiprocessing.get_context("
+            "'spawn') or DataLoader(multiprocessing_context='spawn'), or fork before the first "
+            "evaluation. Dictionaries and lists of plain values, scores and ranks can be evaluated "
+            "here."
+        )
+
+
+def _compute() -> None:
+    import polars as pl
+
+    pl.DataFrame({"a": [1, 2], "b": [2, 1]}).sort("b").select(pl.col("a").sum(), pl.col("b").max())
